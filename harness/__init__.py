@@ -1,0 +1,1 @@
+"""Crucible: closed-loop tests of cooperative driving."""

@@ -1,0 +1,175 @@
+"""What a town is: lanes, ground, signals, scenery. Plain arrays, in CARLA's left-handed frame.
+
+Metres, radians, yaw clockwise from above. A town is a place, not an episode: the same file gives
+the same town whatever the seed of the server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from harness.carlite.arrays import Bools, Bytes, Float32s, Floats, Int32s
+
+
+class LaneKind(IntEnum):
+    """OpenDRIVE lane types, as far as they matter here."""
+
+    OTHER = 0
+    DRIVING = 1
+    SIDEWALK = 2
+    SHOULDER = 3
+    PARKING = 4
+    BIKING = 5
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Every lane of every lane section, sampled along its centre in its direction of travel.
+
+    Lane `i` owns points `first[i] : first[i] + count[i]`, at most 1 m apart, both ends included.
+
+    Attributes:
+        key: (L, 3) road id, lane section index, OpenDRIVE lane id.
+        kind: (L,) `LaneKind`.
+        junction: (L,) junction id, -1 outside junctions.
+        first, count: (L,) the lane's slice of the points.
+        length: (L,) metres along the centre line.
+        speed_limit: (L,) metres per second.
+        left, right: (L,) the neighbouring lane of the same kind and direction, -1 where none.
+        next_first, next_count, next: successors of lane i are next[next_first[i]:][:next_count[i]].
+        previous_first, previous_count, previous: predecessors, likewise.
+        points: (P, 3) centre line.
+        yaw: (P,) direction of travel.
+        station: (P,) metres from the lane's start.
+        width: (P,) metres.
+        change: (P,) what the markings allow: bit 1 to the left, bit 2 to the right.
+    """
+
+    key: Int32s
+    kind: Bytes
+    junction: Int32s
+    first: Int32s
+    count: Int32s
+    length: Floats
+    speed_limit: Floats
+    left: Int32s
+    right: Int32s
+    next_first: Int32s
+    next_count: Int32s
+    next: Int32s
+    previous_first: Int32s
+    previous_count: Int32s
+    previous: Int32s
+    points: Floats
+    yaw: Floats
+    station: Floats
+    width: Floats
+    change: Bytes
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Height of the ground on a regular grid, in two layers so that roads can cross over roads.
+
+    Attributes:
+        x, y: world position of cell corner [0, 0]; rows run along y, columns along x.
+        cell: metres between grid points.
+        lower: (rows, columns) the ground everywhere, float32.
+        upper: (rows, columns) the deck above it; NaN where there is none.
+        label: (rows, columns) semantic label of the lower layer at that grid point.
+    """
+
+    x: float
+    y: float
+    cell: float
+    lower: Float32s
+    upper: Float32s
+    label: Bytes
+
+
+@dataclass(frozen=True)
+class StopLine:
+    """Where one lane stops for a signal: the end of the lane before the junction."""
+
+    lane: int
+    position: tuple[float, float, float]
+    yaw: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A traffic light or sign, as the OpenDRIVE file places it.
+
+    Attributes:
+        id: the OpenDRIVE signal id.
+        type_id: CARLA's actor type: `traffic.traffic_light`, `traffic.stop`, ...
+        position, yaw: the actor's pose; a light's forward axis runs across the lanes it holds.
+        group: lights that cycle together share a group; -1 for signs.
+        phase: lights of one group and phase are green together.
+        stop_lines: the lanes it governs.
+        trigger_centre, trigger_extent: trigger volume in the actor's frame, half sizes.
+    """
+
+    id: str
+    type_id: str
+    position: tuple[float, float, float]
+    yaw: float
+    group: int
+    phase: int
+    stop_lines: tuple[StopLine, ...]
+    trigger_centre: tuple[float, float, float]
+    trigger_extent: tuple[float, float, float]
+
+
+class Shape(IntEnum):
+    """How a piece of scenery looks to a ray."""
+
+    BOX = 0
+    CYLINDER = 1
+    BODY = 2
+
+
+@dataclass(frozen=True)
+class Scenery:
+    """What stands beside the road and never moves: buildings, walls, poles, trees, parked cars.
+
+    Attributes:
+        centre, extent: (N, 3) centre of the box and its half sizes; a cylinder's radius is
+            extent[:, 0].
+        yaw: (N,).
+        shape: (N,) `Shape`.
+        body: (N,) index into `bodies.library()` for Shape.BODY, -1 otherwise.
+        label: (N,) semantic label.
+        solid: (N,) whether vehicles collide with it (tree crowns do not).
+    """
+
+    centre: Floats
+    extent: Floats
+    yaw: Floats
+    shape: Bytes
+    body: Int32s
+    label: Bytes
+    solid: Bools
+
+
+@dataclass(frozen=True)
+class Town:
+    """A town as the server needs it.
+
+    Attributes:
+        name: as a client asks for it, e.g. `Crucible05`.
+        opendrive: the file's text, which clients parse for themselves.
+        spawn_points: (S, 6) x, y, z, pitch, yaw, roll, yaw in (-pi, pi].
+        crosswalks: closed polygons, each (C, 3).
+    """
+
+    name: str
+    opendrive: str
+    lanes: Lanes
+    ground: Ground
+    signals: tuple[Signal, ...]
+    scenery: Scenery
+    spawn_points: Floats
+    crosswalks: tuple[Floats, ...]
