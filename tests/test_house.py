@@ -1,0 +1,95 @@
+"""The arrows between the rooms, and the habits of the house."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CARLITE = ROOT / "harness" / "carlite"
+COMMON = {
+    "actors",
+    "arrays",
+    "compiled",
+    "errors",
+    "labels",
+    "randomness",
+    "towns.model",
+    "towns.lookup",
+}
+ROOMS = {
+    "blueprints": {"bodies"},
+    "bodies": {"blueprints"},
+    "dynamics": set[str](),
+    "sensors": {"bodies"},
+    "towns": {"bodies"},
+    "traffic": set[str](),
+    "wire": set[str](),
+}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the full names of what a module imports, `from a import b` as `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_nobody_imports_carlite() -> None:
+    outside = [
+        path
+        for folder in ("harness", "agents", "analysis")
+        for path in (ROOT / folder).rglob("*.py")
+        if CARLITE not in path.parents
+    ]
+    assert outside
+    for path in outside:
+        assert not [name for name in imports(path) if name.startswith("harness.carlite")], path
+
+
+def test_carlite_knows_nobody() -> None:
+    for path in CARLITE.rglob("*.py"):
+        for name in imports(path):
+            top = name.split(".")[0]
+            assert top not in {"carla", "torch", "agents", "analysis"}, f"{path}: {name}"
+            if top == "harness":
+                assert name.startswith("harness.carlite"), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_rooms_keep_to_the_common_ground(room: str) -> None:
+    allowed = COMMON | ROOMS[room] | {room}
+    for path in (CARLITE / room).rglob("*.py"):
+        for name in imports(path):
+            if name.startswith("harness.carlite."):
+                inside = name.removeprefix("harness.carlite.")
+                assert any(inside == ok or inside.startswith(ok + ".") for ok in allowed), (
+                    f"{path.relative_to(ROOT)} imports {name}"
+                )
+
+
+def test_a_server_process_loads_neither_carla_nor_torch() -> None:
+    code = (
+        "import sys, harness.carlite.server;"
+        "print(sorted({'carla', 'torch', 'matplotlib', 'agents'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_files_stay_short() -> None:
+    lengths = {
+        path.relative_to(ROOT): len(path.read_text().splitlines())
+        for folder in ("harness", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    long = {str(path): n for path, n in lengths.items() if n > 450}
+    assert not long
