@@ -1,0 +1,91 @@
+"""What a blueprint is: an id, the attributes a client may set, and the body it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from harness.carlite.actors import Kind
+from harness.carlite.labels import Label
+
+Extent = tuple[float, float, float]
+
+
+class AttributeType(IntEnum):
+    """Attribute types, numbered as the client numbers them."""
+
+    BOOL = 1
+    INT = 2
+    FLOAT = 3
+    STRING = 4
+    COLOUR = 5
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute; every value is text, as it travels.
+
+    Attributes:
+        value: the default.
+        recommended: what the client offers; the first one is the default.
+        modifiable: whether the client may set it.
+        restrict: whether only recommended values are allowed.
+    """
+
+    id: str
+    type: AttributeType
+    value: str
+    recommended: tuple[str, ...] = ()
+    modifiable: bool = True
+    restrict: bool = False
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """Something that can be spawned.
+
+    An actor stands on the ground when `position.z + box_centre.z - extent.z` is the ground's
+    height. Vehicles and props have their origin on the ground; walkers, as in CARLA, in the middle
+    of the body (`box_centre` zero), so a walker's z is half its height above its feet.
+
+    Attributes:
+        tags: comma separated, as the client searches them.
+        extent: half sizes of the bounding box; zero where there is nothing to touch.
+        box_centre: centre of the box in the actor's frame.
+        mass: kilograms, zero where there is nothing to push.
+        body: name of its mesh in `bodies.library()`, empty where nothing is to be seen.
+        wheels: number of wheels.
+        refusal: why it cannot be spawned here, empty where it can.
+    """
+
+    id: str
+    tags: str
+    attributes: tuple[Attribute, ...]
+    kind: Kind
+    label: Label = Label.NONE
+    extent: Extent = (0.0, 0.0, 0.0)
+    box_centre: Extent = (0.0, 0.0, 0.0)
+    mass: float = 0.0
+    body: str = ""
+    wheels: int = 0
+    refusal: str = ""
+
+
+def tags_of(blueprint_id: str) -> str:
+    """Return the tags of an id: its parts."""
+    return blueprint_id.replace(".", ",")
+
+
+def constant(name: str, kind: AttributeType, value: str) -> Attribute:
+    """Return an attribute that only informs."""
+    return Attribute(name, kind, value, modifiable=False)
+
+
+def choice(name: str, kind: AttributeType, *recommended: str, restrict: bool = False) -> Attribute:
+    """Return an attribute the client may set, with the first recommended value as default."""
+    return Attribute(name, kind, recommended[0], recommended, restrict=restrict)
+
+
+def role(*names: str) -> Attribute:
+    """Return the `role_name` every blueprint carries."""
+    return choice("role_name", AttributeType.STRING, *names)

@@ -1,0 +1,213 @@
+"""Sensors, controllers and triggers: CARLA's ids with their attributes and defaults.
+
+Sensors that carlite does not simulate stay listed, so that code which only looks them up goes on
+working; spawning one is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from harness.carlite.actors import Kind
+from harness.carlite.blueprints.model import (
+    Attribute,
+    AttributeType,
+    Blueprint,
+    choice,
+    role,
+    tags_of,
+)
+
+Defaults: TypeAlias = dict[str, bool | int | float | tuple[str, ...]]
+
+_ROLES = ("front", "back", "left", "right", "front_left", "front_right", "back_left", "back_right")
+_TICK: Defaults = {"sensor_tick": 0.0}
+_IMAGE: Defaults = {
+    "image_size_x": 800,
+    "image_size_y": 600,
+    "fov": 90.0,
+    "lens_circle_falloff": 5.0,
+    "lens_circle_multiplier": 0.0,
+    "lens_k": -1.0,
+    "lens_kcube": 0.0,
+    "lens_x_size": 0.08,
+    "lens_y_size": 0.08,
+}
+_FILM: Defaults = {
+    "exposure_mode": ("histogram", "manual"),
+    "exposure_compensation": 0.0,
+    "shutter_speed": 200.0,
+    "iso": 100.0,
+    "fstop": 1.4,
+    "enable_postprocess_effects": True,
+    "gamma": 2.2,
+    "motion_blur_intensity": 0.45,
+    "motion_blur_max_distortion": 0.35,
+    "lens_flare_intensity": 0.1,
+    "bloom_intensity": 0.675,
+    "motion_blur_min_object_screen_size": 0.1,
+    "exposure_min_bright": 10.0,
+    "exposure_max_bright": 12.0,
+    "exposure_speed_up": 3.0,
+    "exposure_speed_down": 1.0,
+    "calibration_constant": 16.0,
+    "focal_distance": 1000.0,
+    "min_fstop": 1.2,
+    "blade_count": 5,
+    "blur_amount": 1.0,
+    "blur_radius": 0.0,
+    "slope": 0.88,
+    "toe": 0.55,
+    "shoulder": 0.26,
+    "black_clip": 0.0,
+    "white_clip": 0.04,
+    "temp": 6500.0,
+    "tint": 0.0,
+    "chromatic_aberration_intensity": 0.0,
+    "chromatic_aberration_offset": 0.0,
+}
+_EVENTS: Defaults = {
+    "positive_threshold": 0.3,
+    "negative_threshold": 0.3,
+    "sigma_positive_threshold": 0.0,
+    "sigma_negative_threshold": 0.0,
+    "refractory_period_ns": 0,
+    "use_log": True,
+    "log_eps": 0.001,
+}
+_SCAN: Defaults = {
+    "channels": 32,
+    "range": 10.0,
+    "points_per_second": 56000,
+    "rotation_frequency": 10.0,
+    "upper_fov": 10.0,
+    "lower_fov": -30.0,
+    "horizontal_fov": 360.0,
+}
+_RETURN: Defaults = {
+    "atmosphere_attenuation_rate": 0.004,
+    "noise_seed": 0,
+    "dropoff_general_rate": 0.45,
+    "dropoff_intensity_limit": 0.8,
+    "dropoff_zero_intensity": 0.4,
+    "noise_stddev": 0.0,
+}
+_RADAR: Defaults = {
+    "horizontal_fov": 30.0,
+    "vertical_fov": 30.0,
+    "range": 100.0,
+    "points_per_second": 1500,
+    "noise_seed": 0,
+}
+_POSITION_NOISE: Defaults = {
+    f"noise_{axis}_{kind}": 0.0 for axis in ("lat", "lon", "alt") for kind in ("stddev", "bias")
+}
+_INERTIAL_NOISE: Defaults = {
+    f"noise_{kind}_{axis}": 0.0
+    for kind in ("accel_stddev", "gyro_stddev", "gyro_bias")
+    for axis in "xyz"
+}
+_OBSTACLE: Defaults = {
+    "distance": 5.0,
+    "hit_radius": 0.5,
+    "only_dynamics": False,
+    "debug_linetrace": False,
+}
+_RADIO: Defaults = {
+    "transmit_power": 21.5,
+    "receiver_sensitivity": -99.0,
+    "frequency_ghz": 5.9,
+    "combined_antenna_gain": 10.0,
+    "scenario": ("highway", "rural", "urban"),
+    "path_loss_exponent": 2.7,
+    "d_ref": 1.0,
+    "filter_distance": 500.0,
+    "use_etsi_fading": True,
+    "custom_fading_stddev": 0.0,
+}
+_AWARENESS: Defaults = {
+    "path_loss_model": ("winner", "geometric"),
+    "gen_cam_min": 0.1,
+    "gen_cam_max": 1.0,
+    "fixed_rate": False,
+    **_POSITION_NOISE,
+    "noise_head_stddev": 0.0,
+    "noise_head_bias": 0.0,
+    "noise_accel_stddev_x": 0.0,
+    "noise_accel_stddev_y": 0.0,
+    "noise_accel_stddev_z": 0.0,
+    "noise_yawrate_stddev": 0.0,
+    "noise_yawrate_bias": 0.0,
+    "noise_vel_stddev_x": 0.0,
+}
+_SENSORS: dict[str, Defaults] = {
+    "camera.depth": {**_TICK, **_IMAGE},
+    "camera.instance_segmentation": {**_TICK, **_IMAGE},
+    "camera.rgb": {**_TICK, **_IMAGE, **_FILM},
+    "camera.semantic_segmentation": {**_TICK, **_IMAGE},
+    "lidar.ray_cast": {**_TICK, **_SCAN, **_RETURN},
+    "lidar.ray_cast_semantic": {**_TICK, **_SCAN},
+    "other.collision": {},
+    "other.gnss": {**_TICK, "noise_seed": 0, **_POSITION_NOISE},
+    "other.imu": {**_TICK, "noise_seed": 0, **_INERTIAL_NOISE},
+    "other.lane_invasion": {},
+    "other.obstacle": {**_TICK, **_OBSTACLE},
+    "other.radar": {**_TICK, **_RADAR},
+}
+_PLAIN_ROLE = ("other.gnss", "other.imu", "other.radar", "other.v2x", "other.v2x_custom")
+_NOT_SIMULATED: dict[str, Defaults] = {
+    "camera.cosmos_visualization": {**_TICK, **_IMAGE},
+    "camera.dvs": {**_TICK, **_IMAGE, **_FILM, **_EVENTS},
+    "camera.normals": {**_TICK, **_IMAGE},
+    "camera.optical_flow": {**_TICK, **_IMAGE},
+    "other.rss": {},
+    "other.v2x": {**_TICK, "noise_seed": 0, **_RADIO, **_AWARENESS},
+    "other.v2x_custom": {**_TICK, "noise_seed": 0, **_RADIO},
+}
+_TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent_z": 1.0}
+
+
+def sensors() -> list[Blueprint]:
+    """Return the sensor blueprints, those that can be spawned first."""
+    simulated = [_sensor(name, defaults, "") for name, defaults in _SENSORS.items()]
+    refused = [
+        _sensor(name, defaults, f"carlite does not simulate sensor.{name}")
+        for name, defaults in _NOT_SIMULATED.items()
+    ]
+    return simulated + refused
+
+
+def helpers() -> list[Blueprint]:
+    """Return what is neither seen nor sees: the walkers' controller and the friction trigger."""
+    controller, trigger = "controller.ai.walker", "static.trigger.friction"
+    return [
+        Blueprint(controller, tags_of(controller), (role("default"),), Kind.CONTROLLER),
+        Blueprint(
+            trigger,
+            tags_of(trigger),
+            (role("default"), *_attributes(_TRIGGER)),
+            Kind.OTHER,
+            refusal="carlite does not simulate static.trigger.friction",
+        ),
+    ]
+
+
+def _sensor(name: str, defaults: Defaults, refusal: str) -> Blueprint:
+    blueprint_id = f"sensor.{name}"
+    roles = ("default",) if name in _PLAIN_ROLE else _ROLES
+    attributes = (role(*roles), *_attributes(defaults))
+    return Blueprint(blueprint_id, tags_of(blueprint_id), attributes, Kind.SENSOR, refusal=refusal)
+
+
+def _attributes(defaults: Defaults) -> list[Attribute]:
+    return [_attribute(name, value) for name, value in defaults.items()]
+
+
+def _attribute(name: str, value: bool | int | float | tuple[str, ...]) -> Attribute:
+    if isinstance(value, tuple):
+        return choice(name, AttributeType.STRING, *value, restrict=True)
+    if isinstance(value, bool):
+        return choice(name, AttributeType.BOOL, str(value).lower())
+    if isinstance(value, int):
+        return choice(name, AttributeType.INT, str(value))
+    return choice(name, AttributeType.FLOAT, str(value))

@@ -1,0 +1,156 @@
+"""Vehicles: the ones CARLA 0.9.16 ships, with the sizes of their bounding boxes there.
+
+Kerb masses are those of the real models, rounded; CARLA's own invented vehicles get the mass of a
+real one of their class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.carlite.actors import Kind
+from harness.carlite.blueprints.model import (
+    Attribute,
+    AttributeType,
+    Blueprint,
+    choice,
+    constant,
+    role,
+    tags_of,
+)
+from harness.carlite.blueprints.walkers import RIDERS
+from harness.carlite.labels import Label
+
+PAINTS = ("255,255,255", "17,37,103", "0,0,0", "137,0,0", "85,85,90", "155,155,160", "68,134,50")
+"""Colours offered to the client, the default first."""
+
+LABELS = {
+    "car": Label.CAR,
+    "van": Label.CAR,
+    "truck": Label.TRUCK,
+    "bus": Label.BUS,
+    "motorcycle": Label.MOTORCYCLE,
+    "bicycle": Label.BICYCLE,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """One row of the catalogue: sizes are full length, width and height in metres."""
+
+    id: str
+    base: str
+    body: str
+    size: tuple[float, float, float]
+    mass: float
+    generation: int = 1
+    special: str = ""
+    painted: bool = True
+    lights: bool = False
+    doors: bool = False
+
+
+_MODELS = (
+    Model("audi.a2", "car", "compact", (3.705, 1.789, 1.549), 940),
+    Model("audi.etron", "car", "suv", (4.856, 2.033, 1.649), 2490, special="electric", lights=True),
+    Model("audi.tt", "car", "coupe", (4.181, 1.994, 1.385), 1410, lights=True),
+    Model("bmw.grandtourer", "car", "suv", (4.611, 2.242, 1.667), 1480),
+    Model("chevrolet.impala", "car", "sedan", (5.357, 2.033, 1.411), 1660, lights=True),
+    Model("citroen.c3", "car", "compact", (3.988, 1.851, 1.617), 1050),
+    Model("dodge.charger_2020", "car", "sedan", (5.008, 1.882, 1.535), 1880, 2,
+          lights=True, doors=True),
+    Model("dodge.charger_police", "car", "sedan", (4.974, 2.038, 1.542), 1940,
+          special="emergency", painted=False, lights=True),
+    Model("dodge.charger_police_2020", "car", "sedan", (5.238, 1.930, 1.638), 1960, 2,
+          special="emergency", painted=False, lights=True, doors=True),
+    Model("ford.crown", "car", "sedan", (5.366, 1.801, 1.575), 1780, 2,
+          special="taxi", lights=True, doors=True),
+    Model("ford.mustang", "car", "coupe", (4.718, 1.895, 1.301), 1460, lights=True),
+    Model("jeep.wrangler_rubicon", "car", "offroad", (3.866, 1.905, 1.878), 1880),
+    Model("lincoln.mkz_2017", "car", "sedan", (4.902, 2.128, 1.511), 1700, lights=True),
+    Model("lincoln.mkz_2020", "car", "sedan", (4.892, 1.837, 1.490), 1730, 2,
+          lights=True, doors=True),
+    Model("mercedes.coupe", "car", "coupe", (5.027, 2.152, 1.651), 1890),
+    Model("mercedes.coupe_2020", "car", "coupe", (4.674, 1.812, 1.442), 1660, 2,
+          lights=True, doors=True),
+    Model("micro.microlino", "car", "microcar", (2.207, 1.481, 1.376), 510, special="electric"),
+    Model("mini.cooper_s", "car", "compact", (3.806, 1.970, 1.475), 1210),
+    Model("mini.cooper_s_2021", "car", "compact", (4.553, 2.097, 1.767), 1330, 2,
+          lights=True, doors=True),
+    Model("nissan.micra", "car", "compact", (3.633, 1.845, 1.501), 960),
+    Model("nissan.patrol", "car", "offroad", (4.605, 1.932, 1.855), 2440),
+    Model("nissan.patrol_2021", "car", "offroad", (5.566, 2.150, 2.045), 2700, 2,
+          lights=True, doors=True),
+    Model("seat.leon", "car", "compact", (4.193, 1.816, 1.474), 1240),
+    Model("tesla.model3", "car", "sedan", (4.792, 2.163, 1.488), 1760, special="electric",
+          lights=True),
+    Model("toyota.prius", "car", "sedan", (4.514, 2.007, 1.525), 1380),
+    Model("ford.ambulance", "van", "ambulance", (6.366, 2.351, 2.431), 4300, 2,
+          special="emergency", painted=False, lights=True, doors=True),
+    Model("mercedes.sprinter", "van", "van", (5.915, 1.988, 2.561), 2300, 2,
+          lights=True, doors=True),
+    Model("volkswagen.t2", "van", "microbus", (4.480, 2.069, 2.038), 1260, lights=True),
+    Model("volkswagen.t2_2021", "van", "microbus", (4.442, 1.775, 1.987), 1290, 2,
+          lights=True, doors=True),
+    Model("carlamotors.carlacola", "truck", "box_truck", (5.204, 2.627, 2.467), 5500,
+          painted=False),
+    Model("carlamotors.european_hgv", "truck", "lorry", (7.936, 2.891, 3.462), 9000, 2,
+          lights=True, doors=True),
+    Model("carlamotors.firetruck", "truck", "firetruck", (8.468, 2.891, 3.827), 14000, 2,
+          special="emergency", painted=False, lights=True, doors=True),
+    Model("tesla.cybertruck", "truck", "pickup", (6.274, 2.390, 2.098), 3000, 2,
+          special="electric", painted=False, lights=True),
+    Model("mitsubishi.fusorosa", "bus", "bus", (10.273, 3.944, 4.253), 9500, 2,
+          painted=False, lights=True, doors=True),
+    Model("harley-davidson.low_rider", "motorcycle", "motorcycle", (2.350, 0.766, 1.649), 375),
+    Model("kawasaki.ninja", "motorcycle", "motorcycle", (2.044, 0.797, 1.523), 270),
+    Model("vespa.zx125", "motorcycle", "scooter", (1.817, 0.866, 1.590), 190),
+    Model("yamaha.yzf", "motorcycle", "motorcycle", (2.191, 0.866, 1.530), 275),
+    Model("bh.crossbike", "bicycle", "bicycle", (1.509, 0.866, 1.612), 90),
+    Model("diamondback.century", "bicycle", "bicycle", (1.656, 0.582, 1.620), 85),
+    Model("gazelle.omafiets", "bicycle", "bicycle", (1.843, 0.659, 1.776), 98),
+)  # fmt: skip
+
+
+def vehicles() -> list[Blueprint]:
+    """Return the vehicle blueprints, in the order of the catalogue."""
+    return [_blueprint(model) for model in _MODELS]
+
+
+def _blueprint(model: Model) -> Blueprint:
+    two_wheeled = model.base in ("motorcycle", "bicycle")
+    length, width, height = model.size
+    blueprint_id = f"vehicle.{model.id}"
+    return Blueprint(
+        blueprint_id,
+        tags_of(blueprint_id),
+        tuple(_attributes(model, two_wheeled)),
+        Kind.VEHICLE,
+        LABELS[model.base],
+        (length / 2, width / 2, height / 2),
+        (0.0, 0.0, height / 2),
+        model.mass,
+        model.body,
+        wheels=2 if two_wheeled else 4,
+    )
+
+
+def _attributes(model: Model, two_wheeled: bool) -> list[Attribute]:
+    text, number, flag = AttributeType.STRING, AttributeType.INT, AttributeType.BOOL
+    attributes = [role("autopilot", "scenario", "ego_vehicle")]
+    if model.painted:
+        attributes.append(choice("color", AttributeType.COLOUR, *PAINTS))
+    if two_wheeled:
+        attributes.append(choice("driver_id", number, *RIDERS, restrict=True))
+    return [
+        *attributes,
+        choice("sticky_control", flag, "true"),
+        choice("terramechanics", flag, "false"),
+        constant("object_type", text, ""),
+        constant("base_type", text, model.base),
+        constant("special_type", text, model.special),
+        constant("number_of_wheels", number, "2" if two_wheeled else "4"),
+        constant("generation", number, str(model.generation)),
+        constant("has_dynamic_doors", flag, str(model.doors).lower()),
+        constant("has_lights", flag, str(model.lights).lower()),
+    ]
