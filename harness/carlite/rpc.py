@@ -1,12 +1,36 @@
-"""Remote calls: msgpack-rpc over TCP, as a CARLA client speaks it."""
+"""Remote calls: msgpack-rpc over TCP, as a CARLA client speaks it.
+
+A request is `[0, id, name, [[asynchronous], *arguments]]`, a reply `[1, id, nil, result]`. Requests
+of one connection are answered in order, with one exception: a tick that has to wait lets requests
+of the client's other threads pass. Whoever asked for the tick synchronously is blocked until it is
+answered; after an asynchronous one everything waits.
+
+Bytes that are no such request end that connection and nothing else. A request that cannot be served
+is answered in the shape the client decodes as `RuntimeError`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import socket
+import sys
+import traceback
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol, cast
 
+import msgpack
+
+from harness.carlite.errors import CallError
 from harness.carlite.streams import StreamHub, token
+
+LONGEST_MESSAGE = 64 << 20
+LONGEST_ARRAY = 1 << 16
+MOST_HELD = 64
+RETRY = 0.0005
 
 
 class Reply(Enum):
@@ -21,7 +45,8 @@ class Reply(Enum):
 class Call:
     """A remote call: `run(world, session, *arguments)` returns what the client is told.
 
-    `ticks` marks calls that advance the world and so may have to wait for streams to open.
+    `ticks` marks calls that may advance the world: `tick_cue`, and `apply_batch` if its last
+    argument says so.
     """
 
     name: str
@@ -53,3 +78,214 @@ class Session:
     def expect(self, stream_id: int) -> None:
         """Let the next tick wait a moment until this client has opened the stream."""
         self.streams.expect(stream_id)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as it came in."""
+
+    id: int
+    name: str
+    asynchronous: bool
+    arguments: list[object]
+
+
+class Pace(Protocol):
+    """When one client's ticks may run."""
+
+    def answered(self, request: Request) -> None:
+        """Hear of every request once it was served."""
+
+    def may_tick(self) -> bool:
+        """Whether a tick may run now; asked again shortly where not."""
+
+
+class Host(Protocol):
+    """What a connection needs of the server."""
+
+    calls: dict[str, Call]
+    connections: set[Connection]
+
+    def session(self, peer: str, host: str) -> Session:
+        """Describe a new client to its calls."""
+
+    def pace(self) -> Pace:
+        """Say when a new client's ticks may run."""
+
+    def run(self, call: Call, session: Session, arguments: list[object]) -> object:
+        """Run a call on the world."""
+
+
+def parse(message: object) -> Request:
+    """Return the request a message holds; ValueError when it is none."""
+    match message:
+        case [0, int(number), str(name), [[bool(asynchronous)], *arguments]] if (
+            0 <= number < 1 << 32 and type(number) is int
+        ):
+            return Request(number, name, asynchronous, arguments)
+    raise ValueError("not a request")
+
+
+def advances(call: Call, request: Request) -> bool:
+    """Whether serving the request moves the world on."""
+    return call.ticks and (not request.arguments or request.arguments[-1] is True)
+
+
+def success(reply: Reply, value: object) -> object:
+    """Wrap a result."""
+    match reply:
+        case Reply.VALUE:
+            return [[1, value]]
+        case Reply.VOID:
+            return [[False]]
+        case Reply.PLAIN:
+            return value
+
+
+def failure(reply: Reply, message: str) -> object:
+    """Wrap a failure, which the client raises as `RuntimeError(message)`."""
+    match reply:
+        case Reply.VALUE:
+            return [[0, [message]]]
+        case Reply.VOID:
+            return [[True, [message]]]
+        case Reply.PLAIN:
+            return [[[0, [message]]]]
+
+
+def likely_reply(name: str) -> Reply:
+    """Guess how a client decodes the answer to a call we have never heard of."""
+    asks = ("get_", "is_", "are_", "has_", "query_", "spawn_", "add_traffic", "cast_", "show_")
+    return Reply.VALUE if name.startswith(asks) else Reply.VOID
+
+
+def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
+    """Say in one line why a call failed, and tell the log more where it is our own fault."""
+    if isinstance(problem, CallError):
+        return str(problem)
+    if isinstance(problem, TypeError):
+        try:
+            inspect.signature(call.run).bind(None, None, *arguments)
+        except TypeError:
+            return f"{call.name}: wrong number of arguments ({len(arguments)})"
+    traceback.print_exception(problem, file=sys.stderr)
+    return f"{call.name}: {type(problem).__name__}: {problem}"
+
+
+class Connection(asyncio.Protocol):
+    """One client: bytes in, calls run, bytes out."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._pace = host.pace()
+        self._held: deque[tuple[Call, Request]] = deque()
+        self._barred = False
+        self._choked = False
+        self._unpacker = msgpack.Unpacker(
+            max_buffer_size=LONGEST_MESSAGE,
+            max_array_len=LONGEST_ARRAY,
+            max_map_len=LONGEST_ARRAY,
+            unicode_errors="surrogateescape",
+        )
+        self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Greet nobody; remember who is there."""
+        self._transport = cast(asyncio.Transport, transport)
+        connection: socket.socket = transport.get_extra_info("socket")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer = transport.get_extra_info("peername") or ("unknown", 0)
+        here = transport.get_extra_info("sockname")
+        self._session = self._host.session(f"{peer[0]}:{peer[1]}", here[0])
+        self._host.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client and whatever it still waited for."""
+        self._held.clear()
+        self._host.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Serve every request that is complete."""
+        try:
+            self._unpacker.feed(data)
+        except msgpack.BufferFull:
+            self._hang_up("message too long")
+            return
+        self._serve()
+
+    def pause_writing(self) -> None:
+        """Serve no more until the client has read its replies."""
+        self._choked = True
+        self._listen()
+
+    def resume_writing(self) -> None:
+        """Go on where `pause_writing` left off."""
+        self._choked = False
+        self._listen()
+        self._serve()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._transport.abort()
+
+    def _listen(self) -> None:
+        """Read on, or not: what cannot be served yet stays with the sender."""
+        if self._barred or self._choked:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _serve(self) -> None:
+        while not (self._barred or self._choked or self._transport.is_closing()):
+            try:
+                request = parse(self._unpacker.unpack())
+            except msgpack.OutOfData:
+                return
+            except Exception as problem:
+                self._hang_up(str(problem) or type(problem).__name__)
+                return
+            self._take(request)
+
+    def _take(self, request: Request) -> None:
+        call = self._host.calls.get(request.name)
+        if call is None:
+            problem = f"{request.name}: carlite does not know this call"
+            self._send(request, failure(likely_reply(request.name), problem))
+        elif not advances(call, request):
+            self._answer(call, request)
+        else:
+            self._held.append((call, request))
+            if len(self._held) == 1:
+                self._tick()
+            if self._held and (request.asynchronous or len(self._held) >= MOST_HELD):
+                self._barred = True
+                self._listen()
+
+    def _tick(self) -> None:
+        """Run the ticks that were asked for, as far as they may run now."""
+        while self._held and self._pace.may_tick():
+            self._answer(*self._held.popleft())
+        if self._held:
+            asyncio.get_running_loop().call_later(RETRY, self._tick)
+        elif self._barred:
+            self._barred = False
+            self._listen()
+            asyncio.get_running_loop().call_soon(self._serve)
+
+    def _answer(self, call: Call, request: Request) -> None:
+        try:
+            value = self._host.run(call, self._session, request.arguments)
+            self._send(request, success(call.reply, value))
+        except Exception as problem:
+            message = complaint(call, problem, request.arguments)
+            self._send(request, failure(call.reply, message))
+        self._pace.answered(request)
+
+    def _send(self, request: Request, result: object) -> None:
+        self._transport.write(self._packer.pack([1, request.id, None, result]))
+
+    def _hang_up(self, reason: str) -> None:
+        print(
+            f"carlite: closed the connection from {self._session.peer}: {reason}", file=sys.stderr
+        )
+        self._transport.abort()

@@ -14,9 +14,9 @@ is pending.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import struct
+import sys
 from collections import deque
 
 HIGH_WATER = 8 << 20
@@ -29,7 +29,7 @@ V4, V6 = 1, 2
 def token(stream_id: int, host: str, port: int) -> bytes:
     """Return the 24 bytes that tell a client where to dial for a stream."""
     version, family = (V6, socket.AF_INET6) if ":" in host else (V4, socket.AF_INET)
-    address = socket.inet_pton(family, host)
+    address = socket.inet_pton(family, host.partition("%")[0])
     return struct.pack("<IHBB16s", stream_id, port, TCP, version, address)
 
 
@@ -131,23 +131,23 @@ class StreamHub:
 
     def __init__(self, listener: socket.socket) -> None:
         self.port: int = listener.getsockname()[1]
-        self.patient = False
+        self.patient = True
         self._listener = listener
         self._readers: dict[int, list[Reader]] = {}
         self._strangers: set[Reader] = set()
         self._expected: list[tuple[int, float]] = []
 
     def open(self) -> None:
-        """Start accepting readers on the running event loop."""
-        self._listener.listen(128)
+        """Start accepting readers in the running event loop."""
         self._listener.setblocking(False)
-        asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
+        self._listen()
 
     def close(self) -> None:
         """Close the listening socket and every reader."""
         asyncio.get_running_loop().remove_reader(self._listener.fileno())
         self._listener.close()
-        for reader in [*self._strangers, *sum(self._readers.values(), [])]:
+        known = [reader for readers in self._readers.values() for reader in readers]
+        for reader in [*self._strangers, *known]:
             reader.close()
 
     @property
@@ -206,6 +206,18 @@ class StreamHub:
                 del self._readers[reader.stream_id]
 
     def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError, InterruptedError, ConnectionAbortedError):
+        try:
             connection, _ = self._listener.accept()
-            self._strangers.add(Reader(self, connection))
+        except (BlockingIOError, InterruptedError, ConnectionError):
+            return
+        except OSError as problem:
+            print(f"carlite: no more stream connections: {problem.strerror}", file=sys.stderr)
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._listener.fileno())
+            loop.call_later(1.0, self._listen)
+            return
+        self._strangers.add(Reader(self, connection))
+
+    def _listen(self) -> None:
+        if self._listener.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
