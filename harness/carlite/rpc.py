@@ -29,6 +29,7 @@ from harness.carlite.streams import StreamHub, token
 
 LONGEST_MESSAGE = 64 << 20
 LONGEST_ARRAY = 1 << 16
+FIRST_BYTE = 0x94
 MOST_HELD = 64
 RETRY = 0.0005
 
@@ -179,6 +180,7 @@ class Connection(asyncio.Protocol):
         self._host = host
         self._pace = host.pace()
         self._held: deque[tuple[Call, Request]] = deque()
+        self._fresh = True
         self._barred = False
         self._choked = False
         self._unpacker = msgpack.Unpacker(
@@ -206,6 +208,10 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Serve every request that is complete."""
+        if self._fresh and data[0] != FIRST_BYTE:
+            self._hang_up("not a CARLA client")
+            return
+        self._fresh = False
         try:
             self._unpacker.feed(data)
         except msgpack.BufferFull:
