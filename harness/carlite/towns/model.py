@@ -44,6 +44,7 @@ class Lanes:
         station: (P,) metres from the lane's start.
         width: (P,) metres.
         change: (P,) what the markings allow: bit 1 to the left, bit 2 to the right.
+        road_s: (P,) the road's own station in the OpenDRIVE file.
     """
 
     key: Int32s
@@ -66,6 +67,7 @@ class Lanes:
     station: Floats
     width: Floats
     change: Bytes
+    road_s: Floats
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,389 @@
+"""Reads OpenDRIVE 1.4. Anything broken is a ValueError that names the place.
+
+Only elements and attributes are read: document types and entities are refused, so a file can
+neither reach outside itself nor blow up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Protocol, TypeVar
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns.network import (
+    Connection,
+    Contact,
+    Geometry,
+    Junction,
+    LaneRecord,
+    Network,
+    Outline,
+    Road,
+    RoadLink,
+    RoadMark,
+    Section,
+    SignalRecord,
+    SignalReference,
+)
+
+SPEED_UNITS = {"": 1.0, "m/s": 1.0, "km/h": 1 / 3.6, "kmh": 1 / 3.6, "mph": 0.44704}
+LANE_CHANGES = {"increase": 1, "decrease": 2, "both": 3}
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "line": (),
+    "arc": ("curvature",),
+    "spiral": ("curvStart", "curvEnd"),
+    "poly3": ("a", "b", "c", "d"),
+    "paramPoly3": ("aU", "bU", "cU", "dU", "aV", "bV", "cV", "dV"),
+}
+SPEED_SIGN, STOP_SIGN = "274", "206"
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+_Item = TypeVar("_Item", bound=_HasId)
+
+
+def parse(text: str) -> Network:
+    """Return the road network of an OpenDRIVE document; ValueError says what is wrong where."""
+    root = _root(text)
+    roads = _by_id("road", (_road(node) for node in root.iter("road")))
+    if not roads:
+        raise ValueError("there is no road in it")
+    junctions = _by_id("junction", (_junction(node) for node in root.iter("junction")))
+    controllers = {
+        _text(node, "id", "controller"): tuple(
+            dict.fromkeys(control.get("signalId", "") for control in node.iter("control"))
+        )
+        for node in root.findall("controller")
+    }
+    network = Network(roads, junctions, controllers)
+    _check_links(network)
+    return network
+
+
+def _root(text: str) -> Element:
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("document types and entities are not accepted; remove the DOCTYPE")
+    try:
+        root = ElementTree.fromstring(text.lstrip("\ufeff \t\r\n"))
+    except (ElementTree.ParseError, UnicodeError) as error:
+        raise ValueError(f"not well-formed XML ({error}); export the map again") from None
+    if root.tag != "OpenDRIVE":
+        raise ValueError(f"the root element is <{root.tag[:40]}>, not <OpenDRIVE>")
+    return root
+
+
+def _road(node: Element) -> Road:
+    road_id = _integer(node, "id", "road")
+    place = f"road {road_id}"
+    length = _positive(node, "length", place)
+    plan = tuple(_geometry(piece, place) for piece in node.findall("planView/geometry"))
+    if not plan:
+        raise ValueError(f"{place}: no <geometry> in its <planView>")
+    if any(after.s <= before.s for before, after in pairwise(plan)):
+        raise ValueError(f"{place}: its <geometry> elements are not in order of s")
+    signals, references = _signals(node, road_id, place)
+    objects = [(piece, _outline(piece, road_id, place)) for piece in node.findall("objects/object")]
+    painted = tuple(filter(None, (_painted_sign(*piece) for piece in objects)))
+    return Road(
+        id=road_id,
+        length=length,
+        junction=_integer(node, "junction", place, default=-1),
+        predecessor=_road_link(node.find("link/predecessor"), place),
+        successor=_road_link(node.find("link/successor"), place),
+        plan=plan,
+        elevation=_profile(node.findall("elevationProfile/elevation"), "s", 0.0, place),
+        lane_offset=_profile(node.findall("lanes/laneOffset"), "s", 0.0, place),
+        sections=_sections(node, length, place),
+        speeds=tuple(
+            (_number(kind, "s", place, 0.0), speed)
+            for kind in node.findall("type")
+            if (speed := _speed(kind.find("speed"), place)) is not None
+        ),
+        signals=signals + painted,
+        references=references
+        + tuple(
+            SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in painted
+        ),
+        crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
+        stop_lines=tuple(o for _, o in objects if o.name.startswith(("StopLine", "Stop_Line"))),
+    )
+
+
+def _geometry(node: Element, place: str) -> Geometry:
+    kinds = [child for child in node if child.tag in PARAMETERS]
+    s = _number(node, "s", f"{place}: geometry")
+    place = f"{place}: geometry at s={s:g}"
+    if len(kinds) != 1:
+        raise ValueError(f"{place}: wants exactly one of {', '.join(PARAMETERS)}")
+    shape = kinds[0]
+    parameters = tuple(_number(shape, name, place) for name in PARAMETERS[shape.tag])
+    by_arc_length = shape.get("pRange") == "arcLength"
+    return Geometry(
+        kind=shape.tag + ("ByLength" if shape.tag == "paramPoly3" and by_arc_length else ""),
+        s=s,
+        x=_number(node, "x", place),
+        y=_number(node, "y", place),
+        heading=_number(node, "hdg", place),
+        length=_positive(node, "length", place),
+        parameters=parameters,
+    )
+
+
+def _sections(road: Element, length: float, place: str) -> tuple[Section, ...]:
+    nodes = road.findall("lanes/laneSection")
+    if not nodes:
+        raise ValueError(f"{place}: no <laneSection>")
+    starts = [_number(node, "s", f"{place}: laneSection") for node in nodes]
+    ends = [*starts[1:], length]
+    if any(end < start for start, end in zip(starts, ends, strict=True)):
+        raise ValueError(f"{place}: its <laneSection> elements are not in order within its length")
+    sections = []
+    for node, start, end in zip(nodes, starts, ends, strict=True):
+        where = f"{place}, lane section at s={start:g}"
+        lanes = _by_id(f"{where}: lane", (_lane(lane, start, where) for lane in node.iter("lane")))
+        sections.append(Section(start, end, dict(sorted(lanes.items()))))
+    return tuple(sections)
+
+
+def _lane(node: Element, section_s: float, place: str) -> LaneRecord:
+    lane_id = _integer(node, "id", f"{place}: lane")
+    place = f"{place}, lane {lane_id}"
+    width = _profile(node.findall("width"), "sOffset", section_s, place)
+    return LaneRecord(
+        id=lane_id,
+        type=node.get("type", "none"),
+        width=width,
+        marks=tuple(
+            RoadMark(
+                section_s + _number(mark, "sOffset", place, 0.0),
+                LANE_CHANGES.get(mark.get("laneChange", "none").lower(), 0),
+            )
+            for mark in node.findall("roadMark")
+        ),
+        speeds=tuple(
+            (section_s + _number(speed, "sOffset", place, 0.0), limit)
+            for speed in node.findall("speed")
+            if (limit := _speed(speed, place)) is not None
+        ),
+        predecessor=_lane_link(node.find("link/predecessor"), place),
+        successor=_lane_link(node.find("link/successor"), place),
+    )
+
+
+def _signals(
+    road: Element, road_id: int, place: str
+) -> tuple[tuple[SignalRecord, ...], tuple[SignalReference, ...]]:
+    signals, references = [], []
+    for node in road.findall("signals/signal"):
+        signal_id = _text(node, "id", f"{place}: signal")
+        where = f"{place}: signal {signal_id}"
+        signals.append(
+            SignalRecord(
+                id=signal_id,
+                type=node.get("type", ""),
+                subtype=node.get("subtype", ""),
+                name=node.get("name", ""),
+                road=road_id,
+                s=_number(node, "s", where),
+                t=_number(node, "t", where),
+                z_offset=_number(node, "zOffset", where, 0.0),
+                h_offset=_number(node, "hOffset", where, 0.0),
+                orientation=node.get("orientation", "none"),
+                value=_number(node, "value", where, -1.0),
+            )
+        )
+        references.append(_reference(node, road_id, where))
+    references += [
+        _reference(node, road_id, f"{place}: signalReference")
+        for node in road.findall("signals/signalReference")
+    ]
+    return tuple(signals), tuple(references)
+
+
+def _reference(node: Element, road_id: int, place: str) -> SignalReference:
+    return SignalReference(
+        id=_text(node, "id", place),
+        road=road_id,
+        s=_number(node, "s", place),
+        orientation=node.get("orientation", "none"),
+        validity=tuple(
+            (_integer(lanes, "fromLane", place), _integer(lanes, "toLane", place))
+            for lanes in node.findall("validity")
+        ),
+    )
+
+
+def _outline(node: Element, road_id: int, place: str) -> Outline:
+    place = f"{place}: object {node.get('id', '?')}"
+    return Outline(
+        name=node.get("name", ""),
+        road=road_id,
+        s=_number(node, "s", place),
+        t=_number(node, "t", place),
+        z_offset=_number(node, "zOffset", place, 0.0),
+        heading=_number(node, "hdg", place, 0.0),
+        corners=tuple(
+            (
+                _number(corner, "u", place),
+                _number(corner, "v", place),
+                _number(corner, "z", place, 0.0),
+            )
+            for corner in node.findall("outline/cornerLocal")
+        ),
+    )
+
+
+def _painted_sign(node: Element, outline: Outline) -> SignalRecord | None:
+    """Read the objects CARLA takes for signs: speed limits and STOP painted on the road."""
+    name = outline.name
+    digits = name.rsplit("_", 1)[-1]
+    if name.lower().startswith("speed_") and digits.isdigit():
+        kind, subtype, value = SPEED_SIGN, digits, float(digits)
+    elif "Stencil_STOP" in name:
+        kind, subtype, value = STOP_SIGN, "", 0.0
+    else:
+        return None
+    return SignalRecord(
+        id=node.get("id", ""),
+        type=kind,
+        subtype=subtype,
+        name=name,
+        road=outline.road,
+        s=outline.s,
+        t=outline.t,
+        z_offset=outline.z_offset,
+        h_offset=outline.heading,
+        orientation=node.get("orientation", "none"),
+        value=value,
+    )
+
+
+def _junction(node: Element) -> Junction:
+    junction_id = _integer(node, "id", "junction")
+    place = f"junction {junction_id}"
+    connections = []
+    for piece in node.findall("connection"):
+        links = tuple(
+            (_integer(link, "from", place), _integer(link, "to", place))
+            for link in piece.findall("laneLink")
+        )
+        connections.append(
+            Connection(
+                _integer(piece, "incomingRoad", place),
+                _integer(piece, "connectingRoad", place),
+                _contact(piece),
+                links,
+            )
+        )
+    controllers = tuple(_text(piece, "id", place) for piece in node.findall("controller"))
+    return Junction(junction_id, tuple(connections), controllers)
+
+
+def _check_links(network: Network) -> None:
+    for road in network.roads.values():
+        for link in (road.predecessor, road.successor):
+            known = network.junctions if link and link.junction else network.roads
+            if link and link.id not in known:
+                kind = "junction" if link.junction else "road"
+                raise ValueError(f"road {road.id}: links to {kind} {link.id}, which is not there")
+    for junction in network.junctions.values():
+        for connection in junction.connections:
+            for road_id in (connection.incoming, connection.connecting):
+                if road_id not in network.roads:
+                    raise ValueError(
+                        f"junction {junction.id}: connects road {road_id}, which is not there"
+                    )
+
+
+def _road_link(node: Element | None, place: str) -> RoadLink | None:
+    if node is None:
+        return None
+    is_junction = node.get("elementType") == "junction"
+    return RoadLink(is_junction, _integer(node, "elementId", place), _contact(node))
+
+
+def _contact(node: Element) -> Contact:
+    return "end" if node.get("contactPoint") == "end" else "start"
+
+
+def _lane_link(node: Element | None, place: str) -> int | None:
+    return None if node is None else _integer(node, "id", place)
+
+
+def _profile(nodes: Sequence[Element], station: str, base: float, place: str) -> Floats:
+    """Return polynomials as rows (s, a, b, c, d), in order of s; one row of zeros if none."""
+    rows = [
+        (
+            base + _number(node, station, place, 0.0),
+            *(_number(node, name, place, 0.0) for name in "abcd"),
+        )
+        for node in nodes
+    ] or [(base, 0.0, 0.0, 0.0, 0.0)]
+    return np.array(sorted(rows, key=lambda row: row[0]))
+
+
+def _speed(node: Element | None, place: str) -> float | None:
+    """Return a limit in metres per second; None where the file sets none."""
+    if node is None or node.get("max") in (None, "no limit", "undefined"):
+        return None
+    unit = node.get("unit", "")
+    if unit not in SPEED_UNITS:
+        raise ValueError(f"{place}: speed unit '{unit[:20]}' is none of m/s, km/h, mph")
+    return _positive(node, "max", place) * SPEED_UNITS[unit]
+
+
+def _by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
+    found: dict[int, _Item] = {}
+    for item in items:
+        if item.id in found:
+            raise ValueError(f"{kind} {item.id} is there twice")
+        found[item.id] = item
+    return found
+
+
+def _text(node: Element, name: str, place: str) -> str:
+    value = node.get(name)
+    if not value:
+        raise ValueError(f"{place}: attribute {name} is missing")
+    return value
+
+
+def _integer(node: Element, name: str, place: str, default: int | None = None) -> int:
+    if default is not None and node.get(name) is None:
+        return default
+    text = _text(node, name, place)
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{place}: {name} is '{text[:40]}', not a whole number") from None
+
+
+def _number(node: Element, name: str, place: str, default: float | None = None) -> float:
+    text = node.get(name)
+    if text is None and default is not None:
+        return default
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        shown = "missing" if text is None else f"'{text[:40]}'"
+        raise ValueError(f"{place}: {name} of <{node.tag}> is {shown}, not a number")
+    return value
+
+
+def _positive(node: Element, name: str, place: str) -> float:
+    value = _number(node, name, place)
+    if value <= 0.0:
+        raise ValueError(f"{place}: {name} of <{node.tag}> is {value:g}; it must be above zero")
+    return value

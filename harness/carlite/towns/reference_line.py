@@ -1,0 +1,108 @@
+"""Points along a road's reference line: lines, arcs, spirals and cubic curves, many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns.network import Geometry
+
+Curve = tuple[Floats, Floats, Floats]
+"""Local x along the start heading, local y to its left, and the heading gained."""
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+def evaluate(plan: Sequence[Geometry], s: Floats) -> Curve:
+    """Return x, y and heading at stations `s`; stations beyond the ends are held at the ends."""
+    starts = np.array([piece.s for piece in plan])
+    owner = np.clip(np.searchsorted(starts, s, side="right") - 1, 0, len(plan) - 1)
+    x, y, heading = np.empty_like(s), np.empty_like(s), np.empty_like(s)
+    for index in np.unique(owner):
+        piece, mine = plan[index], owner == index
+        along = np.clip(s[mine] - piece.s, 0.0, piece.length)
+        u, v, turned = SHAPES[piece.kind](along, piece)
+        cos, sin = np.cos(piece.heading), np.sin(piece.heading)
+        x[mine] = piece.x + cos * u - sin * v
+        y[mine] = piece.y + sin * u + cos * v
+        heading[mine] = piece.heading + turned
+    return x, y, heading
+
+
+def cubic(profile: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """Return value and slope at `s` of piecewise cubics given as rows (s, a, b, c, d)."""
+    row = np.clip(np.searchsorted(profile[:, 0], s, side="right") - 1, 0, len(profile) - 1)
+    start, a, b, c, d = profile[row].T
+    ds = s - start
+    return a + ds * (b + ds * (c + ds * d)), b + ds * (2 * c + ds * 3 * d)
+
+
+def _line(along: Floats, _: Geometry) -> Curve:
+    zero = np.zeros_like(along)
+    return along, zero, zero
+
+
+def _arc(along: Floats, piece: Geometry) -> Curve:
+    (curvature,) = piece.parameters
+    return _clothoid(along, curvature, 0.0) if abs(curvature) < 1e-9 else _circle(along, curvature)
+
+
+def _circle(along: Floats, curvature: float) -> Curve:
+    turned = along * curvature
+    return np.sin(turned) / curvature, (1 - np.cos(turned)) / curvature, turned
+
+
+def _spiral(along: Floats, piece: Geometry) -> Curve:
+    start, end = piece.parameters
+    return _clothoid(along, start, (end - start) / piece.length)
+
+
+def _clothoid(along: Floats, curvature: float, sharpness: float) -> Curve:
+    """Integrate the direction along a curve whose curvature grows linearly."""
+    length = float(along.max(initial=0.0))
+    most = abs(curvature) + abs(sharpness) * length
+    panels = max(1, int(np.ceil(length * most)))
+    edges = np.arange(panels)[:, None] / panels
+    nodes = (edges + (NODES + 1) / (2 * panels)).ravel()
+    weights = np.tile(WEIGHTS / (2 * panels), panels)
+    at = along[:, None] * nodes
+    direction = at * (curvature + 0.5 * sharpness * at)
+    turned = along * (curvature + 0.5 * sharpness * along)
+    return along * (np.cos(direction) @ weights), along * (np.sin(direction) @ weights), turned
+
+
+def _poly3(along: Floats, piece: Geometry) -> Curve:
+    """Follow v = a + b u + c u2 + d u3 by arc length, from a fine table of chords."""
+    a, b, c, d = piece.parameters
+    table = np.linspace(0.0, piece.length, max(2, int(piece.length / 0.01) + 1))
+    height = a + table * (b + table * (c + table * d))
+    chords = np.hypot(np.diff(table), np.diff(height))
+    u = np.interp(along, np.concatenate([[0.0], np.cumsum(chords)]), table)
+    return u, a + u * (b + u * (c + u * d)), np.arctan(b + u * (2 * c + u * 3 * d))
+
+
+def _parametric(p: Floats, parameters: tuple[float, ...]) -> Curve:
+    au, bu, cu, du, av, bv, cv, dv = parameters
+    u = au + p * (bu + p * (cu + p * du))
+    v = av + p * (bv + p * (cv + p * dv))
+    return u, v, np.arctan2(bv + p * (2 * cv + p * 3 * dv), bu + p * (2 * cu + p * 3 * du))
+
+
+def _normalised(along: Floats, piece: Geometry) -> Curve:
+    return _parametric(along / piece.length, piece.parameters)
+
+
+def _by_length(along: Floats, piece: Geometry) -> Curve:
+    return _parametric(along, piece.parameters)
+
+
+SHAPES: dict[str, Callable[[Floats, Geometry], Curve]] = {
+    "line": _line,
+    "arc": _arc,
+    "spiral": _spiral,
+    "poly3": _poly3,
+    "paramPoly3": _normalised,
+    "paramPoly3ByLength": _by_length,
+}
