@@ -1,0 +1,115 @@
+"""The command line: `python -m harness.carlite`.
+
+One line on stdout says that clients may come, and where to:
+
+    carlite 0.9.16 ready on 127.0.0.1:2000, town Crucible05
+
+Exit codes: 0 when asked to stop (SIGTERM, Ctrl-C), 2 with one line on stderr for bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from harness.carlite import CARLA_VERSION
+from harness.carlite.errors import UserError
+
+DEFAULT_TOWN = "Crucible05"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report a bad option."""
+        raise UserError(f"{message} (--help lists the options)")
+
+
+def port(text: str) -> int:
+    """Return a port that leaves room for the two above it."""
+    number = int(text)
+    if not 0 <= number <= 65533:
+        raise argparse.ArgumentTypeError(f"port {number} is not within 0 and 65533")
+    return number
+
+
+def seed(text: str) -> int:
+    """Return a seed."""
+    number = int(text)
+    if not 0 <= number < 1 << 64:
+        raise argparse.ArgumentTypeError(f"seed {number} is not within 0 and 2^64 - 1")
+    return number
+
+
+def folder(text: str) -> Path:
+    """Return a folder that can be read."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be read")
+    return path
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = Parser(
+        prog="python -m harness.carlite",
+        description=f"Answers carla.Client {CARLA_VERSION} as a CARLA server does, without a GPU.",
+        epilog="Calls come in at PORT, sensor streams go out at PORT + 1, and PORT + 2 is for the "
+        "Traffic Manager.",
+    )
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    add("--port", type=port, default=2000, help="0 picks free ports (default: %(default)s)")
+    add("--town", metavar="NAME", default=DEFAULT_TOWN, help="default: %(default)s")
+    add("--maps", metavar="DIR", type=folder, help="folder of further towns as NAME.xodr")
+    add("--seed", metavar="N", type=seed, default=0, help="of everything random (default: 0)")
+    add(
+        "--traffic-manager",
+        choices=("server", "client"),
+        default="server",
+        help="who drives autopilot vehicles: carlite, or the client's own thread, which can hang "
+        "(default: %(default)s)",
+    )
+    return parser.parse_args(arguments)
+
+
+def stop_at_once(*_: object) -> NoReturn:
+    """Leave before there is anything to close."""
+    sys.exit(0)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a server until it is asked to stop; return the exit code."""
+    signal.signal(signal.SIGTERM, stop_at_once)
+    signal.signal(signal.SIGINT, stop_at_once)
+    try:
+        options = parse(arguments)
+        from harness.carlite.server import Options, Server  # noqa: PLC0415 - bad options fail fast
+
+        server = Server(
+            Options(
+                host=options.host,
+                port=options.port,
+                town=options.town,
+                maps=options.maps,
+                seed=options.seed,
+                hosts_traffic=options.traffic_manager == "server",
+            )
+        )
+        asyncio.run(server.serve())
+    except UserError as problem:
+        print(f"carlite: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""A running carlite for tests, and the real CARLA client connected to it."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, ClassVar
+
+import carla
+import pytest
+
+ROOT = Path(__file__).parent.parent
+READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
+
+
+class Carlite:
+    """A server in a process of its own, on free ports, for as long as the `with` block lasts."""
+
+    running: ClassVar[list[Carlite]] = []
+
+    def __init__(self, *options: str) -> None:
+        self.options = options
+        self.host = ""
+        self.port = 0
+        self.town = ""
+
+    def __enter__(self) -> Carlite:
+        self._log: IO[str] = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "harness.carlite", "--port", "0", *self.options],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        Carlite.running.append(self)
+        assert self.process.stdout
+        ready = READY.fullmatch(self.process.stdout.readline())
+        if ready is None:
+            log = self.log()
+            self.__exit__(None, None, None)
+            raise RuntimeError(f"carlite did not start:\n{log}")
+        self.host, self.port, self.town = ready[2], int(ready[3]), ready[4]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        Carlite.running.remove(self)
+        self.process.terminate()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        finally:
+            assert self.process.stdout
+            self.process.stdout.close()
+            self._log.close()
+
+    def log(self) -> str:
+        """Return what the server has said on stderr."""
+        return Path(f"/proc/self/fd/{self._log.fileno()}").read_text()
+
+    def client(self, timeout: float = 20.0) -> carla.Client:
+        """Connect the real client."""
+        socket.create_connection((self.host, self.port), timeout).close()
+        client = carla.Client(self.host, self.port)
+        client.set_timeout(timeout)
+        return client
+
+
+@pytest.fixture(scope="session")
+def carlite() -> Iterator[Carlite]:
+    """Share one server among the tests of a session."""
+    with Carlite() as server:
+        yield server
+
+
+@pytest.fixture
+def client(carlite: Carlite) -> carla.Client:
+    """Connect to the shared server, in a fresh episode with CARLA's own settings."""
+    client = carlite.client()
+    client.reload_world()
+    return client
+
+
+@pytest.fixture
+def world(client: carla.Client) -> carla.World:
+    """Take the fresh episode in synchronous mode, 50 ms a tick."""
+    world = client.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    return world
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the servers' logs below a failure."""
+    report = yield
+    if report.failed:
+        for server in Carlite.running:
+            report.sections.append((f"carlite on port {server.port}", server.log()[-5000:]))
+    return report
