@@ -1,0 +1,245 @@
+"""From a plan to an OpenDRIVE document."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import count
+
+from harness.carlite.towns.authoring import control, document, junctions, sections
+from harness.carlite.towns.authoring.document import (
+    Connection,
+    Crosswalk,
+    Cubic,
+    Document,
+    Junction,
+    Link,
+    Road,
+)
+from harness.carlite.towns.authoring.geometry import Path, Pose, through
+from harness.carlite.towns.authoring.junctions import Arm, Mouth, Movement
+from harness.carlite.towns.authoring.plan import Control, Node, Plan, Street
+
+FIRST_JUNCTION, FIRST_SIGN, FIRST_CONTROLLER, FIRST_CROSSWALK = 5000, 7000, 8000, 9000
+
+
+@dataclass(frozen=True)
+class Course:
+    """A street from node centre to node centre, and what is cut off its ends."""
+
+    street: Street
+    path: Path
+    zones: tuple[sections.Zone, sections.Zone]
+
+    def end(self, node: str) -> list[bool]:
+        """List which ends (at the start: True) lie at a node."""
+        ends = ((self.street.start, True), (self.street.end, False))
+        return [at_start for name, at_start in ends if name == node]
+
+    def outward(self, at_start: bool, distance: float) -> Pose:
+        """Look along the street away from one of its ends, `distance` metres from the node."""
+        if at_start:
+            return self.path.at(distance)
+        return self.path.at(self.path.length - distance).reversed()
+
+
+def build(plan: Plan) -> Document:
+    """Derive everything a town's plan implies."""
+    courses = [_course(plan, street) for street in plan.streets]
+    cuts = _cuts(plan, courses)
+    number = {name: FIRST_JUNCTION + k for k, name in enumerate(plan.nodes)}
+    roads = {
+        index + 1: _road(plan, course, index + 1, cuts[index], number)
+        for index, course in enumerate(courses)
+    }
+    road_ids = count(len(courses) + 1)
+    signs, controllers = count(FIRST_SIGN), count(FIRST_CONTROLLER)
+    walks = count(FIRST_CROSSWALK)
+    found = []
+    inner: list[Road] = []
+    for name, node in plan.nodes.items():
+        arms = [
+            _arm(course, index + 1, at_start, cuts[index], roads[index + 1], node)
+            for index, course in enumerate(courses)
+            for at_start in course.end(name)
+        ]
+        ways = junctions.movements(node, arms)
+        connecting = [_connecting(way, arms, node, number[name], next(road_ids)) for way in ways]
+        connections = tuple(
+            Connection(
+                k,
+                arms[way.source].road,
+                road.id,
+                tuple((entry.lane, -i) for i, (entry, _) in enumerate(way.lanes, start=1)),
+            )
+            for k, (way, road) in enumerate(zip(ways, connecting, strict=True))
+        )
+        timing: tuple[document.Controller, ...] = ()
+        if node.control is Control.LIGHTS:
+            timing = control.lights(node, arms, roads, signs, controllers)
+        else:
+            control.give_way(node, arms, roads, signs)
+        control.limits(arms, roads, signs)
+        if node.crosswalks:
+            _crosswalks(arms, ways, connecting, walks)
+        found.append(Junction(number[name], name, connections, timing))
+        inner += connecting
+    return Document(
+        plan.name, plan.latitude, plan.longitude, (*roads.values(), *inner), tuple(found)
+    )
+
+
+def _course(plan: Plan, street: Street) -> Course:
+    start, end = plan.nodes[street.start], plan.nodes[street.end]
+    points = ((start.x, start.y), *((via.x, via.y) for via in street.via), (end.x, end.y))
+    try:
+        path = through(points, tuple(via.radius for via in street.via))
+    except ValueError as error:
+        raise ValueError(f"{plan.name}, {street.name}: {error}") from error
+    zones = tuple(
+        sections.zone(street.profile, pocket, at_end)
+        for pocket, at_end in zip(street.pockets, (False, True), strict=True)
+    )
+    return Course(street, path, (zones[0], zones[1]))
+
+
+def _cuts(plan: Plan, courses: list[Course]) -> list[tuple[float, float]]:
+    """Cut every street back at both ends."""
+    cuts = [[0.0, 0.0] for _ in courses]
+    for name, node in plan.nodes.items():
+        ends = [
+            (index, at_start)
+            for index, course in enumerate(courses)
+            for at_start in course.end(name)
+        ]
+        rays = [
+            junctions.ray(
+                courses[index].outward(at_start, 12.0).heading,
+                courses[index].zones[0 if at_start else 1].cut,
+                at_start,
+            )
+            for index, at_start in ends
+        ]
+        for (index, at_start), cut in zip(ends, junctions.cut_backs(node, rays), strict=True):
+            cuts[index][0 if at_start else 1] = math.ceil(cut * 4) / 4
+    return [(start, end) for start, end in cuts]
+
+
+def _road(
+    plan: Plan, course: Course, id_: int, cut: tuple[float, float], number: dict[str, int]
+) -> Road:
+    street = course.street
+    path = course.path.part(cut[0], course.path.length - cut[1])
+    try:
+        parts = sections.stretches(street.profile, *course.zones, path.length)
+    except ValueError as error:
+        raise ValueError(f"{plan.name}, {street.name}: {error}") from error
+    return Road(
+        id_,
+        street.name,
+        -1,
+        path,
+        _elevation(plan, course, path, cut[0]),
+        sections.lane_offset(parts),
+        sections.sections(parts),
+        Link(number[street.start]),
+        Link(number[street.end]),
+        street.profile.speed,
+    )
+
+
+def _elevation(plan: Plan, course: Course, path: Path, cut: float) -> tuple[Cubic, ...]:
+    """Run level into both junctions and smoothly over the heights in between."""
+    street = course.street
+    knots = [(0.0, plan.nodes[street.start].z)]
+    knots += [
+        (_nearest(course.path, via.x, via.y) - cut, via.z)
+        for via in street.via
+        if via.z is not None
+    ]
+    knots.append((path.length, plan.nodes[street.end].z))
+    slopes = [0.0]
+    for (s0, z0), (_, z1), (s2, z2) in zip(knots, knots[1:], knots[2:], strict=False):
+        level = (z1 - z0) * (z2 - z1) <= 0
+        slopes.append(0.0 if level else (z2 - z0) / (s2 - s0))
+    slopes.append(0.0)
+    result = []
+    for (s0, z0), (s1, z1), m0, m1 in zip(knots, knots[1:], slopes, slopes[1:], strict=False):
+        run, rise = s1 - s0, (z1 - z0) / (s1 - s0)
+        c, d = (3 * rise - 2 * m0 - m1) / run, (m0 + m1 - 2 * rise) / run**2
+        result.append((s0, z0, m0, c, d))
+    return tuple(result)
+
+
+def _nearest(path: Path, x: float, y: float) -> float:
+    """Find the station closest to a point, to a quarter metre."""
+    steps = range(int(path.length * 4) + 1)
+    return min(steps, key=lambda k: math.hypot(path.at(k / 4).x - x, path.at(k / 4).y - y)) / 4
+
+
+def _arm(
+    course: Course, id_: int, at_start: bool, cut: tuple[float, float], road: Road, node: Node
+) -> Arm:
+    """Look at a street from its junction."""
+    section = road.sections[0 if at_start else -1]
+    zone = course.zones[0 if at_start else 1]
+    along = road.path.at(0.0) if at_start else road.path.at(road.path.length)
+    mouths: dict[tuple[bool, str], list[Mouth]] = {}
+    for left, widths in ((True, zone.cut.left), (False, zone.cut.right)):
+        lateral = zone.cut.offset
+        ids = sorted((x.id for x in section.lanes if (x.id > 0) == left and x.id), key=abs)
+        for lane, (name, width) in zip(ids, widths.items(), strict=True):
+            pose = along.left(lateral)
+            mouth = Mouth(lane, name, pose.reversed() if left else pose, width)
+            kind = "walk" if name == "sidewalk" else "drive"
+            if kind == "walk" or sections.is_driving(name):
+                mouths.setdefault((left, kind), []).insert(0, mouth)
+            lateral += width if left else -width
+    walk_in, walk_out = mouths.get((at_start, "walk")), mouths.get((not at_start, "walk"))
+    kerbs = zone.cut.kerb(left=True), zone.cut.kerb(left=False)
+    return Arm(
+        id_,
+        course.street.profile.rank,
+        course.outward(at_start, cut[0 if at_start else 1]),
+        tuple(mouths[at_start, "drive"]),
+        tuple(mouths[not at_start, "drive"]),
+        walk_in[0] if walk_in else None,
+        walk_out[0] if walk_out else None,
+        kerbs[0 if at_start else 1],
+        kerbs[1 if at_start else 0],
+        junctions.lead(node),
+    )
+
+
+def _connecting(way: Movement, arms: list[Arm], node: Node, junction: int, id_: int) -> Road:
+    entry, leave = arms[way.source], arms[way.target]
+    return Road(
+        id_,
+        f"{entry.road} to {leave.road}",
+        junction,
+        way.path,
+        ((0.0, node.z, 0.0, 0.0, 0.0),),
+        ((0.0, 0.0, 0.0, 0.0, 0.0),),
+        (junctions.section(way),),
+        Link(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),
+        Link(leave.road, "start" if leave.outgoing[0].lane < 0 else "end"),
+        30,
+    )
+
+
+def _crosswalks(
+    arms: list[Arm], ways: list[Movement], roads: list[Road], numbers: control.Ids
+) -> None:
+    """Paint a crosswalk over every arm, on the connecting road that starts at its kerb."""
+    for index, arm in enumerate(arms):
+        first = next(
+            road
+            for way, road in zip(ways, roads, strict=True)
+            if way.source == index and way.lanes[0][0] is arm.incoming[0]
+        )
+        station = junctions.CROSSWALK_GAP + junctions.CROSSWALK_DEPTH / 2
+        right = -arm.incoming[0].width
+        left = right + arm.kerb_left + arm.kerb_right
+        first.crosswalks.append(
+            Crosswalk(next(numbers), station, right, left, junctions.CROSSWALK_DEPTH)
+        )

@@ -1,0 +1,125 @@
+"""Who goes first: lights with their phases, stop and yield signs, speed limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from harness.carlite.towns.authoring.document import Controller, Road, Sign
+from harness.carlite.towns.authoring.geometry import wrapped
+from harness.carlite.towns.authoring.junctions import Arm
+from harness.carlite.towns.authoring.plan import Control, Node
+
+LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
+POLE_BEHIND_KERB = 0.4
+OPPOSITE = math.radians(150)
+
+Ids = Iterator[int]
+"""Hands out a fresh id at each step."""
+
+
+def _beside(arm: Arm, road: Road, lanes: tuple[int, ...], id_: int, **what: object) -> Sign:
+    """Stand a sign at the kerb where an arm's traffic enters the junction."""
+    against = arm.incoming[0].lane > 0
+    behind = POLE_BEHIND_KERB + (0.5 if what.get("subtype") == "arrow" else 0.0)
+    lateral = arm.kerb_left + behind
+    return Sign(
+        id=id_,
+        station=0.25 if against else road.path.length - 0.25,
+        lateral=lateral if against else -lateral,
+        against=against,
+        lanes=(min(lanes), max(lanes)),
+        **what,  # type: ignore[arg-type]
+    )
+
+
+def phases(arms: list[Arm], node: Node) -> list[list[tuple[int, bool]]]:
+    """Order the greens: (arm, whether its left-turn lane) that may go together.
+
+    Opposite arms share a green; with `arrows`, left-turn lanes have their own before it.
+    """
+    left = set(range(len(arms)))
+    result: list[list[tuple[int, bool]]] = []
+    while left:
+        arm = min(left, key=lambda k: (-arms[k].rank, k))
+        group = [arm]
+        for other in sorted(left - {arm}):
+            between = wrapped(arms[other].outward.heading - arms[arm].outward.heading)
+            if abs(between) > OPPOSITE:
+                group.append(other)
+                break
+        left -= set(group)
+        pockets = [k for k in group if node.arrows and arms[k].incoming[-1].name == "pocket"]
+        if pockets:
+            result.append([(k, True) for k in pockets])
+        result.append([(k, False) for k in group])
+    return result
+
+
+def lights(
+    node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids, controllers: Ids
+) -> tuple[Controller, ...]:
+    """Put up a junction's lights and time them."""
+    result = []
+    for sequence, group in enumerate(phases(arms, node)):
+        ids = []
+        for index, pocket in group:
+            arm = arms[index]
+            own = node.arrows and arm.incoming[-1].name == "pocket"
+            lanes = tuple(
+                mouth.lane
+                for mouth in arm.incoming
+                if not own or (mouth.name == "pocket") == pocket
+            )
+            id_ = next(signs)
+            ids.append(id_)
+            roads[arm.road].signs.append(
+                _beside(
+                    arm,
+                    roads[arm.road],
+                    lanes,
+                    id_,
+                    name="Signal_3Light_Post01",
+                    type=LIGHT,
+                    dynamic=True,
+                    subtype="arrow" if pocket else "-1",
+                )
+            )
+        result.append(Controller(next(controllers), sequence, tuple(ids)))
+    return tuple(result)
+
+
+def give_way(node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
+    """Put up stop and yield signs."""
+    highest = max(arm.rank for arm in arms)
+    for arm in arms:
+        if node.control is not Control.ALL_STOP and arm.rank == highest:
+            continue
+        kind = ("Sign_Yield", YIELD) if node.control is Control.YIELD else ("Sign_Stop", STOP)
+        lanes = tuple(mouth.lane for mouth in arm.incoming)
+        road = roads[arm.road]
+        road.signs.append(_beside(arm, road, lanes, next(signs), name=kind[0], type=kind[1]))
+
+
+def limits(arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
+    """Announce the speed limit to those who leave a junction."""
+    for arm in arms:
+        road = roads[arm.road]
+        if road.path.length < 60:
+            continue
+        against = arm.outgoing[0].lane > 0
+        lateral = arm.kerb_right + POLE_BEHIND_KERB
+        lanes = [mouth.lane for mouth in arm.outgoing]
+        road.signs.append(
+            Sign(
+                id=next(signs),
+                name=f"Speed_{road.speed}",
+                station=road.path.length - 4.0 if against else 4.0,
+                lateral=lateral if against else -lateral,
+                against=against,
+                type=LIMIT,
+                lanes=(min(lanes), max(lanes)),
+                value=float(road.speed),
+                subtype=str(road.speed),
+            )
+        )

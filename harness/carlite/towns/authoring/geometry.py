@@ -1,0 +1,188 @@
+"""Plane curves made of straight lines and circular arcs, in OpenDRIVE's frame (y to the left)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+STRAIGHT = 1e-9
+
+
+def wrapped(angle: float) -> float:
+    """Bring an angle into (-pi, pi]."""
+    return -((math.pi - angle) % (2 * math.pi) - math.pi)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A point and a heading, counterclockwise from the x axis."""
+
+    x: float
+    y: float
+    heading: float
+
+    def ahead(self, distance: float) -> Pose:
+        """Go straight on; backwards if negative."""
+        return Pose(
+            self.x + distance * math.cos(self.heading),
+            self.y + distance * math.sin(self.heading),
+            self.heading,
+        )
+
+    def left(self, distance: float) -> Pose:
+        """Step to the left, keeping the heading."""
+        return Pose(
+            self.x - distance * math.sin(self.heading),
+            self.y + distance * math.cos(self.heading),
+            self.heading,
+        )
+
+    def reversed(self) -> Pose:
+        """Turn about."""
+        return Pose(self.x, self.y, wrapped(self.heading + math.pi))
+
+    def towards(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point lies seen from here: how far ahead, how far left."""
+        dx, dy = x - self.x, y - self.y
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        return dx * c + dy * s, dy * c - dx * s
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A line (curvature 0) or an arc (positive curvature turns left)."""
+
+    start: Pose
+    length: float
+    curvature: float
+
+    def at(self, s: float) -> Pose:
+        """Return the pose `s` metres along the piece."""
+        turn = self.curvature * s
+        if abs(turn) < STRAIGHT:
+            return self.start.ahead(s)
+        chord = 2 * math.sin(turn / 2) / self.curvature
+        across = Pose(self.start.x, self.start.y, self.start.heading + turn / 2).ahead(chord)
+        return Pose(across.x, across.y, wrapped(self.start.heading + turn))
+
+    def part(self, begin: float, end: float) -> Piece:
+        """Keep what lies between two stations."""
+        return Piece(self.at(begin), end - begin, self.curvature)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Pieces end to end, each tangent to the one before."""
+
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def length(self) -> float:
+        """Metres from start to end."""
+        return sum(piece.length for piece in self.pieces)
+
+    def at(self, s: float) -> Pose:
+        """Return the pose at station `s`; beyond the ends it goes straight on."""
+        for piece in self.pieces[:-1]:
+            if s < piece.length:
+                return piece.at(s)
+            s -= piece.length
+        last = self.pieces[-1]
+        return last.at(s) if s <= last.length else last.at(last.length).ahead(s - last.length)
+
+    def part(self, begin: float, end: float) -> Path:
+        """Keep what lies between two stations."""
+        kept = []
+        station = 0.0
+        for piece in self.pieces:
+            low, high = max(begin - station, 0.0), min(end - station, piece.length)
+            if high - low > 1e-6:
+                kept.append(piece.part(low, high))
+            station += piece.length
+        return Path(tuple(kept))
+
+    def tightest(self) -> float:
+        """Return the smallest radius; infinite for a straight path."""
+        bend = max(abs(piece.curvature) for piece in self.pieces)
+        return 1 / bend if bend > STRAIGHT else math.inf
+
+
+def _arc_between(start: Pose, x: float, y: float) -> Piece:
+    """Return the one arc (or line) that leaves `start` along its heading and ends at a point."""
+    ahead, left = start.towards(x, y)
+    chord = math.hypot(ahead, left)
+    turn = 2 * math.atan2(left, ahead)
+    if abs(turn) < 1e-7:
+        return Piece(start, chord, 0.0)
+    curvature = 2 * math.sin(turn / 2) / chord
+    return Piece(start, turn / curvature, curvature)
+
+
+def _biarc(start: Pose, end: Pose) -> Path:
+    """Join two poses by two arcs whose tangent legs are equally long."""
+    dx, dy = end.x - start.x, end.y - start.y
+    tx = math.cos(start.heading) + math.cos(end.heading)
+    ty = math.sin(start.heading) + math.sin(end.heading)
+    along = dx * tx + dy * ty
+    spread = 2 * (1 - math.cos(end.heading - start.heading))
+    square = dx * dx + dy * dy
+    if spread < 1e-9:
+        leg = square / (2 * along)
+    else:
+        leg = (math.sqrt(along * along + spread * square) - along) / spread
+    first, last = start.ahead(leg), end.ahead(-leg)
+    middle_x, middle_y = (first.x + last.x) / 2, (first.y + last.y) / 2
+    one = _arc_between(start, middle_x, middle_y)
+    return Path((one, _arc_between(one.at(one.length), end.x, end.y)))
+
+
+def _fillet(start: Pose, end: Pose, leg_in: float, leg_out: float, radius: float) -> Path:
+    """Round the corner of two tangents, `leg_in` and `leg_out` long, by one arc between lines."""
+    turn = wrapped(end.heading - start.heading)
+    tangent = min(radius * math.tan(abs(turn) / 2), leg_in, leg_out)
+    bend = math.copysign(math.tan(abs(turn) / 2) / tangent, turn)
+    pieces = []
+    if leg_in - tangent > 1e-6:
+        pieces.append(Piece(start, leg_in - tangent, 0.0))
+    pieces.append(Piece(start.ahead(leg_in - tangent), turn / bend, bend))
+    if leg_out - tangent > 1e-6:
+        pieces.append(Piece(end.ahead(tangent - leg_out), leg_out - tangent, 0.0))
+    return Path(tuple(pieces))
+
+
+def join(start: Pose, end: Pose, radius: float = math.inf) -> Path:
+    """Join two poses smoothly, by an arc of up to `radius` between lines where that is possible."""
+    turn = wrapped(end.heading - start.heading)
+    ahead, left = start.towards(end.x, end.y)
+    if abs(turn) < 1e-6 and abs(left) < 1e-6:
+        return Path((Piece(start, ahead, 0.0),))
+    if abs(turn) > 0.05 and abs(turn) < 3.0:
+        leg_out = left / math.sin(turn)
+        leg_in = ahead - leg_out * math.cos(turn)
+        if leg_in > 0.5 and leg_out > 0.5:
+            return _fillet(start, end, leg_in, leg_out, radius)
+    return _biarc(start, end)
+
+
+def through(points: tuple[tuple[float, float], ...], radii: tuple[float, ...]) -> Path:
+    """Follow a polyline whose inner corners are rounded by arcs of the given radii."""
+    headings = [math.atan2(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(points)]
+    pieces: list[Piece] = []
+    here = Pose(*points[0], headings[0])
+    for corner, radius, heading in zip(points[1:-1], radii, headings[1:], strict=True):
+        turn = wrapped(heading - here.heading)
+        tangent = radius * math.tan(abs(turn) / 2)
+        straight = math.hypot(corner[0] - here.x, corner[1] - here.y) - tangent
+        if straight < -1e-6:
+            raise ValueError(f"a bend of radius {radius:g} m at {corner} has no room")
+        if straight > 1e-6:
+            pieces.append(Piece(here, straight, 0.0))
+        arc = Piece(here.ahead(straight), abs(turn) * radius, math.copysign(1 / radius, turn))
+        pieces.append(arc)
+        here = Pose(corner[0], corner[1], heading).ahead(tangent)
+    rest = math.hypot(points[-1][0] - here.x, points[-1][1] - here.y)
+    if here.towards(*points[-1])[0] < 0:
+        raise ValueError(f"the last bend before {points[-1]} has no room")
+    return Path((*pieces, Piece(here, rest, 0.0))) if rest > 1e-6 else Path(tuple(pieces))

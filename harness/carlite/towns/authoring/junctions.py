@@ -1,0 +1,201 @@
+"""Where streets meet: how far each is cut back, which lane leads where, and along which curve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
+from harness.carlite.towns.authoring.geometry import Path, Pose, join, wrapped
+from harness.carlite.towns.authoring.plan import Node
+from harness.carlite.towns.authoring.sections import CrossSection, blend
+
+CROSSWALK_DEPTH = 3.2
+CROSSWALK_GAP = 1.0
+SHORTEST_CUT = 6.0
+NEARLY_STRAIGHT = math.radians(168)
+
+
+@dataclass(frozen=True)
+class Mouth:
+    """A lane where it meets a junction: the pose of its left edge, in the direction of travel."""
+
+    lane: int
+    name: str
+    edge: Pose
+    width: float
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A street's end at a junction.
+
+    Attributes:
+        road: the street's road id.
+        outward: the reference line at the cut, looking away from the junction.
+        incoming, outgoing: driving lanes from the kerb to the centre.
+        walk_in, walk_out: the sidewalks beside them.
+        kerb_left, kerb_right: from the reference line to the kerbs, looking outward.
+    """
+
+    road: int
+    rank: int
+    outward: Pose
+    incoming: tuple[Mouth, ...]
+    outgoing: tuple[Mouth, ...]
+    walk_in: Mouth | None
+    walk_out: Mouth | None
+    kerb_left: float
+    kerb_right: float
+    lead: float
+
+
+@dataclass(frozen=True)
+class Movement:
+    """One lane's way through a junction, the sidewalk at its right hand included."""
+
+    source: int
+    target: int
+    path: Path
+    lanes: tuple[tuple[Mouth, Mouth], ...]
+    leads: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A street's end while the cut-backs are still open: its bearing and its kerbs, outward."""
+
+    bearing: float
+    kerb_left: float
+    kerb_right: float
+
+
+def ray(bearing: float, cut: CrossSection, at_start: bool) -> Ray:
+    """Look along a street away from the node at its start or end."""
+    left, right = cut.kerb(left=True), cut.kerb(left=False)
+    return Ray(bearing, left, right) if at_start else Ray(bearing, right, left)
+
+
+def lead(node: Node) -> float:
+    """Return how far the arms run straight on into the junction: room for the crosswalk."""
+    return CROSSWALK_DEPTH + 1.8 * CROSSWALK_GAP if node.crosswalks else 1.0
+
+
+def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
+    """Cut each street back far enough for round corners on both its sides, and the crosswalk."""
+    cuts = [SHORTEST_CUT + lead(node)] * len(rays)
+    order = sorted(range(len(rays)), key=lambda k: rays[k].bearing)
+    for a, b in zip(order, [*order[1:], order[0]], strict=True):
+        gap = (rays[b].bearing - rays[a].bearing) % (2 * math.pi)
+        if gap > NEARLY_STRAIGHT:
+            continue
+        near, far = rays[a].kerb_left, rays[b].kerb_right
+        tangent = node.corner / math.tan(gap / 2) + lead(node)
+        cuts[a] = max(cuts[a], (far + near * math.cos(gap)) / math.sin(gap) + tangent)
+        cuts[b] = max(cuts[b], (near + far * math.cos(gap)) / math.sin(gap) + tangent)
+    return cuts
+
+
+def movements(node: Node, arms: list[Arm]) -> list[Movement]:
+    """Connect every incoming lane, and every sidewalk round its corner."""
+    order = sorted(range(len(arms)), key=lambda k: (arms[k].outward.heading) % (2 * math.pi))
+    result = []
+    for place, source in enumerate(order):
+        others = [order[(place + k) % len(order)] for k in range(1, len(order))]
+        pairs = _lane_pairs(arms, source, others)
+        corner = (others[0], 0, 0)
+        if corner not in pairs:
+            result.append(_walk(node, arms, source, others[0]))
+        for target, lane, into in pairs:
+            with_walk = (target, lane, into) == corner
+            result.append(_drive(node, arms, source, target, lane, into, with_walk))
+    return [movement for movement in result if movement is not None]
+
+
+def _turn(arms: list[Arm], source: int, target: int) -> float:
+    """Heading change from one arm to another, left positive."""
+    return wrapped(arms[target].outward.heading - arms[source].outward.heading - math.pi)
+
+
+def _lane_pairs(arms: list[Arm], source: int, others: list[int]) -> list[tuple[int, int, int]]:
+    """Choose (target arm, incoming lane, outgoing lane), lanes counted from the kerb."""
+    lanes = [k for k, mouth in enumerate(arms[source].incoming) if mouth.name != "pocket"]
+    pocket = len(lanes) < len(arms[source].incoming)
+    turns = {target: _turn(arms, source, target) for target in others}
+    ahead = [t for t in others if abs(turns[t]) <= math.pi / 4]
+    right = [t for t in others if turns[t] < -math.pi / 4]
+    left = [t for t in others if turns[t] > math.pi / 4]
+    pairs = []
+    for target in right:
+        pairs += [(target, 0, 0)]
+        if not ahead:
+            room = min(len(lanes) - (1 if left and not pocket else 0), len(arms[target].outgoing))
+            pairs += [(target, k, k) for k in lanes[1:room]]
+    for target in ahead:
+        exits = len(arms[target].outgoing)
+        pairs += [(target, k, k) for k in lanes if k < exits]
+    for target in left:
+        exits = len(arms[target].outgoing)
+        innermost = len(arms[source].incoming) - 1
+        pairs += [(target, innermost, exits - 1)]
+        if not ahead and not right:
+            pairs += [(target, k, k) for k in lanes if k < innermost and k < exits - 1]
+    return pairs
+
+
+def _drive(
+    node: Node, arms: list[Arm], source: int, target: int, lane: int, into: int, with_walk: bool
+) -> Movement:
+    entry, leave = arms[source].incoming[lane], arms[target].outgoing[into]
+    lanes = [(entry, leave)]
+    walk_in, walk_out = arms[source].walk_in, arms[target].walk_out
+    if with_walk and walk_in is not None and walk_out is not None:
+        lanes.append((walk_in, walk_out))
+    radius = node.corner + entry.width if with_walk else math.inf
+    leads = arms[source].lead, arms[target].lead
+    return Movement(
+        source, target, _with_leads(entry.edge, leave.edge, leads, radius), tuple(lanes), leads
+    )
+
+
+def _walk(node: Node, arms: list[Arm], source: int, target: int) -> Movement | None:
+    entry, leave = arms[source].walk_in, arms[target].walk_out
+    if entry is None or leave is None:
+        return None
+    leads = arms[source].lead, arms[target].lead
+    path = _with_leads(entry.edge, leave.edge, leads, node.corner)
+    return Movement(source, target, path, ((entry, leave),), leads)
+
+
+def _with_leads(entry: Pose, leave: Pose, leads: tuple[float, float], radius: float) -> Path:
+    """Run straight over the crosswalks and round the corner in between."""
+    inner = join(entry.ahead(leads[0]), leave.ahead(-leads[1]), radius)
+    first = Path((*join(entry, entry.ahead(leads[0])).pieces, *inner.pieces))
+    return Path((*first.pieces, *join(leave.ahead(-leads[1]), leave).pieces))
+
+
+def section(movement: Movement) -> Section:
+    """Write the single lane section of a connecting road."""
+    length = movement.path.length
+    lanes = [Lane(0, "none", (), (Mark(0.0, "none"),))]
+    for index, (entry, leave) in enumerate(movement.lanes, start=1):
+        kind = "sidewalk" if entry.name == "sidewalk" else "driving"
+        last = index == len(movement.lanes)
+        width = _width(entry.width, leave.width, movement.leads, length)
+        mark = Mark(0.0, "none" if last else "curb")
+        lanes.append(Lane(-index, kind, width, (mark,), entry.lane, leave.lane))
+    return Section(0.0, tuple(lanes))
+
+
+def _width(
+    start: float, end: float, leads: tuple[float, float], length: float
+) -> tuple[Cubic, ...]:
+    """Keep the widths over the crosswalks and change in between."""
+    if abs(start - end) < 1e-9:
+        return ((0.0, start, 0.0, 0.0, 0.0),)
+    inner = length - sum(leads)
+    return (
+        (0.0, start, 0.0, 0.0, 0.0),
+        blend(start, end, inner, leads[0]),
+        (length - leads[1], end, 0.0, 0.0, 0.0),
+    )

@@ -1,0 +1,91 @@
+"""What a town's author writes down: crossings, streets, and who may go first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Control(Enum):
+    """How a junction decides who goes first."""
+
+    LIGHTS = "lights"
+    ALL_STOP = "all-way stop"
+    STOP = "the lesser streets stop"
+    YIELD = "the lesser streets yield"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A junction's centre, its height and its rule.
+
+    Attributes:
+        corner: radius of the kerb at its corners, metres.
+        arrows: left-turn lanes get lights, and a phase, of their own.
+    """
+
+    x: float
+    y: float
+    z: float = 0.0
+    control: Control = Control.LIGHTS
+    corner: float = 6.5
+    arrows: bool = False
+    crosswalks: bool = True
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A street's cross-section, the same on both sides of its centre line.
+
+    Attributes:
+        lanes: driving lanes in each direction.
+        parking: width of the parking lane on the right and on the left, 0 for none.
+        median: width of the strip between the directions.
+        speed: limit in km/h.
+        rank: streets of lower rank give way.
+    """
+
+    lanes: int
+    lane_width: float = 3.5
+    parking: tuple[float, float] = (0.0, 0.0)
+    sidewalk: float = 2.5
+    median: float = 0.0
+    speed: int = 50
+    rank: int = 1
+
+
+@dataclass(frozen=True)
+class Via:
+    """A corner of a street's course, rounded by an arc; `z` fixes the height there."""
+
+    x: float
+    y: float
+    radius: float
+    z: float | None = None
+
+
+@dataclass(frozen=True)
+class Street:
+    """A street from node to node.
+
+    Attributes:
+        pockets: length of the left-turn lane before the start and before the end, 0 for none.
+    """
+
+    name: str
+    start: str
+    end: str
+    profile: Profile
+    via: tuple[Via, ...] = ()
+    pockets: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A town on paper."""
+
+    name: str
+    nodes: dict[str, Node]
+    streets: tuple[Street, ...]
+    latitude: float = 0.0
+    longitude: float = 0.0
