@@ -1,0 +1,127 @@
+"""Cars and everything that looks like one: a lower body, a cabin, four wheels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.carlite.bodies.model import Part
+from harness.carlite.bodies.solids import Point, block, profile, wheel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The lines that make a car recognisable; x runs from -1 (tail) to 1 (nose).
+
+    Attributes:
+        size: length, width, height in metres.
+        bonnet, boot: height at the windscreen's and the rear window's foot, metres.
+        nose: height of the bonnet's front edge.
+        screen: x of the windscreen's foot and head.
+        tail: x of the rear window's head and foot.
+        roof: width of the roof against that of the car.
+        axles: x of the front and rear axle.
+    """
+
+    size: tuple[float, float, float]
+    bonnet: float
+    boot: float
+    nose: float
+    screen: Point
+    tail: Point
+    roof: float = 0.70
+    axles: Point = (0.60, -0.58)
+    clearance: float = 0.19
+    wheel: float = 0.33
+
+
+def car(shape: Shape) -> list[Part]:
+    """Build a car from its lines."""
+    half, side, top = shape.size[0] / 2, shape.size[1] / 2, shape.size[2]
+    floor, skin = shape.clearance, side - 0.02
+    lower = [
+        (0.93, floor, 0.80), (1.0, floor + 0.16, 0.80), (0.98, shape.nose, 0.80),
+        (0.80, shape.nose + 0.08, 0.95), (shape.screen[0], shape.bonnet, 0.97),
+        (0.0, max(shape.bonnet, shape.boot), 1.0), (shape.tail[1], shape.boot, 0.97),
+        (-0.97, shape.boot - 0.04, 0.86), (-1.0, floor + 0.20, 0.86), (-0.93, floor, 0.86),
+    ]  # fmt: skip
+    belt = min(shape.bonnet, shape.boot) - 0.06
+    cabin = [
+        (shape.screen[0] - 0.01, belt, 0.93 if shape.screen[0] < 0.8 else 0.82),
+        (shape.screen[1], top - 0.03, shape.roof),
+        ((shape.screen[1] + shape.tail[0]) / 2, top, shape.roof),
+        (shape.tail[0], top - 0.04, shape.roof),
+        (shape.tail[1] + 0.01, belt, 0.93),
+    ]
+    return [
+        *(
+            profile([(x * half, z) for x, z, _ in rows], [y * skin for _, _, y in rows])
+            for rows in (lower, cabin)
+        ),
+        *four_wheels(shape.axles[0] * half, shape.axles[1] * half, side, shape.wheel, 0.22),
+    ]
+
+
+def four_wheels(
+    front: float, rear: float, side: float, radius: float, width: float, sides: int = 7
+) -> list[Part]:
+    """Return wheels on two axles, flush with the sides."""
+    middle = side - width / 2
+    return [wheel(x, y, radius, width, sides) for x in (front, rear) for y in (-middle, middle)]
+
+
+def pickup() -> list[Part]:
+    """The Cybertruck's wedge: one straight line up to the roof's peak and one down."""
+    outline = [
+        (3.0, 0.45), (3.14, 0.65), (3.10, 0.98), (0.55, 2.02), (0.30, 2.05),
+        (-3.05, 1.35), (-3.13, 1.20), (-3.05, 0.50), (-2.8, 0.42),
+    ]  # fmt: skip
+    widths = [0.98, 0.98, 1.0, 0.82, 0.82, 1.02, 1.05, 1.05, 1.02]
+    return [profile(outline, widths), *four_wheels(1.95, -1.95, 1.13, 0.45, 0.30)]
+
+
+def ambulance() -> list[Part]:
+    """A van's cab with a tall box behind it and a light bar on top."""
+    cab = profile(
+        [(3.10, 0.35), (3.18, 0.60), (3.10, 1.05), (2.35, 1.22), (1.70, 1.95), (1.0, 2.0),
+         (1.0, 0.3)],
+        [0.90, 0.90, 0.90, 0.96, 0.86, 0.86, 1.0],
+    )  # fmt: skip
+    box = block((-3.18, 1.15), (-1.15, 1.15), (0.40, 2.31), (0.99, 0.95))
+    bar = block((0.75, 1.05), (-0.75, 0.75), (2.28, 2.43))
+    return [cab, box, bar, *four_wheels(2.15, -1.70, 1.17, 0.38, 0.26)]
+
+
+CARS = {
+    "sedan": Shape((4.79, 1.90, 1.46), 0.93, 0.97, 0.68, (0.36, 0.06), (-0.42, -0.74)),
+    "compact": Shape(
+        (3.85, 1.80, 1.52), 0.98, 0.98, 0.70, (0.44, 0.16), (-0.66, -0.93), 0.74, (0.64, -0.64)
+    ),
+    "coupe": Shape((4.55, 1.88, 1.34), 0.90, 0.92, 0.64, (0.26, -0.06), (-0.34, -0.86), 0.64),
+    "suv": Shape(
+        (4.75, 1.98, 1.66), 1.08, 1.10, 0.80, (0.42, 0.12), (-0.68, -0.93), 0.74, (0.60, -0.60),
+        0.23, 0.37,
+    ),
+    "offroad": Shape(
+        (4.55, 1.93, 1.88), 1.15, 1.15, 0.98, (0.28, 0.14), (-0.90, -0.96), 0.84, (0.62, -0.58),
+        0.30, 0.40,
+    ),
+    "microcar": Shape(
+        (2.21, 1.45, 1.38), 0.75, 0.78, 0.55, (0.86, 0.40), (-0.30, -0.86), 0.66, (0.52, -0.55),
+        0.17, 0.26,
+    ),
+    "microbus": Shape(
+        (4.46, 1.80, 1.99), 0.98, 1.00, 0.75, (0.97, 0.74), (-0.86, -0.97), 0.82, (0.48, -0.52),
+        0.22, 0.33,
+    ),
+    "van": Shape(
+        (5.90, 1.98, 2.56), 1.28, 1.15, 0.92, (0.72, 0.48), (-0.95, -0.98), 0.86, (0.64, -0.55),
+        0.25, 0.36,
+    ),
+}  # fmt: skip
+"""Proportions by name."""
+
+
+def cars() -> dict[str, list[Part]]:
+    """Return the bodies of all cars, vans and the pickup."""
+    shapes = {name: car(shape) for name, shape in CARS.items()}
+    return {**shapes, "pickup": pickup(), "ambulance": ambulance()}

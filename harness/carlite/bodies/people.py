@@ -1,0 +1,125 @@
+"""People, on foot and on two wheels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.carlite.bodies.model import Part
+from harness.carlite.bodies.solids import Place, beam, frustum, turned, wheel
+from harness.carlite.labels import Label
+
+_RIDER = Label.RIDER
+_HEAD = ((0.06, 0.0), (0.11, 0.12), (0.05, 0.25))
+
+
+def _head(place: Place, scale: float, label: Label = Label.NONE) -> Part:
+    return turned(place, [(radius * scale, z * scale) for radius, z in _HEAD], 5, label)
+
+
+def walker(height: float, head: float) -> list[Part]:
+    """A walking figure: legs apart in a stride, arms swung against them."""
+    hip, shoulder = 0.48 * height, 0.80 * height
+    foot, hand = 0.13, 0.11
+    return [
+        beam((foot, -0.08, 0.0), (0.0, -0.07, hip), (0.055, 0.085)),
+        beam((-foot, 0.08, 0.0), (0.0, 0.07, hip), (0.055, 0.085)),
+        frustum((0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, (0.95, 1.0)),
+        beam((0.02, 0.165, shoulder), (hand, 0.165, hip - 0.02), (0.05, 0.04)),
+        beam((-0.02, -0.165, shoulder), (-hand, -0.165, hip - 0.02), (0.05, 0.04)),
+        _head((0.02, 0.0, height - 0.25 * head), head),
+    ]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A two-wheeler as its rider needs it.
+
+    Attributes:
+        axle: distance of each axle from the middle.
+        wheel: radius and width of a wheel.
+        seat, grip, pedal: where rider and machine meet.
+        lean: how far the rider's neck is ahead of the seat.
+    """
+
+    axle: float
+    wheel: tuple[float, float]
+    seat: Place
+    grip: Place
+    pedal: Place
+    lean: float
+
+
+def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
+    """A machine of two wheels and a frame with a rider on it."""
+    seat_x, _, seat_z = mount.seat
+    neck = (seat_x + mount.lean, 0.0, seat_z + 0.52)
+    reach, step = mount.grip[1], mount.pedal[1]
+    rider = [
+        beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), 4, _RIDER),
+        _head((neck[0] + 0.06, 0.0, neck[2] + 0.01), 1.1, _RIDER),
+    ]
+    for side in (-1, 1):
+        shoulder = (neck[0], side * 0.18, neck[2] - 0.06)
+        hand = (mount.grip[0], side * reach, mount.grip[2])
+        hip = (seat_x, side * 0.08, seat_z)
+        foot = (mount.pedal[0] + side * 0.06, side * step, mount.pedal[2] + side * 0.06)
+        rider += [
+            beam(shoulder, hand, (0.055, 0.045), 3, _RIDER),
+            beam(hip, foot, (0.10, 0.06), 3, _RIDER),
+        ]
+    radius, width = mount.wheel
+    wheels = [wheel(x, 0.0, radius, width, 6) for x in (-mount.axle, mount.axle)]
+    return [*wheels, *frame, *rider]
+
+
+def motorcycle() -> list[Part]:
+    """Tank, seat and fork between two fat wheels."""
+    frame = [
+        frustum((0.02, 0.0, 0.30), (0.30, 0.14), 0.42, (1.2, 1.0), (0.06, 0.0)),
+        beam((0.75, 0.0, 0.32), (0.42, 0.0, 1.02), (0.07, 0.06), 3),
+        beam((-0.10, 0.0, 0.72), (-0.85, 0.0, 0.86), (0.15, 0.06)),
+        beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), 3),
+    ]
+    mount = Mount(0.75, (0.32, 0.15), (-0.22, 0, 0.80), (0.42, 0.33, 1.02), (0.0, 0.20, 0.34), 0.26)
+    return two_wheeler(mount, frame)
+
+
+def scooter() -> list[Part]:
+    """Leg shield, step-through floor and a round tail."""
+    frame = [
+        frustum((-0.42, 0.0, 0.26), (0.36, 0.17), 0.50, (0.85, 0.8)),
+        frustum((0.08, 0.0, 0.20), (0.34, 0.17), 0.10),
+        beam((0.40, 0.0, 0.28), (0.30, 0.0, 1.05), (0.16, 0.09), 3),
+        beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), 3),
+    ]
+    mount = Mount(
+        0.62, (0.24, 0.13), (-0.32, 0, 0.78), (0.32, 0.33, 1.03), (0.12, 0.14, 0.34), 0.08
+    )
+    return two_wheeler(mount, frame)
+
+
+def bicycle() -> list[Part]:
+    """A diamond frame of thin tubes between two thin wheels."""
+    crank, head, saddle = (-0.03, 0.0, 0.30), (0.36, 0.0, 0.88), (-0.20, 0.0, 0.92)
+    frame = [
+        beam((0.52, 0.0, 0.34), (0.34, 0.0, 1.02), (0.03, 0.03), 3),
+        beam(crank, head, (0.03, 0.03), 3),
+        beam(saddle, head, (0.03, 0.03), 3),
+        beam((-0.52, 0.0, 0.34), crank, (0.03, 0.03), 3),
+        beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), 3),
+    ]
+    mount = Mount(
+        0.52, (0.34, 0.05), (-0.20, 0, 0.96), (0.34, 0.26, 1.02), (-0.03, 0.12, 0.28), 0.22
+    )
+    return two_wheeler(mount, frame)
+
+
+def people() -> dict[str, list[Part]]:
+    """Return the bodies of walkers and of two-wheelers with their riders."""
+    return {
+        "adult": walker(1.86, 1.0),
+        "child": walker(1.25, 0.95),
+        "motorcycle": motorcycle(),
+        "scooter": scooter(),
+        "bicycle": bicycle(),
+    }

@@ -1,0 +1,197 @@
+"""Street furniture, boxes and trees: what stands in the way of a view."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from harness.carlite.bodies.model import Part
+from harness.carlite.bodies.solids import Point, beam, block, frustum, profile, turned, wheel
+
+_UNIT = (-0.5, 0.5)
+
+
+def _posts(xs: Point, ys: Point, top: float, half: float) -> list[Part]:
+    return [block((x - half, x + half), (y - half, y + half), (0.0, top)) for x in xs for y in ys]
+
+
+def kiosk() -> list[Part]:
+    """Walls, a jutting counter and a hipped roof that overhangs."""
+    return [
+        block((-0.7, 0.7), (-0.7, 0.7), (0.0, 2.4)),
+        block((0.65, 0.85), (-0.6, 0.6), (0.95, 1.1)),
+        block((-0.85, 0.85), (-0.85, 0.85), (2.35, 2.6)),
+        block((-0.85, 0.85), (-0.85, 0.85), (2.6, 3.2), (0.15, 0.15)),
+    ]
+
+
+def shelter() -> list[Part]:
+    """A bus stop along x: roof, back wall, one side wall and a bench."""
+    return [
+        block((-1.9, 1.9), (-0.95, 0.95), (2.55, 2.74)),
+        block((-1.85, 1.85), (0.72, 0.80), (0.15, 2.6)),
+        block((-1.85, -1.77), (-0.7, 0.8), (0.15, 2.6)),
+        block((-1.3, 1.3), (0.25, 0.68), (0.42, 0.50)),
+        *_posts((-1.81, 1.81), (-0.75, 0.76), 2.6, 0.05),
+    ]
+
+
+def turn(parts: list[Part]) -> list[Part]:
+    """Return the same body a quarter turn round."""
+    return [
+        Part(part.vertices[:, [1, 0, 2]] * (1, -1, 1), part.triangles, part.label) for part in parts
+    ]
+
+
+def sign() -> list[Part]:
+    """A board on two legs."""
+    return [
+        block(_UNIT, (-0.04, 0.04), (0.9, 2.0)),
+        *_posts((-0.4, 0.4), (0.0, 0.0), 1.0, 0.04)[::2],
+    ]
+
+
+def panel() -> list[Part]:
+    """An advertising panel: a thick board on one foot."""
+    return [
+        block((-0.75, 0.75), (-0.13, 0.13), (0.55, 2.44)),
+        block((-0.35, 0.35), (-0.14, 0.14), (0.0, 0.6)),
+    ]
+
+
+def barrier() -> list[Part]:
+    """Two rails between two feet."""
+    feet = [frustum((x, 0.0, 0.0), (0.06, 0.18), 1.0, (0.8, 0.25)) for x in (-0.5, 0.5)]
+    rails = [block((-0.6, 0.6), (-0.03, 0.03), (z, z + 0.25)) for z in (0.35, 0.75)]
+    return [*feet, *rails]
+
+
+def bench() -> list[Part]:
+    """A seat with a back and two solid legs."""
+    return [
+        block((-0.75, 0.75), (-0.3, 0.3), (0.40, 0.47)),
+        block((-0.75, 0.75), (0.24, 0.34), (0.45, 0.95)),
+        *(block((x - 0.05, x + 0.05), (-0.28, 0.3), (0.0, 0.42)) for x in (-0.6, 0.6)),
+    ]
+
+
+def table() -> list[Part]:
+    """A top on four legs."""
+    top = block((-0.75, 0.75), (-0.3, 0.3), (0.70, 0.80))
+    return [top, *_posts((-0.65, 0.65), (-0.22, 0.22), 0.72, 0.05)]
+
+
+def frame() -> list[Part]:
+    """Four posts under beams: swing, pergola, clothesline."""
+    rails = [block((-1.0, 1.0), (y - 0.06, y + 0.06), (1.9, 2.05)) for y in (-0.9, 0.9)]
+    slats = [block((x - 0.06, x + 0.06), (-1.0, 1.0), (2.05, 2.2)) for x in (-0.8, 0.0, 0.8)]
+    return [*_posts((-0.9, 0.9), (-0.9, 0.9), 1.95, 0.06), *rails, *slats]
+
+
+def container() -> list[Part]:
+    """A waste container: a body wider at the top under a sloping lid."""
+    body = frustum((0.0, 0.0, 0.12), (0.82, 0.44), 1.25, (1.12, 1.1))
+    lid = profile([(-0.95, 1.33), (0.95, 1.33), (0.95, 1.45), (-0.55, 1.71), (-0.95, 1.60)], 0.5)
+    feet = [block((x - 0.1, x + 0.1), (-0.35, 0.35), (0.0, 0.15)) for x in (-0.6, 0.6)]
+    return [body, lid, *feet]
+
+
+def cabinet() -> list[Part]:
+    """A vending machine: a tall cabinet with a plinth and a jutting front panel."""
+    return [
+        block((-0.40, 0.36), (-0.5, 0.5), (0.08, 2.1)),
+        block((-0.36, 0.33), (-0.46, 0.46), (0.0, 0.1)),
+        block((0.35, 0.43), (-0.46, 0.20), (0.55, 2.0)),
+    ]
+
+
+def slide() -> list[Part]:
+    """A ramp down to the right with its ladder on the left."""
+    ramp = turn([profile([(-2.0, 0.0), (2.0, 1.5), (2.0, 1.7), (-2.0, 0.25)], 0.4)])
+    return [*ramp, *_posts((-0.4, 0.4), (-1.95, -1.7), 1.97, 0.06)]
+
+
+def fountain() -> list[Part]:
+    """A basin, a column and two bowls."""
+    return [
+        turned((0, 0, 0), [(4.2, 0.0), (4.2, 0.7)], 12),
+        turned((0, 0, 0), [(0.6, 0.5), (0.35, 6.0), (0.15, 6.9)]),
+        turned((0, 0, 0), [(0.4, 2.6), (2.1, 3.2)]),
+        turned((0, 0, 0), [(0.3, 4.6), (1.2, 5.0)]),
+    ]
+
+
+def tree() -> list[Part]:
+    """A broad crown on a trunk."""
+    crown = [(1.6, 3.4), (4.6, 5.6), (5.4, 9.0), (3.8, 12.6), (1.0, 15.0)]
+    return [turned((0, 0, 0), [(0.45, 0.0), (0.3, 4.5)], 6), turned((0, 0, 0), crown)]
+
+
+def conifer() -> list[Part]:
+    """A slender crown that reaches almost to the ground."""
+    crown = [(0.9, 1.2), (2.3, 3.4), (1.7, 9.0), (0.15, 15.6)]
+    return [turned((0, 0, 0), [(0.25, 0.0), (0.2, 2.0)], 6), turned((0, 0, 0), crown)]
+
+
+def palm() -> list[Part]:
+    """A bare trunk under eight drooping fronds."""
+    directions = [(math.cos(turn), math.sin(turn)) for turn in np.arange(8) * np.pi / 4]
+    fronds = [
+        beam((0.0, 0.0, 18.6), (4.2 * x, 4.2 * y, 17.2), (0.45, 0.12), 3) for x, y in directions
+    ]
+    return [turned((0, 0, 0), [(0.35, 0.0), (0.2, 19.0)], 6), *fronds]
+
+
+def cart() -> list[Part]:
+    """A market cart: counter on wheels under a roof on posts."""
+    counter = block((-0.45, 0.45), (-0.9, 0.9), (0.35, 1.0))
+    roof = block((-0.55, 0.55), (-1.1, 1.1), (2.0, 2.25), (0.8, 0.8))
+    posts = [
+        block((x - 0.04, x + 0.04), (y - 0.04, y + 0.04), (0.9, 2.05))
+        for x in (-0.4, 0.4)
+        for y in (-0.85, 0.85)
+    ]
+    return [counter, roof, *posts, wheel(0.0, -0.98, 0.38, 0.08), wheel(0.0, 0.98, 0.38, 0.08)]
+
+
+def props() -> dict[str, list[Part]]:
+    """Return the bodies of props."""
+    round_bin = [(0.24, 0.0), (0.30, 0.85), (0.32, 0.88), (0.20, 1.0)]
+    return {
+        "box": [block(_UNIT, _UNIT, (0.0, 1.0))],
+        "cone": [
+            block(_UNIT, _UNIT, (0.0, 0.06)),
+            turned((0, 0, 0.05), [(0.36, 0.0), (0.06, 1.0)]),
+        ],
+        "barrel": [turned((0, 0, 0), [(0.85, 0.0), (1.0, 0.5), (0.85, 1.0)])],
+        "bin": [turned((0, 0, 0), round_bin)],
+        "post": [turned((0, 0, 0), [(0.12, 0.0), (0.07, 0.1), (0.07, 0.8), (0.1, 0.9)])],
+        "heap": [turned((0, 0, 0), [(0.9, 0.0), (1.0, 0.25), (0.7, 0.7), (0.2, 1.0)])],
+        "planter": [
+            frustum((0, 0, 0), (0.4, 0.4), 0.55, (1.2, 1.2)),
+            turned((0, 0, 0.5), [(0.35, 0.0), (0.4, 0.3), (0.1, 0.6)], 6),
+        ],
+        "parasol": [
+            turned((0, 0, 0), [(0.08, 0.0), (0.08, 2.0)], 6),
+            turned((0, 0, 0), [(1.2, 2.0), (0.1, 2.5)]),
+            turned((0, 0, 0), [(0.6, 0.7), (0.6, 0.76)]),
+        ],
+        "kiosk": kiosk(),
+        "shelter": shelter(),
+        "shelter_across": turn(shelter()),
+        "sign": sign(),
+        "panel": panel(),
+        "barrier": barrier(),
+        "bench": bench(),
+        "table": table(),
+        "frame": frame(),
+        "container": container(),
+        "cabinet": cabinet(),
+        "cart": cart(),
+        "slide": slide(),
+        "fountain": fountain(),
+        "tree": tree(),
+        "conifer": conifer(),
+        "palm": palm(),
+    }
