@@ -37,13 +37,16 @@ class ActorTable:
 
         id, parent: actor ids; parent 0 is none. kind: a `Kind`. label: a semantic `Label`.
         position, rotation: world pose of the actor's origin. velocity, acceleration: world frame.
-        angular_velocity: (roll rate, pitch rate, yaw rate) about the world's x, y, z.
+        angular_velocity: about the world's axes, so that a point at `r` from the origin moves with
+            `velocity + cross(angular_velocity, r)`.
         box_centre, extent: bounding box in the actor's frame, half sizes.
         mass: kilograms. body: index into `bodies.library()`, -1 where nothing is to be seen.
         simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
         throttle, steer, brake, hand_brake, reverse, manual_gear, gear: the vehicle control.
         wheel_angle: present angle of the front wheels. slip: sideways speed in the body frame.
         yaw_rate: about the body's up axis. engine_speed: radians per second.
+        shift: seconds until the gear is in. physics: row of its parameters, -1 where it has none.
+        force, torque: world frame, applied for one tick and then cleared.
         speed_limit: metres per second. light_state, has_light, light_id: the light that holds it.
         failure: CARLA's failure state. lamps: vehicle light flags.
         walk_direction, walk_speed, jump: the walker control.
@@ -77,6 +80,10 @@ class ActorTable:
     slip: Floats
     yaw_rate: Floats
     engine_speed: Floats
+    shift: Floats
+    physics: Int32s
+    force: Floats
+    torque: Floats
     speed_limit: Floats
     light_state: Bytes
     has_light: Bools
@@ -116,6 +123,10 @@ class ActorTable:
         "slip": (np.float64, ()),
         "yaw_rate": (np.float64, ()),
         "engine_speed": (np.float64, ()),
+        "shift": (np.float64, ()),
+        "physics": (np.int32, ()),
+        "force": (np.float64, (3,)),
+        "torque": (np.float64, (3,)),
         "speed_limit": (np.float64, ()),
         "light_state": (np.uint8, ()),
         "has_light": (np.bool_, ()),
@@ -127,6 +138,8 @@ class ActorTable:
         "jump": (np.bool_, ()),
         "held_velocity": (np.float64, (3,)),
     }
+
+    ABSENT: dict[str, float] = {"held_velocity": np.nan, "body": -1, "physics": -1}  # noqa: RUF012
 
     def __init__(self) -> None:
         self._count = 0
@@ -152,7 +165,7 @@ class ActorTable:
         return slots[np.argsort(self.id[slots], kind="stable")].astype(np.int64)
 
     def add(self, actor_id: int, **values: Any) -> int:
-        """Append an actor, zero but for `values`, and return its slot."""
+        """Append an actor, zero or absent but for `values`, and return its slot."""
         if actor_id in self._slots:
             raise ValueError(f"actor {actor_id} exists")
         if self._count == len(self._storage["id"]):
@@ -163,7 +176,7 @@ class ActorTable:
         slot, self._count = self._count, self._count + 1
         self._expose()
         for name, column in self._storage.items():
-            column[slot] = np.nan if name == "held_velocity" else 0
+            column[slot] = self.ABSENT.get(name, 0)
         for name, value in {"id": actor_id, **values}.items():
             self._storage[name][slot] = value
         self._slots[actor_id] = slot

@@ -1,0 +1,62 @@
+"""The ground as a vehicle feels it: height and slope of the plane under its wheels. Compiled."""
+
+from __future__ import annotations
+
+import math
+
+from harness.carlite.arrays import Float32s
+from harness.carlite.compiled import compiled
+
+REACH = 1.0
+"""A deck more than this above a wheel is another road, not the ground."""
+
+
+@compiled
+def height(
+    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
+    x: float, y: float, z: float,
+) -> float:  # fmt: skip
+    """Return the height of the topmost layer that is not above `z` + 1 m."""
+    rows, columns = lower.shape
+    u = min(max((x - x0) / cell, 0.0), columns - 1.0)
+    v = min(max((y - y0) / cell, 0.0), rows - 1.0)
+    column, row = min(int(u), columns - 2), min(int(v), rows - 2)
+    u, v = u - column, v - row
+    deck = (upper[row, column] * (1.0 - u) + upper[row, column + 1] * u) * (1.0 - v) + (
+        upper[row + 1, column] * (1.0 - u) + upper[row + 1, column + 1] * u
+    ) * v
+    if deck <= z + REACH:
+        return float(deck)
+    return float(
+        (lower[row, column] * (1.0 - u) + lower[row, column + 1] * u) * (1.0 - v)
+        + (lower[row + 1, column] * (1.0 - u) + lower[row + 1, column + 1] * u) * v
+    )
+
+
+@compiled
+def under_wheels(
+    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
+    x: float, y: float, z: float, yaw: float, front: float, rear: float, track: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return height at the origin, pitch and roll of the plane nearest to the four wheel contacts.
+
+    `front` and `rear` are the axles' distances ahead of the origin; two-wheelers stay upright.
+    """
+    cos, sin = math.cos(yaw), math.sin(yaw)
+    ax, ay = x + front * cos, y + front * sin
+    bx, by = x + rear * cos, y + rear * sin
+    if track < 0.3:
+        ahead = height(x0, y0, cell, lower, upper, ax, ay, z)
+        behind = height(x0, y0, cell, lower, upper, bx, by, z)
+        roll = 0.0
+    else:
+        sx, sy = -0.5 * track * sin, 0.5 * track * cos
+        front_right = height(x0, y0, cell, lower, upper, ax + sx, ay + sy, z)
+        front_left = height(x0, y0, cell, lower, upper, ax - sx, ay - sy, z)
+        rear_right = height(x0, y0, cell, lower, upper, bx + sx, by + sy, z)
+        rear_left = height(x0, y0, cell, lower, upper, bx - sx, by - sy, z)
+        ahead = 0.5 * (front_right + front_left)
+        behind = 0.5 * (rear_right + rear_left)
+        roll = math.atan(0.5 * (front_left + rear_left - front_right - rear_right) / track)
+    share = rear / (rear - front)
+    return behind + share * (ahead - behind), math.atan((ahead - behind) / (front - rear)), roll
