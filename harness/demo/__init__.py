@@ -1,0 +1,1 @@
+"""`python -m harness.demo`: once round the block."""
