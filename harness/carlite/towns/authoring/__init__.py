@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.carlite.towns.authoring import crucible05
+from harness.carlite.towns.authoring import crucible05, hill, old, ring
 from harness.carlite.towns.authoring.build import build
 from harness.carlite.towns.authoring.document import to_text
-from harness.carlite.towns.authoring.plan import Plan
+from harness.carlite.towns.authoring.plan import Control, Plan
 
-PLANS: dict[str, Plan] = {plan.name: plan for plan in (crucible05.PLAN,)}
+__all__ = ["DATA", "PLANS", "Control", "Plan", "opendrive"]
+
+PLANS: dict[str, Plan] = {town.PLAN.name: town.PLAN for town in (crucible05, old, ring, hill)}
 DATA = Path(__file__).parent.parent / "data"
 
 

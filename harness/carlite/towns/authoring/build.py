@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from harness.carlite.towns.authoring import control, document, junctions, sections
@@ -114,14 +115,14 @@ def _cuts(plan: Plan, courses: list[Course]) -> list[tuple[float, float]]:
         ]
         rays = [
             junctions.ray(
-                courses[index].outward(at_start, 12.0).heading,
+                partial(courses[index].outward, at_start),
                 courses[index].zones[0 if at_start else 1].cut,
                 at_start,
             )
             for index, at_start in ends
         ]
         for (index, at_start), cut in zip(ends, junctions.cut_backs(node, rays), strict=True):
-            cuts[index][0 if at_start else 1] = math.ceil(cut * 4) / 4
+            cuts[index][0 if at_start else 1] = cut
     return [(start, end) for start, end in cuts]
 
 

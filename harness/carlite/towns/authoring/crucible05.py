@@ -13,26 +13,26 @@ LIGHTS, STOP, YIELD = Control.LIGHTS, Control.STOP, Control.YIELD
 
 NODES = {
     "north-west": Node(-75, 190),
-    "north": Node(75, 190),
+    "north": Node(75, 190, 1.0),
     "north-mid": Node(-145, 190, control=STOP, corner=6),
     "west-north": Node(-215, 65),
     "west-mid": Node(-215, 0, control=YIELD, corner=6),
     "west-south": Node(-215, -65, control=STOP),
-    "east-north": Node(215, 65),
-    "east-south": Node(215, -65),
+    "east-north": Node(215, 65, 3.0),
+    "east-south": Node(215, -65, 2.0),
     "south-west": Node(-75, -190),
     "south-mid": Node(0, -190, control=STOP, corner=6),
-    "south-east": Node(75, -190),
+    "south-east": Node(75, -190, 0.75),
     "centre-nw": Node(-75, 65, arrows=True),
-    "centre-ne": Node(75, 65),
+    "centre-ne": Node(75, 65, 0.5, arrows=True),
     "centre-sw": Node(-75, -65),
-    "centre-se": Node(75, -65),
+    "centre-se": Node(75, -65, 0.5),
     "market-north": Node(0, 65, control=STOP, corner=6),
     "market-south": Node(0, -65, control=STOP, corner=6),
     "school": Node(-145, 65, control=STOP, corner=6),
     "mill": Node(-75, 0, control=YIELD, corner=6),
-    "garden-north": Node(145, 65, control=YIELD, corner=6),
-    "garden-south": Node(145, -65, control=STOP, corner=6),
+    "garden-north": Node(145, 65, 1.75, control=YIELD, corner=6),
+    "garden-south": Node(145, -65, 1.25, control=STOP, corner=6),
 }
 
 STREETS = (
@@ -68,7 +68,7 @@ STREETS = (
     Street("Station 5", "garden-south", "east-south", AVENUE),
     # Hill Street along x = 75
     Street("Hill 1", "north", "centre-ne", PARKED, pockets=(0, 30)),
-    Street("Hill 2", "centre-ne", "centre-se", PARKED, pockets=(25, 25)),
+    Street("Hill 2", "centre-ne", "centre-se", AVENUE, pockets=(25, 25)),
     Street("Hill 3", "centre-se", "south-east", PARKED, pockets=(30, 0)),
     # the quieter streets
     Street("School Lane", "north-mid", "school", LANE),

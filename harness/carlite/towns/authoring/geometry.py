@@ -152,6 +152,14 @@ def _fillet(start: Pose, end: Pose, leg_in: float, leg_out: float, radius: float
     return Path(tuple(pieces))
 
 
+def tangent_legs(start: Pose, end: Pose) -> tuple[float, float]:
+    """Return how far two tangents run to where they meet: from the start, and on to the end."""
+    turn = end.heading - start.heading
+    ahead, left = start.towards(end.x, end.y)
+    leg_out = left / math.sin(turn)
+    return ahead - leg_out * math.cos(turn), leg_out
+
+
 def join(start: Pose, end: Pose, radius: float = math.inf) -> Path:
     """Join two poses smoothly, by an arc of up to `radius` between lines where that is possible."""
     turn = wrapped(end.heading - start.heading)
@@ -159,8 +167,7 @@ def join(start: Pose, end: Pose, radius: float = math.inf) -> Path:
     if abs(turn) < 1e-6 and abs(left) < 1e-6:
         return Path((Piece(start, ahead, 0.0),))
     if abs(turn) > 0.05 and abs(turn) < 3.0:
-        leg_out = left / math.sin(turn)
-        leg_in = ahead - leg_out * math.cos(turn)
+        leg_in, leg_out = tangent_legs(start, end)
         if leg_in > 0.5 and leg_out > 0.5:
             return _fillet(start, end, leg_in, leg_out, radius)
     return _biarc(start, end)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
-from harness.carlite.towns.authoring.geometry import Path, Pose, join, wrapped
+from harness.carlite.towns.authoring.geometry import Path, Pose, join, tangent_legs, wrapped
 from harness.carlite.towns.authoring.plan import Node
 from harness.carlite.towns.authoring.sections import CrossSection, blend
 
 CROSSWALK_DEPTH = 3.2
 CROSSWALK_GAP = 1.0
-SHORTEST_CUT = 6.0
-NEARLY_STRAIGHT = math.radians(168)
+SHORTEST_CUT, LONGEST_CUT = 6.0, 60.0
+CUT_STEP, CUT_PROBE = 0.25, 12.0
+NEARLY_STRAIGHT = math.radians(12)
+TURN = 2 * math.pi
 
 
 @dataclass(frozen=True)
@@ -63,17 +66,17 @@ class Movement:
 
 @dataclass(frozen=True)
 class Ray:
-    """A street's end while the cut-backs are still open: its bearing and its kerbs, outward."""
+    """A street's end while its cut-back is still open: course and kerbs, looking outward."""
 
-    bearing: float
+    outward: Callable[[float], Pose]
     kerb_left: float
     kerb_right: float
 
 
-def ray(bearing: float, cut: CrossSection, at_start: bool) -> Ray:
+def ray(outward: Callable[[float], Pose], cut: CrossSection, at_start: bool) -> Ray:
     """Look along a street away from the node at its start or end."""
     left, right = cut.kerb(left=True), cut.kerb(left=False)
-    return Ray(bearing, left, right) if at_start else Ray(bearing, right, left)
+    return Ray(outward, left, right) if at_start else Ray(outward, right, left)
 
 
 def lead(node: Node) -> float:
@@ -82,18 +85,33 @@ def lead(node: Node) -> float:
 
 
 def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
-    """Cut each street back far enough for round corners on both its sides, and the crosswalk."""
+    """Cut each street back until the corners on both its sides can be round."""
     cuts = [SHORTEST_CUT + lead(node)] * len(rays)
-    order = sorted(range(len(rays)), key=lambda k: rays[k].bearing)
-    for a, b in zip(order, [*order[1:], order[0]], strict=True):
-        gap = (rays[b].bearing - rays[a].bearing) % (2 * math.pi)
-        if gap > NEARLY_STRAIGHT:
-            continue
-        near, far = rays[a].kerb_left, rays[b].kerb_right
-        tangent = node.corner / math.tan(gap / 2) + lead(node)
-        cuts[a] = max(cuts[a], (far + near * math.cos(gap)) / math.sin(gap) + tangent)
-        cuts[b] = max(cuts[b], (near + far * math.cos(gap)) / math.sin(gap) + tangent)
+    order = sorted(range(len(rays)), key=lambda k: rays[k].outward(CUT_PROBE).heading % TURN)
+    corners = list(zip(order, [*order[1:], order[0]], strict=True))
+    growing = True
+    while growing:
+        growing = False
+        for a, b in corners:
+            short_a, short_b = _corner_lacks(node, rays[a], cuts[a], rays[b], cuts[b])
+            cuts[a] += CUT_STEP * short_a
+            cuts[b] += CUT_STEP * short_b
+            growing |= short_a or short_b
+        if max(cuts) > LONGEST_CUT:
+            raise ValueError(f"the streets at ({node.x:g}, {node.y:g}) meet too sharply")
     return cuts
+
+
+def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tuple[bool, bool]:
+    """Tell which of two neighbouring streets must end further off for a round kerb between them."""
+    entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(lead(node))
+    leave = b.outward(cut_b).left(-b.kerb_right).ahead(-lead(node))
+    turn = wrapped(leave.heading - entry.heading)
+    if turn > -NEARLY_STRAIGHT:
+        return False, False
+    legs = tangent_legs(entry, leave)
+    tangent = node.corner * math.tan(-turn / 2)
+    return legs[0] < tangent, legs[1] < tangent
 
 
 def movements(node: Node, arms: list[Arm]) -> list[Movement]:

@@ -1,0 +1,88 @@
+"""CrucibleRing: a ring road round a small inner ring, with spokes, hills and a flyover."""
+
+from __future__ import annotations
+
+import math
+
+from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+
+RING_RADIUS, INNER_RADIUS = 125.0, 44.0
+
+RING = Profile(lanes=2, sidewalk=2.5, speed=60, rank=3)
+SPOKE = Profile(lanes=1, parking=(2.2, 2.2), sidewalk=2.4, speed=50, rank=2)
+FLYOVER = Profile(lanes=1, lane_width=3.75, sidewalk=2.0, speed=60, rank=2)
+LOOP = Profile(lanes=1, sidewalk=2.2, parking=(2.2, 0.0), speed=50, rank=2)
+INNER = Profile(lanes=1, lane_width=3.5, sidewalk=2.6, speed=30, rank=1)
+
+
+def _on_circle(radius: float, degrees: float) -> tuple[float, float]:
+    angle = math.radians(degrees)
+    return round(radius * math.cos(angle), 3), round(radius * math.sin(angle), 3)
+
+
+def _node(radius: float, degrees: float, z: float, control: Control, corner: float) -> Node:
+    return Node(*_on_circle(radius, degrees), z, control, corner)
+
+
+def _bow(radius: float, begin: float, end: float) -> tuple[Via, ...]:
+    """Follow a circle, by the corner where the tangents at both ends meet."""
+    half = math.radians((end - begin) / 2)
+    return (Via(*_on_circle(radius / math.cos(half), (begin + end) / 2), radius * 0.995),)
+
+
+LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
+STOP, YIELD = Control.STOP, Control.YIELD
+
+NODES = {
+    "ring 0": _node(RING_RADIUS, 0, 2.0, LIGHTS, 7),
+    "ring 52": _node(RING_RADIUS, 52, 0.0, YIELD, 7),
+    "ring 128": _node(RING_RADIUS, 128, 0.0, LIGHTS, 7),
+    "ring 180": _node(RING_RADIUS, 180, 2.0, STOP, 7),
+    "ring 235": _node(RING_RADIUS, 235, 3.0, YIELD, 7),
+    "ring 305": _node(RING_RADIUS, 305, 3.5, LIGHTS, 7),
+    "inner 0": _node(INNER_RADIUS, 0, 3.0, YIELD, 6),
+    "inner 90": _node(INNER_RADIUS, 90, 3.0, YIELD, 6),
+    "inner 180": _node(INNER_RADIUS, 180, 3.0, ALL_STOP, 6),
+    "inner 270": _node(INNER_RADIUS, 270, 3.0, YIELD, 6),
+    "summit": Node(0, 222, 5.5, LIGHTS, 7),
+}
+
+
+def _arc(name: str, kind: str, begin: int, end: int) -> Street:
+    radius, profile = (RING_RADIUS, RING) if kind == "ring" else (INNER_RADIUS, INNER)
+    via = _bow(radius, begin, end if end > begin else end + 360)
+    return Street(name, f"{kind} {begin}", f"{kind} {end}", profile, via)
+
+
+STREETS = (
+    _arc("Ring NE", "ring", 0, 52),
+    _arc("Ring N", "ring", 52, 128),
+    _arc("Ring NW", "ring", 128, 180),
+    _arc("Ring SW", "ring", 180, 235),
+    _arc("Ring S", "ring", 235, 305),
+    _arc("Ring SE", "ring", 305, 0),
+    _arc("Circus NE", "inner", 0, 90),
+    _arc("Circus NW", "inner", 90, 180),
+    _arc("Circus SW", "inner", 180, 270),
+    _arc("Circus SE", "inner", 270, 0),
+    Street("East Spoke", "inner 0", "ring 0", SPOKE),
+    Street("West Spoke", "inner 180", "ring 180", SPOKE),
+    Street("South Spoke", "inner 270", "ring 305", SPOKE, (Via(0, -78, 25), Via(50, -72, 25))),
+    Street("Flyover", "inner 90", "summit", FLYOVER, (Via(0, 128, 500, z=8.0),)),
+    Street("North Loop E", "ring 52", "summit", LOOP, (Via(118, 151, 45), Via(90, 222, 45))),
+    Street("North Loop W", "summit", "ring 128", LOOP, (Via(-100, 222, 45), Via(-120, 153, 40))),
+    Street(
+        "South Loop",
+        "ring 235",
+        "ring 305",
+        LOOP,
+        (
+            Via(-113, -161, 40),
+            Via(-60, -222, 50, z=6.0),
+            Via(80, -222, 60, z=8.0),
+            Via(120, -171, 35),
+        ),
+    ),
+)
+
+PLAN = Plan("CrucibleRing", NODES, STREETS, latitude=50.1, longitude=8.7)

@@ -1,0 +1,179 @@
+"""The towns of our own, as the real `carla.Map` reads them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cache
+from xml.etree import ElementTree
+
+import carla
+import pytest
+
+from harness.carlite.towns import authoring
+
+TOWNS = sorted(authoring.PLANS)
+each_town = pytest.mark.parametrize("name", TOWNS)
+MINIMUM = {"Crucible05": (2000.0, 15)}
+
+
+@cache
+def text_of(name: str) -> str:
+    return (authoring.DATA / f"{name}.xodr").read_text(encoding="utf-8")
+
+
+@cache
+def map_of(name: str) -> carla.Map:
+    return carla.Map(name, text_of(name))
+
+
+@cache
+def xml_of(name: str) -> ElementTree.Element:
+    return ElementTree.fromstring(text_of(name))
+
+
+def turned(degrees: float) -> float:
+    return abs((degrees + 180) % 360 - 180)
+
+
+def distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
+    return float(a.transform.location.distance(b.transform.location))
+
+
+@each_town
+def test_checked_in_file_equals_a_fresh_build(name: str) -> None:
+    assert authoring.opendrive(name) == text_of(name)
+    assert len(text_of(name)) < 1_500_000
+
+
+@each_town
+def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    carla.Map(name, text_of(name))
+    assert capfd.readouterr() == ("", "")
+
+
+@each_town
+def test_every_driving_lane_leads_on(name: str) -> None:
+    topology = map_of(name).get_topology()
+    ids = [[(w.road_id, w.section_id, w.lane_id) for w in pair] for pair in topology]
+    starts = {pair[0] for pair in ids}
+    assert {pair[1] for pair in ids} <= starts
+    for waypoint in map_of(name).generate_waypoints(2.0):
+        assert waypoint.next(3.0)
+
+
+@each_town
+def test_only_turn_pockets_lack_a_way_in(name: str) -> None:
+    topology = map_of(name).get_topology()
+    entered = {(b.road_id, b.section_id, b.lane_id) for _, b in topology}
+    for waypoint, _ in topology:
+        if (waypoint.road_id, waypoint.section_id, waypoint.lane_id) not in entered:
+            beside = waypoint.next(2.0)[0]
+            assert "Right" in str(beside.lane_change) or "Both" in str(beside.lane_change)
+            assert beside.get_right_lane().lane_id * beside.lane_id > 0
+
+
+@each_town
+def test_lane_centres_are_smooth_and_a_car_can_follow_them(name: str) -> None:
+    step = 0.5
+    for waypoint in map_of(name).generate_waypoints(step):
+        for following in waypoint.next(step):
+            bend = turned(following.transform.rotation.yaw - waypoint.transform.rotation.yaw)
+            assert distance(waypoint, following) == pytest.approx(step, rel=0.3)
+            assert math.radians(bend) <= distance(waypoint, following) / 5.5 + 1e-3
+
+
+@each_town
+def test_no_jump_where_lanes_meet(name: str) -> None:
+    for waypoint, following in map_of(name).get_topology():
+        ends = waypoint.next_until_lane_end(0.05)
+        last = min(ends or [waypoint], key=lambda w: distance(w, following))
+        assert distance(last, following) < 0.1
+        assert turned(last.transform.rotation.yaw - following.transform.rotation.yaw) < 1.0
+        assert abs(last.lane_width - following.lane_width) < 0.02
+
+
+@each_town
+def test_size(name: str) -> None:
+    length, junctions = MINIMUM.get(name, (1000.0, 6))
+    streets = [road for road in xml_of(name).iter("road") if road.get("junction") == "-1"]
+    assert sum(float(road.get("length", "0")) for road in streets) >= length
+    assert len(list(xml_of(name).iter("junction"))) >= junctions
+    reach = [w.transform.location for w in map_of(name).generate_waypoints(5.0)]
+    assert max(p.x for p in reach) - min(p.x for p in reach) < 460
+    assert max(p.y for p in reach) - min(p.y for p in reach) < 460
+
+
+@each_town
+def test_lane_changes_only_between_lanes_of_one_direction(name: str) -> None:
+    allowed = 0
+    for waypoint in map_of(name).generate_waypoints(5.0):
+        change = str(waypoint.lane_change)
+        if waypoint.is_junction:
+            assert change == "NONE"
+        for side, beside in (
+            ("Left", waypoint.get_left_lane()),
+            ("Right", waypoint.get_right_lane()),
+        ):
+            if change in {side, "Both"}:
+                allowed += 1
+                assert beside is not None
+                assert beside.lane_type == carla.LaneType.Driving
+                assert beside.lane_id * waypoint.lane_id > 0
+    widest = max(street.profile.lanes for street in authoring.PLANS[name].streets)
+    assert (allowed > 0) == (widest > 1)
+
+
+@each_town
+def test_lights_signs_and_crosswalks_are_found(name: str) -> None:
+    plan = authoring.PLANS[name]
+    found = Counter(landmark.type for landmark in map_of(name).get_all_landmarks())
+    lit = sum(node.control is authoring.Control.LIGHTS for node in plan.nodes.values())
+    assert found["1000001"] >= 3 * lit > 0
+    assert found["206"] + found["205"] > 0
+    assert found["274"] > 0
+    corners = map_of(name).get_crosswalks()
+    assert len(corners) // 5 == len(list(xml_of(name).iter("object"))) >= 3 * len(plan.nodes)
+    for place in range(0, len(corners), 5):
+        assert corners[place].distance(corners[place + 4]) < 1e-3
+
+
+@each_town
+def test_every_light_belongs_to_one_phase(name: str) -> None:
+    root = xml_of(name)
+    lights = Counter(s.get("id") for s in root.iter("signal") if s.get("type") == "1000001")
+    assert Counter(c.get("signalId") for c in root.iter("control")) == lights
+    timed = Counter(c.get("id") for j in root.iter("junction") for c in j.iter("controller"))
+    assert timed == Counter(c.get("id") for c in root.findall("controller"))
+
+
+@each_town
+def test_a_driver_meets_the_light_just_before_the_junction(name: str) -> None:
+    met = set()
+    for waypoint in map_of(name).generate_waypoints(4.0):
+        for landmark in waypoint.get_landmarks_of_type(8.0, "1000001", stop_at_junction=True):
+            met.add(landmark.id)
+            assert landmark.waypoint.next(2.0)[0].is_junction
+    lights = {mark.id for mark in map_of(name).get_all_landmarks_of_type("1000001")}
+    assert met == lights
+
+
+@each_town
+def test_sidewalks_go_round_every_corner(name: str) -> None:
+    corners = 0
+    for road in xml_of(name).iter("road"):
+        if road.get("junction") != "-1":
+            continue
+        length = float(road.get("length", "0"))
+        sections = road.findall("lanes/laneSection")
+        for section, side, station in (
+            (sections[0], "left", 0.5),
+            (sections[-1], "right", length - 0.5),
+        ):
+            (walk,) = section.findall(f"{side}/lane[@type='sidewalk']")
+            place = int(road.get("id", "0")), int(walk.get("id", "0")), station
+            (onward,) = map_of(name).get_waypoint_xodr(*place).next(1.0)
+            assert onward.is_junction
+            assert onward.lane_type == carla.LaneType.Sidewalk
+            corners += 1
+    assert corners == 2 * len(authoring.PLANS[name].streets)
