@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable
+from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.control import PhysicsControl, Wheel
 
 Rows: TypeAlias = NDArray[np.void]
@@ -180,6 +181,7 @@ def axles(control: PhysicsControl) -> tuple[list[Wheel], list[Wheel]]:
     return front, rear or front
 
 
+@compiled
 def yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
     """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0

@@ -1,0 +1,187 @@
+"""Collisions of vehicles, walkers, props and scenery, all of them upright boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.boxes import BOX, Boxes, near, separate, sweep
+from harness.carlite.dynamics.obstacles import Obstacles
+from harness.carlite.dynamics.pairs import moving_pairs, scenery_pairs
+from harness.carlite.dynamics.parameters import yaw_inertia
+from harness.carlite.dynamics.response import Touches, exchange, find_touches, make_room
+
+__all__ = ["Contact", "Obstacles", "overlaps", "resolve"]
+
+CLEARANCE = 0.15
+"""Metres above the ground below which vehicles roll over things."""
+
+VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Two parties that hit each other during a tick.
+
+    Attributes:
+        actor: id of the first party.
+        other: id of the second party, -1 where it is scenery.
+        piece: index of the second party in the town's scenery, -1 where it is an actor.
+        impulse: what the first party received, N s, world frame; the second got the opposite.
+    """
+
+    actor: int
+    other: int
+    piece: int
+    impulse: tuple[float, float, float]
+
+
+def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]:
+    """Part what ran into each other during the last `dt`, and tell who hit whom, in slot order."""
+    slots = _solids(table)
+    touches = _resolve(
+        slots, obstacles.boxes, obstacles.first, obstacles.members,
+        obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
+        table.kind, table.simulated, table.position, table.rotation, table.velocity,
+        table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
+        table.extent, table.mass, dt,
+    )  # fmt: skip
+    return [
+        Contact(
+            actor=int(table.id[slots[found["a"]]]),
+            other=-1 if found["scenery"] else int(table.id[slots[found["b"]]]),
+            piece=int(obstacles.piece[found["b"]]) if found["scenery"] else -1,
+            impulse=(-float(found["impulse_x"]), -float(found["impulse_y"]), 0.0),
+        )
+        for found in touches
+    ]
+
+
+def overlaps(
+    table: ActorTable,
+    obstacles: Obstacles,
+    centre: Sequence[float],
+    extent: Sequence[float],
+    yaw: float,
+) -> bool:
+    """Tell whether a box, given by its middle and half sizes, would stand in something solid."""
+    box: Boxes = np.zeros(1, BOX)
+    box["x"], box["y"], box["yaw"] = centre[0], centre[1], yaw
+    box["half_length"], box["half_width"] = extent[0], extent[1]
+    box["bottom"] = centre[2] - extent[2] + min(CLEARANCE, extent[2])
+    box["top"] = centre[2] + extent[2]
+    box["lightness"] = 1.0
+    return bool(
+        _overlaps(
+            box, _solids(table), obstacles.boxes, obstacles.first, obstacles.members,
+            obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
+            table.kind, table.simulated, table.position, table.rotation, table.velocity,
+            table.yaw_rate, table.box_centre, table.extent, table.mass,
+        )
+    )  # fmt: skip
+
+
+def _solids(table: ActorTable) -> Ints:
+    """Return the slots of what can be hit; what is attached to something moves along with it."""
+    kind = table.kind
+    body = (kind == VEHICLE) | (kind == WALKER) | (kind == PROP)
+    return np.flatnonzero(body & table.solid & (table.parent == 0))
+
+
+@compiled
+def _resolve(
+    slots: Ints, scenery: Boxes, first: Int32s, members: Int32s,
+    column: int, row: int, columns: int, rows: int,
+    kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
+    acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
+    extent: Floats, mass: Floats, dt: float,
+) -> Touches:  # fmt: skip
+    boxes = _boxes(
+        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass, dt
+    )
+    movers = find_touches(boxes, boxes, moving_pairs(boxes), False)
+    pieces = find_touches(
+        boxes, scenery,
+        scenery_pairs(boxes, scenery, first, members, column, row, columns, rows), True,
+    )  # fmt: skip
+    touches = np.concatenate((movers, pieces))
+    if len(touches) == 0:
+        return touches
+    motion, moves = np.empty((len(slots), 3)), np.zeros((len(slots), 2))
+    for index in range(len(slots)):
+        motion[index, 0], motion[index, 1] = velocity[slots[index], 0], velocity[slots[index], 1]
+        motion[index, 2] = yaw_rate[slots[index]]
+    exchange(boxes, scenery, touches, motion)
+    make_room(boxes, scenery, touches, moves)
+    for index in range(len(slots)):
+        slot = slots[index]
+        if boxes[index]["lightness"] <= 0.0:
+            continue
+        for axis in range(2):
+            acceleration[slot, axis] += (motion[index, axis] - velocity[slot, axis]) / dt
+            velocity[slot, axis] = motion[index, axis]
+            position[slot, axis] += moves[index, axis]
+        yaw_rate[slot] = motion[index, 2]
+        if kind[slot] == VEHICLE:
+            angular_velocity[slot, 2] = motion[index, 2]
+    struck: Touches = touches[(touches["impulse_x"] != 0.0) | (touches["impulse_y"] != 0.0)]
+    return struck
+
+
+@compiled
+def _boxes(
+    slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
+    velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mass: Floats,
+    dt: float,
+) -> Boxes:  # fmt: skip
+    boxes = np.zeros(len(slots), BOX)
+    for index in range(len(slots)):
+        slot, box = slots[index], boxes[index]
+        yaw = rotation[slot, 1]
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        box["arm_x"] = box_centre[slot, 0] * cos - box_centre[slot, 1] * sin
+        box["arm_y"] = box_centre[slot, 0] * sin + box_centre[slot, 1] * cos
+        box["x"], box["y"] = position[slot, 0] + box["arm_x"], position[slot, 1] + box["arm_y"]
+        box["half_length"], box["half_width"] = extent[slot, 0], extent[slot, 1]
+        box["yaw"] = yaw
+        middle = position[slot, 2] + box_centre[slot, 2]
+        lean = abs(np.sin(rotation[slot, 0])) * extent[slot, 0]
+        lean += abs(np.sin(rotation[slot, 2])) * extent[slot, 1]
+        clear = min(CLEARANCE, extent[slot, 2]) if kind[slot] == VEHICLE else 0.02
+        box["bottom"] = middle - extent[slot, 2] - lean + clear
+        box["top"] = middle + extent[slot, 2] + lean
+        if kind[slot] != PROP and simulated[slot] and mass[slot] > 0.0:
+            box["lightness"] = 1.0 / mass[slot]
+            box["dx"], box["dy"] = velocity[slot, 0] * dt, velocity[slot, 1] * dt
+            if kind[slot] == VEHICLE:
+                box["turn"] = yaw_rate[slot] * dt
+                box["nimbleness"] = 1.0 / yaw_inertia(mass[slot], extent[slot, 0], extent[slot, 1])
+        sweep(box)
+    return boxes
+
+
+@compiled
+def _overlaps(
+    asked: Boxes, slots: Ints, scenery: Boxes, first: Int32s, members: Int32s,
+    column: int, row: int, columns: int, rows: int,
+    kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
+    yaw_rate: Floats, box_centre: Floats, extent: Floats, mass: Floats,
+) -> bool:  # fmt: skip
+    box = asked[0]
+    sweep(box)
+    movers = _boxes(
+        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass,
+        0.0,
+    )  # fmt: skip
+    taken = False
+    for mover in movers:
+        taken |= near(box, mover) and separate(box, mover, 1.0)[0] > 0.0
+    pairs = scenery_pairs(asked, scenery, first, members, column, row, columns, rows)
+    for index in range(len(pairs)):
+        taken |= separate(box, scenery[pairs[index, 1]], 1.0)[0] > 0.0
+    return taken

@@ -1,0 +1,72 @@
+"""The solid part of a town's scenery, laid out in a grid for quick look-up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.arrays import Int32s, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.boxes import BOX, Boxes
+from harness.carlite.towns.model import Scenery
+
+CELL = 8.0
+"""Metres."""
+
+
+class Obstacles:
+    """Every solid piece of scenery as an upright box, and the boxes that each grid cell meets.
+
+    Attributes:
+        boxes: one per solid piece. piece: its index in the scenery.
+        column, row: the grid's first cell; cell (c, r) begins at CELL times (c, r).
+        columns, rows: the grid's size.
+        first, members: cell i, counted row by row, meets boxes members[first[i] : first[i + 1]].
+    """
+
+    def __init__(self, scenery: Scenery) -> None:
+        self.piece: Int32s = np.flatnonzero(scenery.solid).astype(np.int32)
+        self.boxes = _boxes(scenery, self.piece)
+        place = np.stack([self.boxes["x"], self.boxes["y"]], 1)
+        reach = np.stack([self.boxes["reach_x"], self.boxes["reach_y"]], 1)
+        low = np.floor((place - reach) / CELL).astype(np.int64)
+        high = np.floor((place + reach) / CELL).astype(np.int64)
+        if not len(low):
+            low = high = np.zeros((0, 2), np.int64)
+            start = end = np.zeros(2, np.int64)
+        else:
+            start, end = low.min(0), high.max(0)
+        self.column, self.row = int(start[0]), int(start[1])
+        self.columns, self.rows = (int(size) for size in end - start + 1)
+        self.first, self.members = _fill(low - start, high - start, self.columns, self.rows)
+
+
+def _boxes(scenery: Scenery, piece: Int32s) -> Boxes:
+    boxes: Boxes = np.zeros(len(piece), BOX)
+    centre, extent, yaw = scenery.centre[piece], scenery.extent[piece], scenery.yaw[piece]
+    boxes["x"], boxes["y"] = centre[:, 0], centre[:, 1]
+    boxes["half_length"], boxes["half_width"] = extent[:, 0], extent[:, 1]
+    boxes["yaw"] = yaw
+    boxes["bottom"], boxes["top"] = centre[:, 2] - extent[:, 2], centre[:, 2] + extent[:, 2]
+    cos, sin = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
+    boxes["reach_x"] = cos * extent[:, 0] + sin * extent[:, 1]
+    boxes["reach_y"] = sin * extent[:, 0] + cos * extent[:, 1]
+    return boxes
+
+
+@compiled
+def _fill(low: Ints, high: Ints, columns: int, rows: int) -> tuple[Int32s, Int32s]:
+    first = np.zeros(columns * rows + 1, np.int32)
+    for box in range(len(low)):
+        for row in range(low[box, 1], high[box, 1] + 1):
+            for column in range(low[box, 0], high[box, 0] + 1):
+                first[row * columns + column + 1] += 1
+    first = np.cumsum(first).astype(np.int32)
+    members = np.empty(first[-1], np.int32)
+    filled = first[:-1].copy()
+    for box in range(len(low)):
+        for row in range(low[box, 1], high[box, 1] + 1):
+            for column in range(low[box, 0], high[box, 0] + 1):
+                cell = row * columns + column
+                members[filled[cell]] = box
+                filled[cell] += 1
+    return first, members

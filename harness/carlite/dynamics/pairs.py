@@ -1,0 +1,92 @@
+"""Which boxes may meet: a sweep along x among the movers, the grid for the scenery. Compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from harness.carlite.arrays import Int32s
+from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.boxes import Boxes, near
+from harness.carlite.dynamics.obstacles import CELL
+
+
+@compiled
+def moving_pairs(boxes: Boxes) -> Int32s:
+    """Return (P, 2) pairs of movers that may touch, of which one can be moved, in order."""
+    order = np.argsort(boxes["x"] - boxes["reach_x"])
+    pairs = np.empty((len(boxes) + 8, 2), np.int32)
+    count = 0
+    for place in range(len(order)):
+        a = boxes[order[place]]
+        limit = a["x"] + a["reach_x"]
+        for later in range(place + 1, len(order)):
+            b = boxes[order[later]]
+            if b["x"] - b["reach_x"] > limit:
+                break
+            if not (a["lightness"] > 0.0 or b["lightness"] > 0.0) or not near(a, b):
+                continue
+            if count == len(pairs):
+                pairs = _grown(pairs)
+            pairs[count, 0] = min(order[place], order[later])
+            pairs[count, 1] = max(order[place], order[later])
+            count += 1
+    pairs = pairs[:count]
+    return pairs[np.argsort(pairs[:, 0].astype(np.int64) * len(boxes) + pairs[:, 1])]
+
+
+@compiled
+def scenery_pairs(
+    boxes: Boxes, scenery: Boxes, first: Int32s, members: Int32s,
+    column0: int, row0: int, columns: int, rows: int,
+) -> Int32s:  # fmt: skip
+    """Return (P, 2) pairs of a mover and a piece of scenery that may touch, in order of movers."""
+    pairs = np.empty((len(boxes) + 8, 2), np.int32)
+    count = 0
+    for index in range(len(boxes)):
+        box = boxes[index]
+        if box["lightness"] <= 0.0:
+            continue
+        left, right = _span(box["x"], box["reach_x"], column0, columns)
+        bottom, top = _span(box["y"], box["reach_y"], row0, rows)
+        for row in range(bottom, top + 1):
+            for column in range(left, right + 1):
+                cell = row * columns + column
+                for member in members[first[cell] : first[cell + 1]]:
+                    piece = scenery[member]
+                    if not _first_common_cell(piece, column, row, left, bottom, column0, row0):
+                        continue
+                    if not near(box, piece):
+                        continue
+                    if count == len(pairs):
+                        pairs = _grown(pairs)
+                    pairs[count, 0], pairs[count, 1] = index, member
+                    count += 1
+    return pairs[:count]
+
+
+@compiled
+def _span(middle: float, reach: float, start: int, size: int) -> tuple[int, int]:
+    low = math.floor((middle - reach) / CELL) - start
+    high = math.floor((middle + reach) / CELL) - start
+    return max(low, 0), min(high, size - 1)
+
+
+@compiled
+def _first_common_cell(
+    piece: Any, column: int, row: int, left: int, bottom: int, column0: int, row0: int
+) -> bool:
+    """Tell whether no earlier cell holds both boxes, so that each pair is met once."""
+    own_left = math.floor((piece["x"] - piece["reach_x"]) / CELL) - column0
+    own_bottom = math.floor((piece["y"] - piece["reach_y"]) / CELL) - row0
+    first: bool = column == max(left, own_left) and row == max(bottom, own_bottom)
+    return first
+
+
+@compiled
+def _grown(pairs: Int32s) -> Int32s:
+    larger = np.empty((2 * len(pairs), 2), np.int32)
+    larger[: len(pairs)] = pairs
+    return larger

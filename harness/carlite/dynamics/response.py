@@ -1,0 +1,169 @@
+"""What a touch does: impulses at the point of contact, then room for both. Compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.arrays import Floats, Int32s
+from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.boxes import Boxes, common_point, overlap_along, separate, touch
+
+Touches: TypeAlias = NDArray[np.void]
+
+TOUCH = np.dtype(
+    [
+        ("a", np.int32),
+        ("b", np.int32),
+        ("scenery", np.bool_),
+        ("normal_x", np.float64),
+        ("normal_y", np.float64),
+        ("arm_a_x", np.float64),
+        ("arm_a_y", np.float64),
+        ("arm_b_x", np.float64),
+        ("arm_b_y", np.float64),
+        ("impulse_x", np.float64),
+        ("impulse_y", np.float64),
+    ]
+)
+"""Box `a` meets box `b` of the movers, or of the scenery; the normal leads from `a` to `b`, the
+arms from the bodies' origins to the point of contact; the impulse is what `b` receives."""
+
+RESTITUTION = 0.15
+RESTING = 0.5
+"""Metres per second of approach below which nothing bounces."""
+
+FRICTION = 0.3
+ROUNDS = 6
+SLOP = 1e-3
+"""Metres of overlap that are left alone."""
+
+
+@compiled
+def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> Touches:
+    """Return a touch for each pair that really meets during the tick."""
+    touches = np.zeros(len(pairs), TOUCH)
+    here, there = np.empty((16, 2)), np.empty((16, 2))
+    count = 0
+    for index in range(len(pairs)):
+        a, b = boxes[pairs[index, 0]], others[pairs[index, 1]]
+        share = touch(a, b)
+        if share < 0.0:
+            continue
+        found = touches[count]
+        found["a"], found["b"], found["scenery"] = pairs[index, 0], pairs[index, 1], scenery
+        _, found["normal_x"], found["normal_y"] = separate(a, b, share)
+        x, y = common_point(a, b, share, here, there)
+        found["arm_a_x"], found["arm_a_y"] = _arm(a, share, x, y)
+        found["arm_b_x"], found["arm_b_y"] = _arm(b, share, x, y)
+        count += 1
+    return touches[:count]
+
+
+@compiled
+def _arm(box: Any, share: float, x: float, y: float) -> tuple[float, float]:
+    back = -(1.0 - share) * box["turn"]
+    cos, sin = math.cos(back), math.sin(back)
+    arm_x = box["arm_x"] * cos - box["arm_y"] * sin
+    arm_y = box["arm_x"] * sin + box["arm_y"] * cos
+    rest = 1.0 - share
+    return x - (box["x"] - rest * box["dx"]) + arm_x, y - (box["y"] - rest * box["dy"]) + arm_y
+
+
+@compiled
+def exchange(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> None:
+    """Change the motion (vx, vy, yaw rate) of each mover until nothing approaches any more.
+
+    Every single impulse loses energy or keeps it, so no order of them can add any.
+    """
+    still = np.zeros(3)
+    for round_ in range(ROUNDS):
+        for index in range(len(touches)):
+            found = touches[index]
+            a = boxes[found["a"]]
+            if found["scenery"]:
+                _strike(a, scenery[found["b"]], found, motion[found["a"]], still, round_ == 0)
+            else:
+                b = boxes[found["b"]]
+                _strike(a, b, found, motion[found["a"]], motion[found["b"]], round_ == 0)
+
+
+@compiled
+def _strike(a: Any, b: Any, found: Any, ours: Floats, theirs: Floats, bounce: bool) -> None:
+    nx, ny = found["normal_x"], found["normal_y"]
+    ax, ay, bx, by = found["arm_a_x"], found["arm_a_y"], found["arm_b_x"], found["arm_b_y"]
+    approach_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
+    approach_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
+    approach = approach_x * nx + approach_y * ny
+    if approach <= 0.0:
+        return
+    if a["lightness"] + b["lightness"] <= 0.0:
+        return
+    bounciness = RESTITUTION if bounce and approach > RESTING else 0.0
+    impulse = (1.0 + bounciness) * approach / _yielding(a, b, found, nx, ny)
+    _deal(a, b, found, impulse * nx, impulse * ny, ours, theirs)
+    tx, ty = -ny, nx
+    slide_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
+    slide_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
+    slide = slide_x * tx + slide_y * ty
+    rub = slide / _yielding(a, b, found, tx, ty)
+    rub = min(max(rub, -FRICTION * impulse), FRICTION * impulse)
+    _deal(a, b, found, rub * tx, rub * ty, ours, theirs)
+
+
+@compiled
+def _yielding(a: Any, b: Any, found: Any, nx: float, ny: float) -> float:
+    """Return the approach speed that a unit impulse along n undoes."""
+    turn_a = found["arm_a_x"] * ny - found["arm_a_y"] * nx
+    turn_b = found["arm_b_x"] * ny - found["arm_b_y"] * nx
+    speed: float = (
+        a["lightness"]
+        + b["lightness"]
+        + a["nimbleness"] * turn_a * turn_a
+        + b["nimbleness"] * turn_b * turn_b
+    )
+    return speed
+
+
+@compiled
+def _deal(a: Any, b: Any, found: Any, x: float, y: float, ours: Floats, theirs: Floats) -> None:
+    ours[0] -= x * a["lightness"]
+    ours[1] -= y * a["lightness"]
+    ours[2] -= (found["arm_a_x"] * y - found["arm_a_y"] * x) * a["nimbleness"]
+    theirs[0] += x * b["lightness"]
+    theirs[1] += y * b["lightness"]
+    theirs[2] += (found["arm_b_x"] * y - found["arm_b_y"] * x) * b["nimbleness"]
+    found["impulse_x"] += x
+    found["impulse_y"] += y
+
+
+@compiled
+def make_room(boxes: Boxes, scenery: Boxes, touches: Touches, moves: Floats) -> None:
+    """Move overlapping movers apart along the normals, the light ones further; (N, 2) metres.
+
+    Nothing gains speed by it. What passed through another within the tick is brought back.
+    """
+    for _ in range(ROUNDS):
+        for index in range(len(touches)):
+            found = touches[index]
+            a = boxes[found["a"]]
+            b = scenery[found["b"]] if found["scenery"] else boxes[found["b"]]
+            both = a["lightness"] + b["lightness"]
+            if both <= 0.0:
+                continue
+            x, y = b["x"] - a["x"] - moves[found["a"], 0], b["y"] - a["y"] - moves[found["a"], 1]
+            if not found["scenery"]:
+                x, y = x + moves[found["b"], 0], y + moves[found["b"], 1]
+            nx, ny = found["normal_x"], found["normal_y"]
+            depth = overlap_along(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
+            if depth <= 0.0:
+                continue
+            ours = depth * a["lightness"] / both
+            moves[found["a"], 0] -= ours * nx
+            moves[found["a"], 1] -= ours * ny
+            if not found["scenery"]:
+                moves[found["b"], 0] += (depth - ours) * nx
+                moves[found["b"], 1] += (depth - ours) * ny

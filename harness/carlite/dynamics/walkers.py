@@ -1,0 +1,112 @@
+"""Walkers: they go where their control says, on their feet, facing where they go."""
+
+from __future__ import annotations
+
+import math
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Bools, Float32s, Floats, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.dynamics.surface import height
+from harness.carlite.towns.model import Ground
+
+GRAVITY = 9.81
+EAGERNESS = 10.0
+"""Metres per second squared: how hard a walker works towards the speed it wants; one that was
+struck needs as long to come to rest."""
+
+TURNING = 2.0 * math.pi
+"""Radians per second."""
+
+JUMP = 4.2
+"""Metres per second upwards at a jump."""
+
+STEP = 0.35
+"""Metres of ground that a walker follows down without falling."""
+
+
+def step(table: ActorTable, slots: Ints, ground: Ground, dt: float) -> None:
+    """Move the walkers in `slots` by `dt`; unsimulated ones stay."""
+    _step(
+        slots, dt, ground.x, ground.y, ground.cell, ground.lower, ground.upper,
+        table.simulated, table.gravity, table.position, table.rotation, table.velocity,
+        table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
+        table.extent, table.mass, table.walk_direction, table.walk_speed, table.jump,
+        table.held_velocity, table.force, table.torque,
+    )  # fmt: skip
+
+
+@compiled
+def _step(
+    slots: Ints, dt: float,
+    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
+    simulated: Bools, gravity: Bools, position: Floats, rotation: Floats, velocity: Floats,
+    acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
+    extent: Floats, mass: Floats, walk_direction: Floats, walk_speed: Floats, jump: Bools,
+    held_velocity: Floats, force: Floats, torque: Floats,
+) -> None:  # fmt: skip
+    for slot in slots:
+        if not simulated[slot]:
+            continue
+        feet = extent[slot, 2] - box_centre[slot, 2]
+        x, y, z = position[slot, 0], position[slot, 1], position[slot, 2] - feet
+        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        standing = gravity[slot] and z - floor < STEP and velocity[slot, 2] <= STEP / dt
+        vx, vy, rising = velocity[slot, 0], velocity[slot, 1], velocity[slot, 2]
+        if not math.isnan(held_velocity[slot, 0]):
+            yaw = rotation[slot, 1]
+            vx = held_velocity[slot, 0] * math.cos(yaw) - held_velocity[slot, 1] * math.sin(yaw)
+            vy = held_velocity[slot, 0] * math.sin(yaw) + held_velocity[slot, 1] * math.cos(yaw)
+        elif standing or not gravity[slot]:
+            vx, vy = _hurry(vx, vy, walk_direction[slot], walk_speed[slot], dt)
+        vx += dt * force[slot, 0] / mass[slot]
+        vy += dt * force[slot, 1] / mass[slot]
+        x += vx * dt
+        y += vy * dt
+        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        if standing and jump[slot]:
+            rising, standing = JUMP, False
+            jump[slot] = False
+        if standing:
+            rising, z = (floor - z) / dt, floor
+        else:
+            rising += dt * (force[slot, 2] / mass[slot] - (GRAVITY if gravity[slot] else 0.0))
+            z += rising * dt
+            if z <= floor:
+                z, rising = floor, 0.0
+        turn = _facing(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
+        yaw = rotation[slot, 1] + turn
+        rotation[slot, 1] = math.atan2(math.sin(yaw), math.cos(yaw)) if abs(yaw) > math.pi else yaw
+        yaw_rate[slot] = turn / dt
+        angular_velocity[slot, 0] = angular_velocity[slot, 1] = 0.0
+        angular_velocity[slot, 2] = turn / dt
+        acceleration[slot, 0] = (vx - velocity[slot, 0]) / dt
+        acceleration[slot, 1] = (vy - velocity[slot, 1]) / dt
+        acceleration[slot, 2] = (rising - velocity[slot, 2]) / dt
+        velocity[slot, 0], velocity[slot, 1], velocity[slot, 2] = vx, vy, rising
+        position[slot, 0], position[slot, 1], position[slot, 2] = x, y, z + feet
+        force[slot] = 0.0
+        torque[slot] = 0.0
+
+
+@compiled
+def _hurry(vx: float, vy: float, direction: Floats, speed: float, dt: float) -> tuple[float, float]:
+    """Return the velocity after `dt` of working towards the wanted one."""
+    reach = math.hypot(direction[0], direction[1])
+    share = speed / reach if reach > 1e-6 else 0.0
+    lack_x, lack_y = direction[0] * share - vx, direction[1] * share - vy
+    lack = math.hypot(lack_x, lack_y)
+    if lack <= EAGERNESS * dt:
+        return vx + lack_x, vy + lack_y
+    gain = EAGERNESS * dt / lack
+    return vx + gain * lack_x, vy + gain * lack_y
+
+
+@compiled
+def _facing(yaw: float, direction: Floats, speed: float, dt: float) -> float:
+    """Return how far to turn within `dt` to face the way one goes."""
+    if speed == 0.0 or math.hypot(direction[0], direction[1]) <= 1e-6:
+        return 0.0
+    error = math.atan2(direction[1], direction[0]) - yaw
+    error = math.atan2(math.sin(error), math.cos(error))
+    return min(max(error, -TURNING * dt), TURNING * dt)
