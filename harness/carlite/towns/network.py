@@ -153,3 +153,4 @@ class Network:
     roads: dict[int, Road]
     junctions: dict[int, Junction] = field(default_factory=dict)
     controllers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    vendor: str = ""

@@ -41,7 +41,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "poly3": ("a", "b", "c", "d"),
     "paramPoly3": ("aU", "bU", "cU", "dU", "aV", "bV", "cV", "dV"),
 }
-SPEED_SIGN, STOP_SIGN = "274", "206"
+SPEED_SIGN = "274"
 
 
 class _HasId(Protocol):
@@ -65,7 +65,9 @@ def parse(text: str) -> Network:
         )
         for node in root.findall("controller")
     }
-    network = Network(roads, junctions, controllers)
+    header = root.find("header")
+    vendor = "" if header is None else header.get("vendor", "")
+    network = Network(roads, junctions, controllers, vendor)
     _check_links(network)
     return network
 
@@ -93,7 +95,7 @@ def _road(node: Element) -> Road:
         raise ValueError(f"{place}: its <geometry> elements are not in order of s")
     signals, references = _signals(node, road_id, place)
     objects = [(piece, _outline(piece, road_id, place)) for piece in node.findall("objects/object")]
-    painted = tuple(filter(None, (_painted_sign(*piece) for piece in objects)))
+    posts = tuple(filter(None, (_speed_sign(*piece) for piece in objects)))
     return Road(
         id=road_id,
         length=length,
@@ -109,11 +111,9 @@ def _road(node: Element) -> Road:
             for kind in node.findall("type")
             if (speed := _speed(kind.find("speed"), place)) is not None
         ),
-        signals=signals + painted,
+        signals=signals + posts,
         references=references
-        + tuple(
-            SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in painted
-        ),
+        + tuple(SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in posts),
         crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
         stop_lines=tuple(o for _, o in objects if o.name.startswith(("StopLine", "Stop_Line"))),
     )
@@ -243,20 +243,16 @@ def _outline(node: Element, road_id: int, place: str) -> Outline:
     )
 
 
-def _painted_sign(node: Element, outline: Outline) -> SignalRecord | None:
-    """Read the objects CARLA takes for signs: speed limits and STOP painted on the road."""
+def _speed_sign(node: Element, outline: Outline) -> SignalRecord | None:
+    """Read the objects that CARLA takes for speed limit signs."""
     name = outline.name
     digits = name.rsplit("_", 1)[-1]
-    if name.lower().startswith("speed_") and digits.isdigit():
-        kind, subtype, value = SPEED_SIGN, digits, float(digits)
-    elif "Stencil_STOP" in name:
-        kind, subtype, value = STOP_SIGN, "", 0.0
-    else:
+    if not (name.lower().startswith("speed_") and digits.isdigit()):
         return None
     return SignalRecord(
         id=node.get("id", ""),
-        type=kind,
-        subtype=subtype,
+        type=SPEED_SIGN,
+        subtype=digits,
         name=name,
         road=outline.road,
         s=outline.s,
@@ -264,7 +260,7 @@ def _painted_sign(node: Element, outline: Outline) -> SignalRecord | None:
         z_offset=outline.z_offset,
         h_offset=outline.heading,
         orientation=node.get("orientation", "none"),
-        value=value,
+        value=float(digits),
     )
 
 

@@ -1,0 +1,115 @@
+"""Built towns on disk: what takes seconds to build is read back in a fraction of one.
+
+An entry's name is made of the town's name, its OpenDRIVE text and the source code that builds
+towns, so an entry is never out of date. Entries are written aside and moved into place whole. One
+that cannot be read is built again; one that cannot be written is not missed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal, StopLine, Town
+
+KEPT_PER_TOWN = 3
+SOURCES = ("towns", "bodies")
+
+
+def read(name: str, text: str) -> Town | None:
+    """Return the town kept for this name and text, None if there is none fit to use."""
+    try:
+        with np.load(_path(name, text), allow_pickle=False) as arrays:
+            return _unpack(name, text, {key: arrays[key] for key in arrays.files})
+    except Exception:  # whatever is wrong with the entry, the town can be built
+        return None
+
+
+def write(town: Town) -> None:
+    """Keep a town for the next start."""
+    path = _path(town.name, town.opendrive)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as aside:
+            part = Path(aside) / path.name
+            np.savez(part, allow_pickle=False, **_pack(town))
+            part.replace(path)
+        entries = sorted(path.parent.glob(f"{town.name}-*.npz"), key=lambda p: p.stat().st_mtime)
+        for stale in entries[:-KEPT_PER_TOWN]:
+            stale.unlink(missing_ok=True)
+
+
+def _path(name: str, text: str) -> Path:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carlite"
+    key = hashlib.sha256(f"{_builder_digest()}\n{name}\n{text}".encode()).hexdigest()
+    return folder / f"{name}-{key[:32]}.npz"
+
+
+@functools.cache
+def _builder_digest() -> str:
+    """Return a digest of all source code that has a say in how a town is built."""
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in _sources():
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    package = Path(__file__).parent.parent
+    for folder in SOURCES:
+        yield from sorted((package / folder).glob("*.py"))
+    yield from sorted(package.glob("*.py"))
+
+
+def _pack(town: Town) -> dict[str, np.ndarray[Any, Any]]:
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for part in ("lanes", "ground", "scenery"):
+        record = getattr(town, part)
+        arrays |= {f"{part}.{f.name}": np.asarray(getattr(record, f.name)) for f in fields(record)}
+    signals = json.dumps([asdict(signal) for signal in town.signals])
+    arrays["signals"] = np.frombuffer(signals.encode(), np.uint8)
+    arrays["spawn_points"] = town.spawn_points
+    arrays["corners"] = np.concatenate([np.zeros((0, 3)), *town.crosswalks])
+    arrays["crosswalks"] = np.array([len(polygon) for polygon in town.crosswalks], np.int64)
+    return arrays
+
+
+def _unpack(name: str, text: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Town:
+    def part(prefix: str) -> dict[str, Any]:
+        return {
+            key.removeprefix(f"{prefix}."): value
+            for key, value in arrays.items()
+            if key.startswith(f"{prefix}.")
+        }
+
+    ground = part("ground")
+    corners = np.split(arrays["corners"], np.cumsum(arrays["crosswalks"]))[:-1]
+    return Town(
+        name=name,
+        opendrive=text,
+        lanes=Lanes(**part("lanes")),
+        ground=Ground(**ground | {key: float(ground[key]) for key in ("x", "y", "cell")}),
+        signals=tuple(_signal(entry) for entry in json.loads(arrays["signals"].tobytes())),
+        scenery=Scenery(**part("scenery")),
+        spawn_points=arrays["spawn_points"],
+        crosswalks=tuple(corners),
+    )
+
+
+def _signal(entry: dict[str, Any]) -> Signal:
+    lines = tuple(
+        StopLine(line["lane"], tuple(line["position"]), line["yaw"], line["width"])
+        for line in entry["stop_lines"]
+    )
+    places = {key: tuple(entry[key]) for key in ("position", "trigger_centre", "trigger_extent")}
+    return Signal(**entry | places | {"stop_lines": lines})

@@ -1,0 +1,101 @@
+"""Towns by name: our own, or any OpenDRIVE file in a folder of maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.carlite.errors import UserError
+from harness.carlite.towns import (
+    cache,
+    crosswalks,
+    ground,
+    lanes,
+    limits,
+    opendrive,
+    signals,
+    spawn,
+)
+from harness.carlite.towns.model import Scenery, Town
+
+OWN_TOWNS = Path(__file__).parent / "data"
+SUFFIX = ".xodr"
+
+
+def available(maps: Path | None) -> list[str]:
+    """Return the names `load` knows: our own towns and the OpenDRIVE files in `maps`."""
+    return sorted(_files(maps))
+
+
+def load(name: str, maps: Path | None) -> Town:
+    """Return the town a client may also call `Carla/Maps/NAME` or `NAME_Opt`.
+
+    A file of that name in `maps` goes before a town of our own. UserError: there is no such town,
+    or its file is broken.
+    """
+    files = _files(maps)
+    short = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
+    short = short if short in files else short.removesuffix("_Opt")
+    if short not in files:
+        raise UserError(f"unknown town '{name[:80]}'; there are: {', '.join(sorted(files))}")
+    path = files[short]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error})") from None
+    kept = cache.read(short, text)
+    if kept is not None:
+        return kept
+    try:
+        town = from_opendrive(short, text)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+    cache.write(town)
+    return town
+
+
+def from_opendrive(name: str, text: str) -> Town:
+    """Build a town from the text of an OpenDRIVE file; ValueError says what is wrong with it."""
+    network = opendrive.parse(text)
+    sampled = lanes.build(network)
+    posts = signals.build(network, sampled)
+    sampled = limits.posted(network, sampled, posts)
+    relief = ground.build(sampled)
+    return Town(
+        name=name,
+        opendrive=text,
+        lanes=sampled,
+        ground=relief,
+        signals=posts,
+        scenery=_bare(),
+        spawn_points=spawn.build(sampled),
+        crosswalks=crosswalks.build(network),
+    )
+
+
+def _bare() -> Scenery:
+    """Return scenery without a single piece."""
+    none = np.zeros(0)
+    return Scenery(
+        centre=np.zeros((0, 3)),
+        extent=np.zeros((0, 3)),
+        yaw=none,
+        shape=none.astype(np.uint8),
+        body=none.astype(np.int32),
+        label=none.astype(np.uint8),
+        solid=none.astype(np.bool_),
+    )
+
+
+def _files(maps: Path | None) -> dict[str, Path]:
+    folders = [OWN_TOWNS] if maps is None else [OWN_TOWNS, maps]
+    try:
+        return {
+            path.stem: path
+            for folder in folders
+            for path in sorted(folder.iterdir())
+            if path.suffix == SUFFIX
+        }
+    except OSError as error:
+        raise UserError(f"the folder of maps cannot be read: {error}") from None

@@ -1,0 +1,199 @@
+"""Traffic lights and signs: where they stand, which lanes they hold, and where those stop.
+
+Poses, type codes and default validity follow the client's `carla.Map`; as in CARLA, the actor's
+forward axis is the signal's turned by 90 degrees, so a light looks across the lanes it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.towns.model import LaneKind, Lanes, Signal, StopLine
+from harness.carlite.towns.network import Network, Road, SignalRecord, SignalReference
+from harness.carlite.towns.phases import Phase, assign
+from harness.carlite.towns.reference_line import cubic, evaluate
+
+LIGHT_TYPES = frozenset(
+    [f"10000{number:02d}" for number in (1, 2, *range(7, 21))] + ["F", "W", "A"]
+)
+STOP, YIELD, SPEED_LIMIT = "206", "205", "274"
+BEFORE_JUNCTION = 20.0
+"""A sign this near to the lane's end holds traffic at the end, not beside itself."""
+TRIGGER_SETBACK = 2.0
+TRIGGER_DEPTH, TRIGGER_HEIGHT = 1.5, 1.0
+SQUARE_ENOUGH = math.cos(math.radians(70))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A station on a lane."""
+
+    lane: int
+    station: float
+
+
+def build(network: Network, lanes: Lanes) -> tuple[Signal, ...]:
+    """Return the lights and signs of a town, in the file's order."""
+    records = [
+        record
+        for road in network.roads.values()
+        for record in road.signals
+        if _type_id(record) is not None
+    ]
+    held = _held_places(network, lanes)
+    lines = {record.id: _stop_lines(lanes, held.get(record.id, [])) for record in records}
+    lights = [record.id for record in records if record.type in LIGHT_TYPES]
+    phases = assign(network, lanes, {light: lines[light] for light in lights})
+    return tuple(_signal(network, record, lines[record.id], phases) for record in records)
+
+
+def _type_id(record: SignalRecord) -> str | None:
+    """Return CARLA's actor type for a signal, None for signs that CARLA does not bring to life."""
+    if record.type in LIGHT_TYPES:
+        return "traffic.traffic_light"
+    if record.type == STOP:
+        return "traffic.stop"
+    if record.type == YIELD:
+        return "traffic.yield"
+    if record.type == SPEED_LIMIT:
+        limit = record.subtype if record.subtype.isdigit() else f"{max(record.value, 0):.0f}"
+        return f"traffic.speed_limit.{limit}" if int(limit) > 0 else None
+    return None
+
+
+def _signal(
+    network: Network, record: SignalRecord, lines: Sequence[StopLine], phases: Mapping[str, Phase]
+) -> Signal:
+    x, y, z, yaw = _pose(network.roads[record.road], record)
+    yaw = _across(yaw + math.pi / 2, lines)
+    centre, extent = _trigger((x, y, z), yaw, lines)
+    phase = phases.get(record.id, Phase(-1, 0))
+    return Signal(
+        id=record.id,
+        type_id=_type_id(record) or "",
+        position=(x, y, z),
+        yaw=yaw,
+        group=phase.group,
+        phase=phase.phase,
+        stop_lines=tuple(lines),
+        trigger_centre=centre,
+        trigger_extent=extent,
+    )
+
+
+def _pose(road: Road, record: SignalRecord) -> tuple[float, float, float, float]:
+    """Return position and yaw as the client's landmarks have them."""
+    s = np.array([min(max(record.s, 0.0), road.length)])
+    x, y, heading = (float(value[0]) for value in evaluate(road.plan, s))
+    z = float(cubic(road.elevation, s)[0][0]) + record.z_offset
+    x, y = x - record.t * math.sin(heading), y + record.t * math.cos(heading)
+    yaw = -(heading + record.h_offset)
+    if record.type in LIGHT_TYPES:
+        x, y = x + 0.25 * math.cos(yaw), -y + 0.25 * math.sin(yaw)
+        return x, y, z, yaw
+    return x, -y, z, yaw
+
+
+def _across(yaw: float, lines: Sequence[StopLine]) -> float:
+    """Return the actor's yaw; where the file has it far from square to the lanes, square it."""
+    if lines:
+        off = math.cos(yaw - lines[0].yaw)
+        if abs(off) > SQUARE_ENOUGH:
+            square = lines[0].yaw + math.pi / 2
+            yaw = square if math.cos(yaw - square) >= 0 else square + math.pi
+    return math.pi - (math.pi - yaw) % (2 * math.pi)
+
+
+def _held_places(network: Network, lanes: Lanes) -> dict[str, list[_Place]]:
+    """Return, for each signal id, where on which driving lanes outside junctions it holds."""
+    lane_at = {tuple(key): lane for lane, key in enumerate(lanes.key.tolist())}
+    held: dict[str, dict[int, _Place]] = defaultdict(dict)
+    for road in network.roads.values():
+        for reference in road.references:
+            for key in _valid_lanes(road, reference):
+                lane = lane_at.get(key)
+                if lane is None or lanes.kind[lane] != LaneKind.DRIVING:
+                    continue
+                for place in _outside(lanes, lane, reference.s):
+                    held[reference.id].setdefault(place.lane, place)
+    return {signal: list(places.values()) for signal, places in held.items()}
+
+
+def _valid_lanes(road: Road, reference: SignalReference) -> Iterable[tuple[int, int, int]]:
+    """Return the lanes a reference counts for; by default those on the side it faces."""
+    starts = [section.s for section in road.sections]
+    index = max(int(np.searchsorted(starts, reference.s, side="right")) - 1, 0)
+    for lane_id in road.sections[index].lanes:
+        if reference.validity:
+            valid = any(min(r) <= lane_id <= max(r) for r in reference.validity)
+        else:
+            valid = {"+": lane_id > 0, "-": lane_id < 0}.get(reference.orientation, True)
+        if valid and lane_id != 0:
+            yield road.id, index, lane_id
+
+
+def _outside(lanes: Lanes, lane: int, s: float) -> list[_Place]:
+    """Return where traffic bound for a lane is held: before the junction the lane lies in."""
+    if lanes.junction[lane] >= 0:
+        entrances = _entrances(lanes, lane)
+        return [_Place(entrance, float(lanes.length[entrance])) for entrance in entrances]
+    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    road_s, station = lanes.road_s[own], lanes.station[own]
+    if road_s[0] > road_s[-1]:
+        road_s, station = road_s[::-1], station[::-1]
+    at = float(np.interp(s, road_s, station))
+    length = float(lanes.length[lane])
+    ahead = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
+    enters = bool((lanes.junction[ahead] >= 0).any())
+    return [_Place(lane, length if enters and length - at < BEFORE_JUNCTION else at)]
+
+
+def _entrances(lanes: Lanes, lane: int) -> list[int]:
+    """Return the lanes outside junctions from which one reaches `lane`."""
+    found, seen, waiting = [], {lane}, deque([lane])
+    while waiting:
+        here = waiting.popleft()
+        for before in lanes.previous[lanes.previous_first[here] :][: lanes.previous_count[here]]:
+            if int(before) in seen:
+                continue
+            seen.add(int(before))
+            if lanes.junction[before] >= 0:
+                waiting.append(int(before))
+            else:
+                found.append(int(before))
+    return found
+
+
+def _stop_lines(lanes: Lanes, places: Sequence[_Place]) -> tuple[StopLine, ...]:
+    return tuple(_stop_line(lanes, place) for place in places)
+
+
+def _stop_line(lanes: Lanes, place: _Place) -> StopLine:
+    own = slice(lanes.first[place.lane], lanes.first[place.lane] + lanes.count[place.lane])
+    station = lanes.station[own]
+    x, y, z = (float(np.interp(place.station, station, lanes.points[own, k])) for k in range(3))
+    nearest = int(np.abs(station - place.station).argmin())
+    yaw, width = float(lanes.yaw[own][nearest]), float(lanes.width[own][nearest])
+    return StopLine(place.lane, (x, y, z), yaw, width)
+
+
+def _trigger(
+    position: tuple[float, float, float], yaw: float, lines: Sequence[StopLine]
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Return the trigger box in the actor's frame: across the held lanes, just before the line."""
+    if not lines:
+        return (0.0, 0.0, 0.0), (TRIGGER_DEPTH, TRIGGER_DEPTH, TRIGGER_HEIGHT)
+    forward = np.array([math.cos(yaw), math.sin(yaw)])
+    right = np.array([-math.sin(yaw), math.cos(yaw)])
+    travel = np.array([[math.cos(line.yaw), math.sin(line.yaw)] for line in lines])
+    marks = np.array([line.position for line in lines])
+    back = marks[:, :2] - TRIGGER_SETBACK * travel - np.array(position[:2])
+    along, half = back @ forward, np.array([line.width / 2 for line in lines])
+    low, high = float((along - half).min()), float((along + half).max())
+    centre = (low + high) / 2, float((back @ right).mean()), float(marks[:, 2].mean()) - position[2]
+    return centre, ((high - low) / 2, TRIGGER_DEPTH, TRIGGER_HEIGHT)

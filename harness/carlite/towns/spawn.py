@@ -1,0 +1,61 @@
+"""Where vehicles may appear: spots on driving lanes, about 25 m apart, outside junctions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.randomness import stream
+from harness.carlite.towns.model import LaneKind, Lanes
+
+SPACING = 25.0
+FROM_ENDS = 7.0
+LIFT = 0.4
+NARROWEST = 2.5
+CLEAR = 6.0
+
+
+def build(lanes: Lanes) -> Floats:
+    """Return spawn points as rows of x, y, z, pitch, yaw, roll.
+
+    They come in a fixed shuffled order, so that the first few are already all over the town.
+    """
+    driving = np.flatnonzero((lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0))
+    spots = [spot for lane in driving.tolist() for spot in _on_lane(lanes, lane)]
+    if not spots:
+        return np.zeros((0, 6))
+    points = _apart(np.array(spots))
+    return points[stream(0, "spawn points").permutation(len(points))]
+
+
+def _on_lane(lanes: Lanes, lane: int) -> list[tuple[float, ...]]:
+    room = float(lanes.length[lane]) - 2 * FROM_ENDS
+    if room < 0:
+        return []
+    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    stations = FROM_ENDS + np.linspace(0.0, room, int(room / SPACING) + 2)[:-1]
+    if room < SPACING:
+        stations = np.array([FROM_ENDS + room / 2])
+    spots: list[tuple[float, ...]] = []
+    for station in stations:
+        after = int(np.searchsorted(lanes.station[own], station))
+        near, far = lanes.points[own][after - 1], lanes.points[own][after]
+        part = (station - lanes.station[own][after - 1]) / np.diff(lanes.station[own])[after - 1]
+        if lanes.width[own][after] < NARROWEST:
+            continue
+        x, y, z = near + part * (far - near)
+        dx, dy, dz = far - near
+        pitch = math.atan2(dz, math.hypot(dx, dy))
+        spots.append((float(x), float(y), float(z) + LIFT, pitch, math.atan2(dy, dx), 0.0))
+    return spots
+
+
+def _apart(points: Floats) -> Floats:
+    """Drop points too near to an earlier one, as where lanes overlap."""
+    kept: list[int] = []
+    for index, point in enumerate(points):
+        if not kept or np.linalg.norm(points[kept, :3] - point[:3], axis=1).min() > CLEAR / 2:
+            kept.append(index)
+    return points[kept]
