@@ -1,0 +1,39 @@
+"""Remote calls, a module per family; each takes the world, the session and what was sent."""
+
+from __future__ import annotations
+
+from harness.carlite.calls import (
+    actors,
+    batch,
+    episode,
+    motion,
+    physics,
+    scenery,
+    signals,
+    traffic,
+    unsupported,
+    vehicles,
+    walkers,
+)
+from harness.carlite.rpc import Call
+
+FAMILIES = (
+    actors,
+    episode,
+    motion,
+    physics,
+    scenery,
+    signals,
+    traffic,
+    unsupported,
+    vehicles,
+    walkers,
+)
+
+
+def table() -> dict[str, Call]:
+    """Return every call by its name."""
+    return {
+        **{name: call for family in FAMILIES for name, call in family.calls.items()},
+        batch.CALL.name: batch.CALL,
+    }

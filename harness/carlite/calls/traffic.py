@@ -1,0 +1,45 @@
+"""Calls by which clients find Traffic Managers: the server's own, or each other's."""
+
+from __future__ import annotations
+
+from harness.carlite.calls.family import Family
+from harness.carlite.errors import CallError
+from harness.carlite.rpc import Session
+from harness.carlite.wire import codec
+from harness.carlite.world import World
+
+calls = Family()
+
+
+@calls.value
+def is_traffic_manager_running(world: World, session: Session, port: object) -> bool:
+    """Whether a Traffic Manager can be found by that port; the server's answers to all."""
+    return session.traffic is not None or codec.integer(port, "port") in world.managers
+
+
+@calls.value
+def get_traffic_manager_running(world: World, session: Session, port: object) -> object:
+    """Return where the Traffic Manager of that port is to be had."""
+    if session.traffic is not None:
+        return list(session.traffic)
+    number = codec.integer(port, "port")
+    if number not in world.managers:
+        raise CallError(f"no Traffic Manager runs on port {number}")
+    return list(world.managers[number])
+
+
+@calls.value
+def add_traffic_manager_running(world: World, session: Session, address: object) -> bool:
+    """Enter a client's Traffic Manager; false where the port has one."""
+    host, port = codec.items(address, "address", 2)
+    number = codec.integer(port, "port")
+    if session.traffic is not None or number in world.managers:
+        return False
+    world.managers[number] = (codec.text(host, "host"), number)
+    return True
+
+
+@calls.void
+def destroy_traffic_manager(world: World, session: Session, port: object) -> None:
+    """Strike a client's Traffic Manager off the list."""
+    world.managers.pop(codec.integer(port, "port"), None)

@@ -1,0 +1,7 @@
+"""The world: one episode at a time, and a clock that moves it."""
+
+from __future__ import annotations
+
+from harness.carlite.world.world import WORLD_STREAM, Audience, World
+
+__all__ = ["WORLD_STREAM", "Audience", "World"]

@@ -1,0 +1,64 @@
+"""How actors come into an episode: from a blueprint, or from a signal of the town."""
+
+from __future__ import annotations
+
+from harness.carlite import bodies
+from harness.carlite.actors import Kind
+from harness.carlite.blueprints import AttributeType, Blueprint, library, validate
+from harness.carlite.errors import CallError
+from harness.carlite.labels import Label
+from harness.carlite.towns.model import Signal
+from harness.carlite.wire.records import ActorDescription, AttributeValue, BoundingBox
+from harness.carlite.world.population import Resident
+
+MOVED = (Kind.VEHICLE, Kind.WALKER)
+LIGHT = "traffic.traffic_light"
+
+
+def described(wanted: ActorDescription) -> tuple[Blueprint, ActorDescription]:
+    """Return the blueprint a client names and the actor's full description."""
+    blueprint = library().get(wanted.id)
+    if blueprint is None:
+        raise CallError(f"spawn_actor: there is no blueprint '{wanted.id}'")
+    values = validate(blueprint, {one.id: one.value for one in wanted.attributes})
+    attributes = tuple(
+        AttributeValue(one.id, one.type, values[one.id]) for one in blueprint.attributes
+    )
+    return blueprint, ActorDescription(wanted.uid, wanted.id, attributes)
+
+
+def resident_of(
+    actor_id: int, blueprint: Blueprint, description: ActorDescription, parent: int
+) -> Resident:
+    """Return the new actor."""
+    box = BoundingBox(blueprint.box_centre, blueprint.extent, actor_id=actor_id)
+    labels = () if blueprint.label == Label.NONE else (int(blueprint.label),)
+    return Resident(actor_id, blueprint.kind, description, box, labels, parent)
+
+
+def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
+    """Return what the actor table needs to know of a new actor; attached ones are just carried."""
+    moved = blueprint.kind in MOVED and not attached
+    return {
+        "label": blueprint.label,
+        "box_centre": blueprint.box_centre,
+        "extent": blueprint.extent,
+        "mass": blueprint.mass,
+        "body": bodies.library().index(blueprint.body) if blueprint.body else -1,
+        "simulated": moved,
+        "gravity": moved,
+        "solid": blueprint.mass > 0.0 and not attached,
+    }
+
+
+def signal_resident(actor_id: int, signal: Signal) -> Resident:
+    """Return the actor of a traffic light or sign; its box is its trigger volume."""
+    light = signal.type_id == LIGHT
+    role = AttributeValue("role_name", AttributeType.STRING, "default")
+    return Resident(
+        actor_id,
+        Kind.TRAFFIC_LIGHT if light else Kind.TRAFFIC_SIGN,
+        ActorDescription(0, signal.type_id, (role,)),
+        BoundingBox(signal.trigger_centre, signal.trigger_extent, actor_id=actor_id),
+        (int(Label.TRAFFIC_LIGHT if light else Label.TRAFFIC_SIGN),),
+    )

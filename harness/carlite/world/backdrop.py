@@ -1,0 +1,141 @@
+"""What clients may ask about the town's scenery: its pieces, their boxes, what a ray meets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Floats
+from harness.carlite.labels import Label
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.towns.model import Scenery, Shape, Town
+from harness.carlite.wire.codec import Rotation, Vector, Wide
+from harness.carlite.wire.records import BoundingBox, EnvironmentObject, LabelledPoint, Transform
+from harness.carlite.world.geometry import actor_box
+
+ANY = 255
+MOST_HITS = 64
+HEADS_WITHIN = 4.0
+SKIN = 0.01
+"""Metres by which a ray goes on behind a surface it has met."""
+
+
+class Backdrop:
+    """A town's scenery, of which pieces can be hidden, and the scene sensors see.
+
+    A piece is known by its index plus one: clients take 0 for nothing.
+    """
+
+    def __init__(self, town: Town, table: ActorTable) -> None:
+        self._town = town
+        self._table = table
+        self._visible = np.ones(len(town.scenery.label), np.bool_)
+        self._scene: Scene | None = None
+
+    @property
+    def scene(self) -> Scene:
+        """The scene, prepared when it is first needed."""
+        if self._scene is None:
+            self._scene = Scene(replace(self._town, scenery=self.scenery), self._table)
+        return self._scene
+
+    @property
+    def scenery(self) -> Scenery:
+        """What is not hidden."""
+        whole = self._town.scenery
+        if self._visible.all():
+            return whole
+        shown = {name: getattr(whole, name)[self._visible] for name in whole.__dataclass_fields__}
+        return Scenery(**shown)
+
+    def show(self, ids: Iterable[int], visible: bool) -> None:
+        """Show or hide pieces; ids that are none are skipped."""
+        for number in ids:
+            if 1 <= number <= len(self._visible):
+                self._visible[number - 1] = visible
+        self._scene = None
+
+    def objects(self, label: int) -> list[EnvironmentObject]:
+        """Return all pieces with a label."""
+        return [self._object(int(i)) for i in self._with_label(label)]
+
+    def boxes(self, label: int) -> list[BoundingBox]:
+        """Return the boxes, in the world, of all pieces and actors with a label."""
+        pieces = [self._box(int(i)) for i in self._with_label(label) if self._visible[i]]
+        table = self._table
+        touchable = table.extent[:, 0] > 0.0
+        wanted = touchable & ((table.label == label) | (label == ANY))
+        return pieces + [actor_box(table, int(slot)) for slot in np.flatnonzero(wanted)]
+
+    def light_boxes(self, place: Floats) -> list[BoundingBox]:
+        """Return the boxes of the light heads that hang near a traffic light's place."""
+        scenery = self._town.scenery
+        away = np.hypot(*(scenery.centre[:, :2] - place[:2]).T)
+        heads = (scenery.label == Label.TRAFFIC_LIGHT) & (away < HEADS_WITHIN)
+        return [self._box(int(i)) for i in np.flatnonzero(heads)]
+
+    def names(self) -> list[str]:
+        """Return the names of all pieces."""
+        return [self._name(i) for i in range(len(self._visible))]
+
+    def first_hit(
+        self, start: Floats, direction: Floats, reach: float
+    ) -> tuple[float, LabelledPoint] | None:
+        """Return how far a ray gets and the surface it meets, or None."""
+        distance, _, label = self.scene.first_hit(start[None], direction[None], reach)
+        if not math.isfinite(distance[0]):
+            return None
+        x, y, z = (start + direction * distance[0]).tolist()
+        return float(distance[0]), LabelledPoint((x, y, z), int(label[0]))
+
+    def project(self, start: Vector, direction: Vector, reach: float) -> LabelledPoint | None:
+        """Return the first surface along a ray, or None."""
+        length = math.sqrt(sum(part * part for part in direction))
+        if not length:
+            return None
+        self.scene.refresh()
+        hit = self.first_hit(np.array(start), np.array(direction) / length, reach)
+        return hit[1] if hit else None
+
+    def cast(self, start: Vector, end: Vector) -> list[LabelledPoint]:
+        """Return all surfaces between two places, nearest first."""
+        way = np.array(end) - start
+        length = float(np.sqrt(way @ way))
+        if not length:
+            return []
+        self.scene.refresh()
+        direction, gone, hits = way / length, 0.0, list[LabelledPoint]()
+        while gone < length and len(hits) < MOST_HITS:
+            hit = self.first_hit(start + direction * gone, direction, length - gone)
+            if hit is None:
+                break
+            gone += hit[0] + SKIN
+            hits.append(hit[1])
+        return hits
+
+    def _with_label(self, label: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        labels = self._town.scenery.label
+        return np.flatnonzero((labels == label) | (label == ANY))
+
+    def _name(self, index: int) -> str:
+        label = Label(int(self._town.scenery.label[index]))
+        return f"{label.name.title().replace('_', '')}_{index + 1}"
+
+    def _box(self, index: int) -> BoundingBox:
+        scenery = self._town.scenery
+        x, y, z = scenery.centre[index].tolist()
+        long, wide, high = scenery.extent[index].tolist()
+        if scenery.shape[index] == Shape.CYLINDER:
+            wide = long
+        turned = Rotation((0.0, float(scenery.yaw[index]), 0.0))
+        return BoundingBox((x, y, z), (long, wide, high), turned)
+
+    def _object(self, index: int) -> EnvironmentObject:
+        box = self._box(index)
+        pose = Transform(box.location, box.rotation)
+        label = int(self._town.scenery.label[index])
+        return EnvironmentObject(pose, box, Wide(index + 1), self._name(index), label)

@@ -1,0 +1,175 @@
+"""One stay in one town: who is there, what moves them, and how far it got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from harness.carlite.actors import Kind
+from harness.carlite.blueprints import library
+from harness.carlite.errors import CallError
+from harness.carlite.towns.model import Town
+from harness.carlite.traffic.lights import TrafficLights
+from harness.carlite.traffic.manager import TrafficManager
+from harness.carlite.wire import snapshot
+from harness.carlite.wire.codec import Vector
+from harness.carlite.wire.records import ActorDescription, BoundingBox, Transform
+from harness.carlite.world import arrival
+from harness.carlite.world.ackermann import Ackermann
+from harness.carlite.world.backdrop import Backdrop
+from harness.carlite.world.geometry import moved
+from harness.carlite.world.motion import Motion
+from harness.carlite.world.navigation import Navigation
+from harness.carlite.world.observation import Moment, Observation
+from harness.carlite.world.population import Population, Resident
+from harness.carlite.world.speed_limits import SpeedLimits
+
+OCCUPIED = "Spawn failed because of collision at spawn position"
+VIEWPOINT: Vector = (0.0, 0.0, 10.0)
+LIGHT_COLUMNS = ("green", "yellow", "red", "elapsed", "pole_index", "frozen", "state")
+
+
+class Episode:
+    """A town, its actors and its clock.
+
+    Attributes:
+        number: counts episodes; clients notice a new world by it.
+        elapsed: simulated seconds since it began.
+        touched: whether a client has changed anything that goes on with time.
+    """
+
+    def __init__(self, number: int, town: Town, seed: int, ids: Iterator[int]) -> None:
+        self.number = number
+        self.town = town
+        self.elapsed = 0.0
+        self.touched = False
+        self._ids = ids
+        self.population = Population()
+        self.table = self.population.table
+        self.spectator = self._add_spectator()
+        self._signal_ids = self._add_signals()
+        self.lights = TrafficLights(town.signals, self._signal_ids)
+        self.motion = Motion(town, self.table)
+        self.traffic = TrafficManager(town, self.table, self.lights, self.motion.physics, seed)
+        self.ackermann = Ackermann()
+        self.backdrop = Backdrop(town, self.table)
+        self.observation = Observation(self.population, self.backdrop, seed)
+        self.navigation = Navigation(town)
+        self._limits = SpeedLimits(town.lanes)
+        self._signal_blocks = np.zeros(len(town.signals), snapshot.SIGNAL)
+        self._signal_blocks["sign_id"] = [
+            signal.id.encode(errors="surrogateescape")[:31] for signal in town.signals
+        ]
+
+    def spawn(self, wanted: ActorDescription, pose: Transform, parent: int = 0) -> Resident:
+        """Let a new actor in; its pose is relative to the parent's where it has one."""
+        blueprint, description = arrival.described(wanted)
+        if parent:
+            self.population.find(parent)
+        solid = blueprint.kind in arrival.MOVED and not parent
+        if solid and not self._is_free(blueprint.box_centre, blueprint.extent, pose):
+            raise CallError(OCCUPIED)
+        resident = arrival.resident_of(next(self._ids), blueprint, description, parent)
+        resident.offset, resident.turn = pose.location, pose.rotation
+        slot = self.population.add(
+            resident,
+            position=pose.location,
+            rotation=pose.rotation,
+            **arrival.columns_of(blueprint, attached=bool(parent)),
+        )
+        try:
+            self._equip(resident, slot)
+        except CallError:
+            self.population.remove(resident.id)
+            raise
+        self.touched = True
+        return resident
+
+    def destroy(self, actor_id: int) -> None:
+        """Remove an actor that a client may remove, with all that is attached to it."""
+        removable = (Kind.VEHICLE, Kind.WALKER, Kind.SENSOR, Kind.PROP, Kind.CONTROLLER, Kind.OTHER)
+        self.population.find(actor_id, *removable)
+        self.touched = True
+        for resident in self.population.remove(actor_id):
+            self.motion.forget(resident.id)
+            self.ackermann.forget(resident.id)
+            self.observation.remove(resident.id)
+
+    def show_scenery(self, ids: Iterable[int], visible: bool) -> None:
+        """Show or hide pieces of scenery, for sensors and for whoever might run into them."""
+        self.touched = True
+        self.backdrop.show(ids, visible)
+        self.motion.see(self.backdrop.scenery)
+
+    def start_afresh(self) -> None:
+        """Set an untouched episode back to its beginning."""
+        self.elapsed = 0.0
+        self.lights.reset_all()
+
+    def advance(self, dt: float) -> None:
+        """Move everything on by `dt` seconds."""
+        self.elapsed += dt
+        population, table = self.population, self.table
+        vehicles = population.slots_of(Kind.VEHICLE)
+        self.lights.step(dt)
+        self.lights.hold(table, vehicles)
+        self._limits.step(table, vehicles)
+        self.traffic.step(dt)
+        self.ackermann.step(table, self.motion.physics, dt)
+        self.motion.step(vehicles, population.slots_of(Kind.WALKER), dt)
+        population.follow()
+
+    def records(self) -> snapshot.Records:
+        """Return the snapshot records of all actors, in the order of their slots."""
+        lights, blocks = self.lights, self._signal_blocks
+        for name in LIGHT_COLUMNS:
+            blocks[name][lights.signal] = getattr(lights, name)
+        return snapshot.pack_actors(self.table, self._signal_slots(), blocks)
+
+    def observe(
+        self,
+        records: snapshot.Records,
+        frame: int,
+        dt: float,
+        gravity: float,
+        has_listener: Callable[[int], bool],
+    ) -> list[tuple[int, bytes]]:
+        """Return what sensors have to tell, with their streams."""
+        now = Moment(frame, self.elapsed, dt, gravity, self.motion.contacts)
+        return self.observation.capture(now, records, has_listener)
+
+    def _equip(self, resident: Resident, slot: int) -> None:
+        """Give a new actor what its kind needs."""
+        if resident.parent:
+            self.population.follow()
+        if resident.kind == Kind.VEHICLE:
+            self.motion.add_vehicle(resident.id, library()[resident.type_id])
+            self._limits.look_up(self.table, np.array([slot]))
+        elif resident.kind == Kind.SENSOR:
+            self.observation.add(resident)
+
+    def _is_free(self, centre: Vector, extent: Vector, pose: Transform) -> bool:
+        place = moved(pose.location, pose.rotation, centre)
+        return self.motion.is_free(place, extent, pose.rotation[1])
+
+    def _add_spectator(self) -> Resident:
+        nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        described = ActorDescription(0, "spectator", ())
+        spectator = Resident(next(self._ids), Kind.SPECTATOR, described, nowhere, ())
+        self.population.add(spectator, position=VIEWPOINT)
+        return spectator
+
+    def _add_signals(self) -> list[int]:
+        """Let all lights and signs in and return their ids, in the order of the town's signals."""
+        ids = []
+        for signal in self.town.signals:
+            resident = arrival.signal_resident(next(self._ids), signal)
+            pose = {"position": signal.position, "rotation": (0.0, signal.yaw, 0.0)}
+            self.population.add(resident, **pose, label=resident.labels[0])
+            ids.append(resident.id)
+        return ids
+
+    def _signal_slots(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Return the slots of lights and signs: the first ones after the spectator's, for good."""
+        return np.arange(1, len(self._signal_ids) + 1)

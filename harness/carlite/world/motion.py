@@ -1,0 +1,90 @@
+"""What moves actors and what they run into: the dynamics, with the town's ground and obstacles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Ints
+from harness.carlite.blueprints import Blueprint
+from harness.carlite.dynamics import collisions, vehicles, walkers
+from harness.carlite.dynamics.collisions import Contact
+from harness.carlite.dynamics.physics import Physics, defaults
+from harness.carlite.towns.lookup import ground_arrays, height
+from harness.carlite.towns.model import Scenery, Town
+from harness.carlite.wire.codec import Rotation, Vector
+
+
+class Motion:
+    """The dynamics of one episode.
+
+    Attributes:
+        physics: what is under the bonnets.
+        contacts: who touched whom during the latest step.
+    """
+
+    def __init__(self, town: Town, table: ActorTable) -> None:
+        self.physics = Physics()
+        self.contacts: list[Contact] = []
+        self._table = table
+        self._ground = town.ground
+        self._led: list[int] = []
+        self.see(town.scenery)
+
+    def see(self, scenery: Scenery) -> None:
+        """Take this for what stands beside the road."""
+        self._obstacles = collisions.Obstacles(scenery)
+
+    def add_vehicle(self, actor_id: int, blueprint: Blueprint) -> None:
+        """Give a new vehicle its physics."""
+        control = defaults(blueprint.id, blueprint.extent, blueprint.wheels, blueprint.mass)
+        self.physics.apply(self._table, actor_id, control)
+
+    def forget(self, actor_id: int) -> None:
+        """Drop what is known of a destroyed actor."""
+        self.physics.forget(actor_id)
+
+    def step(self, vehicle_slots: Ints, walker_slots: Ints, dt: float) -> None:
+        """Move vehicles and walkers, and let them touch."""
+        vehicles.step(self._table, vehicle_slots, self.physics, self._ground, dt)
+        walkers.step(self._table, walker_slots, self._ground, dt)
+        self._stop_led_walkers()
+        self.contacts = collisions.resolve(self._table, self._obstacles, dt)
+
+    def is_free(self, centre: Vector, extent: Vector, yaw: float) -> bool:
+        """Whether a box would touch nothing solid."""
+        return not collisions.overlaps(self._table, self._obstacles, centre, extent, yaw)
+
+    def set_simulated(self, slot: int, simulated: bool) -> None:
+        """Leave an actor to the dynamics, or bring it to rest where it is."""
+        self._table.simulated[slot] = simulated
+        if not simulated:
+            self.rest(slot)
+
+    def rest(self, slot: int) -> None:
+        """Take all motion out of an actor."""
+        table = self._table
+        for column in (table.velocity, table.acceleration, table.angular_velocity, table.force):
+            column[slot] = 0.0
+        table.torque[slot] = 0.0
+        table.slip[slot] = table.yaw_rate[slot] = 0.0
+
+    def lead_walker(
+        self, actor_id: int, location: Vector, rotation: Rotation, speed: float
+    ) -> None:
+        """Put a walker on the ground below a place; until told again it walks on for one tick."""
+        table, slot = self._table, self._table.slot(actor_id)
+        x, y, z = location
+        ground = height(*ground_arrays(self._ground), x, y, z)
+        table.position[slot] = x, y, ground + table.extent[slot, 2] - table.box_centre[slot, 2]
+        table.rotation[slot] = rotation
+        ahead = np.array([np.cos(rotation[1]), np.sin(rotation[1]), 0.0])
+        table.velocity[slot] = speed * ahead
+        table.walk_direction[slot], table.walk_speed[slot] = ahead, speed
+        self._led.append(actor_id)
+
+    def _stop_led_walkers(self) -> None:
+        for actor_id in self._led:
+            if actor_id in self._table:
+                self._table.walk_speed[self._table.slot(actor_id)] = 0.0
+        self._led.clear()

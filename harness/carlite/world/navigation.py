@@ -1,0 +1,29 @@
+"""The navigation mesh walkers' clients fetch."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+from harness.carlite.towns.model import Town
+
+
+class Navigation:
+    """A town's navigation mesh, built when first asked for."""
+
+    def __init__(self, town: Town) -> None:
+        self._town = town
+
+    @cached_property
+    def mesh(self) -> bytes:
+        """The mesh itself."""
+        from harness.carlite.towns import navmesh
+
+        return navmesh.build(self._town)
+
+    @cached_property
+    def path(self) -> str:
+        """The name clients keep it under, which tells one mesh from another."""
+        digest = hashlib.sha256(self.mesh).hexdigest()[:16]
+        name = "".join(c if c.isalnum() else "_" for c in self._town.name)
+        return f"Carla/Maps/Nav/{name}-{digest}.bin"

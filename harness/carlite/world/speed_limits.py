@@ -1,0 +1,47 @@
+"""Which speed limit holds where a vehicle is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Floats, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.towns.lookup import DRIVING, LaneFinder, LaneGrid, nearest
+from harness.carlite.towns.model import Lanes
+
+SHARE = 10
+"""One vehicle in so many is looked up per tick."""
+
+
+class SpeedLimits:
+    """Keeps the table's speed limits up to date, a share of the vehicles at a time."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._limits = lanes.speed_limit
+        self._grid = LaneFinder(lanes).grid
+        self._turn = 0
+
+    def step(self, table: ActorTable, vehicles: Ints) -> None:
+        """Look up the vehicles whose turn it is."""
+        self._turn = (self._turn + 1) % SHARE
+        self.look_up(table, vehicles[self._turn :: SHARE])
+
+    def look_up(self, table: ActorTable, slots: Ints) -> None:
+        """Look up the vehicles in `slots`."""
+        if len(slots):
+            slots = np.ascontiguousarray(slots)
+            _look_up(
+                self._grid, self._limits, table.position, table.rotation, slots, table.speed_limit
+            )
+
+
+@compiled
+def _look_up(
+    grid: LaneGrid, limits: Floats, position: Floats, rotation: Floats, slots: Ints, found: Floats
+) -> None:
+    for slot in slots:
+        x, y, z = position[slot]
+        segment, _, _ = nearest(grid, x, y, z, rotation[slot, 1], DRIVING)
+        if segment >= 0:
+            found[slot] = limits[grid.lane[segment]]
