@@ -2,6 +2,36 @@
 
 from __future__ import annotations
 
-from harness.carlite.sensors.protocol import Pose, Sensor
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
-__all__ = ["Pose", "Sensor"]
+from harness.carlite.errors import CallError
+from harness.carlite.sensors.gnss import Gnss
+from harness.carlite.sensors.inertial import Imu
+from harness.carlite.sensors.lidar import Lidar
+from harness.carlite.sensors.obstacle import Obstacle
+from harness.carlite.sensors.protocol import Pose, Sensor
+from harness.carlite.sensors.semantic_lidar import SemanticLidar
+
+__all__ = ["KINDS", "Pose", "Sensor", "make"]
+
+Maker: TypeAlias = Callable[[Mapping[str, str], int, int], Sensor]
+
+KINDS: dict[str, Maker] = {
+    "sensor.lidar.ray_cast": Lidar,
+    "sensor.lidar.ray_cast_semantic": SemanticLidar,
+    "sensor.other.gnss": Gnss,
+    "sensor.other.imu": Imu,
+    "sensor.other.obstacle": Obstacle,
+}
+
+
+def make(type_id: str, attributes: Mapping[str, str], seed: int, sensor_id: int) -> Sensor:
+    """Build a sensor from its blueprint's attributes; CallError if it cannot be built.
+
+    As in CARLA, ray sensors of one `noise_seed` draw the same noise, whatever their ids, so that
+    an episode played again after a reload is sensed alike.
+    """
+    if type_id not in KINDS:
+        raise CallError(f"{type_id} is not simulated")
+    return KINDS[type_id](attributes, seed, sensor_id)

@@ -1,0 +1,120 @@
+"""Single rays, each on its own: for the radar, for obstacle sensors and for remote ray casts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.arrays import Bools, Floats, Int32s
+from harness.carlite.compiled import compiled
+from harness.carlite.sensors.meshes import Meshes
+from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
+from harness.carlite.sensors.relief import Relief, ground_hit, height_at, is_over
+from harness.carlite.sensors.things import Things
+
+
+@compiled
+def cast(
+    things: Things,
+    meshes: Meshes,
+    relief: Relief,
+    origins: Floats,
+    directions: Floats,
+    reach: float,
+    hidden: Bools,
+) -> tuple[Floats, Int32s, Int32s]:
+    """Return distance (inf if none), thing (or GROUND, NOTHING) and face of each ray's first hit.
+
+    Directions are unit vectors; things marked `hidden` are seen through.
+    """
+    count = len(origins)
+    distance = np.full(count, np.inf)
+    thing, face = np.full(count, NOTHING, np.int32), np.full(count, -1, np.int32)
+    for ray in range(count):
+        origin, direction = origins[ray], directions[ray]
+        best = _ground_distance(relief, origin, direction, reach)
+        if best <= reach:
+            thing[ray] = GROUND
+        else:
+            best = np.inf
+        for n in range(len(things.mesh)):
+            if hidden[n] or not _passes(things, n, origin, direction, min(best, reach)):
+                continue
+            near, index = _first_face(things, n, meshes, origin, direction)
+            if near < best and near <= reach:
+                best, thing[ray], face[ray] = near, n, index
+        distance[ray] = best
+    return distance, thing, face
+
+
+@compiled
+def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: float) -> float:
+    x = (origin[0] - relief.x) / relief.cell
+    y = (origin[1] - relief.y) / relief.cell
+    if is_over(relief, x, y) and origin[2] < height_at(relief.heights, x, y):
+        return np.inf
+    return ground_hit(
+        relief, x, y, origin[2],
+        direction[0] / relief.cell, direction[1] / relief.cell, direction[2],
+        0.0, reach,
+    )  # fmt: skip
+
+
+@compiled
+def _passes(things: Things, n: int, origin: Floats, direction: Floats, reach: float) -> bool:
+    """Tell whether a ray comes within the sphere round a thing, no further than `reach`."""
+    x, y = things.centre[n, 0] - origin[0], things.centre[n, 1] - origin[1]
+    z, radius = things.centre[n, 2] - origin[2], things.radius[n]
+    along = x * direction[0] + y * direction[1] + z * direction[2]
+    if along < -radius or along > reach + radius:
+        return False
+    passes: bool = x * x + y * y + z * z - along * along <= radius * radius
+    return passes
+
+
+@compiled
+def _first_face(
+    things: Things, n: int, meshes: Meshes, origin: Floats, direction: Floats
+) -> tuple[float, int]:
+    """Distance to the nearest face of one thing that the ray enters, and the face's index."""
+    best, best_face = np.inf, -1
+    mesh = things.mesh[n]
+    first = meshes.first_vertex[mesh]
+    matrix, centre = things.matrix[n], things.centre[n]
+    corners = np.empty((4, 3))
+    for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
+        count = 3 if meshes.faces[index, 3] < 0 else 4
+        for k in range(count):
+            x, y, z = meshes.vertices[first + meshes.faces[index, k]]
+            for i in range(3):
+                corners[k, i] = (
+                    centre[i] - origin[i] + matrix[i, 0] * x + matrix[i, 1] * y + matrix[i, 2] * z
+                )
+        near = _face_distance(corners, count, direction, meshes.closed[mesh])
+        if near < best:
+            best, best_face = near, index
+    return best, best_face
+
+
+@compiled
+def _face_distance(corners: Floats, count: int, direction: Floats, closed: bool) -> float:
+    """Distance along a ray from the origin to a convex face, inf where it passes by."""
+    a = corners[1] - corners[0]
+    b = corners[2] - corners[0]
+    normal = np.cross(a, b)
+    offset: float = (
+        normal[0] * corners[0, 0] + normal[1] * corners[0, 1] + normal[2] * corners[0, 2]
+    )
+    facing: float = (normal * direction).sum()
+    if abs(offset) < EDGE_ON or (closed and offset > 0) or facing == 0 or offset / facing < 0:
+        return np.inf
+    sign = 1.0 if facing > 0 else -1.0
+    for k in range(count):
+        p, q = corners[k], corners[k + 1 if k + 1 < count else 0]
+        turn = (
+            (p[1] * q[2] - p[2] * q[1]) * direction[0]
+            + (p[2] * q[0] - p[0] * q[2]) * direction[1]
+            + (p[0] * q[1] - p[1] * q[0]) * direction[2]
+        )
+        if sign * turn < 0:
+            return np.inf
+    return offset / facing

@@ -1,0 +1,86 @@
+"""What need not be drawn: things out of reach, between the rays, or behind what is drawn already.
+
+Things are drawn from near to far, so that in a street the first house front hides the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.arrays import Floats, Int32s
+from harness.carlite.compiled import compiled
+from harness.carlite.sensors.fan import SLACK, Fan, angle_of, first_column
+from harness.carlite.sensors.things import Things
+
+
+@compiled
+def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
+    """Return the things within reach, nearest first."""
+    close = np.empty(len(things.mesh), np.int32)
+    gap = np.empty(len(things.mesh))
+    count = 0
+    for n in range(len(things.mesh)):
+        dx, dy = things.centre[n, 0] - origin[0], things.centre[n, 1] - origin[1]
+        dz, far = things.centre[n, 2] - origin[2], reach + things.radius[n]
+        square = dx * dx + dy * dy + dz * dz
+        if square <= far * far:
+            close[count] = n
+            gap[count] = np.sqrt(square) - things.radius[n]
+            count += 1
+    return close[np.argsort(gap[:count], kind="mergesort")]
+
+
+@compiled
+def is_hidden(centre: Floats, axes: Floats, fan: Fan, nearness: Floats) -> bool:
+    """Tell whether nothing of a box in the sensor's frame can be nearer than what is drawn.
+
+    `axes` holds the box's half edges as columns. May err to False, never to True.
+    """
+    flat = np.sqrt(centre[0] * centre[0] + centre[1] * centre[1])
+    if flat == 0:
+        return False
+    ahead_x, ahead_y = centre[0] / flat, centre[1] / flat
+    depth, half_width, half_height = 0.0, 0.0, 0.0
+    for j in range(3):
+        depth += abs(axes[0, j] * ahead_x + axes[1, j] * ahead_y)
+        half_width += abs(axes[1, j] * ahead_x - axes[0, j] * ahead_y)
+        half_height += abs(axes[2, j])
+    near = flat - depth
+    if near <= 0:
+        return False
+    far = flat + depth + half_width
+    low, high = centre[2] - half_height, centre[2] + half_height
+    bottom = low / (near * fan.least_scale) if low < 0 else low / far
+    top = high / (near * fan.least_scale) if high > 0 else high / far
+    first_row = np.searchsorted(fan.slopes, bottom - SLACK)
+    last_row = np.searchsorted(fan.slopes, top + SLACK)
+    if first_row == last_row:
+        return True
+    side = half_width / near
+    right = angle_of(ahead_x - ahead_y * side, ahead_y + ahead_x * side) + SLACK
+    left = angle_of(ahead_x + ahead_y * side, ahead_y - ahead_x * side) - SLACK
+    closest = (1 + SLACK) / near
+    if left <= right:
+        return _all_nearer(fan, nearness, left, right, first_row, last_row, closest)
+    return _all_nearer(fan, nearness, left, 2.0, first_row, last_row, closest) and _all_nearer(
+        fan, nearness, -2.0, right, first_row, last_row, closest
+    )
+
+
+@compiled
+def _all_nearer(
+    fan: Fan,
+    nearness: Floats,
+    left: float,
+    right: float,
+    first_row: int,
+    last_row: int,
+    closest: float,
+) -> bool:
+    column = first_column(fan, left)
+    while column < len(fan.angle) and fan.angle[column] <= right:
+        for row in range(first_row, last_row):
+            if nearness[column, row] < closest:
+                return False
+        column += 1
+    return True

@@ -1,0 +1,137 @@
+"""`sensor.lidar.ray_cast`: a turning column of lasers.
+
+As in CARLA, only the sensor itself is transparent: the car that carries it is seen where it stands
+in the way. Angles advance from tick to tick; points come channel by channel, uppermost first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.arrays import Float32s, Floats, Int32s
+from harness.carlite.compiled import compiled
+from harness.carlite.randomness import subseed
+from harness.carlite.sensors.noise import (
+    first_uniform,
+    normal,
+    normal_table,
+    scrambled,
+    second_uniform,
+)
+from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.rasterise import NOTHING
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.sensors.settings import number, whole
+from harness.carlite.sensors.sweep import Sweep
+
+QUANTILE_TABLE = normal_table()
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What becomes of a return on its way: attenuation, drop-off, noise along the ray."""
+
+    attenuation: float
+    general_rate: float
+    intensity_limit: float
+    zero_intensity: float
+    noise: float
+
+    @classmethod
+    def read(cls, attributes: Mapping[str, str]) -> Losses:
+        """Read the attributes, by CARLA's names."""
+        return cls(
+            attenuation=number(attributes, "atmosphere_attenuation_rate", 0.004, 0, 1e6),
+            general_rate=number(attributes, "dropoff_general_rate", 0.45, 0, 1),
+            intensity_limit=number(attributes, "dropoff_intensity_limit", 0.8, 0, 1),
+            zero_intensity=number(attributes, "dropoff_zero_intensity", 0.4, 0, 1),
+            noise=number(attributes, "noise_stddev", 0.0, 0, 1e3),
+        )
+
+
+class Lidar:
+    """Turns sweeps into frames of x, y, z, intensity."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._sweep = Sweep(attributes)
+        self._losses = Losses.read(attributes)
+        noise_seed = whole(attributes, "noise_seed", 0, -(2**31), 2**31 - 1)
+        self._key = subseed(seed, "lidar", noise_seed)
+        self._first_frame: int | None = None
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Scan one tick's worth of the circle."""
+        if self._first_frame is None:
+            self._first_frame = frame
+        scan = self._sweep.scan(scene, pose, frame, dt)
+        points = np.empty((scan.nearness.size, 4), np.float32)
+        counts = np.zeros(self._sweep.channels, np.uint32)
+        losses = self._losses
+        total = _pack(
+            scan.nearness, scan.source, scan.place, scan.row, scan.fan.cosine, scan.fan.sine,
+            scan.fan.slopes, losses.attenuation, losses.general_rate, losses.intensity_limit,
+            losses.zero_intensity, losses.noise, QUANTILE_TABLE,
+            np.uint64(self._key), np.uint64(frame - self._first_frame), points, counts,
+        )  # fmt: skip
+        return self._sweep.header(counts) + points[:total].tobytes()
+
+
+@compiled
+def _pack(
+    nearness: Floats,
+    source: Int32s,
+    place: Int32s,
+    row_of_channel: Int32s,
+    cosine: Floats,
+    sine: Floats,
+    slopes: Floats,
+    attenuation: float,
+    general_rate: float,
+    intensity_limit: float,
+    zero_intensity: float,
+    noise: float,
+    table: Floats,
+    key: np.uint64,
+    age: np.uint64,
+    points: Float32s,
+    counts: NDArray[np.uint32],
+) -> int:
+    """Write what comes back of each ray, channel by channel in firing order."""
+    total = 0
+    beta = 1.0 - zero_intensity
+    alpha = zero_intensity / intensity_limit if intensity_limit > 0 else 0.0
+    base = scrambled(key ^ scrambled(age + np.uint64(1)))
+    firings = len(place)
+    for channel in range(len(row_of_channel)):
+        row = row_of_channel[channel]
+        slope = slopes[row]
+        stretch = math.sqrt(1 + slope * slope)
+        before = total
+        for firing in range(firings):
+            column = place[firing]
+            if source[column, row] == NOTHING:
+                continue
+            bits = scrambled(base + np.uint64(channel * firings + firing))
+            if first_uniform(bits) < general_rate:
+                continue
+            flat = 1 / nearness[column, row]
+            distance = flat * stretch
+            intensity = math.exp(-attenuation * distance)
+            if intensity <= intensity_limit and not (
+                second_uniform(bits) < alpha * intensity + beta
+            ):
+                continue
+            if noise > 0:
+                flat += normal(bits, table) * noise / stretch
+            points[total, 0] = flat * cosine[column]
+            points[total, 1] = flat * sine[column]
+            points[total, 2] = flat * slope
+            points[total, 3] = intensity
+            total += 1
+        counts[channel] = total - before
+    return total

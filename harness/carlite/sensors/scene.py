@@ -1,0 +1,135 @@
+"""What sensors can see of a town and its actors, prepared once and brought up to date per frame."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from harness.carlite import bodies
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.labels import Label
+from harness.carlite.sensors import casting, meshes, relief, things
+from harness.carlite.sensors.meshes import Mesh
+from harness.carlite.sensors.rasterise import GROUND
+from harness.carlite.towns.model import Scenery, Shape, Town
+
+CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
+
+
+@lru_cache(maxsize=1)
+def shapes() -> tuple[Mesh, ...]:
+    """Return the meshes that do not depend on the town: box, cylinder, and all bodies."""
+    library = bodies.library()
+    found = [meshes.cube(), meshes.prism()]
+    for n in range(len(library.names)):
+        start = library.vertex_first[n]
+        vertices = library.vertices[start : start + library.vertex_count[n]].astype(np.float64)
+        own = slice(library.first[n], library.first[n] + library.count[n])
+        found.append(
+            meshes.from_triangles(vertices, library.triangles[own] - start, library.label[own])
+        )
+    return tuple(found)
+
+
+class Scene:
+    """Ground, scenery and actors, as rays and cameras find them.
+
+    Attributes:
+        town: where it all stands.
+        meshes: every surface, each in its unit box.
+        relief: the ground.
+        things: the placed meshes; scenery first, then actors as of the last refresh.
+    """
+
+    def __init__(self, town: Town, table: ActorTable) -> None:
+        self.town = town
+        deck = meshes.decks(town.ground.upper, town.ground.x, town.ground.y, town.ground.cell)
+        self.meshes = meshes.flatten([*shapes(), *deck])
+        self.relief = relief.prepare(town.ground)
+        self.table = table
+        self._standing = things.joined(
+            _scenery(town.scenery), _decks(deck, len(self.meshes.closed) - len(deck))
+        )
+        self.things = self._standing
+        self._frame: int | None = None
+
+    def refresh(self, frame: int | None = None) -> None:
+        """Take over the actors' poses, unless that was done for this frame; None is always."""
+        if frame is not None and frame == self._frame:
+            return
+        self._frame = frame
+        slots = np.flatnonzero(self.table.body >= 0)
+        slots = slots[np.argsort(self.table.id[slots], kind="stable")].astype(np.int64)
+        standing = len(self._standing.mesh)
+        if len(self.things.mesh) != standing + len(slots):
+            self.things = things.joined(self._standing, things.empty(len(slots)))
+        which = self.table.body[slots] + FIRST_BODY
+        things.write_actors(self.things, standing, self.table, slots, which)
+
+    def first_hit(
+        self, origins: Floats, directions: Floats, reach: float, ignore: int = 0
+    ) -> tuple[Floats, Ints, Bytes]:
+        """Cast single rays: distance (inf if nothing), actor id (0 for the town), label.
+
+        `directions` are unit vectors. The actor `ignore` is seen through.
+        """
+        hidden = (self.things.actor == ignore) & (ignore != 0)
+        distance, thing, face = casting.cast(
+            self.things, self.meshes, self.relief,
+            np.ascontiguousarray(origins, np.float64),
+            np.ascontiguousarray(directions, np.float64),
+            reach, hidden,
+        )  # fmt: skip
+        actor = np.where(thing >= 0, self.things.actor[thing], 0)
+        label = self.labels_of(thing, face)
+        ground = thing == GROUND
+        label[ground] = self._ground_labels(
+            origins[ground] + directions[ground] * distance[ground, None]
+        )
+        return distance, actor, label
+
+    def labels_of(self, thing: Int32s, face: Int32s) -> Bytes:
+        """Labels of faces of things; `Label.NONE` where `thing` is negative."""
+        own = self.meshes.labels[face]
+        label = np.where(own == Label.NONE, self.things.label[thing], own)
+        return np.where(thing >= 0, label, Label.NONE).astype(np.uint8)
+
+    def _ground_labels(self, points: Floats) -> Bytes:
+        rows, columns = self.relief.labels.shape
+        row = np.rint((points[:, 1] - self.relief.y) / self.relief.cell).astype(np.int64)
+        column = np.rint((points[:, 0] - self.relief.x) / self.relief.cell).astype(np.int64)
+        labels: Bytes = self.relief.labels[row.clip(0, rows - 1), column.clip(0, columns - 1)]
+        return labels
+
+
+def _scenery(scenery: Scenery) -> things.Things:
+    mesh = np.select(
+        [scenery.shape == Shape.BOX, scenery.shape == Shape.CYLINDER],
+        [CUBE, CYLINDER],
+        scenery.body + FIRST_BODY,
+    )
+    extent = scenery.extent.copy()
+    cylinder = scenery.shape == Shape.CYLINDER
+    extent[cylinder, 1] = extent[cylinder, 0]
+    upright = np.zeros(len(mesh))
+    rotation = np.column_stack([upright, scenery.yaw, upright])
+    actor = np.zeros(len(mesh), np.int64)
+    return things.placed(
+        mesh.astype(np.int32), scenery.centre, extent, rotation, scenery.label, actor
+    )
+
+
+def _decks(deck: list[Mesh], first_mesh: int) -> things.Things:
+    count = len(deck)
+    low = np.array([mesh.vertices.min(axis=0) for mesh in deck]).reshape(count, 3)
+    high = np.array([mesh.vertices.max(axis=0) for mesh in deck]).reshape(count, 3)
+    return things.placed(
+        np.arange(first_mesh, first_mesh + count, dtype=np.int32),
+        (low + high) / 2,
+        np.maximum((high - low) / 2, 1e-9),
+        np.zeros((count, 3)),
+        np.full(count, Label.ROAD, np.uint8),
+        np.zeros(count, np.int64),
+    )

@@ -1,0 +1,30 @@
+"""Sensor attributes as clients send them, text by text, with CARLA's defaults."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from harness.carlite.errors import CallError
+
+
+def number(
+    attributes: Mapping[str, str], name: str, default: float, low: float, high: float
+) -> float:
+    """Read a finite number within bounds; CallError names the attribute otherwise."""
+    text = attributes.get(name, str(default))
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise CallError(f"sensor attribute {name} = {text!r}: wants a number from {low} to {high}")
+    return value
+
+
+def whole(attributes: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    """Read a whole number within bounds; CallError names the attribute otherwise."""
+    value = number(attributes, name, default, low, high)
+    if value != int(value):
+        raise CallError(f"sensor attribute {name} = {value}: wants a whole number")
+    return int(value)

@@ -1,0 +1,102 @@
+"""Everything but the ground that rays can hit: placed meshes, the standing before the moving."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.sensors.frames import rotation_matrix
+
+
+class Things(NamedTuple):
+    """Placed meshes.
+
+    Attributes:
+        mesh: (N,) which of the `Meshes`.
+        centre: (N, 3) where the middle of the unit box goes.
+        matrix: (N, 3, 3) from the unit box to the world.
+        radius: (N,) of the sphere round the box.
+        label: (N,) for faces without a label of their own.
+        actor: (N,) actor id, 0 for scenery.
+    """
+
+    mesh: Int32s
+    centre: Floats
+    matrix: Floats
+    radius: Floats
+    label: Bytes
+    actor: Ints
+
+
+def empty(count: int) -> Things:
+    """Make room for `count` things."""
+    return Things(
+        mesh=np.zeros(count, np.int32),
+        centre=np.zeros((count, 3)),
+        matrix=np.zeros((count, 3, 3)),
+        radius=np.zeros(count),
+        label=np.zeros(count, np.uint8),
+        actor=np.zeros(count, np.int64),
+    )
+
+
+def joined(first: Things, second: Things) -> Things:
+    """Put things one after the other."""
+    return Things(
+        np.concatenate([first.mesh, second.mesh]),
+        np.concatenate([first.centre, second.centre]),
+        np.concatenate([first.matrix, second.matrix]),
+        np.concatenate([first.radius, second.radius]),
+        np.concatenate([first.label, second.label]),
+        np.concatenate([first.actor, second.actor]),
+    )
+
+
+def placed(
+    mesh: Int32s, centre: Floats, extent: Floats, rotation: Floats, label: Bytes, actor: Ints
+) -> Things:
+    """Place meshes so that each fills a box of half sizes `extent`, rotated about its centre."""
+    things = empty(len(mesh))
+    things.mesh[:], things.centre[:] = mesh, centre
+    things.label[:], things.actor[:] = label, actor
+    _pose(things, 0, centre, rotation, np.zeros_like(centre), extent)
+    return things
+
+
+def write_actors(
+    things: Things, first: int, table: ActorTable, slots: Ints, meshes: Int32s
+) -> None:
+    """Write the actors in `slots` from place `first` on, at their present poses."""
+    room = slice(first, first + len(slots))
+    things.mesh[room] = meshes
+    things.label[room] = table.label[slots]
+    things.actor[room] = table.id[slots]
+    _pose(
+        things, first, table.position[slots], table.rotation[slots],
+        table.box_centre[slots], table.extent[slots],
+    )  # fmt: skip
+
+
+@compiled
+def _pose(
+    things: Things,
+    first: int,
+    position: Floats,
+    rotation: Floats,
+    box_centre: Floats,
+    extent: Floats,
+) -> None:
+    for n in range(len(position)):
+        axes = rotation_matrix(rotation[n, 0], rotation[n, 1], rotation[n, 2])
+        size = 0.0
+        for i in range(3):
+            size += extent[n, i] ** 2
+            things.centre[first + n, i] = position[n, i]
+            for j in range(3):
+                things.centre[first + n, i] += axes[i, j] * box_centre[n, j]
+                things.matrix[first + n, i, j] = axes[i, j] * extent[n, j]
+        things.radius[first + n] = np.sqrt(size)

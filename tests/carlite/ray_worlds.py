@@ -1,0 +1,237 @@
+"""Places to shoot rays at, and Embree's view of them.
+
+The triangles handed to Embree are built from the town and the actor table directly, by code that
+shares nothing with the scene under test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from embreex import rtcore_scene
+from embreex.mesh_construction import TriangleMesh
+
+from harness.carlite import bodies
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.arrays import Bytes, Floats, Ints
+from harness.carlite.labels import Label
+from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
+
+MODELS = {
+    "vehicle.tesla.model3": (Label.CAR, (2.396, 1.082, 0.744)),
+    "vehicle.carlamotors.firetruck": (Label.TRUCK, (4.234, 1.446, 1.914)),
+    "vehicle.mitsubishi.fusorosa": (Label.BUS, (5.136, 1.972, 2.125)),
+    "vehicle.yamaha.yzf": (Label.MOTORCYCLE, (1.105, 0.434, 0.625)),
+    "walker.pedestrian.0001": (Label.PEDESTRIAN, (0.188, 0.188, 0.93)),
+}
+
+
+def no_lanes() -> Lanes:
+    """A road network without roads."""
+    nothing: Any = np.zeros(0, np.int32)
+    return Lanes(**{field.name: nothing for field in fields(Lanes)})
+
+
+def ground(
+    side: float = 240.0, cell: float = 1.0, hills: float = 0.0, deck: bool = False
+) -> Ground:
+    """Square ground about the origin: flat, or with hills that many metres high."""
+    count = int(side / cell) + 1
+    at = np.arange(count) * cell - side / 2
+    x, y = np.meshgrid(at, at)
+    rough = np.sin(x / 17) * np.cos(y / 23) + 0.3 * np.sin(x / 5 + y / 7)
+    lower = np.where(np.hypot(x, y) < 12, 0.0, hills * rough).astype(np.float32)
+    upper = np.full_like(lower, np.nan)
+    if deck:
+        upper[(np.abs(y - 30) < 8) & (np.abs(x) < 60)] = 6.0 + hills
+    label = np.where(np.abs(y) < 6, Label.ROAD, Label.TERRAIN).astype(np.uint8)
+    return Ground(-side / 2, -side / 2, cell, lower, upper, label)
+
+
+def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> Scenery:
+    """Buildings, poles, crowns and parked cars, away from the middle."""
+    draw = np.random.default_rng(seed)
+    angle, radius = draw.uniform(-np.pi, np.pi, count), draw.uniform(clear + 6, reach, count)
+    shape = draw.choice([Shape.BOX, Shape.CYLINDER, Shape.BODY], count, p=[0.35, 0.4, 0.25])
+    big = draw.random(count) < 0.3
+    extent = np.where(
+        (shape == Shape.BOX)[:, None],
+        np.where(big[:, None], draw.uniform(2, 6, (count, 3)), draw.uniform(0.1, 1, (count, 3))),
+        np.array([2.396, 1.082, 0.744]),
+    )
+    pole = shape == Shape.CYLINDER
+    extent[pole] = np.stack([draw.uniform(0.08, 1.5, pole.sum())] * 3, axis=1)
+    extent[pole, 2] = draw.uniform(1, 4, pole.sum())
+    label = np.select([shape == Shape.BOX, pole], [Label.BUILDING, Label.POLE], Label.CAR)
+    return Scenery(
+        centre=np.column_stack([radius * np.cos(angle), radius * np.sin(angle), extent[:, 2]]),
+        extent=extent,
+        yaw=draw.uniform(-np.pi, np.pi, count),
+        shape=shape.astype(np.uint8),
+        body=np.where(
+            shape == Shape.BODY, bodies.library().index("vehicle.tesla.model3"), -1
+        ).astype(np.int32),
+        label=label.astype(np.uint8),
+        solid=np.ones(count, np.bool_),
+    )
+
+
+def town(hills: float = 0.0, deck: bool = False, pieces: int = 300, seed: int = 1) -> Town:
+    """A town without roads."""
+    land = ground(hills=hills, deck=deck)
+    return Town("Test", "", no_lanes(), land, (), scenery(pieces, seed), np.zeros((0, 6)), ())
+
+
+def crowd(count: int, seed: int, clear: float = 6.0, reach: float = 80.0) -> ActorTable:
+    """Vehicles and walkers at odd angles, all about the middle."""
+    draw = np.random.default_rng(seed)
+    table = ActorTable()
+    names = list(MODELS)
+    for n in range(count):
+        name = names[int(draw.choice(5, p=[0.5, 0.1, 0.1, 0.1, 0.2]))]
+        label, extent = MODELS[name]
+        angle, radius = draw.uniform(-np.pi, np.pi), draw.uniform(clear, reach)
+        walker = label == Label.PEDESTRIAN
+        table.add(
+            100 + n,
+            kind=Kind.WALKER if walker else Kind.VEHICLE,
+            label=label,
+            body=bodies.library().index(name),
+            position=(radius * np.cos(angle), radius * np.sin(angle), draw.uniform(0, 0.5)),
+            rotation=(draw.normal(0, 0.05), draw.uniform(-np.pi, np.pi), draw.normal(0, 0.05)),
+            velocity=draw.normal(0, 5, 3),
+            box_centre=(0, 0, 0 if walker else extent[2]),
+            extent=extent,
+        )
+    return table
+
+
+def turned(rotation: Floats) -> Floats:
+    """Matrix of a (pitch, yaw, roll): yaw after pitch after roll, each about its own axis."""
+    pitch, yaw, roll = rotation
+    about_z = [[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]]
+    about_y = [[np.cos(pitch), 0, -np.sin(pitch)], [0, 1, 0], [np.sin(pitch), 0, np.cos(pitch)]]
+    about_x = [[1, 0, 0], [0, np.cos(roll), np.sin(roll)], [0, -np.sin(roll), np.cos(roll)]]
+    return np.array(about_z) @ np.array(about_y) @ np.array(about_x)
+
+
+@dataclass
+class Triangles:
+    """A soup of triangles with the actor and the label of each; `solid` ones hide their backs."""
+
+    corners: Floats
+    actor: Ints
+    label: Bytes
+    solid: np.ndarray
+
+    def seen_from(self, origin: Floats) -> Triangles:
+        """Leave out the backs of solids, which rays from `origin` pass."""
+        normal = np.cross(
+            self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0]
+        )
+        front = np.einsum("ij,ij->i", normal, self.corners[:, 0] - origin) < 0
+        keep = front | ~self.solid
+        return Triangles(self.corners[keep], self.actor[keep], self.label[keep], self.solid[keep])
+
+
+BOX = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], np.float64)
+BOX_TRIANGLES = np.array(
+    [
+        [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+        [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
+    ]
+)  # fmt: skip
+
+
+def _octagon() -> tuple[Floats, Ints]:
+    angle = np.arange(8) * np.pi / 4
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = np.concatenate(
+        [np.column_stack([ring, np.full(8, z)]) for z in (-1, 1)] + [[[0, 0, -1], [0, 0, 1]]]
+    )
+    sides = [
+        t
+        for i in range(8)
+        for j in [(i + 1) % 8]
+        for t in ([i, j, j + 8], [i, j + 8, i + 8], [16, j, i], [17, i + 8, j + 8])
+    ]
+    return points, np.array(sides)
+
+
+def triangles_of(place: Town, table: ActorTable) -> Triangles:
+    """Everything a ray can hit, as triangles in the world."""
+    parts: list[tuple[Floats, Ints, Bytes, np.ndarray]] = []
+
+    def add(corners: Floats, actor: int, label: Bytes, solid: bool) -> None:
+        count = len(corners)
+        parts.append(
+            (corners, np.full(count, actor), np.broadcast_to(label, count), np.full(count, solid))
+        )
+
+    land = place.ground
+    for layer, labels in ((land.lower, land.label), (land.upper, np.full_like(land.label, 1))):
+        corners, label = _terrain(land, layer, labels)
+        add(corners, 0, label, solid=False)
+    stuff = place.scenery
+    for n in range(len(stuff.yaw)):
+        extent = stuff.extent[n].copy()
+        if stuff.shape[n] == Shape.CYLINDER:
+            extent[1] = extent[0]
+            points, faces = _octagon()
+            own = np.zeros(len(faces), np.uint8)
+        elif stuff.shape[n] == Shape.BODY:
+            points, faces, own = _body(int(stuff.body[n]))
+        else:
+            points, faces, own = BOX, BOX_TRIANGLES, np.zeros(12, np.uint8)
+        matrix = turned(np.array([0, stuff.yaw[n], 0]))
+        world = stuff.centre[n] + (points * extent) @ matrix.T
+        add(world[faces], 0, np.where(own == 0, stuff.label[n], own), solid=True)
+    for slot in range(len(table)):
+        if table.body[slot] >= 0:
+            points, faces, own = _body(int(table.body[slot]))
+            local = table.box_centre[slot] + points * table.extent[slot]
+            world = table.position[slot] + local @ turned(table.rotation[slot]).T
+            label = np.where(own == 0, table.label[slot], own)
+            add(world[faces], int(table.id[slot]), label, solid=True)
+    return Triangles(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _body(index: int) -> tuple[Floats, Ints, Bytes]:
+    library = bodies.library()
+    own = slice(library.first[index], library.first[index] + library.count[index])
+    triangles = library.triangles[own].astype(np.int64)
+    return library.vertices.astype(np.float64), triangles, library.label[own]
+
+
+def _terrain(land: Ground, layer: np.ndarray, labels: Bytes) -> tuple[Floats, Bytes]:
+    rows, columns = layer.shape
+    row, column = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+    point = np.stack([land.x + column * land.cell, land.y + row * land.cell, layer], axis=-1)
+    a, b, c, d = point[:-1, :-1], point[:-1, 1:], point[1:, 1:], point[1:, :-1]
+    halves = [np.stack(half, axis=2).reshape(-1, 3, 3) for half in ((a, b, c), (a, c, d))]
+    corners = np.concatenate(halves)
+    label = np.tile(labels[:-1, :-1].ravel(), 2)
+    there = np.isfinite(corners).all(axis=(1, 2))
+    return corners[there], label[there]
+
+
+def embree_scene(triangles: Triangles) -> rtcore_scene.EmbreeScene:
+    """Build Embree's tree."""
+    scene = rtcore_scene.EmbreeScene()
+    TriangleMesh(scene, triangles.corners.astype(np.float32))
+    return scene
+
+
+def embree_hits(
+    scene: rtcore_scene.EmbreeScene, origin: Floats, directions: Floats
+) -> tuple[Floats, Ints]:
+    """Distance (inf if none) and triangle of each ray's first hit."""
+    found = scene.run(
+        np.broadcast_to(origin, directions.shape).astype(np.float32),
+        directions.astype(np.float32),
+        output=True,
+    )
+    hit = found["primID"] >= 0
+    return np.where(hit, found["tfar"], np.inf), found["primID"]
