@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from harness.carlite import CARLA_VERSION
 from harness.carlite.calls.family import Family
 from harness.carlite.errors import CallError
@@ -75,6 +77,8 @@ def get_navigation_mesh(world: World, session: Session) -> bytes:
 def get_required_files(world: World, session: Session, folder: object) -> list[str]:
     """Return the files of one folder a client should fetch: only walkers need one."""
     wanted = codec.text(folder, "folder")
+    if find_spec("harness.carlite.towns.navmesh") is None:
+        return []
     return [world.episode.navigation.path] if wanted == "Nav" else []
 
 
