@@ -16,9 +16,6 @@ BRAKE_RESERVE = 1.25
 TRACK_SHARE = 0.80
 """Distance between left and right wheels as a share of the bounding box's width."""
 
-ENGINE_DRAG = 4.0e-4
-"""Closed-throttle drag, N m per rad/s, for each newton metre of peak torque."""
-
 STEERING_CURVE: Curve = ((0.0, 1.0), (20.0, 0.9), (60.0, 0.8), (120.0, 0.7))
 
 
@@ -32,7 +29,7 @@ def defaults(
     track = TRACK_SHARE * width if wheels > 2 else 0.0
     drivetrain = figures.drivetrain
     torque = figures.torque or 1.25 * figures.power * 1e3 / _angular(drivetrain.peak_rpm)
-    drag = ENGINE_DRAG * torque
+    drag = drivetrain.drag * torque / _angular(drivetrain.max_rpm)
     return PhysicsControl(
         torque_curve=_torque_curve(drivetrain, figures.power * 1e3, torque),
         max_rpm=drivetrain.max_rpm,

@@ -22,6 +22,7 @@ class Drivetrain:
         up, down: shares of the top engine speed at which it shifts.
         switch_time: seconds without torque at a shift.
         inertia: kg m² per newton metre of peak torque.
+        drag: torque at top speed with the throttle closed, as a share of the peak.
     """
 
     max_rpm: float
@@ -35,9 +36,10 @@ class Drivetrain:
     down: float = 0.42
     switch_time: float = 0.25
     inertia: float = 5.0e-4
+    drag: float = 0.2
 
 
-ELECTRIC = Drivetrain(18000, 4460, 1, 1.0, 0.93, (1.0,), 9.04, inertia=1.5e-4)
+ELECTRIC = Drivetrain(18000, 4460, 1, 1.0, 0.97, (1.0,), 9.04, inertia=1.5e-4, drag=0.6)
 COMBUSTION = Drivetrain(
     6500, 5500, 2200, 0.45, 0.82, (4.48, 2.87, 1.84, 1.41, 1.0, 0.74), 3.07
 )  # fmt: skip
@@ -49,7 +51,7 @@ CHAIN = Drivetrain(
     10500, 9500, 6000, 0.5, 0.88, (2.85, 2.05, 1.6, 1.35, 1.2, 1.1), 4.9, inertia=6.0e-4
 )  # fmt: skip
 SCOOTER = Drivetrain(9000, 7500, 3000, 0.6, 0.85, (1.0,), 8.6, inertia=6.0e-4)
-PEDALS = Drivetrain(250, 150, 1, 1.0, 1.0, (1.0,), 1.0, inertia=1.0e-4)
+PEDALS = Drivetrain(250, 150, 1, 1.0, 1.0, (1.0,), 1.0, inertia=1.0e-4, drag=0.0)
 
 
 @dataclass(frozen=True)

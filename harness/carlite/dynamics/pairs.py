@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.carlite.arrays import Int32s
+from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.boxes import Boxes, near
 from harness.carlite.dynamics.obstacles import CELL
@@ -16,7 +16,7 @@ from harness.carlite.dynamics.obstacles import CELL
 @compiled
 def moving_pairs(boxes: Boxes) -> Int32s:
     """Return (P, 2) pairs of movers that may touch, of which one can be moved, in order."""
-    order = np.argsort(boxes["x"] - boxes["reach_x"])
+    order = _order(boxes["x"] - boxes["reach_x"])
     pairs = np.empty((len(boxes) + 8, 2), np.int32)
     count = 0
     for place in range(len(order)):
@@ -33,8 +33,13 @@ def moving_pairs(boxes: Boxes) -> Int32s:
             pairs[count, 0] = min(order[place], order[later])
             pairs[count, 1] = max(order[place], order[later])
             count += 1
-    pairs = pairs[:count]
-    return pairs[np.argsort(pairs[:, 0].astype(np.int64) * len(boxes) + pairs[:, 1])]
+    keys = pairs[:count, 0].astype(np.float64) * len(boxes) + pairs[:count, 1]
+    places = _order(keys)
+    ordered = np.empty((count, 2), np.int32)
+    for place in range(count):
+        for side in range(2):
+            ordered[place, side] = pairs[places[place], side]
+    return ordered
 
 
 @compiled
@@ -88,5 +93,29 @@ def _first_common_cell(
 @compiled
 def _grown(pairs: Int32s) -> Int32s:
     larger = np.empty((2 * len(pairs), 2), np.int32)
-    larger[: len(pairs)] = pairs
+    for index in range(len(pairs)):
+        for side in range(2):
+            larger[index, side] = pairs[index, side]
     return larger
+
+
+@compiled
+def _order(keys: Floats) -> Int32s:
+    """Return the places of ascending keys, equal ones as they come: a shell sort.
+
+    It takes a tenth of the time that numba needs to compile its own sort.
+    """
+    order = np.arange(len(keys)).astype(np.int32)
+    gap = len(keys) // 2
+    while gap > 0:
+        for start in range(gap, len(keys)):
+            moved, place = order[start], start
+            while place >= gap and (
+                keys[order[place - gap]] > keys[moved]
+                or (keys[order[place - gap]] == keys[moved] and order[place - gap] > moved)
+            ):
+                order[place] = order[place - gap]
+                place -= gap
+            order[place] = moved
+        gap //= 2
+    return order

@@ -6,31 +6,7 @@ import math
 
 from harness.carlite.arrays import Float32s
 from harness.carlite.compiled import compiled
-
-REACH = 1.0
-"""A deck more than this above a wheel is another road, not the ground."""
-
-
-@compiled
-def height(
-    x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
-    x: float, y: float, z: float,
-) -> float:  # fmt: skip
-    """Return the height of the topmost layer that is not above `z` + 1 m."""
-    rows, columns = lower.shape
-    u = min(max((x - x0) / cell, 0.0), columns - 1.0)
-    v = min(max((y - y0) / cell, 0.0), rows - 1.0)
-    column, row = min(int(u), columns - 2), min(int(v), rows - 2)
-    u, v = u - column, v - row
-    deck = (upper[row, column] * (1.0 - u) + upper[row, column + 1] * u) * (1.0 - v) + (
-        upper[row + 1, column] * (1.0 - u) + upper[row + 1, column + 1] * u
-    ) * v
-    if deck <= z + REACH:
-        return float(deck)
-    return float(
-        (lower[row, column] * (1.0 - u) + lower[row, column + 1] * u) * (1.0 - v)
-        + (lower[row + 1, column] * (1.0 - u) + lower[row + 1, column + 1] * u) * v
-    )
+from harness.carlite.towns.lookup import height
 
 
 @compiled

@@ -28,6 +28,9 @@ STEERING_RATE = 1.2
 ANTI_LOCK = 0.95
 """Share of the friction limit that driving and braking may use; the rest steers."""
 
+PLOUGH = 0.9
+"""Share of their side force that front tyres give: cars are built to plough, not to spin."""
+
 ROLLING = 0.012
 """Rolling resistance as a share of the load."""
 
@@ -210,7 +213,8 @@ def _move(
     rear_used = min(abs(driving) * (1.0 - front_share) + rear_brake, rear_grip)
     front = side_damping(
         along * cos + lateral * sin, lateral * cos - along * sin,
-        front_load, vehicle["front_friction"], vehicle["front_stiffness"], front_used,
+        front_load, PLOUGH * vehicle["front_friction"], PLOUGH * vehicle["front_stiffness"],
+        front_used,
     )  # fmt: skip
     rear = side_damping(
         along, across - b * turn,

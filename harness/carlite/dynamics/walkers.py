@@ -7,7 +7,7 @@ import math
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.dynamics.surface import height
+from harness.carlite.towns.lookup import height
 from harness.carlite.towns.model import Ground
 
 GRAVITY = 9.81

@@ -1,0 +1,129 @@
+"""Grounds, cars and drives for the tests of the dynamics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from harness.carlite import blueprints
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.arrays import Bools, Floats
+from harness.carlite.dynamics import collisions, vehicles, walkers
+from harness.carlite.dynamics.collisions import Contact, Obstacles
+from harness.carlite.dynamics.physics import Physics, PhysicsControl, defaults
+from harness.carlite.towns.model import Ground, Scenery
+
+TESLA = "vehicle.tesla.model3"
+LINCOLN = "vehicle.lincoln.mkz_2017"
+DT = 0.05
+
+
+def ground(shape: Callable[[Floats, Floats], Floats] = lambda x, y: 0.0 * x) -> Ground:
+    """A ground of the given shape, 2000 m by 400 m, whose corner is (-200, -200)."""
+    x, y = np.meshgrid(np.arange(-200.0, 1800.0), np.arange(-200.0, 200.0))
+    lower = np.ascontiguousarray(shape(x, y), dtype=np.float32)
+    return Ground(
+        -200.0, -200.0, 1.0, lower, np.full_like(lower, np.nan), np.ones(lower.shape, np.uint8)
+    )
+
+
+FLAT = ground()
+
+
+def scenery(*boxes: tuple[float, float, float, float, float, float, float]) -> Scenery:
+    """Boxes given as centre, half sizes and yaw."""
+    rows = np.array(boxes, dtype=np.float64).reshape(len(boxes), 7)
+    solid: Bools = np.ones(len(boxes), np.bool_)
+    return Scenery(
+        rows[:, :3].copy(),
+        rows[:, 3:6].copy(),
+        rows[:, 6].copy(),
+        np.zeros(len(boxes), np.uint8),
+        np.full(len(boxes), -1, np.int32),
+        np.zeros(len(boxes), np.uint8),
+        solid,
+    )
+
+
+class Place:
+    """A table of actors on a ground, advanced as the server advances them."""
+
+    def __init__(
+        self, floor: Ground = FLAT, obstacles: Scenery | None = None, dt: float = DT
+    ) -> None:
+        self.table = ActorTable()
+        self.physics = Physics()
+        self.ground = floor
+        self.obstacles = Obstacles(obstacles or scenery())
+        self.dt = dt
+
+    def car(
+        self,
+        blueprint_id: str = TESLA,
+        at: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        yaw: float = 0.0,
+        velocity: tuple[float, float] = (0.0, 0.0),
+    ) -> int:
+        """Add a vehicle; return its slot."""
+        blueprint = blueprints.library()[blueprint_id]
+        actor_id = len(self.table) + 1
+        slot = self.table.add(
+            actor_id,
+            kind=Kind.VEHICLE,
+            position=at,
+            rotation=(0.0, yaw, 0.0),
+            velocity=(*velocity, 0.0),
+            extent=blueprint.extent,
+            box_centre=blueprint.box_centre,
+            simulated=True,
+            solid=True,
+            gravity=True,
+        )
+        control = defaults(blueprint_id, blueprint.extent, blueprint.wheels, blueprint.mass)
+        self.physics.apply(self.table, actor_id, control)
+        return slot
+
+    def walker(self, at: tuple[float, float, float] = (0.0, 0.0, 0.93), yaw: float = 0.0) -> int:
+        """Add a pedestrian; return its slot."""
+        blueprint = blueprints.library()["walker.pedestrian.0001"]
+        return self.table.add(
+            len(self.table) + 1,
+            kind=Kind.WALKER,
+            position=at,
+            rotation=(0.0, yaw, 0.0),
+            extent=blueprint.extent,
+            box_centre=blueprint.box_centre,
+            mass=blueprint.mass,
+            simulated=True,
+            solid=True,
+            gravity=True,
+        )
+
+    def control(self, slot: int = 0) -> PhysicsControl:
+        """Return a vehicle's physics control."""
+        return self.physics.get(int(self.table.id[slot]))
+
+    def tick(self, count: int = 1) -> list[Contact]:
+        """Advance; return the contacts."""
+        contacts: list[Contact] = []
+        for _ in range(count):
+            cars, people = self.table.slots_of(Kind.VEHICLE), self.table.slots_of(Kind.WALKER)
+            vehicles.step(self.table, cars, self.physics, self.ground, self.dt)
+            walkers.step(self.table, people, self.ground, self.dt)
+            contacts += collisions.resolve(self.table, self.obstacles, self.dt)
+        return contacts
+
+    def speed(self, slot: int = 0) -> float:
+        """Return an actor's horizontal speed."""
+        return math.hypot(*self.table.velocity[slot, :2])
+
+    def kinetic_energy(self) -> float:
+        """Return the energy of the horizontal motion of all, joules."""
+        table = self.table
+        linear = 0.5 * table.mass * (table.velocity[:, :2] ** 2).sum(1)
+        half = table.extent[:, :2]
+        inertia = 0.8 * table.mass * (half**2).sum(1) / 3.0
+        spinning = np.where(table.kind == Kind.VEHICLE, table.yaw_rate, 0.0)
+        return float((linear + 0.5 * inertia * spinning**2).sum())
