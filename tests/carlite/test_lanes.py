@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-from functools import lru_cache
-from pathlib import Path
 
 import carla
 import numpy as np
@@ -13,89 +10,28 @@ import pytest
 
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
+from harness.carlite.towns.lookup import ANY, DRIVING, LaneFinder, mask
 from harness.carlite.towns.model import LaneKind, Lanes
-
-DATA = Path(opendrive.__file__).parent / "data"
-MAPS = os.environ.get("CRUCIBLE_MAPS")
-CARLA_TOWNS = ("Town01", "Town02", "Town05")
-Key = tuple[int, int, int]
-
-
-def town_file(name: str) -> Path:
-    if name not in CARLA_TOWNS:
-        return DATA / f"{name}.xodr"
-    if MAPS is None:
-        pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
-    return Path(MAPS) / f"{name}.xodr"
-
-
-@lru_cache(maxsize=4)
-def loaded(name: str) -> tuple[Lanes, carla.Map]:
-    text = town_file(name).read_text(encoding="utf-8")
-    return sampling.build(opendrive.parse(text)), carla.Map(name, text)
-
-
-TOWNS = [*CARLA_TOWNS, *sorted(path.stem for path in DATA.glob("*.xodr"))]
-
-
-def key_of(waypoint: carla.Waypoint) -> Key:
-    return waypoint.road_id, waypoint.section_id, waypoint.lane_id
-
-
-def angle_between(a: float, b: float) -> float:
-    return abs((a - b + math.pi) % (2 * math.pi) - math.pi)
-
-
-def following(lanes: Lanes, lane: int) -> set[Key]:
-    first, count = lanes.next_first[lane], lanes.next_count[lane]
-    return {tuple(lanes.key[other].tolist()) for other in lanes.next[first : first + count]}
+from tests.carlite import opendrive_samples as samples
+from tests.carlite.client_map import (
+    TOWNS,
+    check_samples,
+    check_successors,
+    following,
+    key_of,
+    loaded,
+)
 
 
 @pytest.mark.parametrize("name", TOWNS)
 def test_samples_equal_the_clients_waypoints(name: str) -> None:
     lanes, reference = loaded(name)
-    lane_at = {tuple(key): lane for lane, key in enumerate(lanes.key.tolist())}
-    checked = 0
-    for lane, (road, section, lane_id) in enumerate(lanes.key.tolist()):
-        first, last = lanes.first[lane], lanes.first[lane] + lanes.count[lane] - 1
-        ends = lanes.road_s[[first, last]]
-        for point in range(first, last + 1, 7):
-            s = float(lanes.road_s[point])
-            if np.abs(ends - s).min() < 2e-3:
-                continue
-            waypoint = reference.get_waypoint_xodr(road, lane_id, s)
-            assert waypoint.section_id == section
-            place, turn = waypoint.transform.location, waypoint.transform.rotation
-            gap = np.array([place.x, place.y, place.z]) - lanes.points[point]
-            assert np.abs(gap).max() < 0.001, (road, lane_id, s)
-            assert angle_between(math.radians(turn.yaw), lanes.yaw[point]) < 1e-5
-            assert abs(waypoint.lane_width - lanes.width[point]) < 1e-5
-            assert waypoint.junction_id == lanes.junction[lane]
-            change = int(waypoint.lane_change)
-            assert lanes.change[point] == (change >> 1 & 1) | (change & 1) << 1
-            for neighbour, beside in (
-                (lanes.left[lane], waypoint.get_left_lane()),
-                (lanes.right[lane], waypoint.get_right_lane()),
-            ):
-                same = (
-                    beside is not None
-                    and beside.lane_type == waypoint.lane_type
-                    and (beside.lane_id > 0) == (lane_id > 0)
-                )
-                assert neighbour == (lane_at[key_of(beside)] if same else -1)
-            checked += 1
-    assert checked > 200
+    assert check_samples(lanes, reference, every=7) > 200
 
 
 @pytest.mark.parametrize("name", TOWNS)
 def test_successors_equal_the_clients(name: str) -> None:
-    lanes, reference = loaded(name)
-    inside = 5e-3
-    for lane, (road, _, lane_id) in enumerate(lanes.key.tolist()):
-        end = lanes.road_s[lanes.first[lane] + lanes.count[lane] - 1]
-        s = float(end + (inside if lane_id > 0 else -inside))
-        waypoint = reference.get_waypoint_xodr(road, lane_id, s)
-        assert following(lanes, lane) == {key_of(ahead) for ahead in waypoint.next(2 * inside)}
+    check_successors(*loaded(name))
 
 
 @pytest.mark.parametrize("name", TOWNS)
@@ -112,13 +48,7 @@ def test_topology_equals_the_clients(name: str) -> None:
 @pytest.mark.parametrize("name", TOWNS)
 def test_samples_are_fit_to_drive_on(name: str) -> None:
     lanes, _ = loaded(name)
-    assert all(np.isfinite(a).all() for a in (lanes.points, lanes.yaw, lanes.width))
-    steps = np.linalg.norm(np.diff(lanes.points, axis=0), axis=1)
-    within = np.ones(len(lanes.points) - 1, bool)
-    within[lanes.first[1:] - 1] = False
-    assert steps[within].min() > 5e-4
-    assert steps[within].max() < 1.001
-    assert (lanes.count >= 2).all()
+    check_fitness(lanes)
     ends = lanes.first + lanes.count - 1
     for lane in np.flatnonzero(lanes.kind == LaneKind.DRIVING):
         ahead = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
@@ -127,3 +57,114 @@ def test_samples_are_fit_to_drive_on(name: str) -> None:
         for other in ahead:
             before = lanes.previous[lanes.previous_first[other] :][: lanes.previous_count[other]]
             assert lane in before
+
+
+def check_fitness(lanes: Lanes) -> None:
+    assert all(np.isfinite(a).all() for a in (lanes.points, lanes.yaw, lanes.width))
+    steps = np.linalg.norm(np.diff(lanes.points, axis=0), axis=1)
+    within = np.ones(len(lanes.points) - 1, bool)
+    within[lanes.first[1:] - 1] = False
+    assert steps[within].min() > 5e-4
+    assert steps[within].max() < 1.001
+    assert (lanes.count >= 2).all()
+    assert (lanes.yaw > -math.pi).all()
+    assert (lanes.yaw <= math.pi).all()
+    ends = lanes.first + lanes.count - 1
+    np.testing.assert_allclose(lanes.station[ends], lanes.length)
+    assert (lanes.station[lanes.first] == 0).all()
+
+
+def test_lanes_too_short_to_drive_are_passed_through() -> None:
+    """A section of 4 mm in the middle of a road is left out; its neighbours join."""
+    along = [(0.0, 40.0), (40.0, 40.004), (40.004, 80.0)]
+    through = '<predecessor id="-1"/><successor id="-1"/>'
+    sections = "".join(samples.section([samples.lane(-1, link=through)], s) for s, _ in along)
+    plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 80.0, "<line/>")
+    lanes = sampling.build(opendrive.parse(samples.document(samples.road(1, 80.0, plan, sections))))
+    assert lanes.key.tolist() == [[1, 0, -1], [1, 2, -1]]
+    assert following(lanes, 0) == {(1, 2, -1)}
+    check_fitness(lanes)
+
+
+def test_the_inside_of_a_hairpin_has_no_segments_of_no_length() -> None:
+    """A lane whose centre is also the centre of the curve has nowhere to go."""
+    radius = samples.LANE / 2
+    length = math.pi * radius
+    plan = samples.geometry(0.0, 0.0, 0.0, 0.0, length, f'<arc curvature="{-1 / radius!r}"/>')
+    text = samples.document(samples.road(1, length, plan, samples.section([samples.lane(-1)])))
+    check_fitness(sampling.build(opendrive.parse(text)))
+
+
+def test_lanes_that_taper_to_nothing_stay_finite() -> None:
+    taper = '<width sOffset="0" a="0" b="0.07" c="0" d="0"/>'
+    plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 50.0, "<line/>")
+    row = samples.section([samples.lane(-1), samples.lane(-2, width=taper)])
+    text = samples.document(samples.road(1, 50.0, plan, row))
+    lanes = sampling.build(opendrive.parse(text))
+    check_fitness(lanes)
+    assert lanes.width.min() == pytest.approx(0.0, abs=1e-6)
+    check_samples(lanes, carla.Map("taper", text), every=3)
+
+
+def test_speed_limits_are_read_in_every_unit() -> None:
+    def limit(speed: str) -> float:
+        plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 50.0, "<line/>")
+        row = samples.section([samples.lane(-1)])
+        text = samples.document(samples.road(1, 50.0, plan, row, speed=speed))
+        return float(sampling.build(opendrive.parse(text)).speed_limit[0])
+
+    assert limit('<speed max="36" unit="km/h"/>') == pytest.approx(10.0)
+    assert limit('<speed max="25" unit="mph"/>') == pytest.approx(11.176)
+    assert limit('<speed max="12.5"/>') == pytest.approx(12.5)
+    assert limit("") == pytest.approx(50 / 3.6)
+    assert limit('<speed max="no limit"/>') == pytest.approx(50 / 3.6)
+
+
+def nearest_by_hand(lanes: Lanes, point: np.ndarray, kinds: int) -> float:
+    """Return the distance to the nearest lane, by looking at every segment."""
+    lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
+    wanted = (kinds >> lanes.kind[lane[:-1]].astype(int)) & 1 == 1
+    start = np.flatnonzero((lane[:-1] == lane[1:]) & wanted)
+    a, b = lanes.points[start], lanes.points[start + 1]
+    along = b - a
+    t = ((point[:2] - a[:, :2]) * along[:, :2]).sum(1) / (along[:, :2] ** 2).sum(1)
+    return float(np.linalg.norm(a + np.clip(t, 0, 1)[:, None] * along - point, axis=1).min())
+
+
+@pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
+@pytest.mark.parametrize("kinds", [DRIVING, ANY, mask(LaneKind.SIDEWALK, LaneKind.PARKING)])
+def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
+    lanes, _ = loaded(name)
+    finder = LaneFinder(lanes)
+    rng = np.random.default_rng(5)
+    near = lanes.points[rng.integers(0, len(lanes.points), 60)] + rng.normal(0, 3, (60, 3))
+    points = np.vstack([near, rng.uniform(-800, 800, (20, 3)) * [1, 1, 0]])
+    found, stations, laterals = finder.nearest_many(points, kinds)
+    for point, lane, station, lateral in zip(points, found, stations, laterals, strict=True):
+        x, y, z = (float(v) for v in point)
+        assert finder.nearest(x, y, z, kinds) == (lane, station, lateral)
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        foot = [np.interp(station, lanes.station[own], lanes.points[own, k]) for k in range(3)]
+        distance = float(np.linalg.norm(point - foot))
+        assert distance == pytest.approx(nearest_by_hand(lanes, point, kinds), abs=1e-6)
+        if np.abs(lanes.station[own] - station).min() > 1e-9:  # beside a segment, not at a corner
+            assert abs(lateral) == pytest.approx(math.dist(point[:2], foot[:2]), abs=1e-6)
+
+
+def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:
+    lanes = sampling.build(opendrive.parse(samples.crossing()))
+    finder = LaneFinder(lanes)
+    east_arm = finder.nearest(40.0, -2.75, 0.0)  # westbound traffic keeps to the north, y < 0
+    assert lanes.key[east_arm[0]].tolist() == [0, 0, -1]
+    assert east_arm[2] == pytest.approx(1.0, abs=1e-6)
+    for heading in (0.0, math.pi / 2, math.pi, -math.pi / 2):
+        lane, station, _ = finder.nearest(0.0, 0.0, 0.0, yaw=heading)
+        own = lanes.first[lane] + int(
+            np.searchsorted(lanes.station[lanes.first[lane] :][: lanes.count[lane]], station)
+        )
+        assert math.cos(lanes.yaw[own] - heading) > 0.7
+
+
+def test_no_lane_of_that_kind_is_said_so() -> None:
+    finder = LaneFinder(sampling.build(opendrive.parse(samples.straight_road())))
+    assert finder.nearest(0.0, 0.0, 0.0, mask(LaneKind.BIKING))[0] == -1
