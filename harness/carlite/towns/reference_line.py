@@ -12,6 +12,7 @@ from harness.carlite.towns.network import Geometry
 Curve = tuple[Floats, Floats, Floats]
 """Local x along the start heading, local y to its left, and the heading gained."""
 
+TABLE = 4001
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -74,28 +75,31 @@ def _clothoid(along: Floats, curvature: float, sharpness: float) -> Curve:
 
 
 def _poly3(along: Floats, piece: Geometry) -> Curve:
-    """Follow v = a + b u + c u2 + d u3 by arc length, from a fine table of chords."""
-    a, b, c, d = piece.parameters
-    table = np.linspace(0.0, piece.length, max(2, int(piece.length / 0.01) + 1))
-    height = a + table * (b + table * (c + table * d))
-    chords = np.hypot(np.diff(table), np.diff(height))
-    u = np.interp(along, np.concatenate([[0.0], np.cumsum(chords)]), table)
-    return u, a + u * (b + u * (c + u * d)), np.arctan(b + u * (2 * c + u * 3 * d))
-
-
-def _parametric(p: Floats, parameters: tuple[float, ...]) -> Curve:
-    au, bu, cu, du, av, bv, cv, dv = parameters
-    u = au + p * (bu + p * (cu + p * du))
-    v = av + p * (bv + p * (cv + p * dv))
-    return u, v, np.arctan2(bv + p * (2 * cv + p * 3 * dv), bu + p * (2 * cu + p * 3 * du))
+    """Follow v = a + b u + c u2 + d u3 by arc length."""
+    return _by_arc_length(along, piece.length, (0.0, 1.0, 0.0, 0.0, *piece.parameters))
 
 
 def _normalised(along: Floats, piece: Geometry) -> Curve:
-    return _parametric(along / piece.length, piece.parameters)
+    return _by_arc_length(along, 1.0, piece.parameters)
 
 
-def _by_length(along: Floats, piece: Geometry) -> Curve:
-    return _parametric(along, piece.parameters)
+def _unscaled(along: Floats, piece: Geometry) -> Curve:
+    return _by_arc_length(along, piece.length, piece.parameters)
+
+
+def _by_arc_length(along: Floats, last: float, cubics: tuple[float, ...]) -> Curve:
+    """Follow u(p), v(p) for p up to `last` by arc length, from a fine table of chords."""
+    p = np.linspace(0.0, last, TABLE)
+    u, v, _ = _parametric(p, cubics)
+    chords = np.hypot(np.diff(u), np.diff(v))
+    return _parametric(np.interp(along, np.concatenate([[0.0], np.cumsum(chords)]), p), cubics)
+
+
+def _parametric(p: Floats, cubics: tuple[float, ...]) -> Curve:
+    au, bu, cu, du, av, bv, cv, dv = cubics
+    u = au + p * (bu + p * (cu + p * du))
+    v = av + p * (bv + p * (cv + p * dv))
+    return u, v, np.arctan2(bv + p * (2 * cv + p * 3 * dv), bu + p * (2 * cu + p * 3 * du))
 
 
 SHAPES: dict[str, Callable[[Floats, Geometry], Curve]] = {
@@ -104,5 +108,5 @@ SHAPES: dict[str, Callable[[Floats, Geometry], Curve]] = {
     "spiral": _spiral,
     "poly3": _poly3,
     "paramPoly3": _normalised,
-    "paramPoly3ByLength": _by_length,
+    "paramPoly3ByLength": _unscaled,
 }

@@ -1,0 +1,194 @@
+"""Reading OpenDRIVE: every kind of geometry as the client draws it, and broken files refused."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import carla
+import numpy as np
+import pytest
+
+from harness.carlite import towns
+from harness.carlite.errors import UserError
+from harness.carlite.towns import lanes as sampling
+from harness.carlite.towns import opendrive
+from harness.carlite.towns.network import Geometry
+from harness.carlite.towns.reference_line import cubic, evaluate
+from tests.carlite import opendrive_samples as samples
+from tests.carlite.client_map import check_samples, check_successors
+
+SHAPES = {
+    "line": "<line/>",
+    "left bend": '<arc curvature="0.02"/>',
+    "right bend": '<arc curvature="-0.03"/>',
+    "opening spiral": '<spiral curvStart="0.0" curvEnd="0.04"/>',
+    "closing spiral": '<spiral curvStart="-0.05" curvEnd="-0.01"/>',
+    "s-curve": '<spiral curvStart="-0.03" curvEnd="0.03"/>',
+    "cubic": '<poly3 a="0" b="0" c="0.004" d="-0.00003"/>',
+    "parametric": "normalized",
+    "parametric by length": "arcLength",
+}
+
+
+def parametric(p_range: str) -> str:
+    """A cubic curve 60 m long, whose parameter runs faster at its start than at its end."""
+    last = 1.0 if p_range == "normalized" else 60.0
+    p = np.linspace(0.0, 1.0, 100_001)
+    u, v = p - 0.13 * p**3, 0.33 * p**2 - 0.06 * p**3
+    scale = 60.0 / float(np.hypot(np.diff(u), np.diff(v)).sum())
+    return (
+        f'<paramPoly3 pRange="{p_range}" aU="0" bU="{scale / last!r}" cU="0" '
+        f'dU="{-0.13 * scale / last**3!r}" aV="0" bV="0" cV="{0.33 * scale / last**2!r}" '
+        f'dV="{-0.06 * scale / last**3!r}"/>'
+    )
+
+
+def winding_road(shape: str) -> str:
+    """One piece of each shape, with slopes, a shifting centre and lanes of changing width."""
+    link = '<predecessor id="{0}"/><successor id="{0}"/>'
+    wide = '<width sOffset="0" a="3" b="0.02" c="0" d="0"/>'
+    bulge = (
+        '<width sOffset="0" a="3.2" b="0" c="0.001" d="-0.00001"/>'
+        '<width sOffset="12" a="3.5" b="-0.01" c="0" d="0"/>'
+    )
+    sections = "".join(
+        samples.section(
+            [
+                samples.lane(2, "sidewalk", link=link.format(2)),
+                samples.lane(1, width=wide, link=link.format(1)),
+                samples.lane(-1, width=bulge, link=link.format(-1)),
+                samples.lane(-2, "shoulder", link=link.format(-2)),
+            ],
+            s,
+        )
+        for s in (0.0, 31.4)
+    )
+    return samples.document(
+        samples.road(
+            7,
+            60.0,
+            samples.geometry(0.0, 12.5, -8.0, 0.7, 60.0, shape),
+            sections,
+            elevation=(
+                '<elevation s="0" a="1" b="0.02" c="0.001" d="0"/>'
+                '<elevation s="20" a="1.8" b="0.06" c="-0.0005" d="0"/>'
+            ),
+            offset='<laneOffset s="0" a="0.5" b="0.01" c="0" d="0"/>',
+        )
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
+    drawn = SHAPES[shape]
+    text = winding_road(drawn if drawn.startswith("<") else parametric(drawn))
+    lanes = sampling.build(opendrive.parse(text))
+    reference = carla.Map(shape, text)
+    assert check_samples(lanes, reference, every=1) > 150
+    check_successors(lanes, reference)
+
+
+def test_spirals_integrate_their_heading() -> None:
+    """Against a sum over a million small steps."""
+    piece = Geometry("spiral", 0.0, 0.0, 0.0, 0.0, 120.0, (-0.08, 0.11))
+    steps = (np.arange(1_000_000) + 0.5) * 120e-6
+    direction = -0.08 * steps + 0.5 * (0.19 / 120.0) * steps**2
+    x, y, heading = evaluate([piece], np.array([30.0, 120.0]))
+    for index, share in enumerate((250_000, 1_000_000)):
+        assert x[index] == pytest.approx(np.cos(direction[:share]).sum() * 120e-6, abs=1e-7)
+        assert y[index] == pytest.approx(np.sin(direction[:share]).sum() * 120e-6, abs=1e-7)
+    assert heading[1] == pytest.approx(0.015 * 120.0)
+
+
+def test_pieces_meet_and_ends_hold() -> None:
+    plan = [
+        Geometry("line", 0.0, 0.0, 0.0, 0.0, 10.0),
+        Geometry("arc", 10.0, 10.0, 0.0, 0.0, 5 * math.pi, (0.1,)),
+    ]
+    before, after = evaluate(plan, np.array([10.0 - 1e-9])), evaluate(plan, np.array([10.0]))
+    np.testing.assert_allclose(before, after, atol=1e-8)
+    x, y, heading = evaluate(plan, np.array([-5.0, 1000.0]))
+    np.testing.assert_allclose([x[0], y[0], heading[0]], [0.0, 0.0, 0.0])
+    np.testing.assert_allclose([x[1], y[1], heading[1]], [20.0, 10.0, math.pi / 2], atol=1e-12)
+
+
+def test_cubics_take_the_last_row_that_has_begun() -> None:
+    profile = np.array([[0.0, 1.0, 2.0, 0.0, 0.0], [5.0, 0.0, 0.0, 1.0, 0.5]])
+    value, slope = cubic(profile, np.array([-1.0, 4.0, 5.0, 7.0]))
+    np.testing.assert_allclose(value, [-1.0, 9.0, 0.0, 8.0])
+    np.testing.assert_allclose(slope, [2.0, 2.0, 0.0, 10.0])
+
+
+STRAIGHT, CROSSING = samples.straight_road(), samples.crossing()
+BROKEN = {
+    "nothing": ("", "not well-formed"),
+    "not XML": ("hello", "not well-formed"),
+    "cut short": (CROSSING[: len(CROSSING) // 2], "not well-formed"),
+    "another document": ("<html></html>", "not <OpenDRIVE>"),
+    "empty": ("<OpenDRIVE/>", "no road"),
+    "entities": ('<!DOCTYPE x [<!ENTITY a "b">]>' + STRAIGHT, "DOCTYPE"),
+    "no id": (STRAIGHT.replace(' id="1" junction', " junction"), "id is missing"),
+    "id not a number": (STRAIGHT.replace('id="1" junction', 'id="one" junction'), "whole number"),
+    "twice the same id": (
+        STRAIGHT.replace("</OpenDRIVE>", STRAIGHT[STRAIGHT.index("<road") :]),
+        "road 1 is there twice",
+    ),
+    "NaN": (STRAIGHT.replace('hdg="0.0"', 'hdg="nan"'), "geometry at s=0: hdg"),
+    "infinite": (STRAIGHT.replace('a="3.5"', 'a="inf"'), "lane 1: a of <width>"),
+    "not a number": (STRAIGHT.replace('x="0.0"', 'x="left"'), "x of <geometry> is 'left'"),
+    "no length": (STRAIGHT.replace('length="100.0" id', 'length="0" id'), "must be above zero"),
+    "backwards": (STRAIGHT.replace('length="100.0">', 'length="-4">'), "must be above zero"),
+    "no geometry": (STRAIGHT.replace("geometry", "geo"), "no <geometry>"),
+    "no shape": (STRAIGHT.replace("<line/>", "<curve/>"), "exactly one of line, arc"),
+    "no lanes": (STRAIGHT.replace("laneSection", "lanesection"), "no <laneSection>"),
+    "strange unit": (STRAIGHT.replace("km/h", "knots"), "'knots' is none of"),
+    "speed below zero": (STRAIGHT.replace('max="50"', 'max="-5"'), "above zero"),
+    "link to no junction": (
+        CROSSING.replace('junction id="50"', 'junction id="51"'),
+        "junction 50",
+    ),
+    "link to no road": (
+        CROSSING.replace('incomingRoad="3"', 'incomingRoad="33"'),
+        "connects road 33",
+    ),
+    "link to no lane": (
+        CROSSING.replace('<successor id="1"/>', '<successor id="4"/>'),
+        "leads to lane 4 of road",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_broken_files_are_refused_in_one_clear_line(fault: str, tmp_path: Path) -> None:
+    text, hint = BROKEN[fault]
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as wrong:
+        towns.from_opendrive("broken", text)
+    assert hint in str(wrong.value)
+    file = tmp_path / "Broken.xodr"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as told:
+        towns.load("Broken", tmp_path)
+    assert str(told.value) == f"{file}: {wrong.value}"
+
+
+def test_damaged_files_never_fail_in_another_way() -> None:
+    """Random cuts, swaps and replaced values end in a town or a ValueError."""
+    chance = random.Random(11)
+    refused = 0
+    for _ in range(150):
+        text = CROSSING
+        for _ in range(chance.randint(1, 3)):
+            at = chance.randrange(len(text))
+            until = at + chance.randint(0, 40)
+            text = (
+                text[:at] + chance.choice(["", "9", "-", "nan", "<", text[-until:]]) + text[until:]
+            )
+        try:
+            lanes = sampling.build(opendrive.parse(text))
+        except ValueError:
+            refused += 1
+        else:
+            assert np.isfinite(lanes.points).all()
+    assert refused > 50
