@@ -1,0 +1,125 @@
+"""Where the ways through a junction get in each other's way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from harness.carlite.arrays import Bools, Floats, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.records import Rows, record_dtype
+
+CLEARANCE = 2.8
+"""Centre lines nearer than this cannot be driven at the same time."""
+
+
+class Zone(Protocol):
+    """What a link shares with another.
+
+    Attributes:
+        other: the other link. enter, leave: stations of the zone on this link;
+            other_enter, other_leave: on the other. merge: both links end in the same place.
+    """
+
+    other: int
+    enter: float
+    leave: float
+    other_enter: float
+    other_leave: float
+    merge: bool
+
+
+class Conflicts(NamedTuple):
+    """All zones by link: link `k` has `zones[first[k] : first[k + 1]]`."""
+
+    first: Ints
+    zones: Rows[Zone]
+
+
+ZONE = record_dtype(Zone)
+
+
+def find(network: Network) -> Conflicts:
+    """Compare all links inside junctions whose surroundings overlap."""
+    inside = np.flatnonzero(network.links["junction"] >= 0)
+    boxes = np.array([_bounds(network, link) for link in inside]).reshape(-1, 4)
+    pairs = _overlapping(boxes)
+    spans = np.zeros((len(pairs), 4))
+    if len(pairs):
+        _spans(network, inside[pairs], spans)
+    shared = spans[:, 1] > spans[:, 0]
+    a, b, spans = inside[pairs[shared, 0]], inside[pairs[shared, 1]], spans[shared]
+    link, other = np.concatenate([a, b]), np.concatenate([b, a])
+    zones = np.zeros(len(link), ZONE)
+    zones["other"], zones["merge"] = other, _same_end(network, link, other)
+    both = np.concatenate([spans, spans[:, [2, 3, 0, 1]]])
+    for column, name in enumerate(("enter", "leave", "other_enter", "other_leave")):
+        zones[name] = both[:, column]
+    order = np.lexsort((other, link))
+    count = np.bincount(link, minlength=len(network.links))
+    return Conflicts(np.concatenate(([0], np.cumsum(count))).astype(np.int64), zones[order])
+
+
+def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
+    first = network.links[link]["first"]
+    points = network.points[first : first + network.links[link]["count"]]
+    x, y = points["x"], points["y"]
+    return (
+        x.min() - CLEARANCE / 2,
+        y.min() - CLEARANCE / 2,
+        x.max() + CLEARANCE / 2,
+        y.max() + CLEARANCE / 2,
+    )
+
+
+def _overlapping(boxes: Floats) -> np.ndarray:
+    """Return the (M, 2) pairs a < b of boxes (x, y, x, y) that overlap."""
+    pairs = [
+        np.column_stack((np.full(len(hits), k), hits))
+        for k, box in enumerate(boxes)
+        for hits in [
+            k
+            + 1
+            + np.flatnonzero(
+                (boxes[k + 1 :, 0] < box[2])
+                & (boxes[k + 1 :, 2] > box[0])
+                & (boxes[k + 1 :, 1] < box[3])
+                & (boxes[k + 1 :, 3] > box[1])
+            )
+        ]
+    ]
+    return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
+
+
+def _same_end(network: Network, a: Ints, b: Ints) -> Bools:
+    links, points = network.links, network.points
+    end_a = points[links["first"][a] + links["count"][a] - 1]
+    end_b = points[links["first"][b] + links["count"][b] - 1]
+    return np.asarray(np.hypot(end_a["x"] - end_b["x"], end_a["y"] - end_b["y"]) < 0.5)
+
+
+@compiled
+def _spans(net: Network, pairs: Ints, spans: Floats) -> None:
+    """Write for each pair the stations (enter a, leave a, enter b, leave b) of their zone.
+
+    Links that part from the same start get none: there the follower minds the leader.
+    """
+    for k in range(len(pairs)):
+        a, b = net.links[pairs[k, 0]], net.links[pairs[k, 1]]
+        start_a, start_b = net.points[a.first], net.points[b.first]
+        if np.hypot(start_a.x - start_b.x, start_a.y - start_b.y) < 0.5:
+            continue
+        enter_a, leave_a, enter_b, leave_b = np.inf, -np.inf, np.inf, -np.inf
+        for i in range(a.count):
+            p = net.points[a.first + i]
+            for j in range(b.count):
+                q = net.points[b.first + j]
+                dx, dy = p.x - q.x, p.y - q.y
+                if dx * dx + dy * dy < CLEARANCE**2 and abs(p.z - q.z) < 3.0:
+                    enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
+                    enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
+        if leave_a >= enter_a:
+            spans[k, 0], spans[k, 1] = enter_a - 0.5, leave_a + 0.5
+            spans[k, 2], spans[k, 3] = enter_b - 0.5, leave_b + 0.5

@@ -1,0 +1,184 @@
+"""Compiled: how fast to go, and what to do with wheel and pedals."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.drivers import SAMPLES, Driver
+from harness.carlite.traffic.obstacles import Body
+from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.routes import angle
+
+COMFORT = 2.2
+"""Metres per second squared of braking that are planned for."""
+
+HARD = 7.5
+HEADWAY = 1.1
+"""Seconds kept to the leader."""
+
+LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT, LOW_BEAM, POSITION = 0x20, 0x10, 0x8, 0x2, 0x1
+
+
+STEERING_SAMPLES = 25
+
+
+class Machine(Protocol):
+    """What a driver knows of its vehicle.
+
+    Attributes:
+        wheelbase: metres. rear: from the origin back to the rear axle. max_steer: radians.
+        steering: share of it that is available, by speed in steps of 10 km/h.
+        pull: acceleration at full throttle from standstill. power: watts per kilogram.
+        brake: deceleration at full brake. eager: acceleration the driver likes.
+    """
+
+    wheelbase: float
+    rear: float
+    max_steer: float
+    steering: Floats
+    pull: float
+    power: float
+    brake: float
+    eager: float
+
+
+Machines: TypeAlias = Rows[Machine]
+MACHINE = record_dtype(Machine, steering=STEERING_SAMPLES)
+
+
+@compiled
+def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
+    """Set the controls of one vehicle."""
+    yaw = own.yaw
+    vx, vy = own.vx, own.vy
+    speed = vx * np.cos(yaw) + vy * np.sin(yaw)
+    me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
+    stuck = abs(speed) < 0.1 and me.gap < me.distance + 1.0
+    me.squeezed = me.squeezed + dt if stuck else 0.0
+    wanted = _acceleration(me, m, max(speed, 0.0))
+    gained = (speed - me.last_speed) / dt
+    me.last_speed = speed
+    me.steer = _steer(me, m, own, speed)
+    _pedals(me, m, speed, wanted, gained, dt)
+    me.acceleration = wanted
+    if me.lamps:
+        _lamps(me)
+
+
+@compiled
+def _acceleration(me: Driver, m: Machine, v: float) -> float:
+    """The least that speed limit, bends, whoever is ahead, and stops allow."""
+    target = max(me.path_speed[0], 0.1)
+    eager = m.eager
+    if v <= target:
+        wanted = eager * (1.0 - (v / target) ** 4)
+    else:
+        wanted = max(-0.8 * (v - target), -COMFORT)
+    for n in range(1, SAMPLES):
+        allowed = me.path_speed[n]
+        if allowed < v:
+            away = n * me.spacing
+            needed = (allowed * allowed - v * v) / (2.0 * max(away - 0.3 * v, 0.5))
+            if needed < -0.6 * COMFORT:
+                wanted = min(wanted, max(needed, -HARD))
+    if me.gap < np.inf:
+        wanted = min(wanted, _behind(me, v, eager))
+    if me.stop < np.inf:
+        wanted = min(wanted, _before_stop(me.stop, v, eager))
+    return wanted
+
+
+@compiled
+def _behind(me: Driver, v: float, eager: float) -> float:
+    """Intelligent-driver following, and plain physics where that would be too gentle."""
+    pace = max(me.gap_speed, 0.0)
+    room = me.gap - me.distance
+    closing = v - me.gap_speed
+    desired = me.distance + max(HEADWAY * v + v * closing / (2.0 * np.sqrt(eager * COMFORT)), 0.0)
+    wanted = eager * (1.0 - (desired / max(me.gap, 0.1)) ** 2)
+    if closing > 0.0:
+        left = max(room, 0.3)
+        needed = (v * v - pace * pace) / (2.0 * max(left + pace * pace / (2.0 * HARD), 0.2))
+        if pace <= 0.5:
+            needed = v * v / (2.0 * left)
+        if needed > COMFORT:
+            wanted = min(wanted, -1.15 * needed)
+    if room <= 0.0 and pace < 0.3:
+        wanted = min(wanted, -3.0)
+    return max(wanted, -HARD)
+
+
+@compiled
+def _before_stop(room: float, v: float, eager: float) -> float:
+    """Brake evenly to stand at the line."""
+    if room < 0.15:
+        return -3.0
+    needed = v * v / (2.0 * room)
+    if needed > 0.75 * COMFORT:
+        return -needed
+    soon = np.sqrt(2.0 * 0.75 * COMFORT * room)
+    return min(eager, (soon - v) / 0.6)
+
+
+@compiled
+def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
+    """Pure pursuit from the rear axle."""
+    yaw = own.yaw
+    rear_x = own.x - m.rear * np.cos(yaw)
+    rear_y = own.y - m.rear * np.sin(yaw)
+    reach = min(max(2.2 + 0.45 * abs(speed), 0.8 * m.wheelbase), 20.0)
+    t = min(reach / me.spacing, SAMPLES - 1.001)
+    n = int(t)
+    f = t - n
+    px = me.path_x[n] + f * (me.path_x[n + 1] - me.path_x[n])
+    py = me.path_y[n] + f * (me.path_y[n + 1] - me.path_y[n])
+    dx, dy = px - rear_x, py - rear_y
+    away = np.sqrt(dx * dx + dy * dy)
+    aside = angle(np.arctan2(dy, dx) - yaw)
+    wheel = np.arctan(2.0 * m.wheelbase * np.sin(aside) / max(away, 1.0))
+    at = min(abs(speed) * 3.6 / 10.0, STEERING_SAMPLES - 1.001)
+    k = int(at)
+    share = m.steering[k] + (at - k) * (m.steering[k + 1] - m.steering[k])
+    return min(max(wheel / max(m.max_steer * share, 0.01), -1.0), 1.0)
+
+
+@compiled
+def _pedals(
+    me: Driver,
+    m: Machine,
+    speed: float,
+    wanted: float,
+    gained: float,
+    dt: float,
+) -> None:
+    """Turn the wanted acceleration into throttle or brake, correcting for what came of it."""
+    if wanted <= 0.0 and speed < 0.3:
+        me.effort = 0.0
+        me.throttle, me.brake = 0.0, max(0.4, min(-wanted / m.brake, 1.0))
+        return
+    me.effort = min(max(me.effort + 0.6 * (wanted - gained) * dt, -1.5), 1.5)
+    asked = wanted + me.effort + 0.1 + 0.0004 * speed * speed
+    if asked >= 0.0 or (wanted > -0.3 and asked > -0.4):
+        available = min(m.pull, m.power / max(speed, 1.0))
+        me.throttle = min(max(asked / available, 0.0), 1.0)
+        me.brake = 0.0
+    else:
+        me.throttle = 0.0
+        me.brake = min(-asked / m.brake, 1.0)
+
+
+@compiled
+def _lamps(me: Driver) -> None:
+    """Brake lights when braking, blinkers when changing lanes; whatever else is lit stays."""
+    lit = me.lit & ~np.int64(LEFT_BLINKER | RIGHT_BLINKER | BRAKE_LIGHT)
+    if me.brake > 0.05:
+        lit |= BRAKE_LIGHT
+    if me.signal < 0:
+        lit |= LEFT_BLINKER
+    elif me.signal > 0:
+        lit |= RIGHT_BLINKER
+    me.lit = lit

@@ -1,0 +1,227 @@
+"""All driven vehicles of a town: their arrays, and one step of all drivers in a compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Bytes, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.randomness import subseed
+from harness.carlite.towns.model import Town
+from harness.carlite.traffic import approaches, conflicts, network
+from harness.carlite.traffic.approaches import Approaches
+from harness.carlite.traffic.conflicts import Conflicts
+from harness.carlite.traffic.drivers import DRIVER, Driver, Drivers, Wishes
+from harness.carlite.traffic.driving import MACHINE, Machines, drive
+from harness.carlite.traffic.junctions import Board, board, clear_junctions
+from harness.carlite.traffic.lane_changes import change_lanes
+from harness.carlite.traffic.lights import TrafficLights
+from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
+from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, lay_path, place
+
+REFRESH = 20
+"""Steps between two looks at the physics of the vehicles, which clients may change."""
+
+GRAVITY = 9.81
+LONG_AGO = 100.0
+SHARED_WISHES = ("slower", "lane_offset", "distance")
+OWN_WISHES = (
+    "ignore_lights",
+    "ignore_signs",
+    "ignore_walkers",
+    "ignore_vehicles",
+    "auto_change",
+    "keep_right",
+    "random_left",
+    "random_right",
+    "lamps",
+)
+
+
+class Physics(Protocol):
+    """The physical parameters of all vehicles; `table.physics` says which row is whose."""
+
+    @property
+    def rows(self) -> NDArray[np.void]:
+        """One structured row per vehicle."""
+        ...
+
+
+class Fleet:
+    """The drivers, dense in the order in which their vehicles were registered."""
+
+    def __init__(
+        self, town: Town, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
+    ) -> None:
+        self.network, placement = network.build(town.lanes)
+        self.conflicts = conflicts.find(self.network)
+        self.approaches = approaches.find(self.network, placement, town.signals, lights)
+        self.drivers = np.zeros(0, DRIVER)
+        self.exempt: Ints = np.zeros((0, 2), np.int64)
+        self._table, self._lights, self._physics = table, lights, physics
+        self._slots: Ints = np.zeros(0, np.int64)
+        self._machines = np.zeros(0, MACHINE)
+        self._board = board(0, len(self.network.links))
+        self._steps = 0
+        self.reseed(seed)
+
+    def reseed(self, seed: int) -> None:
+        """Start all random streams anew; drivers draw theirs in the order of registration."""
+        self._seed, self._drawn = seed, 0
+        self._answers = np.uint64(subseed(seed, "answers"))
+        for i in range(len(self.drivers)):
+            self._seed_driver(i)
+
+    def set_members(self, actor_ids: Sequence[int]) -> None:
+        """Drive exactly these vehicles; those driven before carry on."""
+        before = {int(actor): k for k, actor in enumerate(self.drivers["actor"])}
+        drivers = np.zeros(len(actor_ids), DRIVER)
+        drivers["actor"], drivers["rested"] = actor_ids, LONG_AGO
+        for i, actor in enumerate(actor_ids):
+            if actor in before:
+                drivers[i] = self.drivers[before[actor]]
+        self.drivers = drivers
+        for i, actor in enumerate(actor_ids):
+            if actor not in before:
+                self._seed_driver(i)
+        self._slots = np.array([self._table.slot(actor) for actor in actor_ids], np.int64)
+        self._machines = _machines(self._slots, self._table, self._physics)
+        self._board = board(len(drivers), len(self.network.links))
+
+    def set_wishes(self, wishes: Mapping[int, Wishes], common: Wishes) -> None:
+        """Note what clients ask of each driver; `common` fills in what they left open."""
+        for me in self.drivers:
+            wish = wishes[int(me["actor"])]
+            for name in SHARED_WISHES:
+                value = getattr(wish, name)
+                me[name] = getattr(common, name) if value is None else value
+            for name in OWN_WISHES:
+                me[name] = getattr(wish, name)
+            speed = wish.desired_speed
+            me["desired_speed"] = np.nan if speed is None else max(speed, 0.0) / 3.6
+            if wish.forced_change:
+                me["wanted_change"], wish.forced_change = wish.forced_change, 0
+
+    def step(self, dt: float) -> None:
+        """Set the controls of all driven vehicles for the next `dt` seconds."""
+        d, table = self.drivers, self._table
+        if not len(d):
+            return
+        self._steps += 1
+        if (self._slots >= len(table)).any() or (table.id[self._slots] != d["actor"]).any():
+            self._slots[:] = [table.slot(int(actor)) for actor in d["actor"]]
+        if self._steps % REFRESH == 0:
+            self._machines = _machines(self._slots, table, self._physics)
+        bodies, d["body"] = gather(table, self._slots)
+        d["lit"] = table.lamps[self._slots]
+        _think(
+            self.network,
+            self.conflicts,
+            self.approaches,
+            d,
+            self._machines,
+            bodies,
+            self._board,
+            self.exempt,
+            self._lights.state,
+            self._steps,
+            self._answers,
+            dt,
+        )
+        self._act()
+
+    def _act(self) -> None:
+        d, table, slots = self.drivers, self._table, self._slots
+        table.throttle[slots], table.steer[slots] = d["throttle"], d["steer"]
+        table.brake[slots], table.lamps[slots] = d["brake"], d["lit"]
+        table.hand_brake[slots] = table.reverse[slots] = table.manual_gear[slots] = False
+
+    def _seed_driver(self, i: int) -> None:
+        self.drivers["random"][i] = subseed(self._seed, "driver", self._drawn)
+        self._drawn += 1
+
+
+def _machines(slots: Ints, table: ActorTable, physics: Physics) -> NDArray[np.void]:
+    """Read off the physics what drivers have to know."""
+    rows = physics.rows[table.physics[slots]]
+    grip = GRAVITY * np.minimum(rows["front_friction"], rows["rear_friction"])
+    force = rows["torque"].max(axis=1) * rows["ratio"][:, 0] * rows["final"] / rows["radius"]
+    shaft = np.linspace(0.0, 1.0, rows["torque"].shape[1]) * rows["max_speed"][:, None]
+    machines = np.zeros(len(slots), MACHINE)
+    machines["wheelbase"] = rows["front"] + rows["rear"]
+    machines["rear"] = rows["rear"] - rows["centre"]
+    machines["max_steer"], machines["steering"] = rows["max_steer"], rows["steering"]
+    machines["pull"] = np.minimum(force / rows["mass"], 0.5 * grip)
+    machines["power"] = (rows["torque"] * shaft).max(axis=1) / rows["mass"]
+    brakes = (rows["front_brake"] + rows["rear_brake"]) / rows["mass"]
+    machines["brake"] = np.minimum(brakes, 0.9 * grip)
+    machines["eager"] = np.clip(0.6 * machines["pull"], 0.6, 1.8)
+    return machines
+
+
+@compiled
+def _think(
+    net: Network,
+    conf: Conflicts,
+    app: Approaches,
+    d: Drivers,
+    m: Machines,
+    b: Bodies,
+    board: Board,
+    exempt: Ints,
+    lights: Bytes,
+    step: int,
+    seed: np.uint64,
+    dt: float,
+) -> None:
+    """Look where everyone is, decide, and act."""
+    for i in range(len(d)):
+        _locate(net, d[i], b[d[i].body], dt)
+    for i in range(len(d)):
+        if d[i].placed:
+            look_ahead(d[i], b, exempt, seed)
+            change_lanes(net, d[i], b, dt)
+            extend(net, d[i])
+    clear_junctions(net, conf, app, d, b, lights, step, board, seed)
+    for i in range(len(d)):
+        if d[i].placed:
+            _blink(net, d[i])
+            drive(d[i], m[i], b[d[i].body], dt)
+
+
+@compiled
+def _locate(net: Network, me: Driver, own: Body, dt: float) -> None:
+    """Find a driver's place on its route; one that was moved by other hands starts afresh."""
+    speed = np.hypot(own.vx, own.vy)
+    if me.placed:
+        if np.hypot(own.x - me.x, own.y - me.y) < speed * dt + 2.0:
+            advance(net, me, own.x, own.y)
+        else:
+            me.placed = False
+    if not me.placed or abs(me.lateral) > LOST_ASIDE:
+        place(net, me, own.x, own.y, own.z, own.yaw)
+    me.x, me.y = own.x, own.y
+    if me.placed:
+        forget(net, me, own.half_length)
+        extend(net, me)
+        lay_path(net, me, speed)
+
+
+@compiled
+def _blink(net: Network, me: Driver) -> None:
+    """Blink for the lane change under way, else for the turn at the junction ahead."""
+    me.signal = me.side
+    ahead = -me.station
+    for k in range(me.at, me.known):
+        link = net.links[me.route[k]]
+        if me.signal != 0 or ahead > 30.0:
+            return
+        if link.junction >= 0 and abs(link.turn) > 0.5:
+            me.signal = -1 if link.turn < 0.0 else 1
+        ahead += link.length

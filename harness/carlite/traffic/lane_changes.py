@@ -1,0 +1,134 @@
+"""Compiled: changing lanes where the markings, the traffic and the road ahead allow it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.chance import draw
+from harness.carlite.traffic.drivers import Driver
+from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.obstacles import Bodies
+from harness.carlite.traffic.routes import angle, swerve_from
+
+MIN_ROOM = 35.0
+"""Metres of link that must be left: nobody changes lanes in front of a junction by choice."""
+
+REST = 6.0
+"""Seconds between two changes of lane by choice."""
+
+
+@compiled
+def change_lanes(net: Network, me: Driver, b: Bodies, dt: float) -> None:
+    """Start a lane change if one is wanted and possible."""
+    slot = me.body
+    speed = np.hypot(b[slot].vx, b[slot].vy)
+    me.rested += dt
+    if me.side != 0 and me.swerved >= me.swerve_length:
+        me.side = 0
+    wish = _wish(net, me, speed, dt)
+    if wish == 0 or me.at != 0 or me.side != 0:
+        return
+    forced = me.wanted_change != 0
+    target = _beside(net, me, wish, forced)
+    if target < 0 or not _free(net, me, b, target, speed, forced):
+        return
+    _switch(net, me, b, target, wish, speed)
+
+
+@compiled
+def _wish(net: Network, me: Driver, speed: float, dt: float) -> int:
+    """Where the driver would like to go: -1 left, 1 right, 0 stay."""
+    if me.wanted_change != 0:
+        return me.wanted_change
+    wanted = me.path_speed[0]
+    slow_leader = me.gap < 12.0 + 1.5 * speed and me.gap_speed < 0.7 * wanted
+    me.urge = me.urge + dt if slow_leader and me.reason == 0 else 0.0
+    if me.rested < REST or speed < 2.0:
+        return 0
+    second = dt / 1.0
+    chance = draw(me)
+    if chance * 100.0 < me.random_left * second:
+        return -1
+    if (1.0 - chance) * 100.0 < me.random_right * second:
+        return 1
+    if me.auto_change and me.urge > 2.0:
+        return -1 if draw(me) < 0.5 else 1
+    if me.keep_right > 0.0 and draw(me) * 100.0 < me.keep_right * second:
+        return 1
+    return 0
+
+
+@compiled
+def _beside(net: Network, me: Driver, wish: int, forced: bool) -> int:
+    """The point beside the vehicle to change to, -1 where there is none or it is not allowed."""
+    link = me.route[me.at]
+    if net.links[link].junction >= 0:
+        return -1
+    room = net.links[link].length - me.station
+    if room < (12.0 if forced else MIN_ROOM):
+        return -1
+    k = int(min(max(me.station / net.links[link].step, 0.0), net.links[link].count - 1.0))
+    for ahead in (0, 8, 16):
+        p = net.links[link].first + min(k + ahead, net.links[link].count - 1)
+        beside = net.points[p].left if wish < 0 else net.points[p].right
+        if beside < 0 or net.links[net.points[beside].link].dead_end:
+            return -1
+        if not forced and net.points[beside].width < 2.5:
+            return -1
+    p = net.links[link].first + k
+    if not forced and not net.points[p].change & (1 if wish < 0 else 2):
+        return -1
+    return net.points[p].left if wish < 0 else net.points[p].right
+
+
+@compiled
+def _free(
+    net: Network,
+    me: Driver,
+    b: Bodies,
+    target: int,
+    speed: float,
+    forced: bool,
+) -> bool:
+    """Whether nobody on the lane beside would have to brake hard."""
+    slot = me.body
+    yaw = net.points[target].yaw
+    c, s = np.cos(yaw), np.sin(yaw)
+    for other in range(len(b)):
+        dx = b[other].x - net.points[target].x
+        dy = b[other].y - net.points[target].y
+        if other == slot or abs(dx) > 60.0 or abs(dy) > 60.0:
+            continue
+        if abs(b[other].z - b[slot].z) > 3.0:
+            continue
+        along, aside = c * dx + s * dy, c * dy - s * dx
+        half = b[other].half_width
+        if abs(angle(b[other].yaw - yaw)) > 0.5:
+            half = max(half, b[other].half_length)
+        if abs(aside) > half + 0.5 * net.points[target].width + 0.3:
+            continue
+        pace = b[other].vx * c + b[other].vy * s
+        room = abs(along) - b[other].half_length - b[slot].half_length
+        closing = speed - pace if along > 0.0 else pace - speed
+        margin = 1.0 if forced else 2.5 + 0.5 * speed
+        if room < margin + max(closing, 0.0) * (1.0 if forced else 2.5):
+            return False
+    return True
+
+
+@compiled
+def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: float) -> None:
+    link = net.points[target].link
+    slot = me.body
+    dx = b[slot].x - net.points[target].x
+    dy = b[slot].y - net.points[target].y
+    c, s = np.cos(net.points[target].yaw), np.sin(net.points[target].yaw)
+    me.route[0], me.known, me.at, me.cleared = link, 1, 0, 1
+    me.station = (target - net.links[link].first) * net.links[link].step + c * dx + s * dy
+    me.lateral = c * dy - s * dx
+    swerve_from(me, me.lateral, max(14.0, 3.2 * speed))
+    me.side = wish
+    me.rested = 0.0
+    me.urge = 0.0
+    me.wanted_change = 0

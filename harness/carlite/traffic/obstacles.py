@@ -1,0 +1,175 @@
+"""Compiled: what stands, walks or drives into the corridor of a driver's path."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.arrays import Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.chance import settled
+from harness.carlite.traffic.drivers import SAMPLES, Driver
+from harness.carlite.traffic.records import Rows, record_dtype
+
+VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
+MARGIN = 0.3
+"""Metres kept clear beside the vehicle."""
+
+FORESIGHT = 3.0
+"""Seconds over which the motion of walkers and of strangers is extrapolated."""
+
+
+class Body(Protocol):
+    """One thing on or near the road: its pose, its motion and its box.
+
+    `driver` is the index of whoever drives it, -1 for strangers.
+    """
+
+    id: int
+    kind: int
+    driver: int
+    x: float
+    y: float
+    z: float
+    yaw: float
+    vx: float
+    vy: float
+    half_length: float
+    half_width: float
+    centre_x: float
+    centre_y: float
+
+
+Bodies: TypeAlias = Rows[Body]
+BODY = record_dtype(Body)
+
+
+def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
+    """Collect what drivers must mind, and where in it the vehicles in the slots `driven` are."""
+    kind = table.kind
+    minded = table.solid & ((kind == Kind.VEHICLE) | (kind == Kind.WALKER) | (kind == Kind.PROP))
+    minded[driven] = True
+    slots = np.flatnonzero(minded)
+    rows = np.zeros(len(slots), BODY)
+    where = np.cumsum(minded)[driven] - 1
+    rows["id"], rows["kind"], rows["driver"] = table.id[slots], kind[slots], -1
+    rows["driver"][where] = np.arange(len(driven))
+    position, rotation, velocity = (
+        table.position[slots],
+        table.rotation[slots],
+        table.velocity[slots],
+    )
+    rows["x"], rows["y"], rows["z"] = position.T
+    rows["yaw"] = rotation[:, 1]
+    rows["vx"], rows["vy"] = velocity[:, 0], velocity[:, 1]
+    rows["half_length"], rows["half_width"] = table.extent[slots, 0], table.extent[slots, 1]
+    rows["centre_x"], rows["centre_y"] = table.box_centre[slots, 0], table.box_centre[slots, 1]
+    return rows, where
+
+
+@compiled
+def look_ahead(me: Driver, b: Bodies, exempt: Ints, seed: np.uint64) -> None:
+    """Find the nearest thing in the corridor; the gap runs from bumper to box.
+
+    `exempt` holds pairs of actor ids of whom the first does not mind the second.
+    """
+    slot = me.body
+    speed = np.hypot(b[slot].vx, b[slot].vy)
+    reach = me.spacing * (SAMPLES - 1)
+    me.gap, me.gap_speed, me.blocker = np.inf, 0.0, 0
+    x, y, z = b[slot].x, b[slot].y, b[slot].z
+    for other in range(len(b)):
+        if other == slot:
+            continue
+        dx, dy = b[other].x - x, b[other].y - y
+        size = b[other].half_length + b[other].half_width
+        limit = reach + size + 12.0
+        if dx * dx + dy * dy > limit * limit or abs(b[other].z - z) > 3.0:
+            continue
+        if _ignored(me, b, other, exempt, seed):
+            continue
+        margin = 0.05 if me.squeezed > 4.0 and b[other].driver >= 0 else MARGIN
+        gap, pace = _room(me, b, other, 0.0, margin)
+        stranger = b[other].driver < 0 and b[other].kind != PROP
+        if gap == np.inf and stranger:
+            gap, pace = _foreseen(me, b, other, speed)
+        if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):
+            me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
+
+
+@compiled
+def _braking(speed: float) -> float:
+    """Room that a thing moving ahead at `speed` will still make."""
+    return max(speed, 0.0) ** 2 / 8.0
+
+
+@compiled
+def _ignored(me: Driver, b: Bodies, other: int, exempt: Ints, seed: np.uint64) -> bool:
+    share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
+    question = me.actor * 1000003 + b[other].id
+    if share > 0.0 and settled(seed, question) * 100.0 < share:
+        return True
+    for k in range(len(exempt)):
+        if exempt[k, 0] == me.actor and exempt[k, 1] == b[other].id:
+            return True
+    return False
+
+
+@compiled
+def _foreseen(me: Driver, b: Bodies, other: int, speed: float) -> tuple[float, float]:
+    """Room until where a stranger is about to step or drive into the corridor.
+
+    Only what will be there about when the driver is counts: it may pass well before or after.
+    """
+    if np.hypot(b[other].vx, b[other].vy) < 0.3:
+        return np.inf, 0.0
+    later = 0.3
+    while later <= FORESIGHT:
+        gap, pace = _room(me, b, other, later, MARGIN)
+        if gap < np.inf:
+            arrival = max(gap, 0.0) / max(speed, 1.0)
+            if arrival > later - 1.5:
+                return max(gap, 0.0), pace
+            return np.inf, 0.0
+        later += 0.3
+    return np.inf, 0.0
+
+
+@compiled
+def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tuple[float, float]:
+    """Metres from the front bumper along the path to another's box `later` seconds from now.
+
+    Marches along the path by the distance still free, so that most others cost a few steps.
+    """
+    yaw = b[other].yaw
+    c, s = np.cos(yaw), np.sin(yaw)
+    cx = b[other].x + b[other].vx * later
+    cy = b[other].y + b[other].vy * later
+    cx += c * b[other].centre_x - s * b[other].centre_y
+    cy += s * b[other].centre_x + c * b[other].centre_y
+    long, wide = b[other].half_length, b[other].half_width
+    half = b[me.body].half_length
+    own = b[me.body].half_width + margin
+    spacing = me.spacing
+    n = int(max(half - own, 0.0) / spacing)
+    while n < SAMPLES:
+        dx, dy = me.path_x[n] - cx, me.path_y[n] - cy
+        u, v = c * dx + s * dy, c * dy - s * dx
+        ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
+        away = np.sqrt(ou * ou + ov * ov)
+        swept = own + half * half * abs(me.path_curvature[n]) * 0.5
+        if away <= swept:
+            tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
+            nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
+            ahead = (c * nu - s * nv) * tx + (s * nu + c * nv) * ty
+            if ahead > -0.5 * own:
+                gap = n * spacing + max(ahead, 0.0) - half
+                pace = b[other].vx * tx + b[other].vy * ty
+                return gap, pace
+            n += 1
+        else:
+            n += max(1, int((away - swept) / spacing))
+    return np.inf, 0.0

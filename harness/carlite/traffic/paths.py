@@ -1,0 +1,93 @@
+"""Routes that clients prescribe, and what is told of routes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.carlite.traffic.drivers import PLAN, Drivers
+from harness.carlite.traffic.network import Network
+
+NONE, LINKS, TURNS = 0, 1, 2
+SEARCHED = 400
+"""Links looked at, at most, to join two places of a path."""
+
+
+def links_along(network: Network, path: Sequence[tuple[float, float, float]]) -> list[int]:
+    """List the links through which a sequence of places leads, gaps filled in."""
+    links: list[int] = []
+    points = network.points
+    for k, (x, y, z) in enumerate(path):
+        away = (points["x"] - x) ** 2 + (points["y"] - y) ** 2 + 4.0 * (points["z"] - z) ** 2
+        if k + 1 < len(path):
+            heading = np.arctan2(path[k + 1][1] - y, path[k + 1][0] - x)
+        elif k > 0:
+            heading = np.arctan2(y - path[k - 1][1], x - path[k - 1][0])
+        else:
+            heading = points["yaw"][int(np.argmin(away))]
+        against = np.cos(points["yaw"] - heading) < 0.0
+        link = int(points["link"][int(np.argmin(away + 50.0 * against))])
+        links += _joining(network, links[-1], link) if links else [link]
+    return links[:PLAN]
+
+
+def _joining(network: Network, start: int, goal: int) -> list[int]:
+    """Return the links after `start` up to `goal` by the fewest hops; the lane beside is one."""
+    if start == goal:
+        return []
+    came_from = {start: start}
+    queue = deque([start])
+    while queue and goal not in came_from and len(came_from) < SEARCHED:
+        link = queue.popleft()
+        for neighbour in [*_onward(network, link), *_beside(network, link)]:
+            if neighbour not in came_from:
+                came_from[neighbour] = link
+                queue.append(neighbour)
+    if goal not in came_from:
+        return [goal]
+    way = [goal]
+    while came_from[way[-1]] != start:
+        way.append(came_from[way[-1]])
+    return way[::-1]
+
+
+def _onward(network: Network, link: int) -> list[int]:
+    row = network.links[link]
+    return [int(k) for k in network.onward[row["next_first"] :][: row["next_count"]]]
+
+
+def _beside(network: Network, link: int) -> list[int]:
+    row = network.links[link]
+    if row["junction"] >= 0:
+        return []
+    middle = network.points[row["first"] + row["count"] // 2]
+    return [int(network.points[k]["link"]) for k in (middle["left"], middle["right"]) if k >= 0]
+
+
+def prescribe(me: Driver, kind: int, steps: Sequence[int]) -> None:
+    """Make a driver decide anew on everything that it is not yet cleared for."""
+    kept = list(steps)[:PLAN]
+    me["plan"][: len(kept)] = kept
+    me["plan_count"], me["plan_at"], me["plan_kind"] = len(kept), 0, kind
+    if me["placed"]:
+        me["known"] = min(max(me["at"] + 1, me["cleared"]), me["known"])
+
+
+def turns_ahead(network: Network, me: Driver) -> list[list[object]]:
+    """Describe the decided part of a route as pairs of road option and place."""
+    turns: list[list[object]] = []
+    for link in me["route"][me["at"] : me["known"]] if me["placed"] else []:
+        row = network.links[link]
+        if row["junction"] >= 0:
+            start = network.points[row["first"]]
+            place = [float(start["x"]), float(start["y"]), float(start["z"])]
+            turns.append([_option(float(row["turn"])), place])
+    return turns or [["LaneFollow", [float(me["x"]), float(me["y"]), 0.0]]]
+
+
+def _option(turn: float) -> str:
+    if turn < -0.5:
+        return "Left"
+    return "Right" if turn > 0.5 else "Straight"

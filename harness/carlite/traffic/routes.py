@@ -1,0 +1,233 @@
+"""Compiled: where a driver is on the network, where it goes next, and the path that follows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.chance import draw
+from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
+from harness.carlite.traffic.network import Network
+
+AHEAD = 160.0
+"""Metres of route that are decided ahead."""
+
+LOST_ASIDE = 5.0
+SIDE_ACCELERATION = 2.2
+"""Metres per second squared in a bend that passengers put up with."""
+
+TWO_PI = 2.0 * np.pi
+
+
+@compiled
+def angle(value: float) -> float:
+    """Wrap an angle into [-pi, pi)."""
+    return (value + np.pi) % TWO_PI - np.pi
+
+
+@compiled
+def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) -> None:
+    """Put a driver onto the nearest link that runs its way."""
+    best, nearest = -1, np.inf
+    for p in range(len(net.points)):
+        dx, dy, dz = x - net.points[p].x, y - net.points[p].y, z - net.points[p].z
+        flat = dx * dx + dy * dy
+        if flat >= nearest:
+            continue
+        turned = abs(angle(yaw - net.points[p].yaw))
+        cost = flat + 2.0 * max(abs(dz) - 1.0, 0.0) ** 2 + 12.0 * turned * turned
+        if net.links[net.points[p].link].dead_end:
+            cost += 4.0
+        if cost < nearest:
+            best, nearest = p, cost
+    me.placed = best >= 0
+    if best < 0:
+        return
+    link = net.points[best].link
+    me.route[0], me.known, me.at = link, 1, 0
+    me.station = (best - net.links[link].first) * net.links[link].step
+    me.cleared = 1
+    me.halted = False
+    me.swerve_length = 0.0
+    me.side = 0
+    advance(net, me, x, y)
+    swerve_from(me, me.lateral, 12.0)
+
+
+@compiled
+def swerve_from(me: Driver, lateral: float, length: float) -> None:
+    """Let the path start `lateral` metres aside and blend into the lane over `length`."""
+    me.swerve = lateral - me.lane_offset
+    me.swerved = 0.0
+    me.swerve_length = length
+
+
+@compiled
+def advance(net: Network, me: Driver, x: float, y: float) -> None:
+    """Follow the vehicle's centre along its route and forget what lies behind."""
+    before = me.station
+    passed = 0.0
+    for _ in range(4):
+        link = me.route[me.at]
+        last = net.links[link].count - 1
+        t = min(max(me.station / net.links[link].step, 0.0), float(last))
+        k = min(int(t), last - 1)
+        p = net.links[link].first + k
+        f = t - k
+        yaw = net.points[p].yaw + f * (net.points[p + 1].yaw - net.points[p].yaw)
+        cx = net.points[p].x + f * (net.points[p + 1].x - net.points[p].x)
+        cy = net.points[p].y + f * (net.points[p + 1].y - net.points[p].y)
+        dx, dy = x - cx, y - cy
+        along = dx * np.cos(yaw) + dy * np.sin(yaw)
+        me.lateral = dy * np.cos(yaw) - dx * np.sin(yaw)
+        me.station = t * net.links[link].step + along
+        if me.station > net.links[link].length and me.at + 1 < me.known:
+            me.station -= net.links[link].length
+            passed += net.links[link].length
+            me.at += 1
+        elif abs(along) < 0.05:
+            break
+    me.swerved += max(me.station + passed - before, 0.0)
+
+
+@compiled
+def forget(net: Network, me: Driver, half_length: float) -> None:
+    """Drop the links that the rear bumper has left."""
+    rear = me.station - half_length - 1.0
+    keep = me.at
+    while keep > 0 and rear < 0.0:
+        keep -= 1
+        rear += net.links[me.route[keep]].length
+    if keep > 0:
+        for k in range(keep, me.known):
+            me.route[k - keep] = me.route[k]
+        me.known -= keep
+        me.at -= keep
+        me.cleared = max(me.cleared - keep, 0)
+
+
+@compiled
+def extend(net: Network, me: Driver) -> None:
+    """Decide on links until enough of the route is known."""
+    ahead = -me.station
+    for k in range(me.at, me.known):
+        ahead += net.links[me.route[k]].length
+    while ahead < AHEAD and me.known < ROUTE:
+        link = _choose(net, me, me.route[me.known - 1])
+        if link < 0:
+            break
+        me.route[me.known] = link
+        me.known += 1
+        ahead += net.links[link].length
+    me.horizon = ahead
+
+
+@compiled
+def _choose(net: Network, me: Driver, link: int) -> int:
+    """Pick the way on after `link`: as prescribed, else at random, dead ends last."""
+    first, count = net.links[link].next_first, net.links[link].next_count
+    if count == 0:
+        return -1
+    if me.plan_kind == 1 and me.plan_at + 1 < me.plan_count:
+        if me.plan[me.plan_at] == link:
+            for k in range(first, first + count):
+                if net.onward[k] == me.plan[me.plan_at + 1]:
+                    me.plan_at += 1
+                    return net.onward[k]
+    if me.plan_kind == 2 and count > 1 and me.plan_at < me.plan_count:
+        wish = me.plan[me.plan_at]
+        me.plan_at += 1
+        return _turning(net, first, count, wish)
+    alive = 0
+    for k in range(first, first + count):
+        alive += not net.links[net.onward[k]].dead_end
+    pick = int(draw(me) * (alive if alive else count))
+    for k in range(first, first + count):
+        if alive and net.links[net.onward[k]].dead_end:
+            continue
+        if pick == 0:
+            return net.onward[k]
+        pick -= 1
+    return net.onward[first]
+
+
+@compiled
+def _turning(net: Network, first: int, count: int, wish: int) -> int:
+    """The way that turns most to the left (wish 1), most to the right (2), else the least."""
+    best, score = net.onward[first], np.inf
+    for k in range(first, first + count):
+        turn = net.links[net.onward[k]].turn
+        cost = turn if wish == 1 else (-turn if wish == 2 else abs(turn))
+        if cost < score:
+            best, score = net.onward[k], cost
+    return best
+
+
+@compiled
+def lateral_target(me: Driver, ahead: float) -> float:
+    """Metres right of the centre line that the path lies, `ahead` metres from here."""
+    length = me.swerve_length
+    if length <= 0.0:
+        return me.lane_offset
+    t = min(max((me.swerved + ahead) / length, 0.0), 1.0)
+    blend = t * t * t * (10.0 - 15.0 * t + 6.0 * t * t)
+    return me.lane_offset + me.swerve * (1.0 - blend)
+
+
+@compiled
+def lay_path(net: Network, me: Driver, speed: float) -> None:
+    """Sample the path ahead: where it runs, how it bends, and how fast it may be driven."""
+    me.spacing = min(max((14.0 + speed + speed * speed / 5.0) / SAMPLES, 0.4), 2.5)
+    k = me.at
+    link = me.route[k]
+    station = me.station
+    for n in range(SAMPLES):
+        while station > net.links[link].length and k + 1 < me.known:
+            station -= net.links[link].length
+            k += 1
+            link = me.route[k]
+        last = net.links[link].count - 1
+        t = min(max(station / net.links[link].step, 0.0), float(last))
+        j = min(int(t), last - 1)
+        p, f = net.links[link].first + j, t - j
+        yaw = net.points[p].yaw + f * (net.points[p + 1].yaw - net.points[p].yaw)
+        aside = lateral_target(me, n * me.spacing)
+        beyond = station - t * net.links[link].step
+        me.path_x[n] = (
+            net.points[p].x
+            + f * (net.points[p + 1].x - net.points[p].x)
+            - aside * np.sin(yaw)
+            + beyond * np.cos(yaw)
+        )
+        me.path_y[n] = (
+            net.points[p].y
+            + f * (net.points[p + 1].y - net.points[p].y)
+            + aside * np.cos(yaw)
+            + beyond * np.sin(yaw)
+        )
+        me.path_yaw[n] = yaw
+        bend = net.points[p].curvature + f * (net.points[p + 1].curvature - net.points[p].curvature)
+        me.path_curvature[n] = bend
+        comfortable = np.sqrt(SIDE_ACCELERATION / max(abs(bend), 1e-4))
+        me.path_speed[n] = min(_wished_speed(me, net.points[p].speed_limit), comfortable)
+        station += me.spacing
+    _orient(me.path_x, me.path_y, me.path_yaw)
+
+
+@compiled
+def _wished_speed(me: Driver, limit: float) -> float:
+    if np.isnan(me.desired_speed):
+        return max(limit * (1.0 - me.slower / 100.0), 0.0)
+    return me.desired_speed
+
+
+@compiled
+def _orient(x: Floats, y: Floats, yaw: Floats) -> None:
+    """Take the direction of the path from its points: blending in is a change of direction."""
+    last = len(x) - 1
+    for n in range(last):
+        dx, dy = x[n + 1] - x[n], y[n + 1] - y[n]
+        if dx * dx + dy * dy > 1e-4:
+            yaw[n] = np.arctan2(dy, dx)
+    yaw[last] = yaw[last - 1]
