@@ -68,7 +68,7 @@ class Place:
     ) -> int:
         """Add a vehicle; return its slot."""
         blueprint = blueprints.library()[blueprint_id]
-        actor_id = len(self.table) + 1
+        actor_id = int(self.table.id.max(initial=0)) + 1
         slot = self.table.add(
             actor_id,
             kind=Kind.VEHICLE,
@@ -89,7 +89,7 @@ class Place:
         """Add a pedestrian; return its slot."""
         blueprint = blueprints.library()["walker.pedestrian.0001"]
         return self.table.add(
-            len(self.table) + 1,
+            int(self.table.id.max(initial=0)) + 1,
             kind=Kind.WALKER,
             position=at,
             rotation=(0.0, yaw, 0.0),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from harness.carlite.dynamics.control import Curve, Gear, PhysicsControl, Wheel
 from harness.carlite.dynamics.models import CLASSES, MODELS, Drivetrain, Figures
-from harness.carlite.dynamics.parameters import FRICTION_PER_UNIT
+from harness.carlite.dynamics.parameters import grip
 
 GRAVITY = 9.81
 BRAKE_RESERVE = 1.25
@@ -56,8 +56,8 @@ def steering_angle(turning_circle: float, wheelbase: float, track: float) -> flo
 def _wheels(
     figures: Figures, wheelbase: float, track: float, count: int, mass: float
 ) -> tuple[Wheel, ...]:
-    grip = FRICTION_PER_UNIT * figures.friction * mass * GRAVITY
-    torque = BRAKE_RESERVE * grip * figures.wheel / count
+    hold = BRAKE_RESERVE * grip(figures.friction) * mass * GRAVITY
+    torque = hold * figures.wheel / count
     angle = steering_angle(figures.turning_circle, wheelbase, track)
     sides = (-0.5 * track, 0.5 * track) if count > 2 else (0.0,)
     return tuple(

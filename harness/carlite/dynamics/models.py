@@ -47,6 +47,9 @@ DIESEL = Drivetrain(
     2600, 2200, 1100, 0.6, 0.82, (7.0, 4.4, 2.8, 1.9, 1.35, 1.0, 0.75), 4.1,
     down=0.5, switch_time=0.4, inertia=1.2e-3,
 )  # fmt: skip
+LIGHT_DIESEL = Drivetrain(
+    4500, 3800, 1500, 0.5, 0.82, (4.4, 2.6, 1.6, 1.2, 0.9, 0.72), 3.9
+)  # fmt: skip
 CHAIN = Drivetrain(
     10500, 9500, 6000, 0.5, 0.88, (2.85, 2.05, 1.6, 1.35, 1.2, 1.1), 4.9, inertia=6.0e-4
 )  # fmt: skip
@@ -81,8 +84,8 @@ class Figures:
 CLASSES = {
     "car": Figures(COMBUSTION, 110, 0.58, 11.2),
     "van": Figures(COMBUSTION, 105, 0.60, 13.0, drag=0.36, friction=3.0, wheel=0.35),
-    "truck": Figures(DIESEL, 220, 0.52, 15.5, drag=0.60, friction=2.7, wheel=0.50),
-    "bus": Figures(DIESEL, 150, 0.50, 17.0, drag=0.55, friction=2.7, wheel=0.48),
+    "truck": Figures(DIESEL, 220, 0.52, 15.5, drag=0.60, friction=2.5, wheel=0.50),
+    "bus": Figures(DIESEL, 150, 0.50, 17.0, drag=0.55, friction=2.5, wheel=0.48),
     "motorcycle": Figures(CHAIN, 70, 0.66, 5.8, drag=0.55, friction=3.1, wheel=0.31),
     "bicycle": Figures(PEDALS, 0.5, 0.62, 3.8, torque=42.0, drag=0.45, friction=2.4, wheel=0.34),
 }
@@ -109,20 +112,20 @@ MODELS = {
     "vehicle.mini.cooper_s": Figures(COMBUSTION, 128, 2.467, 10.7, 240, friction=3.5, wheel=0.30),
     "vehicle.mini.cooper_s_2021": Figures(COMBUSTION, 141, 2.495, 11.0, 280, 0.32, 3.5, 0.31),
     "vehicle.nissan.micra": Figures(COMBUSTION, 59, 2.450, 9.6, 110, wheel=0.29),
-    "vehicle.nissan.patrol": Figures(DIESEL, 118, 2.850, 12.0, 380, 0.42, 3.0, 0.39),
+    "vehicle.nissan.patrol": Figures(LIGHT_DIESEL, 118, 2.850, 12.0, 380, 0.42, 3.0, 0.39),
     "vehicle.nissan.patrol_2021": Figures(COMBUSTION, 298, 3.075, 12.5, 560, 0.38, 3.0, 0.40),
     "vehicle.seat.leon": Figures(COMBUSTION, 110, 2.636, 10.4, 250, drag=0.29),
-    "vehicle.tesla.model3": Figures(ELECTRIC, 175, 2.875, 11.8, 375, 0.23, 3.45, 0.335),
+    "vehicle.tesla.model3": Figures(ELECTRIC, 175, 2.875, 11.8, 375, 0.23, 3.35, 0.335),
     "vehicle.toyota.prius": Figures(ELECTRIC, 90, 2.700, 10.4, 190, drag=0.25, wheel=0.31),
-    "vehicle.ford.ambulance": Figures(DIESEL, 242, 3.980, 15.0, 1100, 0.45, 2.8, 0.40),
-    "vehicle.mercedes.sprinter": Figures(DIESEL, 105, 3.665, 13.4, 330, 0.34, 3.0, 0.36),
+    "vehicle.ford.ambulance": Figures(LIGHT_DIESEL, 242, 3.980, 15.0, 1100, 0.45, 2.6, 0.40),
+    "vehicle.mercedes.sprinter": Figures(LIGHT_DIESEL, 105, 3.665, 13.4, 330, 0.34, 3.0, 0.36),
     "vehicle.volkswagen.t2": Figures(COMBUSTION, 51, 2.400, 10.5, 140, 0.45, 3.0),
     "vehicle.volkswagen.t2_2021": Figures(COMBUSTION, 51, 2.400, 10.5, 140, 0.45, 3.0),
     "vehicle.carlamotors.carlacola": Figures(DIESEL, 130, 2.900, 13.0, 600, 0.60, 2.8, 0.42),
-    "vehicle.carlamotors.european_hgv": Figures(DIESEL, 330, 3.800, 15.5, 2200, 0.60, 2.7, 0.50),
-    "vehicle.carlamotors.firetruck": Figures(DIESEL, 300, 4.300, 16.5, 1900, 0.65, 2.7, 0.52),
+    "vehicle.carlamotors.european_hgv": Figures(DIESEL, 330, 3.800, 15.5, 2200, 0.60, 2.5, 0.50),
+    "vehicle.carlamotors.firetruck": Figures(DIESEL, 300, 4.300, 16.5, 1900, 0.65, 2.5, 0.52),
     "vehicle.tesla.cybertruck": Figures(ELECTRIC, 440, 3.635, 13.3, 930, 0.34, 3.3, 0.44),
-    "vehicle.mitsubishi.fusorosa": Figures(DIESEL, 150, 5.000, 17.0, 800, 0.55, 2.7, 0.45),
+    "vehicle.mitsubishi.fusorosa": Figures(DIESEL, 150, 5.000, 17.0, 800, 0.55, 2.5, 0.45),
     "vehicle.harley-davidson.low_rider": Figures(CHAIN, 64, 1.630, 6.2, 0, 0.60, 3.0, 0.32),
     "vehicle.kawasaki.ninja": Figures(CHAIN, 110, 1.440, 6.6, 0, 0.50, 3.3, 0.31),
     "vehicle.vespa.zx125": Figures(SCOOTER, 8, 1.290, 4.0, 0, 0.60, 2.8, 0.23),

@@ -20,8 +20,8 @@ STEERING_SAMPLES = 25
 STEERING_STEP = 10.0 / 3.6
 """Metres per second between two samples of the steering curve."""
 
-FRICTION_PER_UNIT = 0.3
-"""Friction coefficient per unit of CARLA's tyre friction."""
+GOOD_TYRE = 3.35
+"""CARLA's tyre friction of a tyre whose friction coefficient is one."""
 
 AIR_DENSITY = 1.225
 FRONT_SHARE = 0.85
@@ -117,14 +117,13 @@ def pack(control: PhysicsControl, extent: NDArray[np.float64]) -> np.void:
     )
     row["radius"] = _mean([wheel.radius for wheel in control.wheels])
     for name, axle in (("front", front), ("rear", rear)):
-        friction = FRICTION_PER_UNIT * _mean([wheel.tire_friction for wheel in axle])
-        row[f"{name}_friction"] = max(friction, 0.0)
+        row[f"{name}_friction"] = _mean([grip(wheel.tire_friction) for wheel in axle])
         row[f"{name}_stiffness"] = max(_mean([wheel.lat_stiff_value for wheel in axle]), 0.0)
         row[f"{name}_brake"] = max(sum(w.max_brake_torque / w.radius for w in axle), 0.0)
     row["max_steer"] = min(_mean([wheel.max_steer_angle for wheel in front]), 1.4)
     row["hand_brake"] = max(sum(w.max_handbrake_torque / w.radius for w in control.wheels), 0.0)
     area = FRONT_SHARE * 4.0 * float(extent[1]) * float(extent[2])
-    row["drag"] = 0.5 * AIR_DENSITY * control.drag_coefficient * area
+    row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * area
     _pack_engine(row, control)
     speeds = np.arange(STEERING_SAMPLES) * STEERING_STEP * 3.6
     row["steering"] = np.interp(speeds, *_columns(control.steering_curve))
@@ -135,12 +134,12 @@ def _pack_engine(row: Any, control: PhysicsControl) -> None:
     gears = control.forward_gears
     row["max_speed"] = control.max_rpm * math.pi / 30.0
     row["idle"] = min(COMBUSTION_IDLE, 0.3 * row["max_speed"]) if len(gears) > 1 else 0.0
-    row["inertia"] = control.moi
-    row["drag_full"] = control.damping_full_throttle
-    row["drag_closed"] = control.damping_zero_throttle_clutch_engaged
-    row["drag_open"] = control.damping_zero_throttle_clutch_disengaged
+    row["inertia"] = max(control.moi, 0.0)
+    row["drag_full"] = max(control.damping_full_throttle, 0.0)
+    row["drag_closed"] = max(control.damping_zero_throttle_clutch_engaged, 0.0)
+    row["drag_open"] = max(control.damping_zero_throttle_clutch_disengaged, 0.0)
     row["automatic"] = control.use_gear_autobox
-    row["switch_time"] = control.gear_switch_time
+    row["switch_time"] = min(max(control.gear_switch_time, 0.0), 10.0)
     row["final"] = control.final_ratio
     row["gears"] = len(gears)
     for index, gear in enumerate(gears):
@@ -179,6 +178,16 @@ def axles(control: PhysicsControl) -> tuple[list[Wheel], list[Wheel]]:
     front = [wheel for wheel in control.wheels if wheel.position[0] >= middle]
     rear = [wheel for wheel in control.wheels if wheel.position[0] < middle]
     return front, rear or front
+
+
+def grip(tire_friction: float) -> float:
+    """Return the friction coefficient that a value on CARLA's scale stands for.
+
+    The scale is bent so that a tenth of a good tyre is a wet one, not ice: CARLA's own braking
+    tests expect as much.
+    """
+    friction: float = (max(tire_friction, 0.0) / GOOD_TYRE) ** 0.75
+    return friction
 
 
 @compiled

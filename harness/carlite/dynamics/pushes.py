@@ -14,7 +14,7 @@ Vector = Sequence[float]
 
 def push(table: ActorTable, slot: int, impulse: Vector, at: Vector | None = None) -> None:
     """Apply an impulse, N s, at a world position or through the centre."""
-    if table.mass[slot] <= 0.0:
+    if table.mass[slot] <= 0.0 or not table.simulated[slot]:
         return
     table.velocity[slot] += np.asarray(impulse) / table.mass[slot]
     if at is not None:
