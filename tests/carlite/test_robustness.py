@@ -334,7 +334,8 @@ def test_memory_stays_flat_over_rounds_of_actors(target: Carlite) -> None:
         for actor in actors:
             if actor.type_id.startswith("sensor"):
                 actor.stop()
-        client.apply_batch_sync([carla.command.DestroyActor(actor) for actor in actors], True)
+        client.apply_batch_sync([carla.command.DestroyActor(actor) for actor in actors])
+        world.tick()
         if number in {50, 199}:
             levels.append(rss(target))
     world.apply_settings(carla.WorldSettings())
