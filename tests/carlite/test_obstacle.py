@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.blueprints import library, validate
+from harness.carlite.bodies import library as bodies
+from harness.carlite.labels import Label
+from harness.carlite.sensors import Pose
+from harness.carlite.sensors.obstacle import Found, Obstacle, unpack
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
+
+WALL_AT = 30.0
+EGO, OTHER = 7, 8
+
+
+def town() -> Town:
+    """A flat field with one wall across it."""
+    no_lanes: dict[str, Any] = {field.name: np.zeros(0) for field in fields(Lanes)}
+    flat = np.zeros((101, 101), np.float32)
+    ground = Ground(
+        -50.0,
+        -50.0,
+        1.0,
+        flat,
+        np.full_like(flat, np.nan),
+        np.full(flat.shape, Label.ROAD, np.uint8),
+    )
+    wall = Scenery(
+        np.array([[WALL_AT + 0.5, 0.0, 2.0]]), np.array([[0.5, 10.0, 2.0]]), np.zeros(1),
+        np.array([Shape.BOX], np.uint8), np.array([-1], np.int32),
+        np.array([Label.BUILDING], np.uint8), np.ones(1, np.bool_),
+    )  # fmt: skip
+    return Town("Field", "", Lanes(**no_lanes), ground, (), wall, np.zeros((0, 6)), ())
+
+
+def scene_with(*cars: tuple[int, float, float]) -> Scene:
+    table = ActorTable()
+    car = library()["vehicle.tesla.model3"]
+    for actor, x, y in cars:
+        table.add(
+            actor, kind=Kind.VEHICLE, label=car.label, position=(x, y, 0.0), extent=car.extent,
+            box_centre=car.box_centre, body=bodies().index(car.id),
+        )  # fmt: skip
+    scene = Scene(town(), table)
+    scene.refresh(1)
+    return scene
+
+
+def look(
+    scene: Scene, yaw: float = 0.0, height: float = 0.8, at: float = 2.4, **attributes: str
+) -> Found | None:
+    sensor = Obstacle(validate(library()["sensor.other.obstacle"], attributes), 1, 9)
+    pose = Pose((at, 0.0, height), (0.0, yaw, 0.0), parent=EGO)
+    body = sensor.capture(scene, pose, 1, 0.05)
+    return None if body is None else unpack(body)
+
+
+def test_finds_the_car_ahead_and_not_its_own() -> None:
+    found = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="20", height=0.6)
+    assert found is not None
+    assert found.actor == OTHER
+    assert found.label is Label.CAR
+    rear = 15.0 - library()["vehicle.tesla.model3"].extent[0]
+    assert found.distance == pytest.approx(rear - 2.4 - 0.5, abs=0.1)
+
+
+def test_distance_is_that_of_the_ball() -> None:
+    for radius in (0.0, 0.3, 1.0):
+        found = look(scene_with((EGO, 0.0, 0.0)), distance="40", hit_radius=str(radius), height=1.5)
+        assert found is not None
+        assert (found.actor, found.label) == (0, Label.BUILDING)
+        assert found.distance == pytest.approx(WALL_AT - 2.4 - radius, abs=0.01)
+
+
+def test_out_of_reach_is_free() -> None:
+    scene = scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0))
+    assert look(scene, distance="5") is None
+    assert look(scene, yaw=math.pi, distance="40") is None
+
+
+def test_only_dynamics_leaves_out_the_town() -> None:
+    alone = scene_with((EGO, 0.0, 0.0))
+    assert look(alone, distance="40", only_dynamics="true") is None
+    found = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="40",
+                 only_dynamics="true")  # fmt: skip
+    assert found is not None
+    assert found.actor == OTHER
+
+
+def test_radius_widens_the_view() -> None:
+    scene = scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 1.6))
+    assert look(scene, distance="20", hit_radius="0.1", height=0.5) is None
+    found = look(scene, distance="20", hit_radius="1.0", height=0.5)
+    assert found is not None
+    assert found.actor == OTHER
+
+
+def test_the_ground_is_no_obstacle() -> None:
+    assert look(scene_with((EGO, 0.0, 0.0)), distance="10", hit_radius="1.0", height=0.3) is None
