@@ -1,0 +1,129 @@
+"""Where walkers cross: at crosswalks, or before junctions in towns that mark none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns.footways import Strip
+from harness.carlite.towns.model import LaneKind, Lanes
+
+REACH = 5.0
+"""How far the end of a crosswalk may be from the sidewalk it leads to."""
+NARROWEST = 0.5
+WIDE_ENOUGH = 1.5
+WIDTH = 4.0
+
+Stretch = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A way across the road from a stretch of one strip's inner edge to one of another's.
+
+    The first station here is opposite the first one there.
+    """
+
+    here: Strip
+    at_here: Stretch
+    there: Strip
+    at_there: Stretch
+
+
+def attach(strips: list[Strip], crosswalks: Sequence[Floats]) -> list[Crossing]:
+    """Find the sidewalks at both ends of each crosswalk and take the stretches it needs."""
+    found = []
+    for polygon in crosswalks:
+        landings = [_landing(strips, *end) for end in _ends(polygon)]
+        if landings[0] and landings[1] and landings[0][0] is not landings[1][0]:
+            found.append(_facing(*landings[0], *landings[1]))
+            _take(found[-1])
+    return found
+
+
+def at_junctions(lanes: Lanes, roads: Sequence[tuple[Strip, Strip]]) -> list[Crossing]:
+    """Make crossings of the last metres before junctions, for towns that mark no crosswalks."""
+    driving = np.flatnonzero(lanes.kind == LaneKind.DRIVING)
+    meets: dict[tuple[int, int], set[bool]] = {}
+    for lane in driving.tolist():
+        after = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
+        if (lanes.junction[after] >= 0).any():
+            road, section, lane_id = lanes.key[lane].tolist()
+            meets.setdefault((road, section), set()).add(lane_id < 0)
+    found = []
+    for right, left in roads:
+        for at_end in sorted(meets.get((right.road, right.section), ())):
+            low, high = max(right.t[0], left.t[0]), min(right.t[-1], left.t[-1])
+            stretch = (high - WIDTH, high) if at_end else (low, low + WIDTH)
+            if high - low > 2 * WIDTH:
+                here, there = _snapped(right, stretch), _snapped(left, stretch)
+                found.append(Crossing(right, here, left, there))
+                _take(found[-1])
+    return found
+
+
+def _ends(polygon: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the two edges of a crosswalk that lie on kerbs, at the ends of its long axis."""
+    offset = polygon[:, :2] - polygon[:-1, :2].mean(axis=0)
+    long_axis = np.linalg.svd(offset, full_matrices=False)[2][0]
+    corners = polygon[:-1][np.argsort(offset[:-1] @ long_axis, kind="stable")]
+    return [(corners[0], corners[1]), (corners[-1], corners[-2])]
+
+
+def _landing(strips: list[Strip], a: Floats, b: Floats) -> tuple[Strip, Stretch] | None:
+    """Return the strip that a crosswalk's end leads to and the stretch of its edge before it."""
+    best: tuple[float, Strip, Stretch] | None = None
+    for strip in strips:
+        offset = strip.inner - (a + b) / 2
+        distance = float(np.sqrt((offset**2).sum(axis=1).min()))
+        if distance < REACH:
+            stretch = _left_over(
+                strip, _widened(strip, sorted((strip.project(a), strip.project(b))))
+            )
+            worth = min(stretch[1] - stretch[0], WIDTH) - distance
+            if stretch[1] - stretch[0] >= NARROWEST and (best is None or worth > best[0]):
+                best = worth, strip, stretch
+    return best and best[1:]
+
+
+def _widened(strip: Strip, stretch: Sequence[float]) -> Stretch:
+    """Make a stretch wide enough to walk on, within the strip."""
+    low, high = strip.t[[0, -1]].tolist()
+    half = max(stretch[1] - stretch[0], WIDE_ENOUGH) / 2
+    middle = min(max((stretch[0] + stretch[1]) / 2, low + half), max(high - half, low + half))
+    return _snapped(strip, (middle - half, middle + half))
+
+
+def _left_over(strip: Strip, stretch: Stretch) -> Stretch:
+    """Return the longer part of a stretch that no other crossing has taken."""
+    start, end = stretch
+    for other, other_end in strip.taken:
+        if start < other_end and end > other:
+            before, after = (start, min(end, other)), (max(start, other_end), end)
+            start, end = max(before, after, key=lambda part: part[1] - part[0])
+    return start, end
+
+
+def _snapped(strip: Strip, stretch: Stretch) -> Stretch:
+    """Move a stretch that ends beside or beyond a strip's end to that end."""
+    low, high = strip.t[[0, -1]].tolist()
+    start = low if stretch[0] < low + NARROWEST else stretch[0]
+    end = high if stretch[1] > high - NARROWEST else stretch[1]
+    return start, end
+
+
+def _facing(here: Strip, at_here: Stretch, there: Strip, at_there: Stretch) -> Crossing:
+    """Turn the far stretch so that the sides of the crossing do not cross each other."""
+    a, b = here.along(np.array(at_here))[:, 0]
+    c, d = there.along(np.array(at_there))[:, 0]
+    straight = np.linalg.norm(c - a) + np.linalg.norm(d - b)
+    crossed = np.linalg.norm(d - a) + np.linalg.norm(c - b)
+    return Crossing(here, at_here, there, at_there if straight <= crossed else at_there[::-1])
+
+
+def _take(crossing: Crossing) -> None:
+    crossing.here.taken.append(crossing.at_here)
+    crossing.there.taken.append((min(crossing.at_there), max(crossing.at_there)))

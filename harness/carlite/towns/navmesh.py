@@ -1,0 +1,238 @@
+"""Where walkers may go: sidewalks, crosswalks and roads as one navigation mesh.
+
+Sidewalks become strips of quads cut only where they bend, so that a path over a whole town has
+few polygons (the client's search stops at 256). Where strips of neighbouring roads meet, their
+ends are merged; where a crosswalk meets a sidewalk, both are cut to share an edge.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns import crossings, detour, footways
+from harness.carlite.towns.crossings import Crossing
+from harness.carlite.towns.detour import Area, Mesh
+from harness.carlite.towns.footways import Strip
+from harness.carlite.towns.model import Town
+
+LONGEST = 15.0
+TOLERANCE = 0.10
+CLOSEST = 0.4
+SMALLEST = 0.02
+JOINT = 1.5
+"""How far apart the ends of two strips may be and still be one place."""
+
+Edge = tuple[int, int]
+
+
+def build(town: Town) -> bytes:
+    """Return the navigation mesh of a town in the client's format; empty without sidewalks."""
+    walkable = mesh(town)
+    return detour.write(walkable) if walkable.polygons else b""
+
+
+def mesh(town: Town) -> Mesh:
+    """Return the polygons of a town's sidewalks, crosswalks and roads."""
+    strips = footways.strips(town.lanes, town.scenery)
+    roads = _opposite(strips)
+    found = crossings.attach(strips, town.crosswalks) or crossings.at_junctions(town.lanes, roads)
+    alone = {id(strip): strip for strip in strips}
+    for road in roads:
+        for strip in road:
+            del alone[id(strip)]
+    cuts = dict(cut for group in [*roads, *((s,) for s in alone.values())] for cut in _cuts(group))
+    builder = _Builder(strips, cuts)
+    for strip in strips:
+        builder.add_strip(strip)
+    for crossing in found:
+        builder.add_crossing(crossing)
+    for right, left in roads:
+        builder.add_road(right, left)
+    return builder.finish()
+
+
+def _opposite(strips: list[Strip]) -> list[tuple[Strip, Strip]]:
+    """Pair the sidewalks on both sides of a road; inside junctions nobody crosses at will."""
+    by_place = {
+        (strip.road, strip.section, strip.side): strip for strip in strips if strip.junction < 0
+    }
+    return [
+        (strip, by_place[strip.road, strip.section, -1])
+        for strip in by_place.values()
+        if strip.side > 0 and (strip.road, strip.section, -1) in by_place
+    ]
+
+
+def _cuts(group: tuple[Strip, ...]) -> list[tuple[int, list[float]]]:
+    """Cut strips that run side by side at the same stations, where they bend or are crossed."""
+    shared = sorted({t for strip in group for t in _forced(strip)})
+    cuts = [shared[0]]
+    for start, end in pairwise(shared):
+        middle = (start + end) / 2
+        if not any(low < middle < high for strip in group for low, high in strip.taken):
+            cuts += _bends(group, start, end)
+        cuts.append(end)
+    return [(id(strip), _own(strip, cuts)) for strip in group]
+
+
+def _forced(strip: Strip) -> set[float]:
+    return {*strip.t[[0, -1]].tolist(), *(t for taken in strip.taken for t in taken)}
+
+
+def _own(strip: Strip, cuts: list[float]) -> list[float]:
+    """Return a strip's own cuts and those of its neighbour that fall in free places of it."""
+    own = sorted(_forced(strip))
+    found = list(own)
+    for t in cuts:
+        free = all(not start < t < end for start, end in strip.taken)
+        if free and own[0] < t < own[-1] and min(abs(t - cut) for cut in own) > CLOSEST:
+            found.append(t)
+    return sorted(found)
+
+
+def _bends(group: tuple[Strip, ...], start: float, end: float) -> list[float]:
+    """Return the fewest samples between two cuts that keep all edges straight between them."""
+    samples = group[0].t
+    inside = samples[(samples > start + CLOSEST) & (samples < end - CLOSEST)]
+    t = np.array([start, *inside, end])
+    edges = np.concatenate([strip.along(t) for strip in group], axis=1)
+    found, last = [], 0
+    while last < len(t) - 1:
+        reach = last + 1
+        while reach + 1 < len(t) and _straight(edges[last : reach + 2]):
+            reach += 1
+        if reach < len(t) - 1:
+            found.append(float(t[reach]))
+        last = reach
+    return found
+
+
+def _straight(edges: Floats) -> bool:
+    """Tell whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
+    chord = edges[-1] - edges[0]
+    length = np.linalg.norm(chord, axis=1)
+    if length.max() > LONGEST:
+        return False
+    offset = edges[1:-1] - edges[0]
+    along = (offset * chord).sum(axis=2, keepdims=True) / np.maximum(length**2, 1e-9)[:, None]
+    return bool((np.linalg.norm(offset - along * chord, axis=2) <= TOLERANCE).all())
+
+
+class _Builder:
+    """Collects polygons; vertices are numbered by strip, cut and edge, then merged at joints."""
+
+    def __init__(self, strips: list[Strip], cuts: dict[int, list[float]]) -> None:
+        self._cuts = cuts
+        self._points: list[Floats] = []
+        self._inner: dict[tuple[int, float], int] = {}
+        self._outer: dict[tuple[int, float], int] = {}
+        self._polygons: list[tuple[int, ...]] = []
+        self._areas: list[Area] = []
+        self._edges: set[Edge] = set()
+        for strip in strips:
+            for t in cuts[id(strip)]:
+                inner, outer = strip.along(np.array([t]))[0]
+                self._inner[id(strip), t] = self._new(inner)
+                self._outer[id(strip), t] = self._new(outer)
+        self._merge(strips)
+
+    def add_strip(self, strip: Strip) -> None:
+        """Add a sidewalk's quads."""
+        for a, b in pairwise(self._cuts[id(strip)]):
+            (i, o), (j, p) = self._rung(strip, a), self._rung(strip, b)
+            self._add((i, j, p, o), Area.SIDEWALK)
+
+    def add_crossing(self, crossing: Crossing) -> None:
+        """Add a crosswalk between two sidewalks."""
+        a, b = (self._inner[id(crossing.here), t] for t in crossing.at_here)
+        c, d = (self._inner[id(crossing.there), t] for t in crossing.at_there)
+        self._add((a, b, d, c), Area.CROSSWALK)
+
+    def add_road(self, right: Strip, left: Strip) -> None:
+        """Add the carriageway between two sidewalks where both are cut alike."""
+        left_cuts = np.array(self._cuts[id(left)])
+        for a, b in pairwise(self._cuts[id(right)]):
+            i, j = (int(np.argmin(np.abs(left_cuts - t))) for t in (a, b))
+            c, d = float(left_cuts[i]), float(left_cuts[j])
+            alike = max(abs(c - a), abs(d - b)) <= CLOSEST and j == i + 1
+            taken = (a, b) in right.taken or (c, d) in left.taken
+            if alike and not taken:
+                corners = (self._inner[id(right), a], self._inner[id(right), b],
+                           self._inner[id(left), d], self._inner[id(left), c])  # fmt: skip
+                self._add(corners, Area.ROAD)
+
+    def finish(self) -> Mesh:
+        """Return the mesh, without the vertices nobody uses."""
+        used = sorted({corner for polygon in self._polygons for corner in polygon})
+        number = {corner: index for index, corner in enumerate(used)}
+        polygons = [tuple(number[corner] for corner in polygon) for polygon in self._polygons]
+        points = np.array(self._points).reshape(-1, 3)
+        return Mesh(points[used], polygons, self._areas)
+
+    def _rung(self, strip: Strip, t: float) -> Edge:
+        return self._inner[id(strip), t], self._outer[id(strip), t]
+
+    def _new(self, point: Floats) -> int:
+        self._points.append(point)
+        return len(self._points) - 1
+
+    def _add(self, corners: tuple[int, ...], area: Area) -> None:
+        """Add a polygon in the right sense of rotation, in two halves where it is not convex."""
+        ring = tuple(dict.fromkeys(corners))
+        if len(ring) < 3:
+            return
+        turns = self._turns(ring)
+        if turns.sum() > 0:
+            ring, turns = ring[::-1], -turns[::-1]
+        if len(ring) == 3 or turns.max() <= 0:
+            self._keep(ring, area)
+            return
+        dent = int(np.argmax(turns))
+        a, b, c, d = (ring[(dent + i) % 4] for i in range(4))
+        self._keep((a, b, c), area)
+        self._keep((a, c, d), area)
+
+    def _keep(self, ring: tuple[int, ...], area: Area) -> None:
+        """Take a polygon in, unless one that lies there already has one of its edges."""
+        edges = set(detour.edges(ring))
+        if self._edges.isdisjoint(edges) and self._turns(ring).sum() < -SMALLEST:
+            self._edges |= edges
+            self._polygons.append(ring)
+            self._areas.append(area)
+
+    def _turns(self, ring: tuple[int, ...]) -> Floats:
+        points = np.array([self._points[corner][:2] for corner in ring])
+        before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
+        return np.asarray(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0])
+
+    def _merge(self, strips: list[Strip]) -> None:
+        """Let the ends of strips that meet share their vertices, the closest pairs first."""
+        ends = [(strip, t) for strip in strips for t in (strip.t[0], strip.t[-1])]
+        rungs = [self._rung(strip, float(t)) for strip, t in ends]
+        middles = np.array([(self._points[i] + self._points[o]) / 2 for i, o in rungs])
+        distance = np.linalg.norm(middles[:, None] - middles[None], axis=2)
+        first, second = np.nonzero(np.triu(distance < JOINT, k=1))
+        free = [True] * len(ends)
+        for place in np.argsort(distance[first, second], kind="stable").tolist():
+            a, b = int(first[place]), int(second[place])
+            if free[a] and free[b] and ends[a][0] is not ends[b][0]:
+                free[a] = free[b] = False
+                self._join(ends, rungs, a, b)
+
+    def _join(self, ends: list[tuple[Strip, float]], rungs: list[Edge], a: int, b: int) -> None:
+        """Merge two rungs corner by corner, whichever way round is closer."""
+        straight = self._gap(rungs[a], rungs[b]) <= self._gap(rungs[a], rungs[b][::-1])
+        strip, t = ends[b][0], float(ends[b][1])
+        kept = rungs[a] if straight else rungs[a][::-1]
+        for keep, drop in zip(kept, rungs[b], strict=True):
+            self._points[keep] = (self._points[keep] + self._points[drop]) / 2
+        self._inner[id(strip), t], self._outer[id(strip), t] = kept
+
+    def _gap(self, rung: Edge, other: Edge) -> float:
+        return sum(
+            float(np.linalg.norm(self._points[i] - self._points[j]))
+            for i, j in zip(rung, other, strict=True)
+        )
