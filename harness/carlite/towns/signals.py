@@ -147,10 +147,20 @@ def _outside(lanes: Lanes, lane: int, s: float) -> list[_Place]:
     if road_s[0] > road_s[-1]:
         road_s, station = road_s[::-1], station[::-1]
     at = float(np.interp(s, road_s, station))
-    length = float(lanes.length[lane])
-    ahead = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
-    enters = bool((lanes.junction[ahead] >= 0).any())
-    return [_Place(lane, length if enters and length - at < BEFORE_JUNCTION else at)]
+    return [_mouth(lanes, lane, float(lanes.length[lane]) - at) or _Place(lane, at)]
+
+
+def _mouth(lanes: Lanes, lane: int, remaining: float) -> _Place | None:
+    """Return the end of the last lane before a junction, if that is near."""
+    while remaining < BEFORE_JUNCTION:
+        ahead = lanes.next[lanes.next_first[lane] :][: lanes.next_count[lane]]
+        if (lanes.junction[ahead] >= 0).any():
+            return _Place(lane, float(lanes.length[lane]))
+        if len(ahead) != 1:
+            return None
+        lane = int(ahead[0])
+        remaining += float(lanes.length[lane])
+    return None
 
 
 def _entrances(lanes: Lanes, lane: int) -> list[int]:

@@ -1,0 +1,138 @@
+"""The height of the ground: as the client's waypoints have it, smooth, doubled under bridges."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from harness.carlite.labels import Label
+from harness.carlite.towns import ground as relief
+from harness.carlite.towns import lanes as sampling
+from harness.carlite.towns import opendrive
+from harness.carlite.towns.lookup import ground_arrays, height, heights, normal
+from harness.carlite.towns.model import Ground, LaneKind, Lanes
+from harness.carlite.towns.terrain import fill
+from tests.carlite import opendrive_samples as samples
+from tests.carlite.client_map import TOWNS, loaded
+
+
+@lru_cache(maxsize=8)
+def ground_of(name: str) -> tuple[Lanes, Ground]:
+    lanes, _ = loaded(name)
+    return lanes, relief.build(lanes)
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_lanes_lie_on_the_ground(name: str) -> None:
+    """Sampled lanes equal the client's waypoints; where roads overlap, theirs differ by 4 cm."""
+    lanes, ground = ground_of(name)
+    found = heights(*ground_arrays(ground), lanes.points)
+    gap = np.abs(found - lanes.points[:, 2])
+    assert gap.max() < 0.05
+    assert (gap < 0.03).mean() > 0.99
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_roads_have_no_steps(name: str) -> None:
+    _, ground = ground_of(name)
+    road = ground.label == Label.ROAD
+    for axis in (0, 1):
+        step = np.abs(np.diff(ground.lower, axis=axis))
+        both = road & np.roll(road, -1, axis=axis)
+        both = both[:-1] if axis == 0 else both[:, :-1]
+        assert step[both].max() < 0.10
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_the_ground_is_whole_and_of_modest_size(name: str) -> None:
+    lanes, ground = ground_of(name)
+    assert np.isfinite(ground.lower).all()
+    assert ground.lower.nbytes + ground.upper.nbytes + ground.label.nbytes < 100e6
+    assert set(np.unique(ground.label)) <= {Label.ROAD, Label.SIDEWALK, Label.TERRAIN}
+    margin = 10.0
+    assert (lanes.points[:, :2].min(axis=0) > np.array([ground.x, ground.y]) + margin).all()
+    size = np.array(ground.lower.shape[::-1]) * ground.cell
+    assert (lanes.points[:, :2].max(axis=0) < np.array([ground.x, ground.y]) + size - margin).all()
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_labels_tell_road_from_sidewalk(name: str) -> None:
+    lanes, ground = ground_of(name)
+    lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
+    column = np.rint((lanes.points[:, 0] - ground.x) / ground.cell).astype(int)
+    row = np.rint((lanes.points[:, 1] - ground.y) / ground.cell).astype(int)
+    level = np.isnan(ground.upper[row, column])
+    label = ground.label[row, column]
+    driving = level & (lanes.kind[lane] == LaneKind.DRIVING) & (lanes.width > 1.0)
+    assert (label[driving] == Label.ROAD).all()
+    walking = level & (lanes.kind[lane] == LaneKind.SIDEWALK) & (lanes.width > 1.5)
+    assert (label[walking] == Label.SIDEWALK).mean() > 0.9
+
+
+def test_town05_crosses_over_itself() -> None:
+    _, ground = ground_of("Town05")
+    deck = ~np.isnan(ground.upper)
+    bridges = {(x, y) for x, y in ((-218, 0), (-218, -90), (-226, 90))}
+    for x, y in bridges:
+        column, row = int((x - ground.x) / ground.cell), int((y - ground.y) / ground.cell)
+        assert deck[row, column]
+        assert ground.upper[row, column] - ground.lower[row, column] > 9.0
+    assert deck.mean() < 0.02
+
+
+def bridge() -> Ground:
+    return relief.build(sampling.build(opendrive.parse(samples.overpass(6.0))))
+
+
+def test_over_and_under_a_bridge() -> None:
+    """Whoever drives on the deck stays on it all along, whoever passes beneath stays beneath."""
+    ground = ground_arrays(bridge())
+    for y in np.arange(-59.0, 59.0, 0.1):
+        for x in (-3.4, -1.75, 0.0, 1.75, 3.4):
+            assert height(*ground, x, float(y), 6.0) == pytest.approx(6.0, abs=1e-3)
+            assert height(*ground, x, float(y), 5.3) == pytest.approx(6.0, abs=1e-3)
+    for x in np.arange(-59.0, 59.0, 0.1):
+        for y in (-3.4, -1.75, 0.0, 1.75, 3.4):
+            assert height(*ground, float(x), y, 0.0) == pytest.approx(0.0, abs=1e-3)
+            assert height(*ground, float(x), y, 1.5) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_normals_stand_on_the_slope() -> None:
+    plan = samples.geometry(0.0, 0.0, 0.0, math.radians(30), 80.0, "<line/>")
+    slope = '<elevation s="0" a="2" b="0.1" c="0" d="0"/>'
+    row = samples.section([samples.lane(1), samples.lane(-1)])
+    text = samples.document(samples.road(1, 80.0, plan, row, elevation=slope))
+    ground = ground_arrays(relief.build(sampling.build(opendrive.parse(text))))
+    x, y = 40 * math.cos(math.radians(30)), -40 * math.sin(math.radians(30))
+    assert height(*ground, x, y, 6.0) == pytest.approx(6.0, abs=1e-3)
+    flat = math.hypot(1, 0.1)
+    expected = (-0.1 * math.cos(math.radians(30)) / flat, 0.1 * 0.5 / flat, 1 / flat)
+    assert normal(*ground, x, y, 6.0) == pytest.approx(expected, abs=1e-3)
+
+
+def test_beyond_the_grid_the_edge_goes_on() -> None:
+    ground = bridge()
+    edge = height(*ground_arrays(ground), ground.x, 0.0, 0.0)
+    assert height(*ground_arrays(ground), ground.x - 500.0, 0.0, 0.0) == pytest.approx(edge)
+
+
+def test_terrain_is_a_membrane() -> None:
+    """Known heights stay, nothing rises above the highest or sinks below the lowest of them."""
+    rng = np.random.default_rng(3)
+    heights_ = np.full((97, 140), np.nan)
+    known = rng.random(heights_.shape) < 0.02
+    heights_[known] = rng.uniform(-5, 5, int(known.sum()))
+    filled = fill(heights_)
+    np.testing.assert_array_equal(filled[known], heights_[known].astype(np.float32))
+    assert filled.min() >= np.nanmin(heights_) - 1e-5
+    assert filled.max() <= np.nanmax(heights_) + 1e-5
+
+
+def test_terrain_between_two_levels_slopes_evenly() -> None:
+    heights_ = np.full((60, 41), np.nan)
+    heights_[:, 0], heights_[:, -1] = 0.0, 4.0
+    filled = fill(heights_)
+    np.testing.assert_allclose(filled[30], np.linspace(0, 4, 41), atol=0.3)
