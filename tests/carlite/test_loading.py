@@ -1,0 +1,175 @@
+"""Towns by name, and the cache of built towns on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.carlite import towns
+from harness.carlite.errors import UserError
+from harness.carlite.towns import cache
+from harness.carlite.towns.model import Town
+from tests.carlite import opendrive_samples as samples
+from tests.carlite.client_map import MAPS, TOWNS
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "carlite"
+
+
+@pytest.fixture
+def maps(tmp_path: Path) -> Path:
+    folder = tmp_path / "maps"
+    folder.mkdir()
+    (folder / "Corner.xodr").write_text(samples.crossing(), encoding="utf-8")
+    (folder / "Lane_Opt.xodr").write_text(samples.straight_road(), encoding="utf-8")
+    (folder / "notes.txt").write_text("not a map", encoding="utf-8")
+    return folder
+
+
+def assert_same(a: Town, b: Town) -> None:
+    for part in ("lanes", "ground", "scenery"):
+        for field in fields(getattr(a, part)):
+            mine, other = (
+                getattr(getattr(a, part), field.name),
+                getattr(getattr(b, part), field.name),
+            )
+            np.testing.assert_array_equal(mine, other, err_msg=f"{part}.{field.name}")
+            if isinstance(mine, np.ndarray):
+                assert mine.dtype == other.dtype
+                assert mine.flags.c_contiguous
+                assert other.flags.c_contiguous
+    assert (a.name, a.opendrive, a.signals) == (b.name, b.opendrive, b.signals)
+    np.testing.assert_array_equal(a.spawn_points, b.spawn_points)
+    assert len(a.crosswalks) == len(b.crosswalks)
+    for mine, other in zip(a.crosswalks, b.crosswalks, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def digest_of(town: Town) -> str:
+    total = hashlib.sha256(repr(town.signals).encode())
+    for part in ("lanes", "ground", "scenery"):
+        for field in fields(getattr(town, part)):
+            total.update(np.asarray(getattr(getattr(town, part), field.name)).tobytes())
+    for array in (town.spawn_points, *town.crosswalks):
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def test_own_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
+    own = towns.available(None)
+    assert "Crucible05" in own
+    assert own == sorted(own)
+    assert towns.available(maps) == sorted([*own, "Corner", "Lane_Opt"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ("Corner", "Corner"),
+        ("Carla/Maps/Corner", "Corner"),
+        ("/Game/Carla/Maps/Corner", "Corner"),
+        ("/Game/Carla/Maps/Corner_Opt", "Corner"),
+        ("Lane_Opt", "Lane_Opt"),
+    ],
+)
+def test_clients_may_spell_a_town_in_several_ways(maps: Path, asked: str, given: str) -> None:
+    assert towns.load(asked, maps).name == given
+
+
+@pytest.mark.parametrize("name", ["Nowhere", "", "..", "../maps/Corner.txt", "/etc/passwd", "a\0b"])
+def test_unknown_towns_are_told_what_there_is(maps: Path, name: str) -> None:
+    with pytest.raises(UserError, match="unknown town") as told:
+        towns.load(name, maps)
+    assert "Crucible05" in str(told.value)
+    assert "Corner" in str(told.value)
+
+
+def test_a_folder_of_maps_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        towns.available(tmp_path / "nothing")
+
+
+def test_a_file_that_is_not_text(maps: Path) -> None:
+    (maps / "Corner.xodr").write_bytes(b"\xff\xfe\x00binary")
+    with pytest.raises(UserError, match=r"Corner\.xodr: cannot be read"):
+        towns.load("Corner", maps)
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Path) -> None:
+    if MAPS is None and name.startswith("Town"):
+        pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
+    folder = Path(MAPS) if MAPS else None
+    built = towns.load(name, folder)
+    assert len(list(cache_folder.iterdir())) == 1
+    started = time.perf_counter()
+    kept = towns.load(name, folder)
+    assert time.perf_counter() - started < 0.5
+    assert_same(built, kept)
+
+
+def test_a_changed_file_is_built_anew(maps: Path) -> None:
+    before = towns.load("Corner", maps)
+    (maps / "Corner.xodr").write_text(samples.straight_road(), encoding="utf-8")
+    after = towns.load("Corner", maps)
+    assert len(after.lanes.key) < len(before.lanes.key)
+
+
+def test_damaged_entries_are_built_again(maps: Path, cache_folder: Path) -> None:
+    town = towns.load("Corner", maps)
+    (entry,) = cache_folder.iterdir()
+    whole = entry.read_bytes()
+    chance = random.Random(2)
+    for trial in range(60):
+        broken = bytearray(whole)
+        if trial % 3:
+            for _ in range(chance.randint(1, 50)):
+                broken[chance.randrange(len(broken))] = chance.randrange(256)
+        else:
+            del broken[chance.randrange(len(broken)) :]
+        entry.write_bytes(bytes(broken))
+        kept = cache.read(town.name, town.opendrive)
+        if kept is not None:
+            assert_same(kept, town)
+    entry.write_bytes(b"")
+    assert_same(towns.load("Corner", maps), town)
+    assert cache.read(town.name, town.opendrive) is not None
+
+
+def test_a_cache_that_cannot_be_written_is_not_missed(maps: Path, cache_folder: Path) -> None:
+    cache_folder.parent.mkdir(parents=True)
+    cache_folder.write_text("in the way", encoding="utf-8")
+    assert towns.load("Corner", maps).name == "Corner"
+
+
+def test_old_entries_make_room(maps: Path, cache_folder: Path) -> None:
+    for length in range(50, 50 + cache.KEPT_PER_TOWN + 3):
+        (maps / "Corner.xodr").write_text(samples.straight_road(float(length)), encoding="utf-8")
+        towns.load("Corner", maps)
+    assert len(list(cache_folder.iterdir())) == cache.KEPT_PER_TOWN
+
+
+def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
+    """Equal bytes whatever the process, its hash seed and the place of its cache."""
+    script = (
+        "from harness.carlite import towns\n"
+        "from tests.carlite.test_loading import digest_of\n"
+        "print(digest_of(towns.load('Crucible05', None)))\n"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "77", "XDG_CACHE_HOME": str(tmp_path / "other")}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.split()[-1] == digest_of(towns.load("Crucible05", None))
