@@ -51,8 +51,9 @@ def _step(
         feet = extent[slot, 2] - box_centre[slot, 2]
         x, y, z = position[slot, 0], position[slot, 1], position[slot, 2] - feet
         floor = height(x0, y0, cell, lower, upper, x, y, z)
-        standing = gravity[slot] and z - floor < STEP and velocity[slot, 2] <= STEP / dt
-        vx, vy, rising = velocity[slot, 0], velocity[slot, 1], velocity[slot, 2]
+        rising = velocity[slot, 2]
+        standing = gravity[slot] and (z <= floor or (z - floor < STEP and rising <= 0.0))
+        vx, vy = velocity[slot, 0], velocity[slot, 1]
         if not math.isnan(held_velocity[slot, 0]):
             yaw = rotation[slot, 1]
             vx = held_velocity[slot, 0] * math.cos(yaw) - held_velocity[slot, 1] * math.sin(yaw)
@@ -67,7 +68,7 @@ def _step(
         if standing and jump[slot]:
             rising, standing = JUMP, False
             jump[slot] = False
-        if standing:
+        if standing and z - floor < STEP:
             rising, z = (floor - z) / dt, floor
         else:
             rising += dt * (force[slot, 2] / mass[slot] - (GRAVITY if gravity[slot] else 0.0))
