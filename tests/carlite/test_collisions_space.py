@@ -39,8 +39,10 @@ def test_overlaps_agrees_with_polygons(seed: int) -> None:
     place = crowd(seed, 20, 60, 120.0)
     table, boxes = place.table, place.obstacles.boxes
     taken = [
-        polygon(*table.position[slot, :2], *table.extent[slot, :2], float(table.rotation[slot, 1]))
-        for slot in range(len(table))
+        polygon(x, y, half_length, half_width, yaw)
+        for (x, y, _), (half_length, half_width, _), (_, yaw, _) in zip(
+            table.position, table.extent, table.rotation, strict=True
+        )
     ]
     taken += [
         polygon(box["x"], box["y"], box["half_length"], box["half_width"], box["yaw"])
