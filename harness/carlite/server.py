@@ -13,18 +13,23 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 
 from harness.carlite import CARLA_VERSION, calls
 from harness.carlite.errors import UserError
 from harness.carlite.pacing import Guard, Open
+from harness.carlite.rehearsal import rehearse
 from harness.carlite.rpc import Call, Connection, Pace, Session
 from harness.carlite.streams import StreamHub
 from harness.carlite.traffic.endpoint import Connection as TrafficConnection
 from harness.carlite.world import World
 
 IDLE = 0.02
+PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,18 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+@contextmanager
+def explained(reason: str, after: float) -> Iterator[None]:
+    """Tell whoever waits for longer than `after` seconds what for."""
+    timer = Timer(after, lambda: print(f"carlite: {reason}", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 class Server:
     """One world and everybody who is connected to it."""
 
@@ -68,6 +85,8 @@ class Server:
         self.connections: set[Connection] = set()
         self.streams = StreamHub(streams_at)
         self.world = World(options.town, options.maps, options.seed, self.streams)
+        with explained("compiling for this machine, once; this can take a minute", PATIENCE):
+            rehearse(self.world.town)
 
     @property
     def address(self) -> str:

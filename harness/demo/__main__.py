@@ -108,7 +108,7 @@ def add_traffic(client: carla.Client, world: carla.World, car: carla.Actor) -> l
         carla.command.SpawnActor(cars[n % len(cars)], pose).then(autopilot)
         for n, pose in enumerate(away[::step][:OTHERS])
     ]
-    return [answer.actor_id for answer in client.apply_batch_sync(batch, True) if not answer.error]
+    return [answer.actor_id for answer in client.apply_batch_sync(batch) if not answer.error]
 
 
 def drive(client: carla.Client, log: Log) -> None:

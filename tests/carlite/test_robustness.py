@@ -348,7 +348,7 @@ def test_memory_stays_flat_over_many_ticks(target: Carlite) -> None:
     client.reload_world()
     world = client.get_world()
     world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
-    ticks = int(os.environ.get("CRUCIBLE_TICKS", "4000"))
+    ticks = int(os.environ.get("CRUCIBLE_TICKS", "10000"))
     levels = []
     for number in range(ticks):
         world.tick()

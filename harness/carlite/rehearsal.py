@@ -1,0 +1,42 @@
+"""Everything once, before the first client comes, so that nobody waits for a compiler.
+
+The first rehearsal on a machine compiles what moves and senses; later ones load that from disk.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from harness.carlite.blueprints import library
+from harness.carlite.sensors import KINDS
+from harness.carlite.towns.model import Town
+from harness.carlite.wire.codec import LEVEL
+from harness.carlite.wire.records import ActorDescription, AttributeValue, Transform
+from harness.carlite.world.episode import Episode
+
+CAST = ("vehicle.tesla.model3", "vehicle.carlamotors.firetruck", "walker.pedestrian.0001")
+SMALL = {"image_size_x": "32", "image_size_y": "24", "points_per_second": "1000"}
+ON_TOP = Transform((0.0, 0.0, 2.0), LEVEL)
+STEP = 0.05
+
+
+def rehearse(town: Town) -> None:
+    """Let a small cast drive, collide and be sensed, in an episode nobody sees."""
+    episode = Episode(0, town, 0, count(1))
+    spots = town.spawn_points.tolist()[: len(CAST)]
+    cast = [
+        episode.spawn(ActorDescription(0, name, ()), Transform((x, y, z), LEVEL)).id
+        for name, (x, y, z, *_) in zip(CAST, spots, strict=False)
+    ]
+    if not cast:
+        return
+    for type_id in KINDS:
+        known = {attribute.id: attribute.type for attribute in library()[type_id].attributes}
+        values = [AttributeValue(k, known[k], v) for k, v in SMALL.items() if k in known]
+        episode.spawn(ActorDescription(0, type_id, tuple(values)), ON_TOP, cast[0])
+    episode.traffic.register_vehicle(cast[:2])
+    for actor in cast:
+        episode.table.position[episode.table.slot(actor), :2] = spots[0][:2]
+    for frame in range(3):
+        episode.advance(STEP)
+        episode.observe(episode.records(), frame, STEP, 9.81, lambda _: True)
