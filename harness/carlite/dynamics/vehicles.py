@@ -34,6 +34,9 @@ PLOUGH = 0.9
 ROLLING = 0.012
 """Rolling resistance as a share of the load."""
 
+STEEPEST = 0.4
+"""Grade of the steepest ramp that throws a vehicle up; the edge of a deck is a step, no ramp."""
+
 STILL = 0.03
 """Sideways metres per second below which a wheel that does not roll holds its ground."""
 
@@ -123,14 +126,16 @@ def _step(
             plane, slope, bank = under_wheels(
                 x0, y0, cell, lower, upper, x, y, z, yaw, front, rear, track
             )
+            steepest = STEEPEST * abs(along) + 0.3
+            ground_rising = min(max((plane - before) / h, -steepest), steepest)
             if grounded:
-                z, rising = ride(z, rising, plane, (plane - before) / h, lift, h)
+                z, rising = ride(z, rising, plane, ground_rising, lift, h)
                 new_pitch, new_roll = level(pitch, slope, h), level(roll, bank, h)
             else:
                 rising += h * (lift - (GRAVITY if gravity[slot] else 0.0))
                 z += h * rising
                 if z < plane:
-                    z, rising = plane, max(rising, (plane - before) / h)
+                    z, rising = plane, max(rising, ground_rising)
                 new_pitch, new_roll = pitch, roll
             pitch_rate, roll_rate = (new_pitch - pitch) / h, (new_roll - roll) / h
             pitch, roll = new_pitch, new_roll
