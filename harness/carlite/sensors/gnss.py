@@ -1,8 +1,9 @@
 """Satellite positioning: the world's metres as latitude, longitude and altitude.
 
 The projection is the client's own (`carla.Map.transform_to_geolocation`): a transverse Mercator
-projection of a sphere about the town's reference, in which latitude grows with y. As with all sensors here, noise depends on `noise_seed` and the
-frames since the first one, so that an episode played again is sensed alike.
+projection of a sphere about the town's reference, in which latitude grows with y. As with all
+sensors here, noise depends on `noise_seed` and on the frames since the first one, so that an
+episode played again is sensed alike.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.towns.footways import Strip
+from harness.carlite.towns.footways import Strip, straight
 from harness.carlite.towns.model import LaneKind, Lanes
 
 REACH = 5.0
@@ -80,9 +80,8 @@ def _landing(strips: list[Strip], a: Floats, b: Floats) -> tuple[Strip, Stretch]
         offset = strip.inner - (a + b) / 2
         distance = float(np.sqrt((offset**2).sum(axis=1).min()))
         if distance < REACH:
-            stretch = _left_over(
-                strip, _widened(strip, sorted((strip.project(a), strip.project(b))))
-            )
+            before = sorted((strip.project(a), strip.project(b)))
+            stretch = _straight_part(strip, _left_over(strip, _widened(strip, before)))
             worth = min(stretch[1] - stretch[0], WIDTH) - distance
             if stretch[1] - stretch[0] >= NARROWEST and (best is None or worth > best[0]):
                 best = worth, strip, stretch
@@ -113,6 +112,20 @@ def _snapped(strip: Strip, stretch: Stretch) -> Stretch:
     start = low if stretch[0] < low + NARROWEST else stretch[0]
     end = high if stretch[1] > high - NARROWEST else stretch[1]
     return start, end
+
+
+def _straight_part(strip: Strip, stretch: Stretch) -> Stretch:
+    """Return the longest part of a stretch that is straight, with nothing standing in it."""
+    inside = strip.t[(strip.t > stretch[0]) & (strip.t < stretch[1])]
+    t = np.array([stretch[0], *inside, stretch[1]])
+    edges = strip.along(t)
+    parts = [
+        (float(t[i]), float(t[j]))
+        for i in range(len(t))
+        for j in range(i + 1, len(t))
+        if straight(edges[i : j + 1])
+    ]
+    return max(parts, key=lambda part: part[1] - part[0], default=(stretch[0], stretch[0]))
 
 
 def _facing(here: Strip, at_here: Stretch, there: Strip, at_there: Stretch) -> Crossing:

@@ -15,6 +15,10 @@ WIDEST = 6.0
 NARROWEST = 0.4
 SHORTEST = 0.3
 HEAD, FOOT = 2.0, 0.15
+LONGEST = 15.0
+TOLERANCE = 0.10
+SPACING = 1.0
+"""No two samples of a lane are further apart."""
 
 
 @dataclass
@@ -51,6 +55,17 @@ class Strip:
         share = share.clip(0.0, 1.0)
         nearest = int(np.argmin(((start + along * share[:, None] - point) ** 2).sum(axis=1)))
         return float(self.t[nearest] + share[nearest] * (self.t[nearest + 1] - self.t[nearest]))
+
+
+def straight(edges: Floats) -> bool:
+    """Tell whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
+    chord = edges[-1] - edges[0]
+    length = np.linalg.norm(chord, axis=1)
+    if length.max() > LONGEST:
+        return False
+    offset = edges[1:-1] - edges[0]
+    along = (offset * chord).sum(axis=2, keepdims=True) / np.maximum(length**2, 1e-9)[:, None]
+    return bool((np.linalg.norm(offset - along * chord, axis=2) <= TOLERANCE).all())
 
 
 def strips(lanes: Lanes, scenery: Scenery) -> list[Strip]:
@@ -146,5 +161,5 @@ def _shadow(
     lateral = (offset * across).sum(axis=1)
     along = np.abs(offset[:, 1] * across[:, 0] - offset[:, 0] * across[:, 1])
     upright = (offset[:, 2] - high < HEAD) & (offset[:, 2] + high > FOOT)
-    beside = upright & (along < half_along + 0.5)
+    beside = upright & (along < half_along + SPACING)
     return lateral - half_across, lateral + half_across, beside

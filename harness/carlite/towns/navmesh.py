@@ -18,8 +18,6 @@ from harness.carlite.towns.detour import Area, Mesh
 from harness.carlite.towns.footways import Strip
 from harness.carlite.towns.model import Town
 
-LONGEST = 15.0
-TOLERANCE = 0.10
 CLOSEST = 0.4
 SMALLEST = 0.02
 JOINT = 1.5
@@ -102,23 +100,12 @@ def _bends(group: tuple[Strip, ...], start: float, end: float) -> list[float]:
     found, last = [], 0
     while last < len(t) - 1:
         reach = last + 1
-        while reach + 1 < len(t) and _straight(edges[last : reach + 2]):
+        while reach + 1 < len(t) and footways.straight(edges[last : reach + 2]):
             reach += 1
         if reach < len(t) - 1:
             found.append(float(t[reach]))
         last = reach
     return found
-
-
-def _straight(edges: Floats) -> bool:
-    """Tell whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
-    chord = edges[-1] - edges[0]
-    length = np.linalg.norm(chord, axis=1)
-    if length.max() > LONGEST:
-        return False
-    offset = edges[1:-1] - edges[0]
-    along = (offset * chord).sum(axis=2, keepdims=True) / np.maximum(length**2, 1e-9)[:, None]
-    return bool((np.linalg.norm(offset - along * chord, axis=2) <= TOLERANCE).all())
 
 
 class _Builder:
@@ -212,7 +199,8 @@ class _Builder:
         """Let the ends of strips that meet share their vertices, the closest pairs first."""
         ends = [(strip, t) for strip in strips for t in (strip.t[0], strip.t[-1])]
         rungs = [self._rung(strip, float(t)) for strip, t in ends]
-        middles = np.array([(self._points[i] + self._points[o]) / 2 for i, o in rungs])
+        halves = [(self._points[i] + self._points[o]) / 2 for i, o in rungs]
+        middles = np.array(halves).reshape(-1, 3)
         distance = np.linalg.norm(middles[:, None] - middles[None], axis=2)
         first, second = np.nonzero(np.triu(distance < JOINT, k=1))
         free = [True] * len(ends)

@@ -1,0 +1,155 @@
+"""The client's own walkers think with our navigation mesh: do they get where they want?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import carla
+import numpy as np
+import pytest
+import shapely
+from shapely.geometry import Polygon
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns import load, navmesh
+from harness.carlite.towns.detour import Area
+from harness.carlite.towns.model import Scenery, Town
+
+SECONDS = 120
+STEP = 10
+"""Ticks of 50 ms between two looks."""
+
+
+class Walk(NamedTuple):
+    """Where walkers were: (looks, walkers, 3), and where they wanted to go: (walkers, 2)."""
+
+    places: Floats
+    goals: Floats
+
+
+def surface(town: Town, *areas: Area) -> shapely.Geometry:
+    mesh = navmesh.mesh(town)
+    return shapely.union_all([
+        Polygon(mesh.vertices[list(polygon)][:, :2]).buffer(0.01)
+        for polygon, area in zip(mesh.polygons, mesh.areas, strict=True)
+        if area in areas
+    ])  # fmt: skip
+
+
+def footprints(scenery: Scenery) -> shapely.Geometry:
+    """Return the ground plan of whatever stands in a walker's way."""
+    found = []
+    for centre, extent, yaw in zip(
+        scenery.centre[scenery.solid], scenery.extent[scenery.solid], scenery.yaw[scenery.solid],
+        strict=True,
+    ):  # fmt: skip
+        box = shapely.box(-extent[0], -extent[1], extent[0], extent[1])
+        turned = shapely.affinity.rotate(box, yaw, origin=(0, 0), use_radians=True)
+        found.append(shapely.affinity.translate(turned, *centre[:2]))
+    return shapely.union_all(found)
+
+
+@pytest.fixture(scope="module")
+def town() -> Town:
+    return load("Crucible05", None)
+
+
+def spawn(world: carla.World, count: int) -> list[carla.Actor]:
+    blueprints = world.get_blueprint_library().filter("walker.pedestrian.*")
+    walkers: list[carla.Actor] = []
+    while len(walkers) < count:
+        place = world.get_random_location_from_navigation() + carla.Location(z=1.0)
+        blueprint = blueprints[len(walkers) % len(blueprints)]
+        walker = world.try_spawn_actor(blueprint, carla.Transform(place))
+        walkers += [walker] if walker else []
+    world.tick()
+    return walkers
+
+
+def goal_near(world: carla.World, walker: carla.Actor) -> carla.Location:
+    """Draw a goal that can be reached within the time of the test."""
+    start = walker.get_location()
+    while True:
+        goal = world.get_random_location_from_navigation()
+        if 30.0 < goal.distance(start) < 70.0:
+            return goal
+
+
+def walk(world: carla.World, count: int, cross_factor: float) -> Walk:
+    world.set_pedestrians_seed(11)
+    world.set_pedestrians_cross_factor(cross_factor)
+    world.tick()
+    walkers = spawn(world, count)
+    blueprint = world.get_blueprint_library().find("controller.ai.walker")
+    controllers = [world.spawn_actor(blueprint, carla.Transform(), w) for w in walkers]
+    world.tick()
+    goals = []
+    for walker, controller in zip(walkers, controllers, strict=True):
+        controller.start()
+        goals.append(goal_near(world, walker))
+        controller.go_to_location(goals[-1])
+        controller.set_max_speed(1.6)
+    places = []
+    for tick in range(SECONDS * 20):
+        world.tick()
+        if tick % STEP == 0:
+            places.append([(p.x, p.y, p.z) for p in (w.get_location() for w in walkers)])
+    for controller in controllers:
+        controller.stop()
+        controller.destroy()
+    for walker in walkers:
+        walker.destroy()
+    world.tick()
+    return Walk(np.array(places), np.array([(goal.x, goal.y) for goal in goals]))
+
+
+def test_random_places_are_on_sidewalks(world: carla.World, town: Town) -> None:
+    world.tick()
+    places = [world.get_random_location_from_navigation() for _ in range(300)]
+    points = shapely.points([(place.x, place.y) for place in places])
+    assert shapely.contains(surface(town, Area.SIDEWALK), points).all()
+    spread = np.ptp(np.array([(place.x, place.y) for place in places]), axis=0)
+    assert spread.min() > 300.0
+
+
+def test_walkers_reach_their_goals_over_sidewalks_and_crosswalks(
+    world: carla.World, town: Town
+) -> None:
+    walked = walk(world, 16, 0.0)
+    way = np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2)
+    assert way.max() < 1.6 * 0.05 * STEP * 1.3
+    assert way.sum(axis=0).mean() > 0.7 * 1.6 * SECONDS
+
+    missing = np.linalg.norm(walked.places[..., :2] - walked.goals, axis=2).min(axis=0)
+    assert (missing < 2.0).sum() >= 13
+
+    points = shapely.points(walked.places[..., :2].reshape(-1, 2))
+    allowed = surface(town, Area.SIDEWALK, Area.CROSSWALK).buffer(0.25)
+    assert shapely.contains(allowed, points).all()
+    assert not shapely.contains(footprints(town.scenery), points).any()
+
+    crossing = shapely.contains(surface(town, Area.CROSSWALK), points).reshape(
+        walked.places.shape[:2]
+    )
+    assert crossing.any(axis=0).sum() >= 4
+
+
+def test_walkers_stand_on_the_ground(world: carla.World, town: Town) -> None:
+    world.tick()
+    walkers = spawn(world, 8)
+    for _ in range(40):
+        world.tick()
+    for walker in walkers:
+        place, half = walker.get_location(), walker.bounding_box.extent.z
+        near = town.lanes.points[
+            np.linalg.norm(town.lanes.points[:, :2] - (place.x, place.y), axis=1) < 2.5
+        ]
+        assert np.abs(near[:, 2] + half - place.z).min() < 0.15
+
+
+def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
+    walked = walk(world, 16, 1.0)
+    assert np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2).sum(axis=0).mean() > 90.0
+    points = shapely.points(walked.places[..., :2].reshape(-1, 2))
+    everywhere = surface(town, Area.SIDEWALK, Area.CROSSWALK, Area.ROAD).buffer(0.25)
+    assert shapely.contains(everywhere, points).all()

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import shapely
+from shapely.geometry import Polygon
+
+from harness.carlite.arrays import Floats
+from harness.carlite.labels import Label
+from harness.carlite.towns import load, navmesh
+from harness.carlite.towns.detour import Area, Mesh, write
+from harness.carlite.towns.model import LaneKind, Scenery, Shape, Town
+
+OWN = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
+CARLAS = ["Town01", "Town02", "Town05"]
+
+
+class Tile(NamedTuple):
+    """What a Detour tile holds, read back by the layout of its structures."""
+
+    vertices: Floats
+    corners: list[list[int]]
+    neighbours: list[list[int]]
+    area: list[int]
+    flags: list[int]
+    fans: list[list[tuple[int, ...]]]
+    links: int
+
+
+def read(data: bytes) -> Tile:
+    magic, version, tiles = struct.unpack_from("<3i", data)
+    assert (magic, version, tiles) == (0x4D534554, 1, 1)
+    most_tiles, most_polygons = struct.unpack_from("<2i", data, 32)
+    reference, size = struct.unpack_from("<Ii", data, 40)
+    body = data[48:]
+    assert len(body) == size
+    assert most_tiles == 1
+    assert reference == most_polygons
+    head = struct.unpack_from("<15i", body)
+    assert head[:2] == (0x444E4156, 7)
+    polygons, vertices, links, details, detail_vertices, triangles = head[6:12]
+    assert polygons == details <= most_polygons
+    assert detail_vertices == 0
+    at = 100
+    points = np.frombuffer(body, "<f4", 3 * vertices, at).reshape(-1, 3)
+    at += 12 * vertices
+    found = Tile(points[:, [0, 2, 1]].astype(np.float64), [], [], [], [], [], links)
+    for i in range(polygons):
+        _, *rest = struct.unpack_from("<I6H6HHBB", body, at + 32 * i)
+        count = rest[13]
+        found.corners.append(rest[:count])
+        found.neighbours.append([n - 1 for n in rest[6 : 6 + count]])
+        found.flags.append(rest[12])
+        found.area.append(rest[14] & 63)
+    at += 32 * polygons + 12 * links
+    for i in range(polygons):
+        _, first, _, count = struct.unpack_from("<IIBB", body, at + 12 * i)
+        start = at + 12 * polygons + 4 * first
+        found.fans.append([tuple(body[start + 4 * k : start + 4 * k + 4]) for k in range(count)])
+    assert at + 12 * polygons + 4 * triangles == len(body)
+    return found
+
+
+@cache
+def town(name: str) -> Town:
+    if name in OWN:
+        return load(name, None)
+    maps = os.environ.get("CRUCIBLE_MAPS")
+    if not maps:
+        pytest.skip("CRUCIBLE_MAPS names no folder of CARLA's towns")
+    return load(name, Path(maps))
+
+
+@cache
+def mesh(name: str) -> Mesh:
+    return navmesh.mesh(town(name))
+
+
+def outlines(found: Mesh, area: Area) -> list[Polygon]:
+    return [
+        Polygon(found.vertices[list(polygon)][:, :2])
+        for polygon, what in zip(found.polygons, found.areas, strict=True)
+        if what is area
+    ]
+
+
+def lane_surface(place: Town, *kinds: LaneKind) -> shapely.Geometry:
+    lanes = place.lanes
+    quads = []
+    for lane in np.flatnonzero(np.isin(lanes.kind, kinds)):
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        across = np.stack([-np.sin(lanes.yaw[own]), np.cos(lanes.yaw[own])], axis=1)
+        half = across * lanes.width[own, None] / 2
+        left, right = lanes.points[own, :2] - half, lanes.points[own, :2] + half
+        quads += [Polygon(corners).buffer(0.01) for corners in
+                  np.stack([left[:-1], left[1:], right[1:], right[:-1]], axis=1)]  # fmt: skip
+    return shapely.union_all(quads)
+
+
+def components(found: Mesh) -> list[int]:
+    across, seen, sizes = found.neighbours(), set[int](), []
+    for start in range(len(across)):
+        if start not in seen:
+            stack, size = [start], 0
+            seen.add(start)
+            while stack:
+                size += 1
+                new = {n for n in across[stack.pop()] if n >= 0} - seen
+                seen |= new
+                stack += new
+            sizes.append(size)
+    return sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("name", OWN + CARLAS)
+def test_file_holds_the_mesh(name: str) -> None:
+    found, tile = mesh(name), read(navmesh.build(town(name)))
+    assert tile.vertices == pytest.approx(found.vertices, abs=1e-4)
+    assert [tuple(c) for c in tile.corners] == list(found.polygons)
+    assert tile.neighbours == found.neighbours()
+    assert tile.area == list(found.areas)
+    assert tile.flags == [1 << area for area in found.areas]
+    assert tile.links == sum(n >= 0 for own in tile.neighbours for n in own)
+    for corners, fan in zip(tile.corners, tile.fans, strict=True):
+        assert [triangle[:3] for triangle in fan] == [(0, i + 1, i + 2) for i in range(len(fan))]
+        border = {(a, (a + 1) % len(corners)) for a in range(len(corners))}
+        for a, b, c, marks in fan:
+            for bit, edge in enumerate(((a, b), (b, c), (c, a))):
+                assert bool(marks >> 2 * bit & 1) == (edge in border)
+
+
+@pytest.mark.parametrize("name", OWN + CARLAS)
+def test_polygons_are_convex_and_turn_the_same_way(name: str) -> None:
+    found = mesh(name)
+    for polygon in found.polygons:
+        corners = found.vertices[list(polygon)][:, :2]
+        along = np.roll(corners, -1, axis=0) - corners
+        after = np.roll(along, -1, axis=0)
+        assert (along[:, 0] * after[:, 1] - along[:, 1] * after[:, 0]).max() <= 1e-9
+        assert Polygon(corners).area > 0.005
+
+
+@pytest.mark.parametrize("name", OWN + CARLAS)
+def test_every_place_can_be_reached(name: str) -> None:
+    sizes = components(mesh(name))
+    assert sizes[0] > 0.97 * sum(sizes)
+
+
+@pytest.mark.parametrize("name", OWN + CARLAS)
+def test_few_enough_polygons_for_the_clients_search(name: str) -> None:
+    assert len(mesh(name).polygons) < 2048 + 512
+
+
+@pytest.mark.parametrize("name", [*OWN, "Town05"])
+def test_crosswalks_link_sidewalks(name: str) -> None:
+    found = mesh(name)
+    marked = sum(area is Area.CROSSWALK for area in found.areas)
+    assert marked >= 0.9 * len(town(name).crosswalks) > 0
+    for across, area in zip(found.neighbours(), found.areas, strict=True):
+        if area is Area.CROSSWALK:
+            assert sum(n >= 0 and found.areas[n] is not Area.ROAD for n in across) >= 2
+
+
+@pytest.mark.parametrize("name", ["Town01", "Town02"])
+def test_towns_without_crosswalks_get_crossings_at_junctions(name: str) -> None:
+    assert not town(name).crosswalks
+    assert Counter(mesh(name).areas)[Area.CROSSWALK] >= 16
+
+
+@pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
+def test_sidewalk_polygons_lie_on_sidewalks(name: str) -> None:
+    found = outlines(mesh(name), Area.SIDEWALK)
+    ground = lane_surface(town(name), LaneKind.SIDEWALK).buffer(0.1)
+    off = sum(polygon.difference(ground).area for polygon in found)
+    assert off < 0.005 * sum(polygon.area for polygon in found)
+
+
+def test_crosswalk_polygons_lie_where_crosswalks_are() -> None:
+    marked = shapely.union_all([Polygon(c[:, :2]) for c in town("Crucible05").crosswalks])
+    found = shapely.union_all(outlines(mesh("Crucible05"), Area.CROSSWALK))
+    road = lane_surface(town("Crucible05"), LaneKind.DRIVING)
+    assert found.intersection(road).difference(marked.buffer(0.5)).area < 0.02 * found.area
+    assert marked.intersection(road).difference(found).area < 0.15 * marked.area
+
+
+def test_heights_follow_the_ground() -> None:
+    found = mesh("CrucibleRing")
+    assert np.ptp(found.vertices[:, 2]) > 3.0
+    lanes = town("CrucibleRing").lanes
+    for vertex in found.vertices[::7]:
+        flat = np.linalg.norm(lanes.points[:, :2] - vertex[:2], axis=1)
+        near = lanes.points[flat < flat.min() + 1.5, 2]
+        assert np.abs(near - vertex[2]).min() < 0.5
+
+
+def poles(place: Town, spacing: float, lateral: float) -> Scenery:
+    """Stand a pole on every sidewalk every few metres, off its middle."""
+    lanes = place.lanes
+    centres = []
+    for lane in np.flatnonzero((lanes.kind == LaneKind.SIDEWALK) & (lanes.length > 3)):
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        for s in np.arange(1.5, lanes.length[lane] - 1.5, spacing):
+            i = int(np.argmin(np.abs(lanes.station[own] - s)))
+            yaw, point = lanes.yaw[own][i], lanes.points[own][i]
+            aside = np.array([-np.sin(yaw) * lateral, np.cos(yaw) * lateral, 1.5])
+            centres.append(point + aside)
+    count = len(centres)
+    return Scenery(
+        np.array(centres), np.tile((0.15, 0.15, 1.5), (count, 1)), np.zeros(count),
+        np.full(count, Shape.CYLINDER, np.uint8), np.full(count, -1, np.int32),
+        np.full(count, Label.POLE, np.uint8), np.ones(count, np.bool_),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("lateral", [-0.6, 0.5])
+def test_walkers_are_led_past_poles(lateral: float) -> None:
+    bare = town("Crucible05")
+    place = replace(bare, scenery=poles(bare, 17.0, lateral))
+    found = navmesh.mesh(place)
+    assert components(found) == [len(found.polygons)]
+    paths = shapely.STRtree(outlines(found, Area.SIDEWALK))
+    for centre in place.scenery.centre:
+        pole = shapely.Point(centre[:2]).buffer(0.15 + 0.1)
+        assert not len(paths.query(pole, predicate="intersects"))
+
+
+def test_building_is_fast_and_repeats() -> None:
+    place = town("Town05") if os.environ.get("CRUCIBLE_MAPS") else town("Crucible05")
+    started = time.perf_counter()
+    first = navmesh.build(place)
+    assert time.perf_counter() - started < 3.0
+    assert navmesh.build(place) == first
+
+
+def test_a_town_without_sidewalks_has_no_mesh() -> None:
+    bare = town("Crucible05")
+    lanes = replace(bare.lanes, kind=np.full_like(bare.lanes.kind, LaneKind.DRIVING))
+    assert navmesh.build(replace(bare, lanes=lanes)) == b""
+
+
+def test_overlapping_polygons_are_refused() -> None:
+    square = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 0), (1, 0, 0)], np.float64)
+    with pytest.raises(ValueError, match="overlap"):
+        write(Mesh(square, [(0, 1, 2, 3), (0, 1, 2)], [Area.SIDEWALK, Area.SIDEWALK]))
