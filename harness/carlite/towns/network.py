@@ -124,7 +124,6 @@ class Road:
     signals: tuple[SignalRecord, ...] = ()
     references: tuple[SignalReference, ...] = ()
     crosswalks: tuple[Outline, ...] = ()
-    stop_lines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ neither reach outside itself nor blow up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Protocol, TypeVar
@@ -16,6 +15,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from harness.carlite.arrays import Floats
+from harness.carlite.towns import furniture
+from harness.carlite.towns.attributes import integer, number, positive, text
 from harness.carlite.towns.network import (
     Connection,
     Contact,
@@ -23,12 +24,10 @@ from harness.carlite.towns.network import (
     Junction,
     LaneRecord,
     Network,
-    Outline,
     Road,
     RoadLink,
     RoadMark,
     Section,
-    SignalRecord,
     SignalReference,
 )
 
@@ -41,7 +40,8 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "poly3": ("a", "b", "c", "d"),
     "paramPoly3": ("aU", "bU", "cU", "dU", "aV", "bV", "cV", "dV"),
 }
-SPEED_SIGN = "274"
+LONGEST, SHARPEST = 100_000.0, 100.0
+"""Beyond these, a road's length or curvature is taken for a mistake."""
 
 
 class _HasId(Protocol):
@@ -52,15 +52,15 @@ class _HasId(Protocol):
 _Item = TypeVar("_Item", bound=_HasId)
 
 
-def parse(text: str) -> Network:
+def parse(document: str) -> Network:
     """Return the road network of an OpenDRIVE document; ValueError says what is wrong where."""
-    root = _root(text)
+    root = _root(document)
     roads = _by_id("road", (_road(node) for node in root.iter("road")))
     if not roads:
         raise ValueError("there is no road in it")
     junctions = _by_id("junction", (_junction(node) for node in root.iter("junction")))
     controllers = {
-        _text(node, "id", "controller"): tuple(
+        text(node, "id", "controller"): tuple(
             dict.fromkeys(control.get("signalId", "") for control in node.iter("control"))
         )
         for node in root.findall("controller")
@@ -72,11 +72,11 @@ def parse(text: str) -> Network:
     return network
 
 
-def _root(text: str) -> Element:
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+def _root(document: str) -> Element:
+    if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise ValueError("document types and entities are not accepted; remove the DOCTYPE")
     try:
-        root = ElementTree.fromstring(text.lstrip("\ufeff \t\r\n"))
+        root = ElementTree.fromstring(document.lstrip("\ufeff \t\r\n"))
     except (ElementTree.ParseError, UnicodeError) as error:
         raise ValueError(f"not well-formed XML ({error}); export the map again") from None
     if root.tag != "OpenDRIVE":
@@ -85,21 +85,26 @@ def _root(text: str) -> Element:
 
 
 def _road(node: Element) -> Road:
-    road_id = _integer(node, "id", "road")
+    road_id = integer(node, "id", "road")
     place = f"road {road_id}"
-    length = _positive(node, "length", place)
+    length = positive(node, "length", place)
+    if length > LONGEST:
+        raise ValueError(f"{place}: it is {length:g} m long, more than {LONGEST:g} m")
     plan = tuple(_geometry(piece, place) for piece in node.findall("planView/geometry"))
     if not plan:
         raise ValueError(f"{place}: no <geometry> in its <planView>")
     if any(after.s <= before.s for before, after in pairwise(plan)):
         raise ValueError(f"{place}: its <geometry> elements are not in order of s")
-    signals, references = _signals(node, road_id, place)
-    objects = [(piece, _outline(piece, road_id, place)) for piece in node.findall("objects/object")]
-    posts = tuple(filter(None, (_speed_sign(*piece) for piece in objects)))
+    signals, references = furniture.signals(node, road_id, place)
+    objects = [
+        (piece, furniture.outline(piece, road_id, place))
+        for piece in node.findall("objects/object")
+    ]
+    posts = tuple(filter(None, (furniture.speed_sign(*piece) for piece in objects)))
     return Road(
         id=road_id,
         length=length,
-        junction=_integer(node, "junction", place, default=-1),
+        junction=integer(node, "junction", place, default=-1),
         predecessor=_road_link(node.find("link/predecessor"), place),
         successor=_road_link(node.find("link/successor"), place),
         plan=plan,
@@ -107,7 +112,7 @@ def _road(node: Element) -> Road:
         lane_offset=_profile(node.findall("lanes/laneOffset"), "s", 0.0, place),
         sections=_sections(node, length, place),
         speeds=tuple(
-            (_number(kind, "s", place, 0.0), speed)
+            (number(kind, "s", place, 0.0), speed)
             for kind in node.findall("type")
             if (speed := _speed(kind.find("speed"), place)) is not None
         ),
@@ -115,26 +120,27 @@ def _road(node: Element) -> Road:
         references=references
         + tuple(SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in posts),
         crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
-        stop_lines=tuple(o for _, o in objects if o.name.startswith(("StopLine", "Stop_Line"))),
     )
 
 
 def _geometry(node: Element, place: str) -> Geometry:
     kinds = [child for child in node if child.tag in PARAMETERS]
-    s = _number(node, "s", f"{place}: geometry")
+    s = number(node, "s", f"{place}: geometry")
     place = f"{place}: geometry at s={s:g}"
     if len(kinds) != 1:
         raise ValueError(f"{place}: wants exactly one of {', '.join(PARAMETERS)}")
     shape = kinds[0]
-    parameters = tuple(_number(shape, name, place) for name in PARAMETERS[shape.tag])
+    parameters = tuple(number(shape, name, place) for name in PARAMETERS[shape.tag])
     by_arc_length = shape.get("pRange") == "arcLength"
+    if shape.tag in ("arc", "spiral") and max(map(abs, parameters)) > SHARPEST:
+        raise ValueError(f"{place}: its curvature is above {SHARPEST:g} per metre")
     return Geometry(
         kind=shape.tag + ("ByLength" if shape.tag == "paramPoly3" and by_arc_length else ""),
         s=s,
-        x=_number(node, "x", place),
-        y=_number(node, "y", place),
-        heading=_number(node, "hdg", place),
-        length=_positive(node, "length", place),
+        x=number(node, "x", place),
+        y=number(node, "y", place),
+        heading=number(node, "hdg", place),
+        length=positive(node, "length", place),
         parameters=parameters,
     )
 
@@ -143,7 +149,7 @@ def _sections(road: Element, length: float, place: str) -> tuple[Section, ...]:
     nodes = road.findall("lanes/laneSection")
     if not nodes:
         raise ValueError(f"{place}: no <laneSection>")
-    starts = [_number(node, "s", f"{place}: laneSection") for node in nodes]
+    starts = [number(node, "s", f"{place}: laneSection") for node in nodes]
     ends = [*starts[1:], length]
     if any(end < start for start, end in zip(starts, ends, strict=True)):
         raise ValueError(f"{place}: its <laneSection> elements are not in order within its length")
@@ -156,7 +162,7 @@ def _sections(road: Element, length: float, place: str) -> tuple[Section, ...]:
 
 
 def _lane(node: Element, section_s: float, place: str) -> LaneRecord:
-    lane_id = _integer(node, "id", f"{place}: lane")
+    lane_id = integer(node, "id", f"{place}: lane")
     place = f"{place}, lane {lane_id}"
     width = _profile(node.findall("width"), "sOffset", section_s, place)
     return LaneRecord(
@@ -165,13 +171,13 @@ def _lane(node: Element, section_s: float, place: str) -> LaneRecord:
         width=width,
         marks=tuple(
             RoadMark(
-                section_s + _number(mark, "sOffset", place, 0.0),
+                section_s + number(mark, "sOffset", place, 0.0),
                 LANE_CHANGES.get(mark.get("laneChange", "none").lower(), 0),
             )
             for mark in node.findall("roadMark")
         ),
         speeds=tuple(
-            (section_s + _number(speed, "sOffset", place, 0.0), limit)
+            (section_s + number(speed, "sOffset", place, 0.0), limit)
             for speed in node.findall("speed")
             if (limit := _speed(speed, place)) is not None
         ),
@@ -180,108 +186,24 @@ def _lane(node: Element, section_s: float, place: str) -> LaneRecord:
     )
 
 
-def _signals(
-    road: Element, road_id: int, place: str
-) -> tuple[tuple[SignalRecord, ...], tuple[SignalReference, ...]]:
-    signals, references = [], []
-    for node in road.findall("signals/signal"):
-        signal_id = _text(node, "id", f"{place}: signal")
-        where = f"{place}: signal {signal_id}"
-        signals.append(
-            SignalRecord(
-                id=signal_id,
-                type=node.get("type", ""),
-                subtype=node.get("subtype", ""),
-                name=node.get("name", ""),
-                road=road_id,
-                s=_number(node, "s", where),
-                t=_number(node, "t", where),
-                z_offset=_number(node, "zOffset", where, 0.0),
-                h_offset=_number(node, "hOffset", where, 0.0),
-                orientation=node.get("orientation", "none"),
-                value=_number(node, "value", where, -1.0),
-            )
-        )
-        references.append(_reference(node, road_id, where))
-    references += [
-        _reference(node, road_id, f"{place}: signalReference")
-        for node in road.findall("signals/signalReference")
-    ]
-    return tuple(signals), tuple(references)
-
-
-def _reference(node: Element, road_id: int, place: str) -> SignalReference:
-    return SignalReference(
-        id=_text(node, "id", place),
-        road=road_id,
-        s=_number(node, "s", place),
-        orientation=node.get("orientation", "none"),
-        validity=tuple(
-            (_integer(lanes, "fromLane", place), _integer(lanes, "toLane", place))
-            for lanes in node.findall("validity")
-        ),
-    )
-
-
-def _outline(node: Element, road_id: int, place: str) -> Outline:
-    place = f"{place}: object {node.get('id', '?')}"
-    return Outline(
-        name=node.get("name", ""),
-        road=road_id,
-        s=_number(node, "s", place),
-        t=_number(node, "t", place),
-        z_offset=_number(node, "zOffset", place, 0.0),
-        heading=_number(node, "hdg", place, 0.0),
-        corners=tuple(
-            (
-                _number(corner, "u", place),
-                _number(corner, "v", place),
-                _number(corner, "z", place, 0.0),
-            )
-            for corner in node.findall("outline/cornerLocal")
-        ),
-    )
-
-
-def _speed_sign(node: Element, outline: Outline) -> SignalRecord | None:
-    """Read the objects that CARLA takes for speed limit signs."""
-    name = outline.name
-    digits = name.rsplit("_", 1)[-1]
-    if not (name.lower().startswith("speed_") and digits.isdigit()):
-        return None
-    return SignalRecord(
-        id=node.get("id", ""),
-        type=SPEED_SIGN,
-        subtype=digits,
-        name=name,
-        road=outline.road,
-        s=outline.s,
-        t=outline.t,
-        z_offset=outline.z_offset,
-        h_offset=outline.heading,
-        orientation=node.get("orientation", "none"),
-        value=float(digits),
-    )
-
-
 def _junction(node: Element) -> Junction:
-    junction_id = _integer(node, "id", "junction")
+    junction_id = integer(node, "id", "junction")
     place = f"junction {junction_id}"
     connections = []
     for piece in node.findall("connection"):
         links = tuple(
-            (_integer(link, "from", place), _integer(link, "to", place))
+            (integer(link, "from", place), integer(link, "to", place))
             for link in piece.findall("laneLink")
         )
         connections.append(
             Connection(
-                _integer(piece, "incomingRoad", place),
-                _integer(piece, "connectingRoad", place),
+                integer(piece, "incomingRoad", place),
+                integer(piece, "connectingRoad", place),
                 _contact(piece),
                 links,
             )
         )
-    controllers = tuple(_text(piece, "id", place) for piece in node.findall("controller"))
+    controllers = tuple(text(piece, "id", place) for piece in node.findall("controller"))
     return Junction(junction_id, tuple(connections), controllers)
 
 
@@ -305,7 +227,7 @@ def _road_link(node: Element | None, place: str) -> RoadLink | None:
     if node is None:
         return None
     is_junction = node.get("elementType") == "junction"
-    return RoadLink(is_junction, _integer(node, "elementId", place), _contact(node))
+    return RoadLink(is_junction, integer(node, "elementId", place), _contact(node))
 
 
 def _contact(node: Element) -> Contact:
@@ -313,15 +235,15 @@ def _contact(node: Element) -> Contact:
 
 
 def _lane_link(node: Element | None, place: str) -> int | None:
-    return None if node is None else _integer(node, "id", place)
+    return None if node is None else integer(node, "id", place)
 
 
 def _profile(nodes: Sequence[Element], station: str, base: float, place: str) -> Floats:
     """Return polynomials as rows (s, a, b, c, d), in order of s; one row of zeros if none."""
     rows = [
         (
-            base + _number(node, station, place, 0.0),
-            *(_number(node, name, place, 0.0) for name in "abcd"),
+            base + number(node, station, place, 0.0),
+            *(number(node, name, place, 0.0) for name in "abcd"),
         )
         for node in nodes
     ] or [(base, 0.0, 0.0, 0.0, 0.0)]
@@ -335,7 +257,7 @@ def _speed(node: Element | None, place: str) -> float | None:
     unit = node.get("unit", "")
     if unit not in SPEED_UNITS:
         raise ValueError(f"{place}: speed unit '{unit[:20]}' is none of m/s, km/h, mph")
-    return _positive(node, "max", place) * SPEED_UNITS[unit]
+    return positive(node, "max", place) * SPEED_UNITS[unit]
 
 
 def _by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
@@ -345,41 +267,3 @@ def _by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
             raise ValueError(f"{kind} {item.id} is there twice")
         found[item.id] = item
     return found
-
-
-def _text(node: Element, name: str, place: str) -> str:
-    value = node.get(name)
-    if not value:
-        raise ValueError(f"{place}: attribute {name} is missing")
-    return value
-
-
-def _integer(node: Element, name: str, place: str, default: int | None = None) -> int:
-    if default is not None and node.get(name) is None:
-        return default
-    text = _text(node, name, place)
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{place}: {name} is '{text[:40]}', not a whole number") from None
-
-
-def _number(node: Element, name: str, place: str, default: float | None = None) -> float:
-    text = node.get(name)
-    if text is None and default is not None:
-        return default
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        shown = "missing" if text is None else f"'{text[:40]}'"
-        raise ValueError(f"{place}: {name} of <{node.tag}> is {shown}, not a number")
-    return value
-
-
-def _positive(node: Element, name: str, place: str) -> float:
-    value = _number(node, name, place)
-    if value <= 0.0:
-        raise ValueError(f"{place}: {name} of <{node.tag}> is {value:g}; it must be above zero")
-    return value

@@ -1,0 +1,48 @@
+"""Attributes of XML elements as values; what is missing or no number is a ValueError."""
+
+from __future__ import annotations
+
+import math
+from xml.etree.ElementTree import Element
+
+
+def text(node: Element, name: str, place: str) -> str:
+    """Return an attribute that must be there."""
+    value = node.get(name)
+    if not value:
+        raise ValueError(f"{place}: attribute {name} is missing")
+    return value
+
+
+def integer(node: Element, name: str, place: str, default: int | None = None) -> int:
+    """Return a whole number; without a default it must be there."""
+    if default is not None and node.get(name) is None:
+        return default
+    written = text(node, name, place)
+    try:
+        return int(written)
+    except ValueError:
+        raise ValueError(f"{place}: {name} is '{written[:40]}', not a whole number") from None
+
+
+def number(node: Element, name: str, place: str, default: float | None = None) -> float:
+    """Return a finite number; without a default it must be there."""
+    written = node.get(name)
+    if written is None and default is not None:
+        return default
+    try:
+        value = float(written or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        shown = "missing" if written is None else f"'{written[:40]}'"
+        raise ValueError(f"{place}: {name} of <{node.tag}> is {shown}, not a number")
+    return value
+
+
+def positive(node: Element, name: str, place: str) -> float:
+    """Return a finite number above zero."""
+    value = number(node, name, place)
+    if value <= 0.0:
+        raise ValueError(f"{place}: {name} of <{node.tag}> is {value:g}; it must be above zero")
+    return value

@@ -1,0 +1,135 @@
+"""Samples the lanes of a road along their centres, in their direction of travel.
+
+The centre lines agree with the client's `carla.Map`: superelevation is ignored, and a lane's
+heading is the road's plus the slope of its lateral offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.arrays import Bytes, Floats
+from harness.carlite.towns.network import LaneRecord, Road, Section
+from harness.carlite.towns.reference_line import cubic, evaluate
+
+SPACING = 1.0
+TINY = 1e-3
+REVERSED = slice(None, None, -1)
+FARTHEST, WIDEST = 1e6, 200.0
+
+
+@dataclass(frozen=True)
+class Centre:
+    """One lane's samples, ordered along its direction of travel."""
+
+    points: Floats
+    yaw: Floats
+    width: Floats
+    change: Bytes
+    road_s: Floats
+
+    def picked(self, which: slice | list[int]) -> Centre:
+        """Return the centre with only these samples, in this order."""
+        return Centre(
+            self.points[which],
+            self.yaw[which],
+            self.width[which],
+            self.change[which],
+            self.road_s[which],
+        )
+
+
+def sample(road: Road, section: Section) -> list[tuple[LaneRecord, Centre]]:
+    """Sample a section's lanes on one grid of stations, fine enough for the longest of them."""
+    length = section.end - section.s
+    margin = min(1e-7, length / 4)
+    pieces = max(1, int(np.ceil(length / SPACING - 1e-9)))
+    while True:
+        s = np.linspace(section.s + margin, section.end - margin, pieces + 1)
+        lanes = _centres(road, section, s)
+        for record, centre in lanes:
+            _check_reach(centre, f"road {road.id}, lane {record.id}")
+        longest = max(
+            (np.linalg.norm(np.diff(c.points, axis=0), axis=1).max() for _, c in lanes), default=0.0
+        )
+        if longest <= SPACING * 1.0001:
+            return [(record, _distinct(centre)) for record, centre in lanes]
+        pieces = max(pieces + 1, int(np.ceil(pieces * longest / SPACING)))
+        if pieces > 1000 * (length + 1):
+            raise ValueError(f"road {road.id}: its lanes run far longer than its length")
+
+
+def _check_reach(centre: Centre, place: str) -> None:
+    if not centre.width.max() < WIDEST:
+        raise ValueError(f"{place}: it is wider than {WIDEST:g} m")
+    if not np.abs(centre.points).max() < FARTHEST:
+        raise ValueError(f"{place}: it runs more than {FARTHEST / 1000:g} km from the origin")
+
+
+def _centres(road: Road, section: Section, s: Floats) -> list[tuple[LaneRecord, Centre]]:
+    x, y, heading = evaluate(road.plan, s)
+    z, _ = cubic(road.elevation, s)
+    offset, offset_slope = cubic(road.lane_offset, s)
+    marks = {lane: _change(record, s) for lane, record in section.lanes.items()}
+    lanes = []
+    for side in (-1, 1):
+        edge, edge_slope = offset.copy(), offset_slope.copy()
+        for lane in sorted((lane for lane in section.lanes if lane * side > 0), key=abs):
+            record = section.lanes[lane]
+            width, width_slope = cubic(record.width, s)
+            t, slope = edge + side * width / 2, edge_slope + side * width_slope / 2
+            edge, edge_slope = edge + side * width, edge_slope + side * width_slope
+            points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
+            yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
+            change = _allowed(marks[lane], marks.get(lane - side), lane, side)
+            centre = Centre(points, _wrapped(yaw), np.maximum(width, 0.0), change, s)
+            lanes.append((record, centre.picked(REVERSED) if side > 0 else centre))
+    return sorted(lanes, key=lambda item: item[0].id)
+
+
+def _change(record: LaneRecord, s: Floats) -> Bytes:
+    """Return how a lane's outer marking may be crossed at each station."""
+    change = np.full(len(s), 3, np.uint8)
+    for mark in sorted(record.marks, key=lambda mark: mark.s):
+        change[s >= mark.s] = mark.change
+    return change
+
+
+def _allowed(outer: Bytes, inner: Bytes | None, lane: int, side: int) -> Bytes:
+    """Combine a lane's two markings as the client does: bit 1 to the left, bit 2 to the right."""
+    inner = np.full_like(outer, 3) if inner is None else inner
+    right_bit = 1 if lane < 0 else 2
+    left_bit = 1 if lane - side > 0 else 2
+    right, left = (outer & right_bit) != 0, (inner & left_bit) != 0
+    allowed: Bytes = np.uint8(1) * left + np.uint8(2) * right
+    return allowed
+
+
+def _distinct(centre: Centre) -> Centre:
+    """Drop samples that fall on one another, as on the inside of a very tight curve.
+
+    Both ends stay; a lane that is no more than a spot is drawn out to a centimetre.
+    """
+    points = centre.points
+    if (np.linalg.norm(np.diff(points, axis=0), axis=1) > TINY).all():
+        return centre
+    keep, last = [0], len(points) - 1
+    for index in range(1, last):
+        if np.linalg.norm(points[index] - points[keep[-1]]) > TINY:
+            keep.append(index)
+    while len(keep) > 1 and np.linalg.norm(points[last] - points[keep[-1]]) <= TINY:
+        keep.pop()
+    keep.append(last)
+    kept = centre.picked(keep)
+    if np.linalg.norm(kept.points[-1] - kept.points[-2]) <= TINY:
+        ahead = np.array([np.cos(centre.yaw[0]), np.sin(centre.yaw[0])])
+        kept.points[-1, :2] = kept.points[-2, :2] + 0.01 * ahead
+    return kept
+
+
+def _wrapped(angle: Floats) -> Floats:
+    """Bring angles into (-pi, pi]."""
+    wrapped: Floats = np.pi - np.mod(np.pi - angle, 2 * np.pi)
+    return wrapped
