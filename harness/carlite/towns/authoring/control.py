@@ -7,22 +7,30 @@ from collections.abc import Iterator
 
 from harness.carlite.towns.authoring.document import Controller, Road, Sign
 from harness.carlite.towns.authoring.geometry import wrapped
-from harness.carlite.towns.authoring.junctions import Arm
+from harness.carlite.towns.authoring.junctions import Arm, Mouth
 from harness.carlite.towns.authoring.plan import Control, Node
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
-POLE_BEHIND_KERB = 0.4
+POLE_BEHIND_KERB, SECOND_POLE, WIDE_WALK = 0.65, 0.35, 2.15
+"""Poles stand on wide sidewalks near the kerb, and behind narrow ones."""
 OPPOSITE = math.radians(150)
 
 Ids = Iterator[int]
 """Hands out a fresh id at each step."""
 
 
+def _behind_kerb(walk: Mouth | None) -> float:
+    """Return where poles stand: on the sidewalk if it is wide enough to pass them."""
+    if walk is None or walk.width >= WIDE_WALK:
+        return POLE_BEHIND_KERB
+    return walk.width + 0.3
+
+
 def _beside(arm: Arm, road: Road, lanes: tuple[int, ...], id_: int, **what: object) -> Sign:
     """Stand a sign at the kerb where an arm's traffic enters the junction."""
     against = arm.incoming[0].lane > 0
-    behind = POLE_BEHIND_KERB + (0.5 if what.get("subtype") == "arrow" else 0.0)
-    lateral = arm.kerb_left + behind
+    second = SECOND_POLE if what.get("subtype") == "arrow" else 0.0
+    lateral = arm.kerb_left + _behind_kerb(arm.walk_in) + second
     return Sign(
         id=id_,
         station=0.25 if against else road.path.length - 0.25,
@@ -108,7 +116,7 @@ def limits(arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
         if road.path.length < 60:
             continue
         against = arm.outgoing[0].lane > 0
-        lateral = arm.kerb_right + POLE_BEHIND_KERB
+        lateral = arm.kerb_right + _behind_kerb(arm.walk_out)
         lanes = [mouth.lane for mouth in arm.outgoing]
         road.signs.append(
             Sign(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 AVENUE = Profile(lanes=2, sidewalk=3.0, speed=50, rank=3)
-PARKED = Profile(lanes=2, parking=(2.2, 2.2), sidewalk=2.6, speed=50, rank=3)
+PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.6, speed=50, rank=3)
 BELT = Profile(lanes=2, sidewalk=2.5, speed=60, rank=3)
-LANE = Profile(lanes=1, lane_width=3.3, parking=(2.1, 2.1), sidewalk=2.4, speed=30, rank=1)
+BELT_INNER = Profile(lanes=2, parking=(2.6, 0.0), sidewalk=2.5, speed=60, rank=3)
+BELT_PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.5, speed=60, rank=3)
+LANE = Profile(lanes=1, lane_width=3.3, parking=(2.6, 2.6), sidewalk=2.4, speed=30, rank=1)
 
 LIGHTS, STOP, YIELD = Control.LIGHTS, Control.STOP, Control.YIELD
 
@@ -38,16 +40,16 @@ NODES = {
 STREETS = (
     # the belt, clockwise from the north
     Street("Belt N1", "north-mid", "north-west", BELT),
-    Street("Belt N2", "north-west", "north", BELT),
-    Street("Belt NE", "north", "east-north", BELT, (Via(215, 190, 45),)),
-    Street("Belt E", "east-north", "east-south", BELT),
-    Street("Belt SE", "east-south", "south-east", BELT, (Via(215, -190, 45),)),
+    Street("Belt N2", "north-west", "north", BELT_PARKED),
+    Street("Belt NE", "north", "east-north", BELT_INNER, (Via(215, 190, 45),)),
+    Street("Belt E", "east-north", "east-south", BELT_PARKED),
+    Street("Belt SE", "east-south", "south-east", BELT_INNER, (Via(215, -190, 45),)),
     Street("Belt S2", "south-east", "south-mid", BELT),
     Street("Belt S1", "south-mid", "south-west", BELT),
-    Street("Belt SW", "south-west", "west-south", BELT, (Via(-215, -190, 60),)),
+    Street("Belt SW", "south-west", "west-south", BELT_INNER, (Via(-215, -190, 60),)),
     Street("Belt W1", "west-south", "west-mid", BELT),
     Street("Belt W2", "west-mid", "west-north", BELT),
-    Street("Belt NW", "west-north", "north-mid", BELT, (Via(-215, 190, 50),)),
+    Street("Belt NW", "west-north", "north-mid", BELT_INNER, (Via(-215, 190, 50),)),
     # the avenue along y = 65, with left-turn lanes at the crossings
     Street("Avenue 1", "west-north", "school", AVENUE),
     Street("Avenue 2", "school", "centre-nw", AVENUE),

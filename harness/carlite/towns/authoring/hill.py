@@ -6,7 +6,7 @@ from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, S
 
 AVENUE = Profile(lanes=2, sidewalk=3.0, median=4.5, speed=60, rank=3)
 COLLECTOR = Profile(lanes=1, lane_width=3.5, sidewalk=2.2, speed=50, rank=2)
-HOME = Profile(lanes=1, lane_width=3.2, parking=(2.1, 2.1), sidewalk=2.0, speed=30, rank=1)
+HOME = Profile(lanes=1, lane_width=3.2, parking=(2.6, 2.6), sidewalk=2.0, speed=30, rank=1)
 
 LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
 STOP, YIELD = Control.STOP, Control.YIELD

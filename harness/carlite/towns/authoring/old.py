@@ -5,8 +5,10 @@ from __future__ import annotations
 from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 WALL_ROAD = Profile(lanes=1, lane_width=3.25, sidewalk=2.0, speed=50, rank=3)
+WALL_PARKED = Profile(lanes=1, lane_width=3.25, parking=(2.6, 0.0), sidewalk=2.0, speed=50, rank=3)
 STREET = Profile(lanes=1, lane_width=3.0, sidewalk=1.8, speed=30, rank=2)
-PARKED = Profile(lanes=1, lane_width=3.0, parking=(2.0, 0.0), sidewalk=1.8, speed=30, rank=2)
+PARKED = Profile(lanes=1, lane_width=3.0, parking=(2.6, 0.0), sidewalk=1.8, speed=30, rank=2)
+PARKED_LEFT = Profile(lanes=1, lane_width=3.0, parking=(0.0, 2.6), sidewalk=1.8, speed=30, rank=2)
 ALLEY = Profile(lanes=1, lane_width=3.0, sidewalk=1.5, speed=20, rank=1)
 
 LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
@@ -32,27 +34,27 @@ NODES = {
 
 STREETS = (
     # along the old wall
-    Street("Wall 1", "west gate", "north-west gate", WALL_ROAD, (Via(-152, 80, 40),)),
+    Street("Wall 1", "west gate", "north-west gate", WALL_PARKED, (Via(-152, 80, 40),)),
     Street("Wall 2", "north-west gate", "north gate", WALL_ROAD, (Via(-45, 158, 60),)),
-    Street("Wall 3", "north gate", "north-east gate", WALL_ROAD, (Via(75, 148, 40),)),
+    Street("Wall 3", "north gate", "north-east gate", WALL_PARKED, (Via(75, 148, 40),)),
     Street("Wall 4", "north-east gate", "east gate", WALL_ROAD, (Via(158, 52, 45),)),
-    Street("Wall 5", "east gate", "south-east gate", WALL_ROAD, (Via(150, -82, 35),)),
+    Street("Wall 5", "east gate", "south-east gate", WALL_PARKED, (Via(150, -82, 35),)),
     Street(
         "Wall 6",
         "south-east gate",
         "south-west gate",
-        WALL_ROAD,
+        WALL_PARKED,
         (Via(40, -150, 50), Via(-60, -146, 60)),
     ),
     Street("Wall 7", "south-west gate", "west gate", WALL_ROAD, (Via(-160, -60, 40),)),
     # from the gates inwards
-    Street("Gate Lane", "west gate", "abbey", STREET, (Via(-112, 18, 30),)),
-    Street("Church Street", "north-west gate", "church", STREET, (Via(-74, 92, 30),)),
+    Street("Gate Lane", "west gate", "abbey", PARKED_LEFT, (Via(-112, 18, 30),)),
+    Street("Church Street", "north-west gate", "church", PARKED, (Via(-74, 92, 30),)),
     Street("North Street", "north gate", "market", PARKED, (Via(20, 108, 40),)),
-    Street("Bell Lane", "north-east gate", "well", STREET, (Via(96, 64, 25),)),
+    Street("Bell Lane", "north-east gate", "well", PARKED_LEFT, (Via(96, 64, 25),)),
     Street("East Street", "east gate", "town hall", PARKED, (Via(112, -6, 40),)),
-    Street("Mill Street", "south-east gate", "granary", STREET, (Via(58, -104, 25),)),
-    Street("Tanner Street", "south-west gate", "tannery", STREET, (Via(-84, -68, 30),)),
+    Street("Mill Street", "south-east gate", "granary", PARKED_LEFT, (Via(58, -104, 25),)),
+    Street("Tanner Street", "south-west gate", "tannery", PARKED, (Via(-84, -68, 30),)),
     # round the old centre
     Street("Abbey Row", "abbey", "church", ALLEY),
     Street("Church Row", "church", "market", ALLEY, (Via(-28, 70, 30),)),

@@ -9,9 +9,9 @@ from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, S
 RING_RADIUS, INNER_RADIUS = 125.0, 44.0
 
 RING = Profile(lanes=2, sidewalk=2.5, speed=60, rank=3)
-SPOKE = Profile(lanes=1, parking=(2.2, 2.2), sidewalk=2.4, speed=50, rank=2)
+SPOKE = Profile(lanes=1, parking=(2.6, 2.6), sidewalk=2.4, speed=50, rank=2)
 FLYOVER = Profile(lanes=1, lane_width=3.75, sidewalk=2.0, speed=60, rank=2)
-LOOP = Profile(lanes=1, sidewalk=2.2, parking=(2.2, 0.0), speed=50, rank=2)
+LOOP = Profile(lanes=1, sidewalk=2.2, parking=(2.6, 0.0), speed=50, rank=2)
 INNER = Profile(lanes=1, lane_width=3.5, sidewalk=2.6, speed=30, rank=1)
 
 

@@ -1,0 +1,222 @@
+"""Pictures of towns: the plan from above, and what a LiDAR sees from a car in its traffic."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from PIL import Image
+
+from harness.carlite.arrays import Bools, Floats
+from harness.carlite.labels import Label
+from harness.carlite.towns.model import LaneKind, Lanes, Scenery, Shape, Town
+
+GROUND = "#e9ecdf"
+SURFACES = {
+    LaneKind.SIDEWALK: "#cfc8bb",
+    LaneKind.OTHER: "#b9cfa3",
+    LaneKind.SHOULDER: "#77797d",
+    LaneKind.PARKING: "#8c929b",
+    LaneKind.BIKING: "#a5837a",
+    LaneKind.DRIVING: "#6b6d72",
+}
+PIECES = {
+    Label.WALL: "#8d7f73",
+    Label.FENCE: "#a89f92",
+    Label.VEGETATION: "#5d8f4e",
+    Label.STATIC: "#b06a3b",
+    Label.POLE: "#3c3c3c",
+    Label.GUARD_RAIL: "#20262e",
+}
+CARS = ("#b23a3a", "#33638f", "#e4e4e2", "#2f3236", "#c9a24a", "#5b7f73")
+SIGNALS = {
+    "traffic.traffic_light": "#12a150",
+    "traffic.stop": "#d1202f",
+    "traffic.yield": "#e69b00",
+}
+MARGIN = 22.0
+
+
+def plan_view(town: Town, path: Path) -> None:
+    """Draw a town from above; x to the right, y downwards, as CARLA has it."""
+    low = town.lanes.points[:, :2].min(axis=0) - MARGIN
+    high = town.lanes.points[:, :2].max(axis=0) + MARGIN
+    width, height = high - low
+    figure = Figure(figsize=(11, 11 * height / width + 0.5), dpi=110, facecolor="white")
+    axes = figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.5 * width / 11)))
+    axes.set_facecolor(GROUND)
+    axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), xticks=[], yticks=[])
+    _relief(axes, town)
+    _lanes(axes, town.lanes)
+    _crosswalks(axes, town.crosswalks)
+    _scenery(axes, town.scenery)
+    _signals(axes, town)
+    _scale_bar(axes, low, high)
+    figure.text(0.012, 0.985, town.name, fontsize=15, weight="bold", va="top")
+    figure.text(0.988, 0.985, _summary(town), fontsize=9.5, va="top", ha="right", color="#444444")
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture with a palette of 256 colours, which keeps it small."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png")
+    image = Image.open(drawn).convert("RGB")
+    image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def _summary(town: Town) -> str:
+    lanes = town.lanes
+    driving = lanes.kind == LaneKind.DRIVING
+    kilometres = float(lanes.length[driving & (lanes.junction < 0)].sum()) / 1000
+    junctions = len(np.unique(lanes.junction[lanes.junction >= 0]))
+    return (
+        f"{kilometres:.1f} km of driving lanes   {junctions} junctions   "
+        f"{len(town.crosswalks)} crosswalks   {len(town.spawn_points)} spawn points   "
+        f"{len(town.scenery.yaw)} pieces of scenery"
+    )
+
+
+def _relief(axes: Axes, town: Town) -> None:
+    """Tint the ground by its height, if it has any."""
+    ground = town.ground
+    if float(ground.lower.max() - ground.lower.min()) < 0.5:
+        return
+    rows, columns = ground.lower.shape
+    right, bottom = ground.x + (columns - 1) * ground.cell, ground.y + (rows - 1) * ground.cell
+    x = ground.x + ground.cell * np.arange(columns)
+    y = ground.y + ground.cell * np.arange(rows)
+    tints = mpl.colors.LinearSegmentedColormap.from_list("relief", [GROUND, "#d8d3ae", "#c8b48d"])
+    extent = (ground.x, right, bottom, ground.y)
+    axes.imshow(ground.lower, extent=extent, cmap=tints, zorder=0, interpolation="bilinear")
+    levels = np.arange(1.0, float(ground.lower.max()) + 1, 1.0)
+    axes.contour(x[::4], y[::4], ground.lower[::4, ::4], levels, colors="#a08c60", linewidths=0.4)
+
+
+def _sides(lanes: Lanes) -> tuple[Floats, Floats]:
+    """Return the left and right edge at every lane point."""
+    normal = np.column_stack([-np.sin(lanes.yaw), np.cos(lanes.yaw)]) * lanes.width[:, None] / 2
+    return lanes.points[:, :2] - normal, lanes.points[:, :2] + normal
+
+
+def _lanes(axes: Axes, lanes: Lanes) -> None:
+    left, right = _sides(lanes)
+    lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
+    start = np.flatnonzero(lane[:-1] == lane[1:])
+    quads = np.stack([left[start], left[start + 1], right[start + 1], right[start]], axis=1)
+    inside = lanes.junction[lane[start]] >= 0
+    high = lanes.points[start, 2] > 3.0 + np.median(lanes.points[:, 2])
+    for level in (False, True):
+        for kind, color in SURFACES.items():
+            own = (lanes.kind[lane[start]] == kind) & (high == level)
+            faces = PolyCollection(
+                list(quads[own]), facecolors=color, edgecolors=color, linewidths=0.5, zorder=2
+            )
+            axes.add_collection(faces)
+        _marks(axes, lanes, left, start[(high == level) & ~inside])
+
+
+def _marks(axes: Axes, lanes: Lanes, left: Floats, start: np.ndarray) -> None:
+    """Draw the line at the left of each driving lane: white, dashed where it may be crossed."""
+    lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
+    own = start[(lanes.kind[lane[start]] == LaneKind.DRIVING)]
+    beside = lanes.left[lane[own]] >= 0
+    crossing = (lanes.change[own] & 1) > 0
+    dash = np.floor(lanes.station[own] / 3.0) % 2 == 0
+    for chosen, color in (
+        (own[beside & (~crossing | dash)], "#f4f4f0"),
+        (own[~beside], "#e3b93c"),
+    ):
+        lines = np.stack([left[chosen], left[chosen + 1]], axis=1)
+        axes.add_collection(LineCollection(list(lines), colors=color, linewidths=0.45, zorder=2.5))
+
+
+def _crosswalks(axes: Axes, crosswalks: tuple[Floats, ...]) -> None:
+    """Stripe every crosswalk along the traffic it crosses."""
+    stripes = []
+    for polygon in crosswalks:
+        corners = polygon[:4, :2]
+        sides = np.hypot(*(np.roll(corners, -1, axis=0) - corners).T)
+        corners = corners if sides[0] < sides[1] else np.roll(corners, -1, axis=0)
+        a, b, c, d = corners
+        count = max(int(np.hypot(*(d - a)) / 1.1), 2)
+        for k in range(count):
+            near, far = (k + 0.25) / count, (k + 0.75) / count
+            stripes.append(
+                [a + (d - a) * near, b + (c - b) * near, b + (c - b) * far, a + (d - a) * far]
+            )
+    axes.add_collection(PolyCollection(stripes, facecolors="#fbfbf7", zorder=3))
+
+
+def _boxes(scenery: Scenery, chosen: Bools) -> Floats:
+    """Return the corners of pieces, (N, 4, 2)."""
+    c, s = np.cos(scenery.yaw[chosen]), np.sin(scenery.yaw[chosen])
+    forward = np.column_stack([c, s]) * scenery.extent[chosen, :1]
+    right = np.column_stack([-s, c]) * scenery.extent[chosen, 1:2]
+    middle = scenery.centre[chosen, :2]
+    corners = [middle + a * forward + b * right for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+    return np.stack(corners, axis=1)
+
+
+def _scenery(axes: Axes, scenery: Scenery) -> None:
+    round_ = scenery.shape == Shape.CYLINDER
+    for label, color in PIECES.items():
+        boxes = _boxes(scenery, (scenery.label == label) & ~round_)
+        axes.add_collection(PolyCollection(list(boxes), facecolors=color, zorder=4))
+    _buildings(axes, scenery)
+    cars = _boxes(scenery, np.isin(scenery.label, [Label.CAR, Label.TRUCK]))
+    paint = [CARS[k % len(CARS)] for k in range(len(cars))]
+    axes.add_collection(
+        PolyCollection(list(cars), facecolors=paint, edgecolors="#222222", linewidths=0.3, zorder=5)
+    )
+    for label, alpha in ((Label.POLE, 1.0), (Label.VEGETATION, 0.6)):
+        own = round_ & (scenery.label == label)
+        size = 2 * np.maximum(scenery.extent[own, 0], 0.35)
+        circles = EllipseCollection(
+            size,
+            size,
+            np.zeros(len(size)),
+            units="xy",
+            offsets=scenery.centre[own, :2],
+            offset_transform=axes.transData,
+            facecolors=PIECES[label],
+            alpha=alpha,
+            zorder=6 if label is Label.VEGETATION else 5,
+        )
+        axes.add_collection(circles)
+
+
+def _buildings(axes: Axes, scenery: Scenery) -> None:
+    """Draw buildings, darker the higher, each with a shadow that tells its height."""
+    chosen = scenery.label == Label.BUILDING
+    boxes, top = _boxes(scenery, chosen), scenery.centre[chosen, 2] + scenery.extent[chosen, 2]
+    order = np.argsort(top, kind="stable")
+    boxes, top = boxes[order], top[order]
+    shadow = boxes + (np.minimum(top, 40.0) * 0.12)[:, None, None]
+    axes.add_collection(PolyCollection(list(shadow), facecolors="#00000022", zorder=3.5))
+    tints = mpl.colors.LinearSegmentedColormap.from_list("roofs", ["#dcc3a5", "#a97f63", "#6b4c42"])
+    shade = tints(np.clip(top / 40, 0, 1))
+    axes.add_collection(
+        PolyCollection(
+            list(boxes), facecolors=shade, edgecolors="#5a4a3c", linewidths=0.4, zorder=4.5
+        )
+    )
+
+
+def _signals(axes: Axes, town: Town) -> None:
+    for kind, color in SIGNALS.items():
+        spots = [signal.position[:2] for signal in town.signals if signal.type_id == kind]
+        if spots:
+            x, y = np.array(spots).T
+            axes.scatter(x, y, s=13, c=color, edgecolors="white", linewidths=0.5, zorder=7)
+
+
+def _scale_bar(axes: Axes, low: Floats, high: Floats) -> None:
+    x, y = low[0] + 8, high[1] - 7
+    axes.plot([x, x + 50], [y, y], color="#222222", lw=2.5, solid_capstyle="butt", zorder=8)
+    axes.text(x + 25, y - 2.5, "50 m", ha="center", fontsize=8, zorder=8)

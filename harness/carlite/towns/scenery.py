@@ -1,0 +1,40 @@
+"""Furnish a town: what stands beside its streets, drawn from its name, the same every time."""
+
+from __future__ import annotations
+
+from harness.carlite.randomness import stream
+from harness.carlite.towns import (
+    scenery_buildings,
+    scenery_cars,
+    scenery_rails,
+    scenery_street,
+)
+from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal
+from harness.carlite.towns.scenery_frontage import corners, frontages
+from harness.carlite.towns.scenery_pieces import Pieces
+from harness.carlite.towns.scenery_plot import Plot
+from harness.carlite.towns.scenery_styles import style_of
+
+
+def furnish(lanes: Lanes, ground: Ground, signals: tuple[Signal, ...], name: str) -> Scenery:
+    """Return the scenery of a town; what comes first has the first choice of ground."""
+    style = style_of(name)
+    plot, pieces = Plot(lanes, ground), Pieces()
+    edges = frontages(lanes)
+    draws = {
+        part: stream(0, "scenery", name, part)
+        for part in ("corners", "bays", "rows", "cars", "lamps", "props", "trees", "fences")
+    }
+    scenery_rails.bridge_rails(pieces, lanes, ground)
+    scenery_street.signal_posts(plot, pieces, signals)
+    scenery_buildings.corner_houses(plot, pieces, corners(lanes), style, draws["corners"])
+    scenery_cars.in_lanes(plot, pieces, lanes, style, draws["cars"])
+    scenery_street.lamps(plot, pieces, edges, style, draws["lamps"])
+    scenery_street.props(plot, pieces, edges, draws["props"])
+    scenery_cars.in_bays(plot, pieces, edges, style, draws["bays"])
+    scenery_buildings.rows(plot, pieces, edges, style, draws["rows"])
+    scenery_street.median_trees(plot, pieces, lanes, style, draws["trees"])
+    scenery_street.trees(plot, pieces, edges, style, draws["trees"])
+    scenery_street.block_trees(plot, pieces, draws["trees"])
+    scenery_buildings.fences(plot, pieces, edges, style, draws["fences"])
+    return pieces.on(ground)

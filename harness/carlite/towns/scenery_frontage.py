@@ -1,0 +1,150 @@
+"""Where streets end and plots begin: the outer edges of sidewalks, followed in traffic's direction.
+
+The street lies to the left of a frontage, the plots to its right.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.towns.model import LaneKind, Lanes
+
+Spot = tuple[float, float, float]
+"""x, y and heading."""
+
+
+@dataclass(frozen=True)
+class Frontage:
+    """The outer edge of a street from one junction to the next.
+
+    Attributes:
+        edge: (P, 2) points of the edge.
+        yaw, station: (P,) heading and metres from the start.
+        walk: width of the sidewalk inside the edge, 0 where there is none.
+        speed: limit on the street, metres per second.
+    """
+
+    edge: Floats
+    yaw: Floats
+    station: Floats
+    walk: Floats
+    speed: float
+
+    @property
+    def length(self) -> float:
+        """Metres from end to end."""
+        return float(self.station[-1])
+
+    def at(self, station: float, right: float = 0.0) -> Spot:
+        """Return the spot `right` metres beyond the edge; negative is on the street's side."""
+        k = int(np.searchsorted(self.station, station, side="right")) - 1
+        k = min(max(k, 0), len(self.station) - 2)
+        part = (station - self.station[k]) / (self.station[k + 1] - self.station[k])
+        x, y = self.edge[k] + part * (self.edge[k + 1] - self.edge[k])
+        dx, dy = self.edge[k + 1] - self.edge[k]
+        yaw = math.atan2(dy, dx)
+        return float(x - right * math.sin(yaw)), float(y + right * math.cos(yaw)), yaw
+
+    def walk_at(self, station: float) -> float:
+        """Return the sidewalk's width at a station."""
+        return float(np.interp(station, self.station, self.walk))
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A street corner: where two frontages would meet, and the headings before and after it."""
+
+    x: float
+    y: float
+    before: float
+    after: float
+
+
+def shifted(spot: Spot, ahead: float, right: float) -> Spot:
+    """Move a spot ahead and to the right of its heading."""
+    x, y, yaw = spot
+    c, s = math.cos(yaw), math.sin(yaw)
+    return x + ahead * c - right * s, y + ahead * s + right * c, yaw
+
+
+def frontages(lanes: Lanes) -> list[Frontage]:
+    """Follow the outermost lanes of all streets between junctions."""
+    outer = outermost(lanes)
+    street = {lane for lane in outer if lanes.junction[lane] < 0}
+    onward = {
+        lane: following for lane in sorted(street) for following in _next(lanes, lane, street)
+    }
+    entered = set(onward.values())
+    found = []
+    for lane in sorted(street - entered):
+        chain = [lane]
+        while chain[-1] in onward and onward[chain[-1]] not in chain:
+            chain.append(onward[chain[-1]])
+        frontage = _frontage(lanes, chain)
+        if frontage is not None:
+            found.append(frontage)
+    return found
+
+
+def outermost(lanes: Lanes) -> list[int]:
+    """Find the lanes with nothing but ground to their right."""
+    outermost: dict[tuple[int, int, bool], int] = {}
+    for lane, (road, section, number) in enumerate(lanes.key.tolist()):
+        side = (road, section, number > 0)
+        held = outermost.get(side)
+        if held is None or abs(number) > abs(int(lanes.key[held, 2])):
+            outermost[side] = lane
+    return sorted(outermost.values())
+
+
+def _next(lanes: Lanes, lane: int, among: set[int]) -> list[int]:
+    first, count = int(lanes.next_first[lane]), int(lanes.next_count[lane])
+    return [int(k) for k in lanes.next[first : first + count] if int(k) in among][:1]
+
+
+def right_edge(lanes: Lanes, lane: int) -> Floats:
+    """Return the points along a lane's right edge."""
+    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    yaw, half = lanes.yaw[own], lanes.width[own] / 2
+    return lanes.points[own, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])
+
+
+def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
+    parts, walks = [], []
+    for lane in chain:
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        parts.append(right_edge(lanes, lane))
+        is_walk = lanes.kind[lane] == LaneKind.SIDEWALK
+        walks.append(lanes.width[own] if is_walk else np.zeros(int(lanes.count[lane])))
+    edge, walk = np.concatenate(parts), np.concatenate(walks)
+    kept = np.concatenate([[True], np.hypot(*np.diff(edge, axis=0).T) > 0.05])
+    edge, walk = edge[kept], walk[kept]
+    if len(edge) < 3:
+        return None
+    steps = np.diff(edge, axis=0)
+    station = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
+    yaw = np.arctan2(steps[:, 1], steps[:, 0])
+    speed = float(max(lanes.speed_limit[lane] for lane in chain))
+    return Frontage(edge, np.append(yaw, yaw[-1]), station, walk, speed)
+
+
+def corners(lanes: Lanes) -> list[Corner]:
+    """Find where sidewalks turn right round a plot."""
+    inside = (lanes.junction >= 0) & (lanes.kind == LaneKind.SIDEWALK)
+    found = []
+    for lane in np.flatnonzero(inside).tolist():
+        edge = right_edge(lanes, lane)
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        before, after = float(lanes.yaw[own][0]), float(lanes.yaw[own][-1])
+        turn = (after - before + math.pi) % (2 * math.pi) - math.pi
+        if not math.radians(50) < turn < math.radians(130):
+            continue
+        dx, dy = edge[-1] - edge[0]
+        ahead = (dx * math.sin(after) - dy * math.cos(after)) / math.sin(turn)
+        x, y = edge[0] + ahead * np.array([math.cos(before), math.sin(before)])
+        found.append(Corner(float(x), float(y), before, after))
+    return found

@@ -1,0 +1,84 @@
+"""Pieces of scenery on their way into a town's arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.bodies import library
+from harness.carlite.labels import Label
+from harness.carlite.towns import lookup
+from harness.carlite.towns.model import Ground, Scenery, Shape
+
+FOUNDATION = 0.3
+"""Things are sunk this deep, so that sloping ground leaves no gap below them."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A thing on the ground: its base is `lift` above the ground at its centre.
+
+    Attributes:
+        half: half length, half width, half height; a cylinder's first two are its radius.
+        level: about how high the ground is that it stands on, where roads cross over roads.
+    """
+
+    x: float
+    y: float
+    yaw: float
+    half: tuple[float, float, float]
+    label: Label
+    shape: Shape = Shape.BOX
+    body: str = ""
+    lift: float = 0.0
+    level: float = 0.0
+    solid: bool = True
+
+
+@dataclass
+class Pieces:
+    """Collects pieces and sets them on the ground."""
+
+    found: list[Piece] = field(default_factory=list)
+
+    def add(self, *pieces: Piece) -> None:
+        """Put pieces down, in order."""
+        self.found.extend(pieces)
+
+    def on(self, ground: Ground) -> Scenery:
+        """Set everything on the ground."""
+        half = np.array([piece.half for piece in self.found]).reshape(-1, 3)
+        centre = np.array([(p.x, p.y, p.level) for p in self.found]).reshape(-1, 3)
+        yaw = np.array([piece.yaw for piece in self.found])
+        lift = np.array([piece.lift for piece in self.found])
+        shape = np.array([piece.shape for piece in self.found], np.uint8)
+        below, lowest = _ground_below(ground, centre, yaw, half)
+        top = below + lift + 2 * half[:, 2]
+        rooted = (lift == 0) & (shape != Shape.BODY)
+        bottom = np.where(rooted, lowest - FOUNDATION, below + lift)
+        bodies = library()
+        return Scenery(
+            centre=np.column_stack([centre[:, :2], (top + bottom) / 2]),
+            extent=np.column_stack([half[:, :2], (top - bottom) / 2]),
+            yaw=yaw,
+            shape=shape,
+            body=np.array([bodies.index(p.body) if p.body else -1 for p in self.found], np.int32),
+            label=np.array([piece.label for piece in self.found], np.uint8),
+            solid=np.array([piece.solid for piece in self.found], np.bool_),
+        )
+
+
+def _ground_below(
+    ground: Ground, centre: Floats, yaw: Floats, half: Floats
+) -> tuple[Floats, Floats]:
+    """Return the height of the ground below the centre of each box, and below its lowest corner."""
+    arrays = lookup.ground_arrays(ground)
+    below = lookup.heights(*arrays, centre)
+    lowest = below.copy()
+    along = np.column_stack([np.cos(yaw), np.sin(yaw), 0 * yaw]) * half[:, :1]
+    across = np.column_stack([-np.sin(yaw), np.cos(yaw), 0 * yaw]) * half[:, 1:2]
+    for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1)):
+        np.minimum(lowest, lookup.heights(*arrays, centre + a * along + b * across), out=lowest)
+    return below, lowest

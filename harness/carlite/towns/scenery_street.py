@@ -1,0 +1,171 @@
+"""Street furniture: lamps, the poles of lights and signs, trees, shelters, bins."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from harness.carlite.labels import Label
+from harness.carlite.towns.model import LaneKind, Lanes, Shape, Signal
+from harness.carlite.towns.scenery_frontage import Frontage, Spot, shifted
+from harness.carlite.towns.scenery_pieces import Piece, Pieces
+from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, Plot, Use
+from harness.carlite.towns.scenery_styles import Style
+
+LAMP_HEIGHT, LIGHT_HEIGHT, SIGN_HEIGHT = 7.0, 3.6, 2.3
+POLE_RADIUS = 0.09
+BEHIND_KERB = 0.65
+BEHIND_WALK = 0.5
+SQUARE_METRES_PER_TREE = 600.0
+WIDE_WALK = 2.15
+"""Poles stand on sidewalks from this width on; beside narrower ones, behind them."""
+PROPS = {
+    "shelter": ((1.94, 0.95, 1.37), 0.12),
+    "kiosk": ((0.82, 0.83, 1.62), 0.10),
+    "cabinet": ((0.36, 0.44, 1.14), 0.22),
+    "bench": ((0.77, 0.37, 0.48), 0.26),
+    "bin": ((0.27, 0.32, 0.53), 0.30),
+}
+"""Half sizes, and shares, of what stands behind the sidewalk."""
+ASIDE = [(0.0, 0.0)] + [
+    (distance * math.cos(k * math.pi / 4), distance * math.sin(k * math.pi / 4))
+    for distance in (0.4, 0.8, 1.2, 1.8, 2.4)
+    for k in range(8)
+]
+POST = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
+
+
+def _pole(x: float, y: float, height: float, label: Label = Label.POLE) -> Piece:
+    half = (POLE_RADIUS, POLE_RADIUS, height / 2)
+    return Piece(x, y, 0.0, half, label, Shape.CYLINDER)
+
+
+def signal_posts(plot: Plot, pieces: Pieces, signals: tuple[Signal, ...]) -> None:
+    """Give every light and sign a pole and a face; poles step aside from the road if they must."""
+    for signal in signals:
+        for dx, dy in ASIDE:
+            x, y = signal.position[0] + dx, signal.position[1] + dy
+            if plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), Use.BRIDGE | Use.SOLID):
+                is_light = signal.type_id == "traffic.traffic_light"
+                pieces.add(*(_light if is_light else _sign)(x, y, signal.yaw))
+                break
+
+
+def _light(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
+    half = (0.16, 0.16, 0.45)
+    face = Piece(x, y, yaw, half, Label.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95)
+    return _pole(x, y, LIGHT_HEIGHT), face
+
+
+def _sign(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
+    half = (0.03, 0.33, 0.33)
+    face = Piece(x, y, yaw, half, Label.TRAFFIC_SIGN, lift=SIGN_HEIGHT - 0.7, solid=False)
+    return _pole(x, y, SIGN_HEIGHT), face
+
+
+def lamps(
+    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, draws: np.random.Generator
+) -> None:
+    """Line the streets with lamps."""
+    for frontage in frontages:
+        station = float(draws.uniform(3, 9))
+        while station < frontage.length - 2:
+            walk = frontage.walk_at(station)
+            wide = walk >= WIDE_WALK
+            x, y, _ = frontage.at(station, BEHIND_KERB - walk if wide else 0.3)
+            without = EVERYTHING & ~Use.WALK & ~Use.DRIVE if wide else EVERYTHING
+            if plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), without):
+                pieces.add(_pole(x, y, LAMP_HEIGHT))
+                station += style.lamps
+            else:
+                station += 2.0
+
+
+def trees(
+    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, draws: np.random.Generator
+) -> None:
+    """Plant trees behind the sidewalks, two rows deep where there is room."""
+    for frontage in frontages:
+        for nearest in (1.2, 7.0, 14.0):
+            station = float(draws.uniform(2, style.trees))
+            while station < frontage.length - 2:
+                back = nearest + float(draws.uniform(0, 3))
+                _tree(plot, pieces, frontage.at(station, back), draws)
+                station += style.trees * float(draws.uniform(0.6, 1.4))
+
+
+def block_trees(plot: Plot, pieces: Pieces, draws: np.random.Generator) -> None:
+    """Scatter trees over what ground is left."""
+    rows, columns = plot.grid.shape
+    for _ in range(int(rows * columns * CELL**2 / SQUARE_METRES_PER_TREE)):
+        across, down = draws.random(2)
+        x, y = plot.x + columns * CELL * float(across), plot.y + rows * CELL * float(down)
+        _tree(plot, pieces, (x, y, 0.0), draws)
+
+
+def median_trees(
+    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, draws: np.random.Generator
+) -> None:
+    """Plant slim trees on strips between the two directions of a street."""
+    wide = np.flatnonzero((lanes.kind == LaneKind.OTHER) & (lanes.junction < 0)).tolist()
+    for lane in wide:
+        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        if lanes.key[lane, 2] != -1 or float(lanes.width[own].min()) < 1.5:
+            continue
+        half = lanes.width[own] / 2
+        left = lanes.points[own, :2] + np.column_stack(
+            [np.sin(lanes.yaw[own]) * half, -np.cos(lanes.yaw[own]) * half]
+        )
+        station = 3.0
+        while station < float(lanes.length[lane]) - 3:
+            x, y = (float(np.interp(station, lanes.station[own], left[:, k])) for k in (0, 1))
+            _tree(plot, pieces, (x, y, 0.0), draws, largest=1.3)
+            station += style.trees * 0.6
+
+
+def _tree(
+    plot: Plot, pieces: Pieces, spot: Spot, draws: np.random.Generator, largest: float = 2.8
+) -> None:
+    x, y, _ = spot
+    crown = float(draws.uniform(0.45, 1.0)) * largest
+    trunk, height = float(draws.uniform(0.12, 0.22)), float(draws.uniform(2.4, 3.2))
+    top = crown * float(draws.uniform(1.5, 2.4))
+    if not plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~Use.CROWN):
+        return
+    if plot.claim(
+        (x, y, 0.0, crown, crown), Use.DRIVE | Use.BRIDGE | Use.SOLID | Use.CROWN, Use.CROWN
+    ):
+        plot.claim((x, y, 0.0, trunk, trunk), Use.DRIVE)
+        stem = (trunk, trunk, height / 2)
+        leaves = (crown, crown, top / 2)
+        pieces.add(
+            Piece(x, y, 0.0, stem, Label.VEGETATION, Shape.CYLINDER),
+            Piece(
+                x,
+                y,
+                0.0,
+                leaves,
+                Label.VEGETATION,
+                Shape.CYLINDER,
+                lift=height - 0.2,
+                solid=False,
+            ),
+        )
+
+
+def props(
+    plot: Plot, pieces: Pieces, frontages: list[Frontage], draws: np.random.Generator
+) -> None:
+    """Put shelters, kiosks, benches and bins behind the sidewalks, facing the street."""
+    names, shares = list(PROPS), [share for _, share in PROPS.values()]
+    for frontage in frontages:
+        station = float(draws.uniform(5, 30))
+        while station < frontage.length - 4:
+            name = str(draws.choice(names, p=shares))
+            half = PROPS[name][0]
+            x, y, yaw = shifted(frontage.at(station), 0.0, half[1] + BEHIND_WALK)
+            if frontage.walk_at(station) and plot.claim((x, y, yaw, half[0], half[1]), POST):
+                facing = yaw + math.pi
+                pieces.add(Piece(x, y, facing, half, Label.STATIC, Shape.BODY, name))
+            station += float(draws.uniform(14, 40))
