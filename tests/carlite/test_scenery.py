@@ -249,4 +249,3 @@ def test_the_name_decides() -> None:
     town = town_of("CrucibleRing")
     other = furnish(town.lanes, town.ground, town.signals, "Elsewhere")
     assert digest(other) != digest(town.scenery)
-
