@@ -131,6 +131,7 @@ BROKEN = {
     "entities": ('<!DOCTYPE x [<!ENTITY a "b">]>' + STRAIGHT, "DOCTYPE"),
     "no id": (STRAIGHT.replace(' id="1" junction', " junction"), "id is missing"),
     "id not a number": (STRAIGHT.replace('id="1" junction', 'id="one" junction'), "whole number"),
+    "id too big": (STRAIGHT.replace('id="1" junction', f'id="{2**40}" junction'), "beyond 32 bits"),
     "twice the same id": (
         STRAIGHT.replace("</OpenDRIVE>", STRAIGHT[STRAIGHT.index("<road") :]),
         "road 1 is there twice",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from xml.etree.ElementTree import Element
 
+BEYOND = 2**31
+
 
 def text(node: Element, name: str, place: str) -> str:
     """Return an attribute that must be there."""
@@ -20,9 +22,12 @@ def integer(node: Element, name: str, place: str, default: int | None = None) ->
         return default
     written = text(node, name, place)
     try:
-        return int(written)
+        value = int(written)
     except ValueError:
         raise ValueError(f"{place}: {name} is '{written[:40]}', not a whole number") from None
+    if abs(value) >= BEYOND:
+        raise ValueError(f"{place}: {name} is {written[:40]}, beyond 32 bits")
+    return value
 
 
 def number(node: Element, name: str, place: str, default: float | None = None) -> float:

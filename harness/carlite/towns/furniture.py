@@ -79,7 +79,7 @@ def speed_sign(node: Element, post: Outline) -> SignalRecord | None:
     """Read the objects that CARLA takes for speed limit signs."""
     name = post.name
     digits = name.rsplit("_", 1)[-1]
-    if not (name.lower().startswith("speed_") and digits.isdigit()):
+    if not (name.lower().startswith("speed_") and digits.isdecimal()):
         return None
     return SignalRecord(
         id=node.get("id", ""),

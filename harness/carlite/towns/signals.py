@@ -61,7 +61,7 @@ def _type_id(record: SignalRecord) -> str | None:
     if record.type == YIELD:
         return "traffic.yield"
     if record.type == SPEED_LIMIT:
-        limit = record.subtype if record.subtype.isdigit() else f"{max(record.value, 0):.0f}"
+        limit = record.subtype if record.subtype.isdecimal() else f"{max(record.value, 0):.0f}"
         return f"traffic.speed_limit.{limit}" if int(limit) > 0 else None
     return None
 
