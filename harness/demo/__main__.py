@@ -27,6 +27,12 @@ SEED = 1
 STEP = 0.05
 OTHERS = 30
 LONGEST_DRIVE = 600.0
+LIDAR = {
+    "channels": "64",
+    "range": "100",
+    "points_per_second": "500000",
+    "rotation_frequency": "20",
+}
 
 
 @dataclass
@@ -74,12 +80,8 @@ def listen(world: carla.World, car: carla.Actor, log: Log) -> list[carla.Actor]:
     """Mount a LiDAR and a collision sensor that write to the log."""
     library = world.get_blueprint_library()
     blueprint = library.find("sensor.lidar.ray_cast")
-    for name, value in {
-        "channels": 64,
-        "points_per_second": 500_000,
-        "rotation_frequency": 20,
-    }.items():
-        blueprint.set_attribute(name, str(value))
+    for name, value in LIDAR.items():
+        blueprint.set_attribute(name, value)
     roof = carla.Transform(carla.Location(z=2.4))
     lidar = world.spawn_actor(blueprint, roof, attach_to=car)
     lidar.listen(lambda scan: log.scans.append(len(scan)))
@@ -120,6 +122,7 @@ def drive(client: carla.Client, log: Log) -> None:
     world.tick()
     sensors = listen(world, car, log)
     log.others = len(add_traffic(client, world, car))
+    world.tick()
     driver = Driver(world, car, way)
     log.lights = driver.lights
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A driver in a page: pure pursuit, slow bends, respect for red lights and for others."""
+"""A driver in a page: keeps to a way, slows for bends, heeds red lights and others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ COMFORT = 2.5
 SIDEWAYS = 2.0
 WHEELBASE = 2.9
 SIGHT = 40.0
+HASTE = 2.0
+OWN_WIDTH, OWN_LENGTH = 1.1, 2.4
+ELBOW_ROOM = 0.3
+DISTANCE = 2.5
 
 
 class Driver:
@@ -22,10 +26,17 @@ class Driver:
         self._way = np.array([[p.transform.location.x, p.transform.location.y] for p in way])
         steps = np.linalg.norm(np.diff(self._way, axis=0), axis=1)
         self._station = np.concatenate([[0.0], np.cumsum(steps)])
-        self._allowed = self._speeds(car.get_speed_limit() / 3.6)
+        self._allowed = self._speeds()
         self._lock = math.radians(car.get_physics_control().wheels[0].max_steer_angle)
         self._stops = self._find_stops()
+        self._others = {
+            other.id: other.bounding_box.extent
+            for other in world.get_actors().filter("vehicle.*")
+            if other.id != car.id
+        }
         self._nearest = 0
+        ahead = np.gradient(self._way, axis=0)
+        self._ahead = ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
         self.offset = 0.0
         self.held_by_light = False
 
@@ -50,7 +61,8 @@ class Driver:
         speed = math.hypot(velocity.x, velocity.y)
         here = np.array([pose.location.x, pose.location.y])
         self._locate(here)
-        target = min(self._allowed[self._nearest], self._red_ahead(speed), self._car_ahead())
+        limit = min(self._allowed[self._nearest], self._car.get_speed_limit() / 3.6)
+        target = min(limit, self._red_ahead(speed), self._car_ahead())
         wish = (target - speed) / 0.5
         return carla.VehicleControl(
             throttle=float(np.clip(wish / 4.0, 0.0, 0.8)),
@@ -58,16 +70,18 @@ class Driver:
             steer=self._steer(here, math.radians(pose.rotation.yaw), speed),
         )
 
-    def _speeds(self, limit: float) -> NDArray[np.float64]:
-        """Return how fast each point may be passed: the limit, the bends, and braking for them."""
+    def _speeds(self) -> NDArray[np.float64]:
+        """Return how fast each point may be passed, with a view to the bends around it."""
         reach = 3
         heading = np.unwrap(np.arctan2(*np.gradient(self._way, axis=0).T[::-1]))
         bend = np.abs(heading[2 * reach :] - heading[: -2 * reach]) / (2.0 * reach)
         bend = np.pad(bend, reach, mode="edge")
-        allowed: NDArray[np.float64] = np.minimum(limit, np.sqrt(SIDEWAYS / np.maximum(bend, 1e-3)))
+        allowed: NDArray[np.float64] = np.sqrt(SIDEWAYS / np.maximum(bend, 1e-3))
+        gain = 2 * COMFORT * np.diff(self._station)
+        for i in range(1, len(allowed)):
+            allowed[i] = min(allowed[i], math.sqrt(allowed[i - 1] ** 2 + gain[i - 1]))
         for i in range(len(allowed) - 2, -1, -1):
-            step = self._station[i + 1] - self._station[i]
-            allowed[i] = min(allowed[i], math.sqrt(allowed[i + 1] ** 2 + 2 * COMFORT * step))
+            allowed[i] = min(allowed[i], math.sqrt(allowed[i + 1] ** 2 + gain[i]))
         return allowed
 
     def _find_stops(self) -> list[tuple[float, carla.TrafficLight]]:
@@ -82,23 +96,20 @@ class Driver:
         return stops
 
     def _locate(self, here: NDArray[np.float64]) -> None:
-        ahead = self._way[self._nearest : self._nearest + 20]
-        self._nearest += int(np.linalg.norm(ahead - here, axis=1).argmin())
-        a, b = (
-            self._way[max(self._nearest - 1, 0)],
-            self._way[min(self._nearest + 1, len(self._way) - 1)],
-        )
-        along = (b - a) / np.linalg.norm(b - a)
-        self.offset = float(along[0] * (here - a)[1] - along[1] * (here - a)[0])
+        near = self._way[self._nearest : self._nearest + 20]
+        self._nearest += int(np.linalg.norm(near - here, axis=1).argmin())
+        ahead, aside = self._ahead[self._nearest], here - self._way[self._nearest]
+        self.offset = float(ahead[0] * aside[1] - ahead[1] * aside[0])
 
     def _steer(self, here: NDArray[np.float64], yaw: float, speed: float) -> float:
-        rear = here - 0.5 * WHEELBASE * np.array([math.cos(yaw), math.sin(yaw)])
-        sight = 3.5 + 0.35 * speed
-        seen = int(np.searchsorted(self._station, self.done + sight))
-        goal = self._way[min(seen, len(self._way) - 1)]
-        angle = math.atan2(goal[1] - rear[1], goal[0] - rear[0]) - yaw
-        distance = float(np.linalg.norm(goal - rear))
-        wheel = math.atan2(2.0 * WHEELBASE * math.sin(angle), distance)
+        """Turn the wheels along the way under the front axle, and a little towards it."""
+        front = here + 0.5 * WHEELBASE * np.array([math.cos(yaw), math.sin(yaw)])
+        near = self._way[self._nearest : self._nearest + 6]
+        at = self._nearest + int(np.linalg.norm(near - front, axis=1).argmin())
+        ahead, aside = self._ahead[at], front - self._way[at]
+        off = ahead[0] * aside[1] - ahead[1] * aside[0]
+        turn = (math.atan2(ahead[1], ahead[0]) - yaw + math.pi) % math.tau - math.pi
+        wheel = turn - math.atan(HASTE * off / (1.0 + speed))
         return float(np.clip(wheel / self._lock, -1.0, 1.0))
 
     def _red_ahead(self, speed: float) -> float:
@@ -121,15 +132,22 @@ class Driver:
         snapshot = self._world.get_snapshot()
         stretch = slice(self._nearest, self._nearest + int(SIGHT))
         fastest = math.inf
-        for other in self._world.get_actors().filter("vehicle.*"):
-            seen = snapshot.find(other.id)
-            if other.id == self._car.id or seen is None:
+        for actor_id, extent in self._others.items():
+            seen = snapshot.find(actor_id)
+            if seen is None:
                 continue
-            at, velocity = seen.get_transform().location, seen.get_velocity()
-            away = np.linalg.norm(self._way[stretch] - [at.x, at.y], axis=1)
-            if away.min() < 1.8:
-                gap = float(self._station[stretch][away.argmin()]) - self.done - 7.0
-                speed = math.hypot(velocity.x, velocity.y)
-                fastest = min(fastest, math.sqrt(speed**2 + 2 * COMFORT * max(gap, 0.0)))
-                fastest = 0.0 if gap < 0.0 and speed < 1.0 else fastest
+            pose, velocity = seen.get_transform(), seen.get_velocity()
+            half, ahead = extent.x, pose.get_forward_vector()
+            centre, nose = (
+                np.array([pose.location.x, pose.location.y]),
+                np.array([ahead.x, ahead.y]),
+            )
+            spine = [centre - half * nose, centre, centre + half * nose]
+            away = np.linalg.norm(self._way[stretch, None] - spine, axis=2).min(axis=1)
+            near = np.flatnonzero(away < OWN_WIDTH + extent.y + ELBOW_ROOM)
+            if len(near):
+                gap = float(self._station[stretch][near[0]]) - self.done - OWN_LENGTH - DISTANCE
+                ours = self._ahead[stretch][near[0]]
+                speed = max(velocity.x * ours[0] + velocity.y * ours[1], 0.0)
+                fastest = min(fastest, math.sqrt(max(speed**2 + 2 * COMFORT * gap, 0.0)))
         return fastest
