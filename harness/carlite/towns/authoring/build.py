@@ -21,7 +21,8 @@ from harness.carlite.towns.authoring.geometry import Path, Pose, through
 from harness.carlite.towns.authoring.junctions import Arm, Mouth, Movement
 from harness.carlite.towns.authoring.plan import Control, Node, Plan, Street
 
-FIRST_JUNCTION, FIRST_SIGN, FIRST_CONTROLLER, FIRST_CROSSWALK = 5000, 7000, 8000, 9000
+FIRST_JUNCTION, FIRST_SIGN, FIRST_CONTROLLER = 5000, 7000, 8000
+FIRST_CROSSWALK, FIRST_STOP_LINE = 9000, 9500
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def build(plan: Plan) -> Document:
     }
     road_ids = count(len(courses) + 1)
     signs, controllers = count(FIRST_SIGN), count(FIRST_CONTROLLER)
-    walks = count(FIRST_CROSSWALK)
+    walks, lines = count(FIRST_CROSSWALK), count(FIRST_STOP_LINE)
     found = []
     inner: list[Road] = []
     for name, node in plan.nodes.items():
@@ -80,6 +81,7 @@ def build(plan: Plan) -> Document:
             timing = control.lights(node, arms, roads, signs, controllers)
         else:
             control.give_way(node, arms, roads, signs)
+        control.stop_lines(arms, roads, lines)
         control.limits(arms, roads, signs)
         if node.crosswalks:
             _crosswalks(arms, ways, connecting, walks)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from harness.carlite.towns.authoring.document import Controller, Road, Sign
+from harness.carlite.towns.authoring.document import Controller, Road, Sign, StopLine
 from harness.carlite.towns.authoring.geometry import wrapped
 from harness.carlite.towns.authoring.junctions import Arm, Mouth
 from harness.carlite.towns.authoring.plan import Control, Node
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
+HOLDING = {LIGHT, STOP}
 POLE_BEHIND_KERB, SECOND_POLE, WIDE_WALK = 0.65, 0.35, 2.15
 """Poles stand on wide sidewalks near the kerb, and behind narrow ones."""
 OPPOSITE = math.radians(150)
@@ -39,6 +40,21 @@ def _beside(arm: Arm, road: Road, lanes: tuple[int, ...], id_: int, **what: obje
         lanes=(min(lanes), max(lanes)),
         **what,  # type: ignore[arg-type]
     )
+
+
+def stop_lines(arms: list[Arm], roads: dict[int, Road], numbers: Ids) -> None:
+    """Paint a line across the lanes of every arm whose traffic may have to stop."""
+    for arm in arms:
+        road, against = roads[arm.road], arm.incoming[0].lane > 0
+        held = [sign for sign in road.signs if sign.against == against and sign.type in HOLDING]
+        if not held:
+            continue
+        width = sum(mouth.width for mouth in arm.incoming)
+        lateral = arm.kerb_left - width / 2
+        station = 0.25 if against else road.path.length - 0.25
+        road.stop_lines.append(
+            StopLine(next(numbers), station, lateral if against else -lateral, width)
+        )
 
 
 def phases(arms: list[Arm], node: Node) -> list[list[tuple[int, bool]]]:

@@ -77,6 +77,16 @@ class Crosswalk:
     depth: float
 
 
+@dataclass(frozen=True)
+class StopLine:
+    """Where incoming lanes wait: a line of `width` across them, centred on `lateral`."""
+
+    id: int
+    station: float
+    lateral: float
+    width: float
+
+
 @dataclass
 class Road:
     """A road with everything on it."""
@@ -93,6 +103,7 @@ class Road:
     speed: int
     signs: list[Sign] = field(default_factory=list)
     crosswalks: list[Crosswalk] = field(default_factory=list)
+    stop_lines: list[StopLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -241,6 +252,25 @@ def _crosswalk(parent: ElementTree.Element, walk: Crosswalk) -> None:
         _child(outline, "cornerLocal", u=u, v=v, z=0.0)
 
 
+def _stop_line(parent: ElementTree.Element, line: StopLine) -> None:
+    _child(
+        parent,
+        "object",
+        type="-1",
+        name="StopLine",
+        id=line.id,
+        s=line.station,
+        t=line.lateral,
+        zOffset=0.0,
+        hdg=1.570796,
+        pitch=0.0,
+        roll=0.0,
+        orientation="none",
+        length=line.width,
+        width=0.0,
+    )
+
+
 def _sign(parent: ElementTree.Element, sign: Sign) -> None:
     element = _child(
         parent,
@@ -284,6 +314,8 @@ def _road(parent: ElementTree.Element, road: Road) -> None:
     objects = _child(element, "objects")
     for walk in road.crosswalks:
         _crosswalk(objects, walk)
+    for line in road.stop_lines:
+        _stop_line(objects, line)
     signals = _child(element, "signals")
     for sign in road.signs:
         _sign(signals, sign)
