@@ -1,0 +1,75 @@
+"""The blueprint library as the real client sees it, and what happens when it spawns from it."""
+
+from __future__ import annotations
+
+import carla
+import pytest
+
+from harness.carlite.actors import Kind
+from harness.carlite.blueprints import AttributeType, library
+
+HEIGHT = 3.0
+"""Metres between spawned actors: each gets a storey of its own, so that none touches another."""
+
+
+def test_the_client_sees_every_blueprint_and_attribute(world: carla.World) -> None:
+    seen = {blueprint.id: blueprint for blueprint in world.get_blueprint_library()}
+    assert set(seen) == set(library())
+    for name, blueprint in library().items():
+        assert set(seen[name].tags) == set(blueprint.tags.split(","))
+        assert len(seen[name]) == len(blueprint.attributes)
+        for attribute in blueprint.attributes:
+            shown = seen[name].get_attribute(attribute.id)
+            assert int(shown.type) == attribute.type
+            assert shown.is_modifiable == attribute.modifiable
+            assert tuple(shown.recommended_values) == attribute.recommended
+            if attribute.type is AttributeType.FLOAT:
+                assert shown.as_float() == pytest.approx(float(attribute.value))
+            elif attribute.type is AttributeType.STRING:
+                assert shown.as_str() == attribute.value
+
+
+@pytest.mark.parametrize("kind", [Kind.VEHICLE, Kind.WALKER, Kind.PROP])
+def test_everything_of_a_kind_can_be_spawned(world: carla.World, kind: Kind) -> None:
+    point = world.get_map().get_spawn_points()[0]
+    names = [name for name, blueprint in library().items() if blueprint.kind is kind]
+    spawned = []
+    for name in names:
+        point.location.z += 2 * library()[name].extent[2] + HEIGHT
+        spawned.append(world.spawn_actor(world.get_blueprint_library().find(name), point))
+    world.tick()
+    for name, actor in zip(names, spawned, strict=True):
+        assert actor.type_id == name
+        assert int(library()[name].label) in actor.semantic_tags
+        box, extent = actor.bounding_box, library()[name].extent
+        assert (box.extent.x, box.extent.y, box.extent.z) == pytest.approx(extent, abs=1e-6)
+        assert box.location.z == pytest.approx(library()[name].box_centre[2], abs=1e-6)
+    for actor in spawned:
+        actor.destroy()
+    world.tick()
+
+
+def test_what_is_not_simulated_is_refused_by_name(world: carla.World) -> None:
+    refused = [name for name, blueprint in library().items() if blueprint.refusal]
+    assert len(refused) >= 8
+    for name in refused:
+        blueprint = world.get_blueprint_library().find(name)
+        with pytest.raises(RuntimeError, match=name):
+            world.spawn_actor(blueprint, carla.Transform())
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "value"),
+    [
+        ("sensor.lidar.ray_cast", "channels", "0"),
+        ("sensor.camera.rgb", "image_size_x", "1000000"),
+        ("walker.pedestrian.0001", "speed", "1000"),
+    ],
+)
+def test_bad_attributes_are_refused_by_name(
+    world: carla.World, name: str, attribute: str, value: str
+) -> None:
+    blueprint = world.get_blueprint_library().find(name)
+    blueprint.set_attribute(attribute, value)
+    with pytest.raises(RuntimeError, match=attribute):
+        world.spawn_actor(blueprint, world.get_map().get_spawn_points()[0])
