@@ -62,6 +62,18 @@ def test_a_free_car_rolls_down_a_slope() -> None:
     assert place.table.velocity[0, 0] == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.parametrize("grade", [0.1, -0.1])
+def test_a_slope_across_pulls_a_car_aside_where_nothing_holds_it(grade: float) -> None:
+    place = Place(ground(lambda x, y: grade * y))
+    place.car()
+    control = place.control()
+    wheels = tuple(replace(wheel, tire_friction=0.0) for wheel in control.wheels)
+    place.physics.apply(place.table, 1, replace(control, wheels=wheels))
+    place.tick(20)
+    expected = -9.81 * math.sin(math.atan(grade))
+    assert place.table.velocity[0, 1] == pytest.approx(expected, rel=0.05)
+
+
 def test_climbing_costs_speed() -> None:
     speeds = []
     for grade in (0.0, 0.1):
