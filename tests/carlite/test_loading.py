@@ -166,10 +166,10 @@ def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
     script = (
         "from harness.carlite import towns\n"
         "from tests.carlite.test_loading import digest_of\n"
-        "print(digest_of(towns.load('Crucible05', None)))\n"
+        "print(digest_of(towns.load('CrucibleOld', None)))\n"
     )
     environment = os.environ | {"PYTHONHASHSEED": "77", "XDG_CACHE_HOME": str(tmp_path / "other")}
     answer = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert answer.stdout.split()[-1] == digest_of(towns.load("Crucible05", None))
+    assert answer.stdout.split()[-1] == digest_of(towns.load("CrucibleOld", None))

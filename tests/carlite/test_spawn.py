@@ -7,7 +7,9 @@ import math
 import carla
 import numpy as np
 import pytest
+from shapely import Polygon, affinity, geometry
 
+from harness.carlite import towns
 from harness.carlite.towns import crosswalks, opendrive, spawn
 from tests.carlite.client_map import TOWNS, angle_between, loaded, town_file
 
@@ -53,6 +55,33 @@ def test_the_first_few_are_all_over_the_town() -> None:
     points = spawn.build(lanes)[:, :2]
     assert (np.ptp(points[:20], axis=0) > 0.6 * np.ptp(points, axis=0)).all()
     np.testing.assert_array_equal(spawn.build(lanes)[:, :2], points)
+
+
+@pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town02"])
+def test_a_van_fits_at_every_spawn_point(name: str) -> None:
+    """No scenery, parked cars included, within a box of 6 by 2.4 m that stands there."""
+    town = towns.from_opendrive(name, town_file(name).read_text(encoding="utf-8"))
+    pieces = town.scenery
+    assert len(pieces.yaw) > 50
+    reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(3.0, 1.2)
+    for x, y, z, _, yaw, _ in town.spawn_points.tolist():
+        far = np.hypot(pieces.centre[:, 0] - x, pieces.centre[:, 1] - y)
+        van = footprint(x, y, 3.0, 1.2, yaw)
+        for k in np.flatnonzero((far < reach) & pieces.solid):
+            over = abs(pieces.centre[k, 2] - (z + 1.3)) < pieces.extent[k, 2] + 1.0
+            (px, py), (half_x, half_y) = pieces.centre[k, :2], pieces.extent[k, :2]
+            piece = footprint(px, py, half_x, half_y, pieces.yaw[k])
+            assert not (over and van.intersects(piece)), (name, x, y)
+
+
+def footprint(x: float, y: float, half_length: float, half_width: float, yaw: float) -> Polygon:
+    box = affinity.rotate(
+        geometry.box(-half_length, -half_width, half_length, half_width),
+        yaw,
+        origin=(0, 0),
+        use_radians=True,
+    )
+    return affinity.translate(box, x, y)
 
 
 @pytest.mark.parametrize("name", TOWNS)

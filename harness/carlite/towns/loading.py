@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from harness.carlite.errors import UserError
 from harness.carlite.towns import (
     cache,
@@ -14,10 +12,11 @@ from harness.carlite.towns import (
     lanes,
     limits,
     opendrive,
+    scenery,
     signals,
     spawn,
 )
-from harness.carlite.towns.model import Scenery, Town
+from harness.carlite.towns.model import Town
 
 OWN_TOWNS = Path(__file__).parent / "data"
 SUFFIX = ".xodr"
@@ -68,23 +67,9 @@ def from_opendrive(name: str, text: str) -> Town:
         lanes=sampled,
         ground=relief,
         signals=posts,
-        scenery=_bare(),
+        scenery=scenery.furnish(sampled, relief, posts, name),
         spawn_points=spawn.build(sampled),
         crosswalks=crosswalks.build(network),
-    )
-
-
-def _bare() -> Scenery:
-    """Return scenery without a single piece."""
-    none = np.zeros(0)
-    return Scenery(
-        centre=np.zeros((0, 3)),
-        extent=np.zeros((0, 3)),
-        yaw=none,
-        shape=none.astype(np.uint8),
-        body=none.astype(np.int32),
-        label=none.astype(np.uint8),
-        solid=none.astype(np.bool_),
     )
 
 
