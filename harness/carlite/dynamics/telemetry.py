@@ -1,0 +1,132 @@
+"""What a vehicle's instruments would show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from harness.carlite.actors import ActorTable
+from harness.carlite.dynamics.control import PhysicsControl, Wheel
+from harness.carlite.dynamics.parameters import Physics, axles
+
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class WheelTelemetry:
+    """One wheel, fields in CARLA's order.
+
+    Attributes:
+        tire_friction: as in the physics control.
+        lat_slip: angle between where the wheel points and where it goes, radians.
+        long_slip: zero, for wheels here roll.
+        omega: radians per second.
+        tire_load, normalized_tire_load: newtons, and as a share of the load at rest.
+        torque: what the wheel passes to the ground, N m.
+        long_force, lat_force: newtons in the vehicle's frame.
+        normalized_long_force, normalized_lat_force: as shares of the load.
+    """
+
+    tire_friction: float
+    lat_slip: float
+    long_slip: float
+    omega: float
+    tire_load: float
+    normalized_tire_load: float
+    torque: float
+    long_force: float
+    lat_force: float
+    normalized_long_force: float
+    normalized_lat_force: float
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """One vehicle, fields in CARLA's order; `drag` is the air's, in newtons."""
+
+    speed: float
+    steer: float
+    throttle: float
+    brake: float
+    engine_rpm: float
+    gear: int
+    drag: float
+    wheels: tuple[WheelTelemetry, ...]
+
+
+def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
+    """Read a vehicle's instruments."""
+    control = physics.get(int(table.id[slot]))
+    velocity = table.velocity[slot].tolist()
+    cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
+    along = velocity[0] * cos + velocity[1] * sin
+    across = velocity[1] * cos - velocity[0] * sin
+    drag = float(physics.rows[table.physics[slot]]["drag"]) * along * abs(along)
+    pitch, _, roll = table.rotation[slot].tolist()
+    gaining = table.acceleration[slot].tolist()
+    mass = control.mass
+    pull = mass * (gaining[0] * cos + gaining[1] * sin + GRAVITY * math.sin(pitch)) + drag
+    side = mass * (gaining[1] * cos - gaining[0] * sin - GRAVITY * math.sin(roll))
+    front, _ = axles(control)
+    return Telemetry(
+        speed=math.hypot(*velocity),
+        steer=float(table.steer[slot]),
+        throttle=float(table.throttle[slot]),
+        brake=float(table.brake[slot]),
+        engine_rpm=float(table.engine_speed[slot]) * 30.0 / math.pi,
+        gear=int(table.gear[slot]),
+        drag=abs(drag),
+        wheels=tuple(
+            _wheel(
+                wheel,
+                share=share,
+                angle=float(table.wheel_angle[slot]) if wheel in front else 0.0,
+                motion=(along, across, float(table.yaw_rate[slot])),
+                forces=(pull, side, mass * GRAVITY * math.cos(pitch) * math.cos(roll)),
+                flattening=math.cos(pitch) * math.cos(roll),
+            )
+            for wheel, share in zip(control.wheels, _load_shares(control), strict=True)
+        ),
+    )
+
+
+def _load_shares(control: PhysicsControl) -> list[float]:
+    """Return the share of the weight that each wheel carries at rest."""
+    front, rear = axles(control)
+    ahead = sum(wheel.position[0] for wheel in front) / len(front)
+    behind = sum(wheel.position[0] for wheel in rear) / len(rear)
+    centre = control.center_of_mass[0]
+    on_front = (centre - behind) / (ahead - behind) if ahead > behind else 0.5
+    return [
+        on_front / len(front) if wheel in front else (1.0 - on_front) / len(rear)
+        for wheel in control.wheels
+    ]
+
+
+def _wheel(
+    wheel: Wheel,
+    share: float,
+    angle: float,
+    motion: tuple[float, float, float],
+    forces: tuple[float, float, float],
+    flattening: float,
+) -> WheelTelemetry:
+    along, across, turn = motion
+    ahead = along - turn * wheel.position[1]
+    aside = across + turn * wheel.position[0]
+    rolling = ahead * math.cos(angle) + aside * math.sin(angle)
+    sliding = aside * math.cos(angle) - ahead * math.sin(angle)
+    pull, side, load = (share * force for force in forces)
+    return WheelTelemetry(
+        tire_friction=wheel.tire_friction,
+        lat_slip=math.atan2(sliding, abs(rolling)) if abs(rolling) > 0.1 else 0.0,
+        long_slip=0.0,
+        omega=rolling / wheel.radius,
+        tire_load=load,
+        normalized_tire_load=flattening,
+        torque=pull * wheel.radius,
+        long_force=pull,
+        lat_force=side,
+        normalized_long_force=pull / load,
+        normalized_lat_force=side / load,
+    )
