@@ -6,11 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from harness.carlite.errors import CallError
+from harness.carlite.sensors.camera import (
+    ColourCamera,
+    DepthCamera,
+    InstanceCamera,
+    SemanticCamera,
+)
 from harness.carlite.sensors.gnss import Gnss
 from harness.carlite.sensors.inertial import Imu
 from harness.carlite.sensors.lidar import Lidar
 from harness.carlite.sensors.obstacle import Obstacle
 from harness.carlite.sensors.protocol import Pose, Sensor
+from harness.carlite.sensors.radar import Radar
 from harness.carlite.sensors.semantic_lidar import SemanticLidar
 
 __all__ = ["KINDS", "Pose", "Sensor", "make"]
@@ -18,11 +25,16 @@ __all__ = ["KINDS", "Pose", "Sensor", "make"]
 Maker: TypeAlias = Callable[[Mapping[str, str], int, int], Sensor]
 
 KINDS: dict[str, Maker] = {
+    "sensor.camera.depth": DepthCamera,
+    "sensor.camera.instance_segmentation": InstanceCamera,
+    "sensor.camera.rgb": ColourCamera,
+    "sensor.camera.semantic_segmentation": SemanticCamera,
     "sensor.lidar.ray_cast": Lidar,
     "sensor.lidar.ray_cast_semantic": SemanticLidar,
     "sensor.other.gnss": Gnss,
     "sensor.other.imu": Imu,
     "sensor.other.obstacle": Obstacle,
+    "sensor.other.radar": Radar,
 }
 
 

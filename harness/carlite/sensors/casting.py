@@ -8,7 +8,7 @@ from harness.carlite.arrays import Bools, Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.meshes import Meshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
-from harness.carlite.sensors.relief import Relief, ground_hit, height_at, is_over
+from harness.carlite.sensors.relief import Relief, height_at, is_over, march
 from harness.carlite.sensors.things import Things
 
 
@@ -52,11 +52,13 @@ def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: f
     y = (origin[1] - relief.y) / relief.cell
     if is_over(relief, x, y) and origin[2] < height_at(relief.heights, x, y):
         return np.inf
-    return ground_hit(
+    nearness, source = np.full(1, 1 / reach), np.full(1, NOTHING, np.int32)
+    march(
         relief, x, y, origin[2],
-        direction[0] / relief.cell, direction[1] / relief.cell, direction[2],
-        0.0, reach,
+        direction[0] / relief.cell, direction[1] / relief.cell, direction[2], 0.0, 0.0, 0.0,
+        np.zeros(1), False, nearness, source, GROUND,
     )  # fmt: skip
+    return 1 / nearness[0] if source[0] == GROUND else np.inf
 
 
 @compiled
@@ -98,13 +100,11 @@ def _first_face(
 @compiled
 def _face_distance(corners: Floats, count: int, direction: Floats, closed: bool) -> float:
     """Distance along a ray from the origin to a convex face, inf where it passes by."""
-    a = corners[1] - corners[0]
-    b = corners[2] - corners[0]
-    normal = np.cross(a, b)
-    offset: float = (
-        normal[0] * corners[0, 0] + normal[1] * corners[0, 1] + normal[2] * corners[0, 2]
-    )
-    facing: float = (normal * direction).sum()
+    ax, ay, az = _between(corners[0], corners[1])
+    bx, by, bz = _between(corners[0], corners[2])
+    nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    offset: float = nx * corners[0, 0] + ny * corners[0, 1] + nz * corners[0, 2]
+    facing: float = nx * direction[0] + ny * direction[1] + nz * direction[2]
     if abs(offset) < EDGE_ON or (closed and offset > 0) or facing == 0 or offset / facing < 0:
         return np.inf
     sign = 1.0 if facing > 0 else -1.0
@@ -118,3 +118,8 @@ def _face_distance(corners: Floats, count: int, direction: Floats, closed: bool)
         if sign * turn < 0:
             return np.inf
     return offset / facing
+
+
+@compiled
+def _between(start: Floats, end: Floats) -> tuple[float, float, float]:
+    return end[0] - start[0], end[1] - start[1], end[2] - start[2]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.carlite.arrays import Bools, Bytes, Float32s, Floats, Int32s
-from harness.carlite.labels import Label
+from harness.carlite.arrays import Bools, Bytes, Floats, Int32s
+from harness.carlite.compiled import compiled
 
 PRISM_SIDES = 8
 COPLANAR = 1e-5
@@ -24,7 +24,7 @@ class Mesh:
     """One surface: corner `faces[f, 3]` is -1 where face `f` is a triangle.
 
     A closed mesh is seen from outside only, an open one (a deck) from both sides. Faces labelled
-    `Label.NONE` take the label of the object they belong to.
+    0 (`Label.NONE`) take the label of the object they belong to.
     """
 
     vertices: Floats
@@ -104,72 +104,63 @@ def from_triangles(vertices: Floats, triangles: Int32s, labels: Bytes) -> Mesh:
     corners = vertices[triangles]
     volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
     outward = triangles if volume >= 0 else triangles[:, ::-1]
-    faces, face_labels = _pair_up(vertices, outward, labels)
-    return Mesh(vertices.astype(np.float64), faces, face_labels)
+    vertices = vertices.astype(np.float64)
+    faces, face_labels = _pair_up(vertices, np.ascontiguousarray(outward), labels)
+    return Mesh(vertices, faces, face_labels)
 
 
+@compiled
 def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s, Bytes]:
     """Join triangles that share an edge, a plane and a label to convex quads, greedily."""
-    owner: dict[tuple[int, int], tuple[int, int]] = {}
-    for index, triangle in enumerate(triangles.tolist()):
-        for k in range(3):
-            owner[triangle[k], triangle[(k + 1) % 3]] = (index, triangle[(k + 2) % 3])
-    taken = np.zeros(len(triangles), np.bool_)
-    faces, kept = [], []
-    for index, triangle in enumerate(triangles.tolist()):
-        if taken[index]:
+    count = len(triangles)
+    taken = np.zeros(count, np.bool_)
+    faces, kept = np.full((count, 4), -1, np.int32), np.empty(count, np.uint8)
+    made = 0
+    for one in range(count):
+        if taken[one]:
             continue
-        taken[index] = True
-        kept.append(labels[index])
-        for k in range(3):
-            a, b, c = (triangle[(k + n) % 3] for n in range(3))
-            other, far = owner.get((b, a), (index, -1))
-            quad = (a, far, b, c)
-            same = not taken[other] and labels[other] == labels[index]
-            if same and _is_flat_and_convex(vertices[list(quad)]):
-                taken[other] = True
-                faces.append(quad)
-                break
-        else:
-            faces.append((*triangle, -1))
-    return np.array(faces, dtype=np.int32), np.array(kept, dtype=np.uint8)
+        faces[made, :3], kept[made] = triangles[one], labels[one]
+        for other in range(one + 1, count):
+            if not taken[other] and labels[other] == labels[one]:
+                quad = _joined(triangles[one], triangles[other])
+                if quad[3] >= 0 and _is_flat_and_convex(vertices, quad):
+                    taken[other] = True
+                    faces[made] = quad
+                    break
+        made += 1
+    return faces[:made], kept[:made]
 
 
-def _is_flat_and_convex(quad: Floats) -> bool:
-    edges = np.roll(quad, -1, axis=0) - quad
-    turns = np.cross(edges, np.roll(edges, -1, axis=0))
-    normal = turns.sum(axis=0)
-    size = float(np.linalg.norm(normal))
-    if size < 1e-12:
+@compiled
+def _joined(one: Int32s, other: Int32s) -> Int32s:
+    """Return the corners round two triangles that share an edge; the last is -1 if they do not."""
+    quad = np.full(4, -1, np.int32)
+    for i in range(3):
+        a, b, c = one[i], one[(i + 1) % 3], one[(i + 2) % 3]
+        for j in range(3):
+            if other[j] == b and other[(j + 1) % 3] == a:
+                quad[0], quad[1], quad[2], quad[3] = a, other[(j + 2) % 3], b, c
+    return quad
+
+
+@compiled
+def _is_flat_and_convex(vertices: Floats, quad: Int32s) -> bool:
+    turns, normal = np.empty((4, 3)), np.zeros(3)
+    for k in range(4):
+        a, b, c = quad[k], quad[(k + 1) % 4], quad[(k + 2) % 4]
+        for i in range(3):
+            j, m = (i + 1) % 3, (i + 2) % 3
+            turns[k, i] = (vertices[b, j] - vertices[a, j]) * (vertices[c, m] - vertices[b, m])
+            turns[k, i] -= (vertices[b, m] - vertices[a, m]) * (vertices[c, j] - vertices[b, j])
+            normal[i] += turns[k, i]
+    square = normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2
+    if square < 1e-24:
         return False
-    normal /= size
-    lifted = np.abs((quad - quad[0]) @ normal).max()
-    return bool(lifted < COPLANAR * np.sqrt(size) and (turns @ normal).min() > 1e-9)
-
-
-def decks(upper: Float32s, x: float, y: float, cell: float, patch: int = 8) -> list[Mesh]:
-    """Cut the upper ground layer into open meshes in world coordinates, `patch` cells a side."""
-    present = np.isfinite(upper)
-    whole = present[:-1, :-1] & present[1:, :-1] & present[:-1, 1:] & present[1:, 1:]
-    meshes = []
-    rows, columns = whole.shape
-    for row in range(0, rows, patch):
-        for column in range(0, columns, patch):
-            cells = np.argwhere(whole[row : row + patch, column : column + patch])
-            if len(cells):
-                meshes.append(_deck(upper, np.add(cells, (row, column)), x, y, cell))
-    return meshes
-
-
-def _deck(upper: Float32s, cells: Int32s, x: float, y: float, cell: float) -> Mesh:
-    """Two triangles per cell, split along the same diagonal as the ground beneath."""
-    corners = np.stack([np.add(cells, step) for step in ((0, 0), (0, 1), (1, 1), (1, 0))], axis=1)
-    points, index = np.unique(corners.reshape(-1, 2), axis=0, return_inverse=True)
-    quads = index.reshape(-1, 4).astype(np.int32)
-    faces = np.full((len(quads) * 2, 4), -1, np.int32)
-    faces[0::2, :3] = quads[:, [0, 1, 2]]
-    faces[1::2, :3] = quads[:, [0, 2, 3]]
-    heights = upper[points[:, 0], points[:, 1]]
-    vertices = np.column_stack([x + points[:, 1] * cell, y + points[:, 0] * cell, heights])
-    labels = np.full(len(faces), Label.ROAD, np.uint8)
-    return Mesh(vertices.astype(np.float64), faces, labels, closed=False)
+    for k in range(4):
+        lifted, turned = 0.0, 0.0
+        for i in range(3):
+            lifted += (vertices[quad[k], i] - vertices[quad[0], i]) * normal[i]
+            turned += turns[k, i] * normal[i]
+        if abs(lifted) > COPLANAR * square**0.75 or turned < 1e-9 * square**0.5:
+            return False
+    return True

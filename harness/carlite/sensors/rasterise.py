@@ -12,9 +12,15 @@ import numpy as np
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.culling import in_reach, is_hidden
-from harness.carlite.sensors.fan import SLACK, Fan, angle_of, first_column
+from harness.carlite.sensors.fan import SLACK, Fan, angle_of
 from harness.carlite.sensors.meshes import Meshes
-from harness.carlite.sensors.relief import Relief, ground_hit, height_at, is_over, level_window
+from harness.carlite.sensors.relief import (
+    Relief,
+    height_at,
+    is_over,
+    march,
+    steepest_near,
+)
 from harness.carlite.sensors.things import Things
 
 GROUND = -1
@@ -52,29 +58,12 @@ def draw_things(
         _into_sensor(things, thing, rotation, origin, centre, axes)
         if is_hidden(centre, axes, fan, nearness):
             continue
-        mesh = things.mesh[thing]
-        first = meshes.first_vertex[mesh]
-        for n in range(meshes.first_vertex[mesh + 1] - first):
-            x, y, z = meshes.vertices[first + n]
-            for i in range(3):
-                corners[n, i] = centre[i] + axes[i, 0] * x + axes[i, 1] * y + axes[i, 2] * z
-        for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
-            count = 3 if meshes.faces[index, 3] < 0 else 4
-            for k in range(count):
-                at = meshes.faces[index, k]
-                face[k, 0], face[k, 1], face[k, 2] = corners[at, 0], corners[at, 1], corners[at, 2]
-            ax, ay, az = face[1, 0] - face[0, 0], face[1, 1] - face[0, 1], face[1, 2] - face[0, 2]
-            bx, by, bz = face[2, 0] - face[0, 0], face[2, 1] - face[0, 1], face[2, 2] - face[0, 2]
-            nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-            offset = nx * face[0, 0] + ny * face[0, 1] + nz * face[0, 2]
-            if abs(offset) < EDGE_ON or (meshes.closed[mesh] and offset > 0):
-                continue
-            normals[drawn, 0], normals[drawn, 1], normals[drawn, 2] = nx, ny, nz
-            owner[drawn], face_index[drawn] = thing, index
-            _draw_face(
-                face, count, nx / offset, ny / offset, nz / offset, drawn, fan, nearness, source
-            )
-            drawn += 1
+        before = drawn
+        drawn = _draw_mesh(
+            meshes, things.mesh[thing], centre, axes, corners, face, fan, nearness, source,
+            normals, face_index, drawn,
+        )  # fmt: skip
+        owner[before:drawn] = thing
     return normals[:drawn], owner[:drawn], face_index[:drawn]
 
 
@@ -106,18 +95,96 @@ def _into_sensor(
 
 
 @compiled
-def _draw_face(
+def _draw_mesh(
+    meshes: Meshes,
+    mesh: int,
+    centre: Floats,
+    axes: Floats,
+    corners: Floats,
     face: Floats,
-    count: int,
-    px: float,
-    py: float,
-    pz: float,
-    mark: int,
     fan: Fan,
     nearness: Floats,
     source: Int32s,
-) -> None:
-    """Draw one convex face, on the plane of all points with (px, py, pz) · point = 1."""
+    normals: Floats,
+    face_index: Int32s,
+    mark: int,
+) -> int:
+    """Draw a placed mesh, marking its faces from `mark` on; returns the next free mark."""
+    columns, rows = nearness.shape
+    per_angle = (len(fan.bucket) - 1) / 4
+    first_vertex, closed = meshes.first_vertex[mesh], meshes.closed[mesh]
+    for n in range(meshes.first_vertex[mesh + 1] - first_vertex):
+        x, y, z = meshes.vertices[first_vertex + n]
+        for i in range(3):
+            corners[n, i] = centre[i] + axes[i, 0] * x + axes[i, 1] * y + axes[i, 2] * z
+    for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
+        count = 3 if meshes.faces[index, 3] < 0 else 4
+        for k in range(count):
+            at = meshes.faces[index, k]
+            face[k, 0], face[k, 1], face[k, 2] = corners[at, 0], corners[at, 1], corners[at, 2]
+        ax, ay, az = face[1, 0] - face[0, 0], face[1, 1] - face[0, 1], face[1, 2] - face[0, 2]
+        bx, by, bz = face[2, 0] - face[0, 0], face[2, 1] - face[0, 1], face[2, 2] - face[0, 2]
+        nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        offset = nx * face[0, 0] + ny * face[0, 1] + nz * face[0, 2]
+        if abs(offset) < EDGE_ON or (closed and offset > 0):
+            continue
+        normals[mark, 0], normals[mark, 1], normals[mark, 2] = nx, ny, nz
+        face_index[mark] = index
+        px, py, pz = nx / offset, ny / offset, nz / offset
+        low, high, low_behind, high_behind = _angles(face, count)
+        for part in range(1 if low_behind > high_behind else 2):
+            if part == 1:
+                low, high = low_behind, high_behind
+            column = fan.bucket[max(int((low - SLACK + 2) * per_angle), 0)]
+            while column < columns and fan.angle[column] < low - SLACK:
+                column += 1
+            first, last = 0, 0
+            while column < columns and fan.angle[column] <= high + SLACK:
+                cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
+                r0, z0, r1, z1 = -1.0, 0.0, -1.0, 0.0
+                side = cosine * face[count - 1, 1] - sine * face[count - 1, 0]
+                along = cosine * face[count - 1, 0] + sine * face[count - 1, 1]
+                height = face[count - 1, 2]
+                for k in range(count):
+                    next_side = cosine * face[k, 1] - sine * face[k, 0]
+                    next_along = cosine * face[k, 0] + sine * face[k, 1]
+                    if (side < 0) != (next_side < 0):
+                        share = side / (side - next_side)
+                        r1, z1 = r0, z0
+                        r0 = along + share * (next_along - along)
+                        z0 = height + share * (face[k, 2] - height)
+                    side, along, height = next_side, next_along, face[k, 2]
+                if r0 > 0 or r1 > 0:
+                    bottom, top = _slope(r0, z0, r1, z1) / scale, _slope(r1, z1, r0, z0) / scale
+                    if bottom > top:
+                        bottom, top = top, bottom
+                    while first < rows and fan.slopes[first] < bottom:
+                        first += 1
+                    while first > 0 and fan.slopes[first - 1] >= bottom:
+                        first -= 1
+                    last = max(last, first)
+                    while last < rows and fan.slopes[last] <= top:
+                        last += 1
+                    while last > first and fan.slopes[last - 1] > top:
+                        last -= 1
+                    base, rise = cosine * px + sine * py, pz * scale
+                    for row in range(first, last):
+                        near = base + rise * fan.slopes[row]
+                        closer = near > nearness[column, row]
+                        nearness[column, row] = near if closer else nearness[column, row]
+                        source[column, row] = mark if closer else source[column, row]
+                column += 1
+        mark += 1
+    return mark
+
+
+@compiled
+def _angles(face: Floats, count: int) -> tuple[float, float, float, float]:
+    """Bound the pseudo-azimuths of a convex face by one interval or two.
+
+    A face that surrounds the axis spans all of them; one that straddles the seam behind the sensor
+    has a second interval. Where there is none, the second one is empty.
+    """
     crossings = 0
     low, high, low_behind, high_behind = 3.0, -3.0, 3.0, -3.0
     for k in range(count):
@@ -131,77 +198,10 @@ def _draw_face(
         else:
             low_behind, high_behind = min(low_behind, angle), max(high_behind, angle)
     if crossings == 0:
-        _draw_columns(
-            face, count, px, py, pz, mark, fan, nearness, source,
-            min(low, low_behind), max(high, high_behind),
-        )  # fmt: skip
-    elif crossings == 1:
-        _draw_columns(face, count, px, py, pz, mark, fan, nearness, source, -2.0, 2.0)
-    else:
-        _draw_columns(face, count, px, py, pz, mark, fan, nearness, source, low, 2.0)
-        _draw_columns(face, count, px, py, pz, mark, fan, nearness, source, -2.0, high_behind)
-
-
-@compiled
-def _draw_columns(
-    face: Floats,
-    count: int,
-    px: float,
-    py: float,
-    pz: float,
-    mark: int,
-    fan: Fan,
-    nearness: Floats,
-    source: Int32s,
-    low: float,
-    high: float,
-) -> None:
-    """Draw a face into the columns between two pseudo-azimuths."""
-    columns, rows = nearness.shape
-    column = first_column(fan, low - SLACK)
-    first, last = 0, 0
-    while column < columns and fan.angle[column] <= high + SLACK:
-        cosine, sine = fan.cosine[column], fan.sine[column]
-        found = 0
-        r0, z0, r1, z1 = 0.0, 0.0, 0.0, 0.0
-        side = cosine * face[count - 1, 1] - sine * face[count - 1, 0]
-        along = cosine * face[count - 1, 0] + sine * face[count - 1, 1]
-        height = face[count - 1, 2]
-        for k in range(count):
-            next_side = cosine * face[k, 1] - sine * face[k, 0]
-            next_along = cosine * face[k, 0] + sine * face[k, 1]
-            if (side < 0) != (next_side < 0):
-                part = side / (side - next_side)
-                r = along + part * (next_along - along)
-                z = height + part * (face[k, 2] - height)
-                if found == 0:
-                    r0, z0 = r, z
-                else:
-                    r1, z1 = r, z
-                found += 1
-            side, along, height = next_side, next_along, face[k, 2]
-        if found == 2 and (r0 > 0 or r1 > 0):
-            scale = fan.scale[column]
-            bottom = _slope(r0, z0, r1, z1) / scale
-            top = _slope(r1, z1, r0, z0) / scale
-            if bottom > top:
-                bottom, top = top, bottom
-            while first < rows and fan.slopes[first] < bottom:
-                first += 1
-            while first > 0 and fan.slopes[first - 1] >= bottom:
-                first -= 1
-            last = max(last, first)
-            while last < rows and fan.slopes[last] <= top:
-                last += 1
-            while last > first and fan.slopes[last - 1] > top:
-                last -= 1
-            base, rise = cosine * px + sine * py, pz * scale
-            for row in range(first, last):
-                near = base + rise * fan.slopes[row]
-                closer = near > nearness[column, row]
-                nearness[column, row] = near if closer else nearness[column, row]
-                source[column, row] = mark if closer else source[column, row]
-        column += 1
+        return min(low, low_behind), max(high, high_behind), 3.0, -3.0
+    if crossings == 1:
+        return -2.0, 2.0, 3.0, -3.0
+    return low, 2.0, -2.0, high_behind
 
 
 @compiled
@@ -217,6 +217,7 @@ def draw_ground(
     relief: Relief,
     rotation: Floats,
     origin: Floats,
+    reach: float,
     fan: Fan,
     nearness: Floats,
     source: Int32s,
@@ -226,46 +227,19 @@ def draw_ground(
     Unless the sensor leans more than the ground is steep, the ground is a graph over each column's
     half-plane: a ray meets it no nearer than the ray below does, and takes up the march there.
     """
-    columns, rows = nearness.shape
     cell, heights = relief.cell, relief.heights
     x, y, z = (origin[0] - relief.x) / cell, (origin[1] - relief.y) / cell, origin[2]
     if is_over(relief, x, y) and z < height_at(heights, x, y):
         return
     lean = np.sqrt(rotation[0, 2] ** 2 + rotation[1, 2] ** 2)
-    shared = rotation[2, 2] > lean * relief.steepest + 1e-6
+    shared: bool = rotation[2, 2] > lean * steepest_near(relief, x, y, reach / cell)
     up_x, up_y, up_z = rotation[0, 2] / cell, rotation[1, 2] / cell, rotation[2, 2]
-    for column in range(columns):
+    for column in range(len(nearness)):
         cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
         out_x = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
         out_y = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
         out_z = rotation[2, 0] * cosine + rotation[2, 1] * sine
-        start = 0.0
-        left, right, front, back, level = level_window(relief, x, y)
-        for row in range(rows):
-            if not shared:
-                start = 0.0
-            if nearness[column, row] * start >= 1:
-                continue
-            slope = fan.slopes[row] * scale
-            dx, dy, dz = out_x + slope * up_x, out_y + slope * up_y, out_z + slope * up_z
-            end = 1 / nearness[column, row]
-            if dz >= 0 and z + start * dz > relief.top:
-                start = end
-                continue
-            hit = (level - z) / dz if dz < 0 else np.inf
-            stop = min(hit, end)
-            if not (
-                left <= x + start * dx <= right
-                and front <= y + start * dy <= back
-                and left <= x + stop * dx <= right
-                and front <= y + stop * dy <= back
-            ):
-                hit = ground_hit(relief, x, y, z, dx, dy, dz, start, end)
-                if hit <= end:
-                    left, right, front, back, level = level_window(
-                        relief, x + hit * dx, y + hit * dy
-                    )
-            start = min(max(hit, start), end)
-            if hit <= end:
-                nearness[column, row] = 1 / max(start, 1e-9)
-                source[column, row] = GROUND
+        march(
+            relief, x, y, z, out_x, out_y, out_z, up_x * scale, up_y * scale, up_z * scale,
+            fan.slopes, shared, nearness[column], source[column], GROUND,
+        )  # fmt: skip

@@ -16,19 +16,22 @@ from harness.carlite.compiled import compiled
 from harness.carlite.towns.model import Ground
 
 BLOCK = 8
+FINENESS = 8192
+NEAREST = 1e-9
 
 
 class Relief(NamedTuple):
-    """The lower ground layer, prepared for marching.
+    """The lower ground layer, prepared for marching. Blocks are `BLOCK` cells a side.
 
     Attributes:
         x, y, cell: as in `Ground`.
         heights, labels: (rows, columns) at the grid points.
-        low, high: (block rows, block columns) bounds over blocks of `BLOCK` cells a side.
+        lid: (block rows, block columns, 3) a plane close above the ground of each block: its
+            height where column and row are 0, its rise per column and per row.
+        steep: (block rows, block columns) steepest slope, as rise over run.
         span: how many blocks on every side share the one level of this block, plus one; 0 where
             the block itself is not level.
-        steepest: largest slope anywhere, as rise over run.
-        top: the highest point.
+        top: the highest point of all.
     """
 
     x: float
@@ -36,46 +39,81 @@ class Relief(NamedTuple):
     cell: float
     heights: Floats
     labels: Bytes
-    low: Floats
-    high: Floats
+    lid: Floats
+    steep: Floats
     span: Int32s
-    steepest: float
     top: float
 
 
 def prepare(ground: Ground) -> Relief:
-    """Bound the ground block by block."""
-    heights = np.ascontiguousarray(ground.lower, dtype=np.float64)
-    low, high = _block_bounds(heights)
+    """Bound the ground block by block, its heights rounded to an eighth of a millimetre."""
+    heights = np.round(ground.lower.astype(np.float64) * FINENESS) / FINENESS
+    lid, low, high, steep = _blocks(heights, ground.cell)
     return Relief(
         x=ground.x,
         y=ground.y,
         cell=ground.cell,
         heights=heights,
         labels=np.ascontiguousarray(ground.label),
-        low=low,
-        high=high,
+        lid=lid,
+        steep=steep,
         span=_level_spans(low, high),
-        steepest=_steepest(heights, ground.cell),
         top=float(heights.max()),
     )
 
 
 @compiled
-def _block_bounds(heights: Floats) -> tuple[Floats, Floats]:
+def _blocks(heights: Floats, cell: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return lid, lowest and highest point and steepest slope of every block."""
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
     shape = ((rows + BLOCK - 1) // BLOCK, (columns + BLOCK - 1) // BLOCK)
-    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
-    for block_row in range(shape[0]):
-        for block_column in range(shape[1]):
-            for row in range(block_row * BLOCK, min(block_row * BLOCK + BLOCK, rows) + 1):
-                for column in range(
-                    block_column * BLOCK, min(block_column * BLOCK + BLOCK, columns) + 1
-                ):
-                    height = heights[row, column]
-                    low[block_row, block_column] = min(low[block_row, block_column], height)
-                    high[block_row, block_column] = max(high[block_row, block_column], height)
-    return low, high
+    lid = np.empty((shape[0], shape[1], 3))
+    low, high, steep = np.empty(shape), np.empty(shape), np.empty(shape)
+    for i in range(shape[0]):
+        for j in range(shape[1]):
+            top, left = i * BLOCK, j * BLOCK
+            part = heights[top : min(top + BLOCK, rows) + 1, left : min(left + BLOCK, columns) + 1]
+            low[i, j], high[i, j] = part.min(), part.max()
+            last_row, last_column = part.shape[0] - 1, part.shape[1] - 1
+            fall = part[last_row, last_column] - part[0, 0]
+            slant = part[0, last_column] - part[last_row, 0]
+            by_column, by_row = (fall + slant) / 2 / last_column, (fall - slant) / 2 / last_row
+            over = 0.0
+            for row in range(last_row + 1):
+                for column in range(last_column + 1):
+                    flat = part[0, 0] + column * by_column + row * by_row
+                    over = max(over, part[row, column] - flat)
+            lid[i, j, 0] = part[0, 0] + over - left * by_column - top * by_row
+            lid[i, j, 1], lid[i, j, 2] = by_column, by_row
+            steep[i, j] = _steepest(part) / cell
+    return lid, low, high, steep
+
+
+@compiled
+def _steepest(heights: Floats) -> float:
+    """Steepest slope of a piece of the grid, as rise per cell."""
+    steepest = 0.0
+    for row in range(heights.shape[0] - 1):
+        for column in range(heights.shape[1] - 1):
+            corner, opposite = heights[row, column], heights[row + 1, column + 1]
+            right, left = heights[row, column + 1], heights[row + 1, column]
+            one = (right - corner) ** 2 + (opposite - right) ** 2
+            other = (left - corner) ** 2 + (opposite - left) ** 2
+            steepest = max(steepest, one, other)
+    return math.sqrt(steepest)
+
+
+@compiled
+def steepest_near(relief: Relief, column: float, row: float, reach: float) -> float:
+    """Steepest slope of the blocks within `reach` cells of a point given in grid units."""
+    rows, columns = relief.steep.shape
+    first_row, last_row = int((row - reach) / BLOCK) - 1, int((row + reach) / BLOCK) + 1
+    first_column, last_column = int((column - reach) / BLOCK) - 1, int((column + reach) / BLOCK) + 1
+    steepest = 0.0
+    for i in range(max(first_row, 0), min(last_row + 1, rows)):
+        for j in range(max(first_column, 0), min(last_column + 1, columns)):
+            steepest = max(steepest, relief.steep[i, j])
+    return steepest
 
 
 @compiled
@@ -105,21 +143,6 @@ def _level_spans(low: Floats, high: Floats) -> Int32s:
 
 
 @compiled
-def _steepest(heights: Floats, cell: float) -> float:
-    steepest = 0.0
-    for row in range(heights.shape[0] - 1):
-        for column in range(heights.shape[1] - 1):
-            corner, opposite = heights[row, column], heights[row + 1, column + 1]
-            right, left = heights[row, column + 1], heights[row + 1, column]
-            steepest = max(
-                steepest,
-                (right - corner) ** 2 + (opposite - right) ** 2,
-                (left - corner) ** 2 + (opposite - left) ** 2,
-            )
-    return math.sqrt(steepest) / cell
-
-
-@compiled
 def height_at(heights: Floats, column: float, row: float) -> float:
     """Height of the triangulated ground at a point given in grid units."""
     i = min(max(int(row), 0), heights.shape[0] - 2)
@@ -144,31 +167,6 @@ def is_over(relief: Relief, column: float, row: float) -> bool:
 
 
 @compiled
-def level_window(
-    relief: Relief, column: float, row: float
-) -> tuple[float, float, float, float, float]:
-    """Return a level rectangle about a point: its bounds in columns and rows, and its height.
-
-    Where the ground is not level about the point, the bounds exclude everything.
-    """
-    if is_over(relief, column, row):
-        block_row, block_column = int(row / BLOCK), int(column / BLOCK)
-        block_row = min(block_row, relief.span.shape[0] - 1)
-        block_column = min(block_column, relief.span.shape[1] - 1)
-        span = relief.span[block_row, block_column]
-        if span > 0:
-            rows, columns = relief.heights.shape
-            return (
-                max((block_column - span + 1.0) * BLOCK, 0.0),
-                min((block_column + span) * BLOCK, columns - 1.0),
-                max((block_row - span + 1.0) * BLOCK, 0.0),
-                min((block_row + span) * BLOCK, rows - 1.0),
-                relief.low[block_row, block_column],
-            )
-    return np.inf, -np.inf, np.inf, -np.inf, 0.0
-
-
-@compiled
 def slope_at(heights: Floats, cell: float, column: float, row: float) -> tuple[float, float]:
     """Rise over run along x and y at a point given in grid units."""
     i = min(max(int(row), 0), heights.shape[0] - 2)
@@ -188,6 +186,30 @@ def label_at(labels: Bytes, column: float, row: float) -> int:
     j = min(max(int(column + 0.5), 0), labels.shape[1] - 1)
     label: int = labels[i, j]
     return label
+
+
+@compiled
+def _facet_hit(
+    corner: float, right: float, left: float, opposite: float,
+    u: float, v: float, z: float,
+    dx: float, dy: float, dz: float,
+) -> float:  # fmt: skip
+    """How far a ray goes to meet the very triangle of a cell that it starts above, or inf."""
+    if u >= v:
+        rise_u, rise_v = right - corner, opposite - right
+    else:
+        rise_u, rise_v = opposite - left, left - corner
+    above = z - corner - u * rise_u - v * rise_v
+    fall = dz - rise_u * dx - rise_v * dy
+    if above <= 0:
+        return 0.0
+    if fall >= 0:
+        return np.inf
+    way = -above / fall
+    u_hit, v_hit = u + way * dx, v + way * dy
+    if (u >= v) != (u_hit >= v_hit) or u_hit < 0 or u_hit > 1 or v_hit < 0 or v_hit > 1:
+        return np.inf
+    return way
 
 
 @compiled
@@ -269,61 +291,87 @@ def _over_grid(
 
 
 @compiled
-def ground_hit(
+def march(
     relief: Relief,
-    px: float, py: float, pz: float,
-    dx: float, dy: float, dz: float,
-    start: float, end: float,
-) -> float:  # fmt: skip
-    """Return the parameter in [start, end] at which a ray from above meets the ground, or inf.
+    x: float, y: float, z: float,
+    out_x: float, out_y: float, out_z: float,
+    up_x: float, up_y: float, up_z: float,
+    slopes: Floats,
+    shared: bool,
+    nearness: Floats,
+    source: Int32s,
+    mark: int,
+) -> None:  # fmt: skip
+    """Draw the ground along rays `(x, y, z) + t (out + slope up)`, nearer than `1 / nearness`.
 
-    The ray is (px, py, pz) + t (dx, dy, dz), in grid units and metres up.
+    Positions are in grid units and metres up. If `shared`, each ray meets the ground no nearer
+    than the one before, and takes up the march where that ended.
     """
-    heights, low, high, span = relief.heights, relief.low, relief.high, relief.span
+    heights, lid, span = relief.heights, relief.lid, relief.span
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
-    t = start
-    if not (
-        is_over(relief, px + t * dx, py + t * dy) and is_over(relief, px + end * dx, py + end * dy)
-    ):
-        t, end = _over_grid(columns, rows, px, py, dx, dy, t, end)
-    block_column = min(max(int((px + t * dx) / BLOCK), 0), low.shape[1] - 1)
-    block_row = min(max(int((py + t * dy) / BLOCK), 0), low.shape[0] - 1)
-    while t < end:
-        reach = max(span[block_row, block_column] - 1, 0)
-        first_column = max(block_column - reach, 0)
-        last_column = min(block_column + reach, low.shape[1] - 1)
-        first_row, last_row = max(block_row - reach, 0), min(block_row + reach, low.shape[0] - 1)
-        leave_x, leave_y = np.inf, np.inf
-        if dx > 0:
-            leave_x = ((last_column + 1) * BLOCK - px) / dx
-        elif dx < 0:
-            leave_x = (first_column * BLOCK - px) / dx
-        if dy > 0:
-            leave_y = ((last_row + 1) * BLOCK - py) / dy
-        elif dy < 0:
-            leave_y = (first_row * BLOCK - py) / dy
-        leave = max(min(leave_x, leave_y, end), t)
-        top = high[block_row, block_column]
-        if min(pz + t * dz, pz + leave * dz) <= top:
-            if span[block_row, block_column] > 0:
-                return max((top - pz) / dz, t) if dz < 0 else t
-            hit = _cells_hit(
-                heights, px, py, pz, dx, dy, dz, t, leave,
-                block_row * BLOCK, block_column * BLOCK,
-                min(block_row * BLOCK + BLOCK, rows) - 1,
-                min(block_column * BLOCK + BLOCK, columns) - 1,
-            )  # fmt: skip
-            if hit <= leave:
-                return hit
-        if leave >= end:
-            return np.inf
-        if leave_x <= leave_y:
-            block_column = last_column + 1 if dx > 0 else first_column - 1
-            block_row = min(max(int((py + leave * dy) / BLOCK), first_row), last_row)
-        else:
-            block_row = last_row + 1 if dy > 0 else first_row - 1
-            block_column = min(max(int((px + leave * dx) / BLOCK), first_column), last_column)
-        if not (0 <= block_row < low.shape[0] and 0 <= block_column < low.shape[1]):
-            return np.inf
-        t = leave
-    return np.inf
+    block_rows, block_columns = span.shape
+    start = 0.0
+    for ray in range(len(slopes)):
+        if not shared:
+            start = 0.0
+        if nearness[ray] * start >= 1:
+            continue
+        end = 1 / nearness[ray]
+        slope = slopes[ray]
+        dx, dy, dz = out_x + slope * up_x, out_y + slope * up_y, out_z + slope * up_z
+        t, last = start, end
+        start = end
+        if z + t * dz > relief.top:
+            if dz >= 0:
+                continue
+            t = (relief.top - z) / dz
+        if not is_over(relief, x + t * dx, y + t * dy):
+            t, last = _over_grid(columns, rows, x, y, dx, dy, t, end)
+        i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
+        j = min(max(int((x + t * dx) / BLOCK), 0), block_columns - 1)
+        hit = np.inf
+        while t < last and 0 <= i < block_rows and 0 <= j < block_columns:
+            reach = max(span[i, j] - 1, 0)
+            first_i, last_i = max(i - reach, 0), min(i + reach, block_rows - 1)
+            first_j, last_j = max(j - reach, 0), min(j + reach, block_columns - 1)
+            left, right = first_j * BLOCK, min((last_j + 1) * BLOCK, columns)
+            front, back = first_i * BLOCK, min((last_i + 1) * BLOCK, rows)
+            above = z - lid[i, j, 0] - lid[i, j, 1] * x - lid[i, j, 2] * y
+            fall = dz - lid[i, j, 1] * dx - lid[i, j, 2] * dy
+            near = t
+            if above + t * fall > 0:
+                near = -above / fall if fall < 0 else np.inf
+            px, py = x + near * dx, y + near * dy
+            inside = near <= last and left <= px <= right and front <= py <= back
+            if inside and span[i, j] > 0:
+                hit = near
+                break
+            if inside:
+                row, column = min(int(py), rows - 1), min(int(px), columns - 1)
+                hit = near + _facet_hit(
+                    heights[row, column], heights[row, column + 1],
+                    heights[row + 1, column], heights[row + 1, column + 1],
+                    px - column, py - row, z + near * dz, dx, dy, dz,
+                )  # fmt: skip
+                if hit <= last:
+                    break
+            leave_x = ((right if dx > 0 else left) - x) / dx if dx != 0 else np.inf
+            leave_y = ((back if dy > 0 else front) - y) / dy if dy != 0 else np.inf
+            leave = max(min(leave_x, leave_y, last), t)
+            if inside:
+                hit = _cells_hit(
+                    heights, x, y, z, dx, dy, dz, near, leave, front, left, back - 1, right - 1
+                )
+                if hit <= leave:
+                    break
+            t = leave
+            if leave_x <= leave_y:
+                j = last_j + 1 if dx > 0 else first_j - 1
+                i = min(max(int((y + t * dy) / BLOCK), first_i), last_i)
+            else:
+                i = last_i + 1 if dy > 0 else first_i - 1
+                j = min(max(int((x + t * dx) / BLOCK), first_j), last_j)
+        if hit <= last:
+            nearness[ray] = 1 / max(hit, NEAREST)
+            source[ray] = mark
+            start = hit

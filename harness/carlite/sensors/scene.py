@@ -11,6 +11,7 @@ from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.labels import Label
 from harness.carlite.sensors import casting, meshes, relief, things
+from harness.carlite.sensors.decks import decks
 from harness.carlite.sensors.meshes import Mesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.towns.model import Scenery, Shape, Town
@@ -45,7 +46,7 @@ class Scene:
 
     def __init__(self, town: Town, table: ActorTable) -> None:
         self.town = town
-        deck = meshes.decks(town.ground.upper, town.ground.x, town.ground.y, town.ground.cell)
+        deck = decks(town.ground)
         self.meshes = meshes.flatten([*shapes(), *deck])
         self.relief = relief.prepare(town.ground)
         self.table = table

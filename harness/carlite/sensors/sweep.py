@@ -79,7 +79,7 @@ class Sweep:
             scene.things, scene.meshes, rotation, origin, self.range, fan,
             self._nearness, self._source,
         )  # fmt: skip
-        draw_ground(scene.relief, rotation, origin, fan, self._nearness, self._source)
+        draw_ground(scene.relief, rotation, origin, self.range, fan, self._nearness, self._source)
         return Scan(fan, place, self._row, self._nearness, self._source, *found, rotation, origin)
 
     def header(self, counts: NDArray[np.uint32]) -> bytes:

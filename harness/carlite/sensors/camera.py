@@ -1,0 +1,145 @@
+"""`sensor.camera.*`: depth, semantic and instance segmentation, and a plainly shaded picture.
+
+Attributes of lenses and films are accepted and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.labels import Label
+from harness.carlite.sensors.fan import Fan
+from harness.carlite.sensors.picture import FAR, Picture, Pinhole
+from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.rasterise import GROUND, NOTHING
+from harness.carlite.sensors.relief import Relief, label_at
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.sensors.shading import face_colours, paint
+
+SCENERY_ID = 0x8000
+SKY = int(Label.SKY)
+
+
+class DepthCamera:
+    """`camera.depth`: distance along the view axis in 24 bits, red lowest, 1 being 1000 m."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._pinhole = Pinhole(attributes)
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Return one image."""
+        picture = self._pinhole.look(scene, pose, frame)
+        image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
+        _write_depth(picture.fan, picture.nearness, picture.source, image)
+        return self._pinhole.header + image.tobytes()
+
+
+class SemanticCamera:
+    """`camera.semantic_segmentation`: the label in the red channel."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._pinhole = Pinhole(attributes)
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Return one image."""
+        picture = self._pinhole.look(scene, pose, frame)
+        nobody = np.zeros(len(picture.things), np.int64)
+        return self._pinhole.header + _labelled(self._pinhole, scene, picture, nobody)
+
+
+class InstanceCamera:
+    """`camera.instance_segmentation`: the label in red, the object's number in green and blue."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._pinhole = Pinhole(attributes)
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Return one image; scenery is numbered from `SCENERY_ID` on, all ground is 0."""
+        picture = self._pinhole.look(scene, pose, frame)
+        actor = scene.things.actor[picture.things]
+        number = np.where(actor > 0, actor % SCENERY_ID, SCENERY_ID + picture.things % SCENERY_ID)
+        number[~scene.meshes.closed[scene.things.mesh[picture.things]]] = 0
+        return self._pinhole.header + _labelled(self._pinhole, scene, picture, number)
+
+
+class ColourCamera:
+    """`camera.rgb`: sunlight from one side, a blue sky, haze in the distance."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._pinhole = Pinhole(attributes)
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Return one image."""
+        picture = self._pinhole.look(scene, pose, frame)
+        colours = face_colours(
+            picture.normals, picture.labels, picture.things,
+            scene.things.actor[picture.things], picture.rotation,
+        )  # fmt: skip
+        image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
+        paint(
+            picture.fan, picture.nearness, picture.source, colours, scene.relief,
+            picture.rotation, picture.origin, image,
+        )  # fmt: skip
+        return self._pinhole.header + image.tobytes()
+
+
+def _labelled(pinhole: Pinhole, scene: Scene, picture: Picture, number: Ints) -> bytes:
+    image = np.empty((pinhole.height, pinhole.width, 4), np.uint8)
+    _write_labels(
+        picture.fan, picture.nearness, picture.source, picture.labels, number, scene.relief,
+        picture.rotation, picture.origin, image,
+    )  # fmt: skip
+    return image.tobytes()
+
+
+@compiled
+def _write_depth(fan: Fan, nearness: Floats, source: Int32s, image: Bytes) -> None:
+    width, height = nearness.shape
+    for row in range(height):
+        for column in range(width):
+            depth = FAR
+            if source[column, height - 1 - row] != NOTHING:
+                depth = fan.cosine[column] / nearness[column, height - 1 - row]
+            code = int(min(max(depth / FAR, 0.0), 1.0) * (2**24 - 1) + 0.5)
+            image[row, column, 0] = code >> 16
+            image[row, column, 1] = (code >> 8) & 255
+            image[row, column, 2] = code & 255
+            image[row, column, 3] = 255
+
+
+@compiled
+def _write_labels(
+    fan: Fan,
+    nearness: Floats,
+    source: Int32s,
+    labels: Bytes,
+    number: Ints,
+    relief: Relief,
+    rotation: Floats,
+    origin: Floats,
+    image: Bytes,
+) -> None:
+    width, height = nearness.shape
+    for row in range(height):
+        slope = fan.slopes[height - 1 - row]
+        for column in range(width):
+            face, label, own = source[column, height - 1 - row], SKY, 0
+            if face >= 0:
+                label, own = int(labels[face]), number[face]
+            elif face == GROUND:
+                flat = 1 / nearness[column, height - 1 - row]
+                x, y = flat * fan.cosine[column], flat * fan.sine[column]
+                z = x * slope
+                east = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
+                north = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
+                label = label_at(
+                    relief.labels, (east - relief.x) / relief.cell, (north - relief.y) / relief.cell
+                )
+            image[row, column, 0] = (own >> 8) & 255
+            image[row, column, 1] = own & 255
+            image[row, column, 2] = label
+            image[row, column, 3] = 255

@@ -1,0 +1,76 @@
+"""What all cameras share: a pinhole, and drawing the scene through it.
+
+A pinhole is a fan of rays: each pixel column is a half-plane through the camera's up axis, and the
+slopes of its pixels are those of the middle column times the cosine of its azimuth.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite.arrays import Bytes, Floats, Int32s
+from harness.carlite.sensors.fan import Fan, make_fan
+from harness.carlite.sensors.frames import rotation_matrix
+from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.rasterise import NOTHING, draw_ground, draw_things
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.sensors.settings import number, whole
+
+FAR = 1000.0
+MOST_PIXELS = 8192
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The scene through the pinhole, by pixel column from the left and row from the bottom.
+
+    Attributes:
+        fan, nearness, source: the rays, their inverse horizontal distances, the faces they hit.
+        normals, things, labels: of each face drawn.
+        rotation, origin: from the camera's frame to the world.
+    """
+
+    fan: Fan
+    nearness: Floats
+    source: Int32s
+    normals: Floats
+    things: Int32s
+    labels: Bytes
+    rotation: Floats
+    origin: Floats
+
+
+class Pinhole:
+    """An image size and a field of view."""
+
+    def __init__(self, attributes: Mapping[str, str]) -> None:
+        self.width = whole(attributes, "image_size_x", 800, 1, MOST_PIXELS)
+        self.height = whole(attributes, "image_size_y", 600, 1, MOST_PIXELS)
+        field = number(attributes, "fov", 90.0, 0.1, 170)
+        self.header = struct.pack("<IIf", self.width, self.height, field)
+        focal = self.width / (2 * math.tan(math.radians(field) / 2))
+        across = (np.arange(self.width) + 0.5 - self.width / 2) / focal
+        upward = (np.arange(self.height) + 0.5 - self.height / 2) / focal
+        cosine = np.cos(np.arctan(across))
+        self._fan, _ = make_fan(cosine, across * cosine, cosine, upward)
+        self._reach = FAR * math.hypot(1, float(across[-1]), float(upward[-1]))
+        self._nearness = np.empty((self.width, self.height))
+        self._source = np.empty((self.width, self.height), np.int32)
+
+    def look(self, scene: Scene, pose: Pose, frame: int) -> Picture:
+        """Draw the scene as seen from a pose."""
+        scene.refresh(frame)
+        fan, nearness, source = self._fan, self._nearness, self._source
+        nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
+        rotation, origin = rotation_matrix(*pose.rotation), np.array(pose.position, np.float64)
+        normals, things, faces = draw_things(
+            scene.things, scene.meshes, rotation, origin, self._reach, fan, nearness, source
+        )
+        draw_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
+        labels = scene.labels_of(things, faces)
+        return Picture(fan, nearness, source, normals, things, labels, rotation, origin)

@@ -1,0 +1,70 @@
+"""`sensor.other.radar`: scattered rays ahead, and how fast what they hit comes closer.
+
+Rays fall into an ellipse about the forward axis, densest in its middle. As in CARLA, a negative
+velocity means approaching.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from harness.carlite.arrays import Floats, Ints
+from harness.carlite.randomness import stream
+from harness.carlite.sensors.frames import rotation_matrix
+from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.scene import Scene
+from harness.carlite.sensors.settings import number, whole
+
+DEGREE = math.pi / 180
+MOST_RAYS = 200_000
+
+
+class Radar:
+    """The body is float32 velocity, azimuth, altitude, depth for each detection."""
+
+    def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
+        self._half_width = math.tan(number(attributes, "horizontal_fov", 30.0, 0, 179) * DEGREE / 2)
+        self._half_height = math.tan(number(attributes, "vertical_fov", 30.0, 0, 179) * DEGREE / 2)
+        self._range = number(attributes, "range", 100.0, 0.01, 1e5)
+        self._rate = whole(attributes, "points_per_second", 1500, 0, 1_000_000_000)
+        noise_seed = whole(attributes, "noise_seed", 0, -(2**31), 2**31 - 1)
+        self._noise = (seed, "radar", noise_seed)
+        self._first_frame: int | None = None
+
+    def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
+        """Shoot one tick's worth of rays."""
+        if self._first_frame is None:
+            self._first_frame = frame
+        scene.refresh(frame)
+        rays = self._rays(frame - self._first_frame, int(min(self._rate * dt + 1e-6, MOST_RAYS)))
+        length = np.linalg.norm(rays, axis=1)
+        directions = rays / length[:, None] @ rotation_matrix(*pose.rotation).T
+        origins = np.tile(np.array(pose.position, np.float64), (len(rays), 1))
+        reach = self._range * math.hypot(1, self._half_width, self._half_height)
+        distance, actor, _ = scene.first_hit(origins, directions, reach)
+        hit = distance <= self._range * length
+        motion = _velocities(scene, actor[hit]) - np.array(pose.velocity)
+        detections = np.empty((int(hit.sum()), 4), "<f4")
+        detections[:, 0] = np.einsum("ij,ij->i", motion, directions[hit])
+        detections[:, 1] = np.arctan2(rays[hit, 1], rays[hit, 0])
+        detections[:, 2] = np.arcsin(rays[hit, 2] / length[hit])
+        detections[:, 3] = distance[hit]
+        return detections.tobytes()
+
+    def _rays(self, age: int, count: int) -> Floats:
+        """Scatter rays in the sensor's frame, one metre forward each."""
+        draw = stream(*self._noise, age)
+        radius, angle = draw.random(count), draw.uniform(0, 2 * math.pi, count)
+        across, up = radius * np.cos(angle), radius * np.sin(angle)
+        return np.column_stack([np.ones(count), across * self._half_width, up * self._half_height])
+
+
+def _velocities(scene: Scene, actors: Ints) -> Floats:
+    """World velocities of actors; what is no actor stands still."""
+    velocity = np.zeros((len(actors), 3))
+    for actor in np.unique(actors[actors > 0]).tolist():
+        velocity[actors == actor] = scene.table.velocity[scene.table.slot(actor)]
+    return velocity

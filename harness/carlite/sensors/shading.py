@@ -1,0 +1,139 @@
+"""Plain colours for the scene: one per label or object, lit by one sun, paling in the distance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.labels import Label
+from harness.carlite.sensors.fan import Fan
+from harness.carlite.sensors.rasterise import GROUND
+from harness.carlite.sensors.relief import Relief, label_at, slope_at
+
+SUN = np.array([-0.45, -0.55, 0.70])
+AMBIENT, SUNLIGHT = 0.55, 0.5
+HAZE_DISTANCE = 400.0
+HORIZON, ZENITH = np.array([214.0, 224.0, 232.0]), np.array([96.0, 146.0, 205.0])
+PAINTS = np.array(
+    [
+        [178, 34, 38], [28, 62, 122], [220, 222, 224], [40, 42, 46], [128, 132, 138],
+        [18, 92, 72], [205, 160, 60], [92, 112, 140],
+    ],
+    np.float64,
+)  # fmt: skip
+FACADES = np.array(
+    [[178, 158, 136], [160, 120, 100], [196, 190, 178], [150, 152, 158], [188, 170, 130]],
+    np.float64,
+)
+CLOTHES = np.array([[62, 74, 110], [130, 58, 62], [84, 98, 72], [188, 176, 150]], np.float64)
+
+
+def _palette() -> Floats:
+    colours = np.full((256, 3), 130.0)
+    for label, colour in {
+        Label.ROAD: (88, 88, 92),
+        Label.SIDEWALK: (168, 164, 158),
+        Label.WALL: (170, 160, 148),
+        Label.FENCE: (126, 112, 92),
+        Label.POLE: (108, 112, 116),
+        Label.TRAFFIC_LIGHT: (52, 56, 54),
+        Label.TRAFFIC_SIGN: (196, 186, 70),
+        Label.VEGETATION: (84, 122, 62),
+        Label.TERRAIN: (122, 140, 88),
+        Label.ROAD_LINE: (224, 222, 214),
+        Label.GROUND: (140, 132, 118),
+        Label.BRIDGE: (142, 140, 136),
+        Label.GUARD_RAIL: (156, 160, 164),
+        Label.WATER: (70, 104, 132),
+        Label.STATIC: (150, 128, 102),
+        Label.DYNAMIC: (164, 132, 88),
+    }.items():
+        colours[label] = colour
+    return colours
+
+
+PALETTE = _palette()
+
+
+def face_colours(
+    normals: Floats, labels: Bytes, things: Int32s, actors: Ints, rotation: Floats
+) -> Floats:
+    """Return the lit colour of each face; cars, houses and people differ by object."""
+    variety = np.where(actors > 0, actors, things) * 7 // 3
+    colours = PALETTE[labels]
+    for choice, members in (
+        (PAINTS, (Label.CAR, Label.TRUCK, Label.BUS, Label.MOTORCYCLE, Label.BICYCLE)),
+        (FACADES, (Label.BUILDING,)),
+        (CLOTHES, (Label.PEDESTRIAN, Label.RIDER)),
+    ):
+        own = np.isin(labels, members)
+        colours[own] = choice[variety[own] % len(choice)]
+    size = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
+    facing = (normals @ rotation.T) @ SUN / (np.linalg.norm(SUN) * size)
+    lit: Floats = colours * (AMBIENT + SUNLIGHT * facing.clip(0, 1))[:, None]
+    return lit
+
+
+@compiled
+def paint(
+    fan: Fan,
+    nearness: Floats,
+    source: Int32s,
+    colours: Floats,
+    relief: Relief,
+    rotation: Floats,
+    origin: Floats,
+    image: Bytes,
+) -> None:
+    """Fill a picture, blue first."""
+    width, height = nearness.shape
+    for row in range(height):
+        slope = fan.slopes[height - 1 - row]
+        for column in range(width):
+            face = source[column, height - 1 - row]
+            x, y = fan.cosine[column], fan.sine[column]
+            z = x * slope
+            length = np.sqrt(1 + z * z)
+            up = (rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z) / length
+            rise = min(max(up, 0.0), 1.0) ** 0.6
+            clear = 0.0
+            red = green = blue = 0.0
+            if face >= GROUND:
+                flat = 1 / nearness[column, height - 1 - row]
+                clear = np.exp(-flat * length / HAZE_DISTANCE)
+                rise = 0.0
+            if face >= 0:
+                red, green, blue = colours[face, 0], colours[face, 1], colours[face, 2]
+            elif face == GROUND:
+                x, y, z = x * flat, y * flat, z * flat
+                at = origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
+                grid_x = (at - relief.x) / relief.cell
+                at = origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
+                grid_y = (at - relief.y) / relief.cell
+                light = _ground_light(relief, grid_x, grid_y)
+                label = label_at(relief.labels, grid_x, grid_y)
+                red, green, blue = (
+                    PALETTE[label, 0] * light,
+                    PALETTE[label, 1] * light,
+                    PALETTE[label, 2] * light,
+                )
+            image[row, column, 2] = _mixed(red, HORIZON[0], ZENITH[0], clear, rise)
+            image[row, column, 1] = _mixed(green, HORIZON[1], ZENITH[1], clear, rise)
+            image[row, column, 0] = _mixed(blue, HORIZON[2], ZENITH[2], clear, rise)
+            image[row, column, 3] = 255
+
+
+@compiled
+def _mixed(own: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
+    """See a colour through the air: the sky where there is none."""
+    sky = horizon + rise * (zenith - horizon)
+    return int(min(max(own * clear + sky * (1 - clear), 0.0), 255.0))
+
+
+@compiled
+def _ground_light(relief: Relief, column: float, row: float) -> float:
+    rise_x, rise_y = slope_at(relief.heights, relief.cell, column, row)
+    facing = (SUN[2] - rise_x * SUN[0] - rise_y * SUN[1]) / np.sqrt(1 + rise_x**2 + rise_y**2)
+    light: float = AMBIENT + SUNLIGHT * min(max(facing, 0.0), 1.0)
+    return light
