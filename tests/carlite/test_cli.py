@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import carla
+import psutil
 import pytest
 
 from tests.conftest import ROOT, Carlite
@@ -84,7 +85,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
         server.process.send_signal(number)
         assert server.process.wait(5) == 0
         assert time.monotonic() - asked < 1.0
-        assert server.log() == ""
+        assert [line for line in server.log().splitlines() if "compiling" not in line] == []
         with pytest.raises(OSError, match="refused"):
             socket.create_connection((server.host, server.port), 1)
 
@@ -96,7 +97,8 @@ def test_a_signal_while_starting_is_no_accident() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(0.4)
+    while not psutil.Process(process.pid).net_connections():
+        time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, log = process.communicate(timeout=10)
     assert process.returncode == 0

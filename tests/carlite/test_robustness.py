@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import os
@@ -22,7 +23,7 @@ import psutil
 import pytest
 
 from harness.carlite import calls
-from tests.conftest import Carlite
+from tests.conftest import ROOT, Carlite
 
 
 @pytest.fixture(scope="module")
@@ -299,6 +300,23 @@ def test_every_call_survives_any_arguments(target: Carlite) -> None:
     assert_finite(fresh.get_world())
     fresh.reload_world()
     in_order(target, fresh)
+
+
+def test_nothing_received_is_evaluated_or_unpickled() -> None:
+    forbidden = {"eval", "exec", "compile", "pickle", "marshal", "shelve", "dill", "ctypes"}
+    for path in (ROOT / "harness" / "carlite").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    used = {name.name.split(".")[0] for name in names}
+                    used |= {getattr(node, "module", None) or ""}
+                case ast.Call(func=ast.Name(id=name)):
+                    used = {name}
+                case ast.keyword(arg="allow_pickle", value=ast.Constant(value=True)):
+                    used = {"pickle"}
+                case _:
+                    continue
+            assert not used & forbidden, f"{path}:{getattr(node, 'lineno', 0)}"
 
 
 def rss(server: Carlite) -> int:
