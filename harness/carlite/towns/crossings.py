@@ -35,9 +35,16 @@ class Crossing:
 
 def attach(strips: list[Strip], crosswalks: Sequence[Floats]) -> list[Crossing]:
     """Find the sidewalks at both ends of each crosswalk and take the stretches it needs."""
+    if not strips:
+        return []
+    kerb = np.concatenate([strip.inner for strip in strips])
+    owner = np.repeat(np.arange(len(strips)), [len(strip.t) for strip in strips])
     found = []
     for polygon in crosswalks:
-        landings = [_landing(strips, *end) for end in _ends(polygon)]
+        landings = []
+        for a, b in _ends(polygon):
+            near = np.linalg.norm(kerb - (a + b) / 2, axis=1) < REACH
+            landings.append(_landing([strips[i] for i in np.unique(owner[near])], a, b))
         if landings[0] and landings[1] and landings[0][0] is not landings[1][0]:
             found.append(_facing(*landings[0], *landings[1]))
             _take(found[-1])
@@ -73,18 +80,16 @@ def _ends(polygon: Floats) -> list[tuple[Floats, Floats]]:
     return [(corners[0], corners[1]), (corners[-1], corners[-2])]
 
 
-def _landing(strips: list[Strip], a: Floats, b: Floats) -> tuple[Strip, Stretch] | None:
+def _landing(near: list[Strip], a: Floats, b: Floats) -> tuple[Strip, Stretch] | None:
     """Return the strip that a crosswalk's end leads to and the stretch of its edge before it."""
     best: tuple[float, Strip, Stretch] | None = None
-    for strip in strips:
-        offset = strip.inner - (a + b) / 2
-        distance = float(np.sqrt((offset**2).sum(axis=1).min()))
-        if distance < REACH:
-            before = sorted((strip.project(a), strip.project(b)))
-            stretch = _straight_part(strip, _left_over(strip, _widened(strip, before)))
-            worth = min(stretch[1] - stretch[0], WIDTH) - distance
-            if stretch[1] - stretch[0] >= NARROWEST and (best is None or worth > best[0]):
-                best = worth, strip, stretch
+    for strip in near:
+        distance = float(np.linalg.norm(strip.inner - (a + b) / 2, axis=1).min())
+        before = sorted((strip.project(a), strip.project(b)))
+        stretch = _straight_part(strip, _left_over(strip, _widened(strip, before)))
+        worth = min(stretch[1] - stretch[0], WIDTH) - distance
+        if stretch[1] - stretch[0] >= NARROWEST and (best is None or worth > best[0]):
+            best = worth, strip, stretch
     return best and best[1:]
 
 

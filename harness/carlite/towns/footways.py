@@ -13,6 +13,9 @@ MARGIN = 0.35
 """How far a walker's middle stays away from kerbs, walls and poles."""
 WIDEST = 6.0
 NARROWEST = 0.4
+ROOMY = 0.9
+CALM = (40, 12)
+"""Samples to either side over which a strip is first kept straight, then at least calm."""
 SHORTEST = 0.3
 HEAD, FOOT = 2.0, 0.15
 LONGEST = 15.0
@@ -21,7 +24,7 @@ SPACING = 1.0
 """No two samples of a lane are further apart."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Strip:
     """A walkable strip along one section of a road, by ascending road station.
 
@@ -138,15 +141,33 @@ def _free(edge: Floats, across: Floats, width: Floats, scenery: Scenery) -> tupl
         shrunk_near = np.where(hit & ~keep_near, np.maximum(near, high), near)
         fits = shrunk_far - shrunk_near >= NARROWEST
         near, far = np.where(fits, shrunk_near, near), np.where(fits, shrunk_far, far)
+    return _smoothed(near, far)
+
+
+def _smoothed(near: Floats, far: Floats) -> tuple[Floats, Floats]:
+    """Keep to the stretch that stays free for a while, rather than dodge every pole."""
+    for reach in CALM:
+        window = 2 * min(reach, len(near)) + 1
+        calm_near = _running(near, window).max(axis=1)
+        calm_far = _running(far, window).min(axis=1)
+        roomy = calm_far - calm_near >= ROOMY
+        near, far = np.where(roomy, calm_near, near), np.where(roomy, calm_far, far)
     return near, far
 
 
+def _running(values: Floats, window: int) -> Floats:
+    padded = np.pad(values, window // 2, mode="edge")
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, window))
+
+
 def _pieces_near(edge: Floats, width: float, scenery: Scenery) -> Ints:
-    reach = np.hypot(scenery.extent[:, 0], scenery.extent[:, 1])[:, None] + width + 1.0
+    reach = np.hypot(scenery.extent[:, 0], scenery.extent[:, 1]) + width + MARGIN + SPACING
     low, high = edge[:, :2].min(axis=0), edge[:, :2].max(axis=0)
     middle = scenery.centre[:, :2]
-    near = ((middle > low - reach) & (middle < high + reach)).all(axis=1)
-    return np.flatnonzero(near & scenery.solid)
+    around = ((middle > low - reach[:, None]) & (middle < high + reach[:, None])).all(axis=1)
+    near = np.flatnonzero(around & scenery.solid)
+    distance = np.linalg.norm(middle[near, None] - edge[None, :, :2], axis=2).min(axis=1)
+    return np.asarray(near[distance < reach[near]])
 
 
 def _shadow(

@@ -37,12 +37,9 @@ def mesh(town: Town) -> Mesh:
     strips = footways.strips(town.lanes, town.scenery)
     roads = _opposite(strips)
     found = crossings.attach(strips, town.crosswalks) or crossings.at_junctions(town.lanes, roads)
-    alone = {id(strip): strip for strip in strips}
-    for road in roads:
-        for strip in road:
-            del alone[id(strip)]
-    cuts = dict(cut for group in [*roads, *((s,) for s in alone.values())] for cut in _cuts(group))
-    builder = _Builder(strips, cuts)
+    paired = {strip for road in roads for strip in road}
+    groups = [*roads, *((strip,) for strip in strips if strip not in paired)]
+    builder = _Builder({strip: cuts for group in groups for strip, cuts in _cuts(group)})
     for strip in strips:
         builder.add_strip(strip)
     for crossing in found:
@@ -64,7 +61,7 @@ def _opposite(strips: list[Strip]) -> list[tuple[Strip, Strip]]:
     ]
 
 
-def _cuts(group: tuple[Strip, ...]) -> list[tuple[int, list[float]]]:
+def _cuts(group: tuple[Strip, ...]) -> list[tuple[Strip, list[float]]]:
     """Cut strips that run side by side at the same stations, where they bend or are crossed."""
     shared = sorted({t for strip in group for t in _forced(strip)})
     cuts = [shared[0]]
@@ -73,7 +70,7 @@ def _cuts(group: tuple[Strip, ...]) -> list[tuple[int, list[float]]]:
         if not any(low < middle < high for strip in group for low, high in strip.taken):
             cuts += _bends(group, start, end)
         cuts.append(end)
-    return [(id(strip), _own(strip, cuts)) for strip in group]
+    return [(strip, _own(strip, cuts)) for strip in group]
 
 
 def _forced(strip: Strip) -> set[float]:
@@ -111,45 +108,44 @@ def _bends(group: tuple[Strip, ...], start: float, end: float) -> list[float]:
 class _Builder:
     """Collects polygons; vertices are numbered by strip, cut and edge, then merged at joints."""
 
-    def __init__(self, strips: list[Strip], cuts: dict[int, list[float]]) -> None:
+    def __init__(self, cuts: dict[Strip, list[float]]) -> None:
         self._cuts = cuts
         self._points: list[Floats] = []
-        self._inner: dict[tuple[int, float], int] = {}
-        self._outer: dict[tuple[int, float], int] = {}
+        self._inner: dict[tuple[Strip, float], int] = {}
+        self._outer: dict[tuple[Strip, float], int] = {}
         self._polygons: list[tuple[int, ...]] = []
         self._areas: list[Area] = []
         self._edges: set[Edge] = set()
-        for strip in strips:
-            for t in cuts[id(strip)]:
-                inner, outer = strip.along(np.array([t]))[0]
-                self._inner[id(strip), t] = self._new(inner)
-                self._outer[id(strip), t] = self._new(outer)
-        self._merge(strips)
+        for strip, places in cuts.items():
+            for t, (inner, outer) in zip(places, strip.along(np.array(places)), strict=True):
+                self._inner[strip, t] = self._new(inner)
+                self._outer[strip, t] = self._new(outer)
+        self._merge(list(cuts))
 
     def add_strip(self, strip: Strip) -> None:
         """Add a sidewalk's quads."""
-        for a, b in pairwise(self._cuts[id(strip)]):
+        for a, b in pairwise(self._cuts[strip]):
             (i, o), (j, p) = self._rung(strip, a), self._rung(strip, b)
             self._add((i, j, p, o), Area.SIDEWALK)
 
     def add_crossing(self, crossing: Crossing) -> None:
         """Add a crosswalk between two sidewalks."""
-        a, b = (self._inner[id(crossing.here), t] for t in crossing.at_here)
-        c, d = (self._inner[id(crossing.there), t] for t in crossing.at_there)
+        a, b = (self._inner[crossing.here, t] for t in crossing.at_here)
+        c, d = (self._inner[crossing.there, t] for t in crossing.at_there)
         self._add((a, b, d, c), Area.CROSSWALK)
 
     def add_road(self, right: Strip, left: Strip) -> None:
         """Add the carriageway between two sidewalks where both are cut alike."""
-        left_cuts = np.array(self._cuts[id(left)])
-        for a, b in pairwise(self._cuts[id(right)]):
+        left_cuts = np.array(self._cuts[left])
+        for a, b in pairwise(self._cuts[right]):
             i, j = (int(np.argmin(np.abs(left_cuts - t))) for t in (a, b))
             c, d = float(left_cuts[i]), float(left_cuts[j])
             alike = max(abs(c - a), abs(d - b)) <= CLOSEST and j == i + 1
             taken = (a, b) in right.taken or (c, d) in left.taken
             if alike and not taken:
-                corners = (self._inner[id(right), a], self._inner[id(right), b],
-                           self._inner[id(left), d], self._inner[id(left), c])  # fmt: skip
-                self._add(corners, Area.ROAD)
+                near = self._inner[right, a], self._inner[right, b]
+                far = self._inner[left, d], self._inner[left, c]
+                self._add((*near, *far), Area.ROAD)
 
     def finish(self) -> Mesh:
         """Return the mesh, without the vertices nobody uses."""
@@ -160,7 +156,7 @@ class _Builder:
         return Mesh(points[used], polygons, self._areas)
 
     def _rung(self, strip: Strip, t: float) -> Edge:
-        return self._inner[id(strip), t], self._outer[id(strip), t]
+        return self._inner[strip, t], self._outer[strip, t]
 
     def _new(self, point: Floats) -> int:
         self._points.append(point)
@@ -197,8 +193,8 @@ class _Builder:
 
     def _merge(self, strips: list[Strip]) -> None:
         """Let the ends of strips that meet share their vertices, the closest pairs first."""
-        ends = [(strip, t) for strip in strips for t in (strip.t[0], strip.t[-1])]
-        rungs = [self._rung(strip, float(t)) for strip, t in ends]
+        ends = [(strip, t) for strip in strips for t in strip.t[[0, -1]].tolist()]
+        rungs = [self._rung(strip, t) for strip, t in ends]
         halves = [(self._points[i] + self._points[o]) / 2 for i, o in rungs]
         middles = np.array(halves).reshape(-1, 3)
         distance = np.linalg.norm(middles[:, None] - middles[None], axis=2)
@@ -206,18 +202,20 @@ class _Builder:
         free = [True] * len(ends)
         for place in np.argsort(distance[first, second], kind="stable").tolist():
             a, b = int(first[place]), int(second[place])
-            if free[a] and free[b] and ends[a][0] is not ends[b][0]:
+            apart = ends[a][0] is not ends[b][0] or abs(ends[a][1] - ends[b][1]) > 4 * JOINT
+            if free[a] and free[b] and apart:
                 free[a] = free[b] = False
                 self._join(ends, rungs, a, b)
 
     def _join(self, ends: list[tuple[Strip, float]], rungs: list[Edge], a: int, b: int) -> None:
-        """Merge two rungs corner by corner, whichever way round is closer."""
+        """Merge two rungs corner by corner, whichever way round is closer, into the narrower."""
         straight = self._gap(rungs[a], rungs[b]) <= self._gap(rungs[a], rungs[b][::-1])
-        strip, t = ends[b][0], float(ends[b][1])
         kept = rungs[a] if straight else rungs[a][::-1]
+        middle = np.mean([self._points[corner] for corner in (*rungs[a], *rungs[b])], axis=0)
         for keep, drop in zip(kept, rungs[b], strict=True):
-            self._points[keep] = (self._points[keep] + self._points[drop]) / 2
-        self._inner[id(strip), t], self._outer[id(strip), t] = kept
+            both = self._points[keep], self._points[drop]
+            self._points[keep] = min(both, key=lambda point: float(((point - middle) ** 2).sum()))
+        self._inner[ends[b]], self._outer[ends[b]] = kept
 
     def _gap(self, rung: Edge, other: Edge) -> float:
         return sum(
