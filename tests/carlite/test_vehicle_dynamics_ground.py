@@ -8,7 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from harness.carlite.towns.model import Ground
 from tests.carlite.proving_ground import FLAT, LINCOLN, TESLA, Place, ground
+
+
+def ramp(grade: float) -> Ground:
+    return ground(lambda x, y: grade * x)
 
 
 @pytest.mark.parametrize("height", [0.1, 0.3, 0.5, 1.0])
@@ -33,7 +38,7 @@ def test_a_dropped_car_lands_without_a_bounce(height: float) -> None:
 @pytest.mark.parametrize("grade", [-0.3, -0.1, 0.02, 0.2])
 @pytest.mark.parametrize("yaw", [0.0, 1.0])
 def test_a_braked_car_stands_on_a_slope(car: str, grade: float, yaw: float) -> None:
-    place = Place(ground(lambda x, y: grade * x))
+    place = Place(ramp(grade))
     place.car(car, at=(0.0, 0.0, 0.3), yaw=yaw)
     place.table.brake[0] = 1.0
     place.tick(100)
@@ -44,7 +49,7 @@ def test_a_braked_car_stands_on_a_slope(car: str, grade: float, yaw: float) -> N
 
 
 def test_the_hand_brake_holds_a_car_on_a_slope() -> None:
-    place = Place(ground(lambda x, y: 0.15 * x))
+    place = Place(ramp(0.15))
     place.car()
     place.table.hand_brake[0] = True
     place.tick(100)
@@ -54,7 +59,7 @@ def test_the_hand_brake_holds_a_car_on_a_slope() -> None:
 
 
 def test_a_free_car_rolls_down_a_slope() -> None:
-    place = Place(ground(lambda x, y: -0.05 * x))
+    place = Place(ramp(-0.05))
     place.car(LINCOLN)
     place.tick(40)
     slope = math.atan(0.05)
@@ -77,7 +82,7 @@ def test_a_slope_across_pulls_a_car_aside_where_nothing_holds_it(grade: float) -
 def test_climbing_costs_speed() -> None:
     speeds = []
     for grade in (0.0, 0.1):
-        place = Place(ground(lambda x, y, grade=grade: grade * x))  # type: ignore[misc]
+        place = Place(ramp(grade))
         place.car(LINCOLN)
         place.table.throttle[0] = 1.0
         place.tick(160)
@@ -150,7 +155,7 @@ def test_without_gravity_a_car_floats_and_keeps_its_velocity() -> None:
 
 
 def test_an_unsimulated_car_stays_where_it_is_put() -> None:
-    place = Place(ground(lambda x, y: -0.2 * x))
+    place = Place(ramp(-0.2))
     place.car(at=(0.0, 0.0, 3.0))
     place.table.simulated[0] = False
     place.table.throttle[0] = 1.0

@@ -51,14 +51,19 @@ def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]
         table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
         table.extent, table.mass, dt,
     )  # fmt: skip
+    ids = table.id[slots]
+    actors = ids[touches["a"]].tolist()
+    scenery = touches["scenery"].tolist()
+    partners = touches["b"].tolist()
+    impulses = np.stack([-touches["impulse_x"], -touches["impulse_y"]], 1).tolist()
     return [
         Contact(
-            actor=int(table.id[slots[found["a"]]]),
-            other=-1 if found["scenery"] else int(table.id[slots[found["b"]]]),
-            piece=int(obstacles.piece[found["b"]]) if found["scenery"] else -1,
-            impulse=(-float(found["impulse_x"]), -float(found["impulse_y"]), 0.0),
+            actor=actor,
+            other=-1 if fixed else int(ids[partner]),
+            piece=int(obstacles.piece[partner]) if fixed else -1,
+            impulse=(x, y, 0.0),
         )
-        for found in touches
+        for actor, fixed, partner, (x, y) in zip(actors, scenery, partners, impulses, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from harness.carlite.arrays import Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.boxes import BOX, Boxes
-from harness.carlite.towns.model import Scenery
+from harness.carlite.towns.model import Scenery, Shape
 
 CELL = 8.0
 """Metres."""
@@ -44,12 +44,13 @@ def _boxes(scenery: Scenery, piece: Int32s) -> Boxes:
     boxes: Boxes = np.zeros(len(piece), BOX)
     centre, extent, yaw = scenery.centre[piece], scenery.extent[piece], scenery.yaw[piece]
     boxes["x"], boxes["y"] = centre[:, 0], centre[:, 1]
-    boxes["half_length"], boxes["half_width"] = extent[:, 0], extent[:, 1]
+    width = np.where(scenery.shape[piece] == Shape.CYLINDER, extent[:, 0], extent[:, 1])
+    boxes["half_length"], boxes["half_width"] = extent[:, 0], width
     boxes["yaw"] = yaw
     boxes["bottom"], boxes["top"] = centre[:, 2] - extent[:, 2], centre[:, 2] + extent[:, 2]
     cos, sin = np.abs(np.cos(yaw)), np.abs(np.sin(yaw))
-    boxes["reach_x"] = cos * extent[:, 0] + sin * extent[:, 1]
-    boxes["reach_y"] = sin * extent[:, 0] + cos * extent[:, 1]
+    boxes["reach_x"] = cos * extent[:, 0] + sin * width
+    boxes["reach_y"] = sin * extent[:, 0] + cos * width
     return boxes
 
 

@@ -12,13 +12,13 @@ from harness.carlite.towns.lookup import height
 @compiled
 def under_wheels(
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
-    x: float, y: float, z: float, yaw: float, front: float, rear: float, track: float,
+    x: float, y: float, z: float, cos: float, sin: float, front: float, rear: float, track: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return height at the origin, pitch and roll of the plane nearest to the four wheel contacts.
 
-    `front` and `rear` are the axles' distances ahead of the origin; two-wheelers stay upright.
+    (cos, sin) is the heading, `front` and `rear` are the axles' places ahead of the origin;
+    two-wheelers stay upright.
     """
-    cos, sin = math.cos(yaw), math.sin(yaw)
     ax, ay = x + front * cos, y + front * sin
     bx, by = x + rear * cos, y + rear * sin
     if track < 0.3:

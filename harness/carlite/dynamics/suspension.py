@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from harness.carlite.compiled import compiled
 
 HEAVE = 14.0
@@ -42,9 +40,9 @@ def ride(
 
 
 @compiled
-def level(angle: float, target: float, dt: float) -> float:
-    """Return an angle that follows the ground's, and arrives."""
+def level(angle: float, target: float, share: float) -> float:
+    """Return an angle that keeps a share of what parts it from the ground's, and arrives."""
     rest = angle - target
     if abs(rest) < STILL_ANGLE:
         return target
-    return target + rest * math.exp(-LEVELLING * dt)
+    return target + rest * share

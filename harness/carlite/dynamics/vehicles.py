@@ -16,7 +16,7 @@ from harness.carlite.dynamics.parameters import (
 )
 from harness.carlite.dynamics.powertrain import choose_gear, drive
 from harness.carlite.dynamics.surface import under_wheels
-from harness.carlite.dynamics.suspension import DROOP, level, ride
+from harness.carlite.dynamics.suspension import DROOP, LEVELLING, level, ride
 from harness.carlite.dynamics.tyres import side_damping
 from harness.carlite.towns.model import Ground
 
@@ -67,6 +67,7 @@ def _step(
     shifts: Floats, held_velocity: Floats, force: Floats, torque: Floats,
 ) -> None:  # fmt: skip
     h = dt / substeps
+    settling = math.exp(-LEVELLING * h)
     for slot in slots:
         if not simulated[slot] or physics[slot] < 0:
             continue
@@ -92,7 +93,7 @@ def _step(
         front, rear = centre + vehicle["front"], centre - vehicle["rear"]
         track = vehicle["track"]
         plane, slope, bank = under_wheels(
-            x0, y0, cell, lower, upper, x, y, z, yaw, front, rear, track
+            x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
         )
         for _ in range(substeps):
             grounded = gravity[slot] and z - plane < DROOP
@@ -116,21 +117,22 @@ def _step(
                     brake, hand_brakes[slot], grounded, slope, bank,
                     push_along, push_across, spin, h,
                 )  # fmt: skip
-            heading = yaw + 0.5 * h * turn
-            cos, sin = math.cos(heading), math.sin(heading)
-            drift = across - turn * centre
-            x += h * (along * cos - drift * sin)
-            y += h * (along * sin + drift * cos)
-            yaw += h * turn
             before = plane
-            plane, slope, bank = under_wheels(
-                x0, y0, cell, lower, upper, x, y, z, yaw, front, rear, track
-            )
+            if along != 0.0 or across != 0.0 or turn != 0.0:
+                drift = across - turn * centre
+                yaw += h * turn
+                old_cos, old_sin = cos, sin
+                cos, sin = math.cos(yaw), math.sin(yaw)
+                x += 0.5 * h * (along * (old_cos + cos) - drift * (old_sin + sin))
+                y += 0.5 * h * (along * (old_sin + sin) + drift * (old_cos + cos))
+                plane, slope, bank = under_wheels(
+                    x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
+                )
             steepest = STEEPEST * abs(along) + 0.3
             ground_rising = min(max((plane - before) / h, -steepest), steepest)
             if grounded:
                 z, rising = ride(z, rising, plane, ground_rising, lift, h)
-                new_pitch, new_roll = level(pitch, slope, h), level(roll, bank, h)
+                new_pitch, new_roll = level(pitch, slope, settling), level(roll, bank, settling)
             else:
                 rising += h * (lift - (GRAVITY if gravity[slot] else 0.0))
                 z += h * rising
@@ -139,7 +141,6 @@ def _step(
                 new_pitch, new_roll = pitch, roll
             pitch_rate, roll_rate = (new_pitch - pitch) / h, (new_roll - roll) / h
             pitch, roll = new_pitch, new_roll
-        cos, sin = math.cos(yaw), math.sin(yaw)
         drift = across - turn * centre
         vx, vy = along * cos - drift * sin, along * sin + drift * cos
         position[slot, 0], position[slot, 1], position[slot, 2] = x, y, z
