@@ -120,7 +120,6 @@ class Server:
                 lambda: TrafficConnection(lambda: self.world.traffic), sock=self._traffic_at
             )
             listeners.append(endpoint)
-        gc.collect()
         gc.freeze()
         where = f"{self.address}, town {self.world.town.name}"
         print(f"carlite {CARLA_VERSION} ready on {where}", flush=True)
