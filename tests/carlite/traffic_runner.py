@@ -27,6 +27,8 @@ from harness.carlite.traffic.manager import TrafficManager
 
 FLEET = tuple(b.id for b in blueprints.library().values() if b.kind == Kind.VEHICLE and b.wheels)
 
+LOOK_EVERY = 4
+
 
 @cache
 def load(name: str) -> Town:
@@ -143,13 +145,23 @@ class Scenario:
     def populate(self, count: int, seed: int) -> list[int]:
         """Spawn mixed vehicles at random spawn points and register them all."""
         random = stream(seed, "population")
-        places = random.permutation(len(self.town.spawn_points))[:count]
-        actors = [
-            self.spawn(FLEET[int(random.integers(len(FLEET)))], self.town.spawn_points[place])
-            for place in places
-        ]
+        actors: list[int] = []
+        for place in random.permutation(len(self.town.spawn_points)):
+            name = FLEET[int(random.integers(len(FLEET)))]
+            if len(actors) < count and self._free(name, self.town.spawn_points[place]):
+                actors.append(self.spawn(name, self.town.spawn_points[place]))
         self.manager.register_vehicle(actors)
         return actors
+
+    def _free(self, blueprint_id: str, place: Floats) -> bool:
+        """Whether a vehicle fits at a place, as the server would ask."""
+        blueprint, table = blueprints.library()[blueprint_id], self.table
+        position = np.vstack([table.position, place[:3]])
+        rotation = np.vstack([table.rotation, place[3:]])
+        extent = np.vstack([table.extent, blueprint.extent])
+        centre = np.vstack([table.box_centre, blueprint.box_centre])
+        pairs = overlapping(position, rotation, extent, centre)
+        return not (pairs == len(table)).any()
 
     def tick(self) -> None:
         """One step of everything that moves."""
@@ -179,10 +191,11 @@ class Watch:
 
     def __init__(self, scenario: Scenario, actors: Sequence[int]) -> None:
         self.scenario, self.actors, self.record = scenario, list(actors), Record()
+        self._index = {actor: k for k, actor in enumerate(actors)}
         self._touching: dict[tuple[int, int], Touch] = {}
         self._standing = dict.fromkeys(actors, 0.0)
         self._reported = dict.fromkeys(actors, False)
-        self._inside = dict.fromkeys(actors, False)
+        self._to_line = dict.fromkeys(actors, 0.0)
         self._off = dict.fromkeys(actors, False)
 
     def run(self, seconds: float, sample: float = 0.0) -> Record:
@@ -200,22 +213,25 @@ class Watch:
         speed = np.hypot(table.velocity[slots, 0], table.velocity[slots, 1])
         self.record.distance += float(speed.sum()) * scenario.dt
         self._look_at_touches(slots, speed)
+        if scenario.frame % LOOK_EVERY:
+            return
         waiting = self._held_by_red()
         drivers = scenario.manager.fleet.drivers
         net = scenario.manager.fleet.network
         for k, actor in enumerate(self.actors):
             stands = speed[k] < 0.1 and not waiting[k]
-            self._standing[actor] = self._standing[actor] + scenario.dt if stands else 0.0
+            self._standing[actor] = (
+                self._standing[actor] + LOOK_EVERY * scenario.dt if stands else 0.0
+            )
             if not stands:
                 self._reported[actor] = False
             if self._standing[actor] > 60.0 and not self._reported[actor]:
                 self._reported[actor] = True
                 self.record.stuck.append(self._stuck(actor, k))
-            inside = bool(net.links["junction"][drivers[k]["route"][drivers[k]["at"]]] >= 0)
-            if inside and not self._inside[actor]:
+            before, self._to_line[actor] = self._to_line[actor], self._line_ahead(actor, k)
+            if before > 0.0 >= self._to_line[actor] > -6.0:
                 self._check_light(actor, k)
-            self._inside[actor] = inside
-            if scenario.frame % 10 == 0:
+            if scenario.frame % (5 * LOOK_EVERY) == 0:
                 aside, half = scenario.lane_lateral(int(slots[k]))
                 off = aside > half + 0.1
                 if off and not self._off[actor]:
@@ -225,47 +241,46 @@ class Watch:
 
     def _held_by_red(self) -> list[bool]:
         """Whether each stands at a red light, or behind somebody who does."""
-        d, app = self.scenario.manager.fleet.drivers, self.scenario.manager.fleet.approaches
-        table = self.scenario.table
-        at_red = np.zeros(len(d), np.bool_)
-        for i in range(len(d)):
-            link = d[i]["route"][d[i]["at"]]
-            light = app["light"][link]
-            if light >= 0 and d[i]["reason"] == Reason.LIGHT:
-                at_red[i] = True
-        driver_of = {int(slot): i for i, slot in enumerate(d["actor"])}
-        result = []
-        for i in range(len(d)):
-            k, hops = i, 0
-            while hops < 12 and not at_red[k]:
-                blocker = int(d[k]["blocker"])
-                if blocker not in driver_of or d[k]["gap"] > 12.0:
-                    break
-                k, hops = driver_of[blocker], hops + 1
-            result.append(bool(at_red[k]))
-        del table
-        return result
+        return [self._waits_at_red(self._head_of_queue(i)) for i in range(len(self.actors))]
+
+    def _waits_at_red(self, i: int) -> bool:
+        me = self.scenario.manager.fleet.drivers[i]
+        app = self.scenario.manager.fleet.approaches
+        at_light = app["light"][me["route"][me["at"]]] >= 0
+        return bool(at_light and me["reason"] == Reason.LIGHT)
+
+    def _head_of_queue(self, i: int) -> int:
+        """Follow the blockers ahead to the first who is not kept by another."""
+        drivers = self.scenario.manager.fleet.drivers
+        for _ in range(30):
+            if self._waits_at_red(i) or drivers[i]["gap"] > 12.0:
+                break
+            blocker = int(drivers[i]["blocker"])
+            if blocker not in self._index:
+                break
+            i = self._index[blocker]
+        return i
+
+    def _line_ahead(self, actor: int, k: int) -> float:
+        """Metres from the front bumper to the stop line at the end of the present link."""
+        me, table = self.scenario.manager.fleet.drivers[k], self.scenario.table
+        line = self.scenario.manager.fleet.approaches["line"][me["route"][me["at"]]]
+        return float(line - me["station"] - table.extent[table.slot(actor), 0])
 
     def _check_light(self, actor: int, k: int) -> None:
-        d, app = self.scenario.manager.fleet.drivers, self.scenario.manager.fleet.approaches
-        if d[k]["at"] == 0:
-            return
-        light = app["light"][d[k]["route"][d[k]["at"] - 1]]
-        lights = self.scenario.lights
-        if light >= 0 and lights.state[light] == State.RED and lights.elapsed[light] > 1.5:
-            self.record.ran_red.append((self.scenario.time, actor, d[k]["x"], d[k]["y"]))
+        me, lights = self.scenario.manager.fleet.drivers[k], self.scenario.lights
+        light = self.scenario.manager.fleet.approaches["light"][me["route"][me["at"]]]
+        if light >= 0 and lights.state[light] == State.RED and lights.elapsed[light] > 0.3:
+            self.record.ran_red.append((self.scenario.time, actor, me["x"], me["y"]))
 
     def _stuck(self, actor: int, k: int) -> Stuck:
+        head = self._head_of_queue(k)
+        why = self._describe(k)
+        if head != k:
+            why += " | head: " + self._describe(head)
         d = self.scenario.manager.fleet.drivers
-        return Stuck(
-            actor,
-            self.scenario.time - 60.0,
-            60.0,
-            (float(d[k]["x"]), float(d[k]["y"])),
-            f"{Reason(d[k]['reason']).name} stop {d[k]['stop']:.1f} gap {d[k]['gap']:.1f} "
-            f"blocker {self._name(int(d[k]['blocker']))} link {d[k]['route'][d[k]['at']]} "
-            f"station {d[k]['station']:.1f} lateral {d[k]['lateral']:.1f} side {d[k]['side']}",
-        )
+        place = (float(d[k]["x"]), float(d[k]["y"]))
+        return Stuck(actor, self.scenario.time - 60.0, 60.0, place, why)
 
     def _name(self, slot: int) -> str:
         return str(slot)
@@ -302,7 +317,7 @@ class Watch:
             f" link {link} j {net.links['junction'][link]} s {d[k]['station']:.1f}/{net.links['length'][link]:.1f}"
             f" lat {d[k]['lateral']:.2f} side {d[k]['side']} gap {d[k]['gap']:.1f}"
             f" by {self._name(int(d[k]['blocker']))} stop {d[k]['stop']:.1f} tick {d[k]['ticket'] // 1024}"
-            f" a {d[k]['acceleration']:.1f}"
+            f" a {d[k]['acceleration']:.1f} {Reason(d[k]['reason']).name}"
         )
 
 

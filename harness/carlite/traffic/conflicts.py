@@ -14,6 +14,9 @@ from harness.carlite.traffic.records import Rows, record_dtype
 CLEARANCE = 2.8
 """Centre lines nearer than this cannot be driven at the same time."""
 
+CLEARANCE_ACROSS = 3.6
+"""Likewise where they run at an angle, for the corners of long vehicles."""
+
 
 class Zone(Protocol):
     """What a link shares with another.
@@ -67,10 +70,10 @@ def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
     points = network.points[first : first + network.links[link]["count"]]
     x, y = points["x"], points["y"]
     return (
-        x.min() - CLEARANCE / 2,
-        y.min() - CLEARANCE / 2,
-        x.max() + CLEARANCE / 2,
-        y.max() + CLEARANCE / 2,
+        x.min() - CLEARANCE_ACROSS / 2,
+        y.min() - CLEARANCE_ACROSS / 2,
+        x.max() + CLEARANCE_ACROSS / 2,
+        y.max() + CLEARANCE_ACROSS / 2,
     )
 
 
@@ -117,7 +120,9 @@ def _spans(net: Network, pairs: Ints, spans: Floats) -> None:
             for j in range(b.count):
                 q = net.points[b.first + j]
                 dx, dy = p.x - q.x, p.y - q.y
-                if dx * dx + dy * dy < CLEARANCE**2 and abs(p.z - q.z) < 3.0:
+                across = abs(np.sin(p.yaw - q.yaw)) > 0.35
+                near = CLEARANCE_ACROSS if across else CLEARANCE
+                if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
                     enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
                     enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
         if leave_a >= enter_a:

@@ -73,7 +73,7 @@ class Driver(Protocol):
         halted: whether it has stood at the stop sign ahead. approach: count of approaches so far.
 
     Plan of the present step:
-        path_x, path_y, path_yaw, path_curvature, path_speed: points ahead, `spacing` apart.
+        path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing` apart.
         horizon: metres of route known ahead.
         gap, gap_speed, blocker: room to the nearest thing in the way, its speed along the path,
         its actor id (0 none). stop: metres the centre may still travel to the next stop, inf if none.
@@ -115,6 +115,10 @@ class Driver(Protocol):
     swerved: float
     swerve_length: float
     side: int
+    dodge: float
+    dodging: float
+    keep_right_by: float
+    wide: bool
     rested: float
     urge: float
     cleared: int
@@ -123,6 +127,7 @@ class Driver(Protocol):
     approach: int
     path_x: Floats
     path_y: Floats
+    path_z: Floats
     path_yaw: Floats
     path_curvature: Floats
     path_speed: Floats
@@ -153,6 +158,7 @@ DRIVER = record_dtype(
     plan=PLAN,
     path_x=SAMPLES,
     path_y=SAMPLES,
+    path_z=SAMPLES,
     path_yaw=SAMPLES,
     path_curvature=SAMPLES,
     path_speed=SAMPLES,

@@ -9,9 +9,8 @@ import numpy as np
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
-from harness.carlite.traffic.obstacles import Body
+from harness.carlite.traffic.obstacles import SQUEEZE, Body
 from harness.carlite.traffic.records import Rows, record_dtype
-from harness.carlite.traffic.routes import angle
 
 COMFORT = 2.2
 """Metres per second squared of braking that are planned for."""
@@ -57,13 +56,13 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
     vx, vy = own.vx, own.vy
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
-    stuck = abs(speed) < 0.1 and me.gap < me.distance + 1.0
-    me.squeezed = me.squeezed + dt if stuck else 0.0
+    stuck = abs(speed) < 0.5 and me.gap < me.distance + 1.0
+    me.squeezed = min(max(me.squeezed + (dt if stuck else -0.5 * dt), 0.0), 10.0)
     wanted = _acceleration(me, m, max(speed, 0.0))
     gained = (speed - me.last_speed) / dt
     me.last_speed = speed
     me.steer = _steer(me, m, own, speed)
-    _pedals(me, m, speed, wanted, gained, dt)
+    _pedals(me, m, speed, own.pitch, wanted, gained, dt)
     me.acceleration = wanted
     if me.lamps:
         _lamps(me)
@@ -73,6 +72,8 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
 def _acceleration(me: Driver, m: Machine, v: float) -> float:
     """The least that speed limit, bends, whoever is ahead, and stops allow."""
     target = max(me.path_speed[0], 0.1)
+    if me.squeezed > SQUEEZE:
+        target = min(target, 2.0)
     eager = m.eager
     if v <= target:
         wanted = eager * (1.0 - (v / target) ** 4)
@@ -126,20 +127,24 @@ def _before_stop(room: float, v: float, eager: float) -> float:
 
 @compiled
 def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
-    """Pure pursuit from the rear axle."""
+    """Pursue a point ahead so that the middle of the vehicle, not an axle, keeps to the path.
+
+    With the rear axle as origin the middle circles about (0, R) through (rear, 0); that it meets
+    the point (x, y) asks for R = (x² + y² - rear²) / 2y.
+    """
     yaw = own.yaw
     rear_x = own.x - m.rear * np.cos(yaw)
     rear_y = own.y - m.rear * np.sin(yaw)
-    reach = min(max(2.2 + 0.45 * abs(speed), 0.8 * m.wheelbase), 20.0)
+    reach = min(1.5 + 0.28 * abs(speed) + 0.012 * speed * speed, 25.0)
     t = min(reach / me.spacing, SAMPLES - 1.001)
     n = int(t)
     f = t - n
     px = me.path_x[n] + f * (me.path_x[n + 1] - me.path_x[n])
     py = me.path_y[n] + f * (me.path_y[n + 1] - me.path_y[n])
     dx, dy = px - rear_x, py - rear_y
-    away = np.sqrt(dx * dx + dy * dy)
-    aside = angle(np.arctan2(dy, dx) - yaw)
-    wheel = np.arctan(2.0 * m.wheelbase * np.sin(aside) / max(away, 1.0))
+    y = dy * np.cos(yaw) - dx * np.sin(yaw)
+    square = max(dx * dx + dy * dy - m.rear * m.rear, 1.0)
+    wheel = np.arctan(2.0 * m.wheelbase * y / square)
     at = min(abs(speed) * 3.6 / 10.0, STEERING_SAMPLES - 1.001)
     k = int(at)
     share = m.steering[k] + (at - k) * (m.steering[k + 1] - m.steering[k])
@@ -151,6 +156,7 @@ def _pedals(
     me: Driver,
     m: Machine,
     speed: float,
+    pitch: float,
     wanted: float,
     gained: float,
     dt: float,
@@ -160,8 +166,8 @@ def _pedals(
         me.effort = 0.0
         me.throttle, me.brake = 0.0, max(0.4, min(-wanted / m.brake, 1.0))
         return
-    me.effort = min(max(me.effort + 0.6 * (wanted - gained) * dt, -1.5), 1.5)
-    asked = wanted + me.effort + 0.1 + 0.0004 * speed * speed
+    me.effort = min(max(me.effort + 1.2 * (wanted - gained) * dt, -1.5), 1.5)
+    asked = wanted + me.effort + 0.1 + 0.0004 * speed * speed + 9.81 * np.sin(pitch)
     if asked >= 0.0 or (wanted > -0.3 and asked > -0.4):
         available = min(m.pull, m.power / max(speed, 1.0))
         me.throttle = min(max(asked / available, 0.0), 1.0)

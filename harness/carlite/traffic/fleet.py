@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Bytes, Ints
+from harness.carlite.arrays import Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.randomness import subseed
 from harness.carlite.towns.model import Town
@@ -23,7 +23,7 @@ from harness.carlite.traffic.lane_changes import change_lanes
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
-from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, lay_path, place
+from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, hug_the_edge, lay_path, place
 
 REFRESH = 20
 """Steps between two looks at the physics of the vehicles, which clients may change."""
@@ -130,6 +130,7 @@ class Fleet:
             self._board,
             self.exempt,
             self._lights.state,
+            self._lights.elapsed,
             self._steps,
             self._answers,
             dt,
@@ -176,6 +177,7 @@ def _think(
     board: Board,
     exempt: Ints,
     lights: Bytes,
+    shown: Floats,
     step: int,
     seed: np.uint64,
     dt: float,
@@ -186,9 +188,9 @@ def _think(
     for i in range(len(d)):
         if d[i].placed:
             look_ahead(d[i], b, exempt, seed)
-            change_lanes(net, d[i], b, dt)
+            change_lanes(net, d[i], d, b, dt)
             extend(net, d[i])
-    clear_junctions(net, conf, app, d, b, lights, step, board, seed)
+    clear_junctions(net, conf, app, d, b, lights, shown, step, board, seed)
     for i in range(len(d)):
         if d[i].placed:
             _blink(net, d[i])
@@ -210,6 +212,7 @@ def _locate(net: Network, me: Driver, own: Body, dt: float) -> None:
     if me.placed:
         forget(net, me, own.half_length)
         extend(net, me)
+        hug_the_edge(net, me, own.half_width)
         lay_path(net, me, speed)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from harness.carlite.arrays import Bytes, Ints
+from harness.carlite.arrays import Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.chance import settled
@@ -28,10 +28,10 @@ RED, YELLOW, GREEN = 0, 1, 2
 STUB = 8.0
 """A link between two junctions shorter than this is no place to wait."""
 
-GAP = 1.0
+GAP = 1.5
 """Seconds kept between two vehicles that cross."""
 
-STOP_SHORT = 0.6
+STOP_SHORT = 1.0
 """Metres between a vehicle that waits and the line."""
 
 
@@ -119,6 +119,7 @@ def clear_junctions(
     d: Drivers,
     b: Bodies,
     lights: Bytes,
+    shown: Floats,
     step: int,
     board: Board,
     seed: np.uint64,
@@ -127,15 +128,16 @@ def clear_junctions(
     _draw_board(net, app, d, b, board, lights, seed)
     key = np.full(len(d), np.inf)
     for i in range(len(d)):
-        d[i].reason = 0
-        if board.who[i].entry >= 0:
+        if board.who[i].entry < 0:
+            d[i].reason = 0
+        else:
             key[i] = _turn_to_ask(net, app, d, board, i)
     order = np.argsort(key, kind="mergesort")
     for place in range(len(order)):
         i = order[place]
         if board.who[i].entry < 0:
             continue
-        reason = _objection(net, conf, app, d, b, board, lights, seed, i)
+        reason = _objection(net, conf, app, d, b, board, lights, shown, seed, i)
         d[i].reason = reason
         if reason == 0:
             _clear(net, d, board, i)
@@ -311,6 +313,7 @@ def _objection(
     b: Bodies,
     board: Board,
     lights: Bytes,
+    shown: Floats,
     seed: np.uint64,
     i: int,
 ) -> int:
@@ -321,7 +324,8 @@ def _objection(
         return Reason.QUEUE.value
     light = app[approach].light if approach >= 0 else -1
     if light >= 0 and room > -1.5 and not _runs_light(d, i, light, seed):
-        turning = net.links[d[i].route[entry]].turn < -0.5 and room < 1.0 and speed < 5.0
+        waited = room < 1.0 and d[i].standing > 1.5 and shown[light] < 1.0
+        turning = waited and net.links[d[i].route[entry]].turn < -0.5
         passes = speed * speed > 2.0 * 3.0 * max(room + STOP_SHORT, 0.1)
         if lights[light] == RED or (lights[light] == YELLOW and not (passes or turning)):
             return Reason.LIGHT.value
@@ -367,11 +371,22 @@ def _room_to_leave(net: Network, d: Drivers, board: Board, i: int) -> bool:
         if j == i or not d[j].placed:
             continue
         here = d[j].route[d[j].at]
+        if _waits_longer_for(d, board, i, j, target):
+            return False
         if here == target and board.who[j].speed < 2.5:
             room = min(room, d[j].station - board.who[j].half)
         elif here != target and _bound_for(d, j, target):
             queued += 2.0 * board.who[j].half + 2.5
     return room - queued > need
+
+
+@compiled
+def _waits_longer_for(d: Drivers, board: Board, i: int, j: int, target: int) -> bool:
+    """Whether `j` has waited much longer for room on the same link: small cars do not jump in."""
+    leave = board.who[j].leave
+    if board.who[j].entry < 0 or d[j].reason != Reason.ROOM.value or leave >= d[j].known:
+        return False
+    return d[j].route[leave] == target and d[j].standing > d[i].standing + 10.0
 
 
 @compiled
@@ -502,7 +517,7 @@ def _stop_distance(net: Network, conf: Conflicts, d: Drivers, board: Board, i: i
         link = d[i].route[k]
         for z in range(conf.first[link], conf.first[link + 1]):
             room = ahead + conf.zones[z].enter - board.who[i].half - 0.3
-            if -0.2 < room < stop and _elder_inside(conf, d, board, i, z):
+            if -1.5 < room < stop and _elder_inside(conf, d, board, i, z):
                 stop = max(room, 0.0)
         ahead += net.links[link].length
     return stop

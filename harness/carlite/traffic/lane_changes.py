@@ -6,9 +6,9 @@ import numpy as np
 
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.chance import draw
-from harness.carlite.traffic.drivers import Driver
+from harness.carlite.traffic.drivers import Driver, Drivers
 from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.obstacles import Bodies
+from harness.carlite.traffic.obstacles import STOREY, Bodies
 from harness.carlite.traffic.routes import angle, swerve_from
 
 MIN_ROOM = 35.0
@@ -19,7 +19,7 @@ REST = 6.0
 
 
 @compiled
-def change_lanes(net: Network, me: Driver, b: Bodies, dt: float) -> None:
+def change_lanes(net: Network, me: Driver, d: Drivers, b: Bodies, dt: float) -> None:
     """Start a lane change if one is wanted and possible."""
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
@@ -31,7 +31,7 @@ def change_lanes(net: Network, me: Driver, b: Bodies, dt: float) -> None:
         return
     forced = me.wanted_change != 0
     target = _beside(net, me, wish, forced)
-    if target < 0 or not _free(net, me, b, target, speed, forced):
+    if target < 0 or not _free(net, me, d, b, target, speed, forced):
         return
     _switch(net, me, b, target, wish, speed)
 
@@ -54,6 +54,8 @@ def _wish(net: Network, me: Driver, speed: float, dt: float) -> int:
         return 1
     if me.auto_change and me.urge > 2.0:
         return -1 if draw(me) < 0.5 else 1
+    if me.wide and draw(me) < second:
+        return 1
     if me.keep_right > 0.0 and draw(me) * 100.0 < me.keep_right * second:
         return 1
     return 0
@@ -86,6 +88,7 @@ def _beside(net: Network, me: Driver, wish: int, forced: bool) -> int:
 def _free(
     net: Network,
     me: Driver,
+    d: Drivers,
     b: Bodies,
     target: int,
     speed: float,
@@ -100,13 +103,14 @@ def _free(
         dy = b[other].y - net.points[target].y
         if other == slot or abs(dx) > 60.0 or abs(dy) > 60.0:
             continue
-        if abs(b[other].z - b[slot].z) > 3.0:
+        if abs(b[other].z - b[slot].z) > STOREY + 0.15 * (abs(dx) + abs(dy)):
             continue
         along, aside = c * dx + s * dy, c * dy - s * dx
         half = b[other].half_width
         if abs(angle(b[other].yaw - yaw)) > 0.5:
             half = max(half, b[other].half_length)
-        if abs(aside) > half + 0.5 * net.points[target].width + 0.3:
+        reach = half + 0.5 * net.points[target].width + 0.3
+        if abs(aside) > reach and not _bound_for(d, b[other].driver, net.points[target].link):
             continue
         pace = b[other].vx * c + b[other].vy * s
         room = abs(along) - b[other].half_length - b[slot].half_length
@@ -132,3 +136,9 @@ def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: 
     me.rested = 0.0
     me.urge = 0.0
     me.wanted_change = 0
+
+
+@compiled
+def _bound_for(d: Drivers, j: int, link: int) -> bool:
+    """Whether driver `j` is on a link or just changing to it."""
+    return j >= 0 and d[j].placed and d[j].route[d[j].at] == link

@@ -18,6 +18,15 @@ VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
 MARGIN = 0.3
 """Metres kept clear beside the vehicle."""
 
+STOREY = 2.7
+"""What is this much above or below the path is on another road."""
+
+DODGE = 0.8
+"""Metres that a driver gives way sideways within its lane."""
+
+SQUEEZE = 4.0
+"""Seconds after which a driver that is stuck passes others with next to no room."""
+
 FORESIGHT = 3.0
 """Seconds over which the motion of walkers and of strangers is extrapolated."""
 
@@ -35,6 +44,7 @@ class Body(Protocol):
     y: float
     z: float
     yaw: float
+    pitch: float
     vx: float
     vy: float
     half_length: float
@@ -63,7 +73,7 @@ def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
         table.velocity[slots],
     )
     rows["x"], rows["y"], rows["z"] = position.T
-    rows["yaw"] = rotation[:, 1]
+    rows["yaw"], rows["pitch"] = rotation[:, 1], rotation[:, 0]
     rows["vx"], rows["vy"] = velocity[:, 0], velocity[:, 1]
     rows["half_length"], rows["half_width"] = table.extent[slots, 0], table.extent[slots, 1]
     rows["centre_x"], rows["centre_y"] = table.box_centre[slots, 0], table.box_centre[slots, 1]
@@ -80,24 +90,56 @@ def look_ahead(me: Driver, b: Bodies, exempt: Ints, seed: np.uint64) -> None:
     speed = np.hypot(b[slot].vx, b[slot].vy)
     reach = me.spacing * (SAMPLES - 1)
     me.gap, me.gap_speed, me.blocker = np.inf, 0.0, 0
-    x, y, z = b[slot].x, b[slot].y, b[slot].z
+    x, y = b[slot].x, b[slot].y
+    me.dodging = me.keep_right_by
     for other in range(len(b)):
         if other == slot:
             continue
         dx, dy = b[other].x - x, b[other].y - y
         size = b[other].half_length + b[other].half_width
         limit = reach + size + 12.0
-        if dx * dx + dy * dy > limit * limit or abs(b[other].z - z) > 3.0:
+        if dx * dx + dy * dy > limit * limit:
             continue
         if _ignored(me, b, other, exempt, seed):
             continue
-        margin = 0.05 if me.squeezed > 4.0 and b[other].driver >= 0 else MARGIN
-        gap, pace = _room(me, b, other, 0.0, margin)
+        gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
+        if gap < np.inf and b[other].kind == VEHICLE:
+            _make_way(me, b, other, max(gap, 0.0))
         stranger = b[other].driver < 0 and b[other].kind != PROP
         if gap == np.inf and stranger:
             gap, pace = _foreseen(me, b, other, speed)
         if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):
             me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
+
+
+@compiled
+def _make_way(me: Driver, b: Bodies, other: int, gap: float) -> None:
+    """Keep a little aside where that is enough to pass what stands or comes the other way."""
+    n = min(int((gap + b[me.body].half_length) / me.spacing), SAMPLES - 1)
+    tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
+    pace = b[other].vx * tx + b[other].vy * ty
+    along = np.cos(b[other].yaw - me.path_yaw[n])
+    if abs(pace) > 0.3 and along > -0.8:
+        return
+    dx, dy = b[other].x - me.path_x[n], b[other].y - me.path_y[n]
+    aside = dy * tx - dx * ty
+    half = b[other].half_width * abs(along)
+    half += b[other].half_length * np.sqrt(max(1.0 - along * along, 0.0))
+    needed = half + b[me.body].half_width + MARGIN - abs(aside)
+    if 0.0 < needed < DODGE:
+        shift = needed if aside < 0.0 else -0.5 * needed
+        aside = me.dodge + shift
+        me.dodging = min(max(aside, -0.5 * DODGE), DODGE)
+
+
+@compiled
+def _margin(me: Driver, other: Body, own: Body) -> float:
+    """Room to leave beside another: little where both drive the same line, less when stuck."""
+    if other.kind != VEHICLE:
+        return MARGIN
+    if me.squeezed > SQUEEZE and other.driver >= 0:
+        return 0.02
+    return 0.15 if abs(np.sin(other.yaw - own.yaw)) < 0.3 else MARGIN
 
 
 @compiled
@@ -165,7 +207,8 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
             tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             ahead = (c * nu - s * nv) * tx + (s * nu + c * nv) * ty
-            if ahead > -0.5 * own:
+            level = abs(b[other].z - me.path_z[n]) < STOREY
+            if ahead > -0.5 * own and level:
                 gap = n * spacing + max(ahead, 0.0) - half
                 pace = b[other].vx * tx + b[other].vy * ty
                 return gap, pace

@@ -17,6 +17,12 @@ LOST_ASIDE = 5.0
 SIDE_ACCELERATION = 2.2
 """Metres per second squared in a bend that passengers put up with."""
 
+DODGE_LENGTH = 8.0
+"""Metres over which a driver moves aside for something in the way, and back."""
+
+SIDE_ROOM = 0.25
+"""Metres a wide vehicle likes to have to the edge of the lane beside."""
+
 TWO_PI = 2.0 * np.pi
 
 
@@ -88,7 +94,9 @@ def advance(net: Network, me: Driver, x: float, y: float) -> None:
             me.at += 1
         elif abs(along) < 0.05:
             break
-    me.swerved += max(me.station + passed - before, 0.0)
+    covered = max(me.station + passed - before, 0.0)
+    me.swerved += covered
+    me.dodge += (me.dodging - me.dodge) * min(covered / DODGE_LENGTH, 1.0)
 
 
 @compiled
@@ -167,12 +175,12 @@ def _turning(net: Network, first: int, count: int, wish: int) -> int:
 @compiled
 def lateral_target(me: Driver, ahead: float) -> float:
     """Metres right of the centre line that the path lies, `ahead` metres from here."""
-    length = me.swerve_length
-    if length <= 0.0:
-        return me.lane_offset
-    t = min(max((me.swerved + ahead) / length, 0.0), 1.0)
+    aside = me.lane_offset + me.dodge + (me.dodging - me.dodge) * min(ahead / DODGE_LENGTH, 1.0)
+    if me.swerve_length <= 0.0:
+        return aside
+    t = min(max((me.swerved + ahead) / me.swerve_length, 0.0), 1.0)
     blend = t * t * t * (10.0 - 15.0 * t + 6.0 * t * t)
-    return me.lane_offset + me.swerve * (1.0 - blend)
+    return aside + me.swerve * (1.0 - blend)
 
 
 @compiled
@@ -206,6 +214,7 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
             + aside * np.cos(yaw)
             + beyond * np.sin(yaw)
         )
+        me.path_z[n] = net.points[p].z + f * (net.points[p + 1].z - net.points[p].z)
         me.path_yaw[n] = yaw
         bend = net.points[p].curvature + f * (net.points[p + 1].curvature - net.points[p].curvature)
         me.path_curvature[n] = bend
@@ -231,3 +240,15 @@ def _orient(x: Floats, y: Floats, yaw: Floats) -> None:
         if dx * dx + dy * dy > 1e-4:
             yaw[n] = np.arctan2(dy, dx)
     yaw[last] = yaw[last - 1]
+
+
+@compiled
+def hug_the_edge(net: Network, me: Driver, half_width: float) -> None:
+    """Let a vehicle too wide for its lane keep to the right where nobody drives there."""
+    link = net.links[me.route[me.at]]
+    k = int(min(max(me.station / link.step, 0.0), link.count - 1.0))
+    point = net.points[link.first + k]
+    over = half_width + SIDE_ROOM - 0.5 * point.width
+    most = 0.0 if link.junction >= 0 else (0.6 if point.right < 0 else 0.2)
+    me.wide = over > 0.0
+    me.keep_right_by = min(max(over, 0.0), most)
