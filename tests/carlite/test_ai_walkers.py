@@ -15,7 +15,6 @@ from harness.carlite.towns import load, navmesh
 from harness.carlite.towns.detour import Area
 from harness.carlite.towns.model import Scenery, Town
 
-SECONDS = 120
 STEP = 10
 """Ticks of 50 ms between two looks."""
 
@@ -75,7 +74,7 @@ def goal_near(world: carla.World, walker: carla.Actor) -> carla.Location:
             return goal
 
 
-def walk(world: carla.World, count: int, cross_factor: float) -> Walk:
+def walk(world: carla.World, count: int, cross_factor: float, seconds: int) -> Walk:
     world.set_pedestrians_seed(11)
     world.set_pedestrians_cross_factor(cross_factor)
     world.tick()
@@ -90,7 +89,7 @@ def walk(world: carla.World, count: int, cross_factor: float) -> Walk:
         controller.go_to_location(goals[-1])
         controller.set_max_speed(1.6)
     places = []
-    for tick in range(SECONDS * 20):
+    for tick in range(seconds * 20):
         world.tick()
         if tick % STEP == 0:
             places.append([(p.x, p.y, p.z) for p in (w.get_location() for w in walkers)])
@@ -115,10 +114,10 @@ def test_random_places_are_on_sidewalks(world: carla.World, town: Town) -> None:
 def test_walkers_reach_their_goals_over_sidewalks_and_crosswalks(
     world: carla.World, town: Town
 ) -> None:
-    walked = walk(world, 16, 0.0)
+    walked = walk(world, 16, 0.0, seconds=120)
     way = np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2)
     assert way.max() < 1.6 * 0.05 * STEP * 1.3
-    assert way.sum(axis=0).mean() > 0.7 * 1.6 * SECONDS
+    assert way.sum(axis=0).mean() > 0.7 * 1.6 * 120
 
     missing = np.linalg.norm(walked.places[..., :2] - walked.goals, axis=2).min(axis=0)
     assert (missing < 2.0).sum() >= 13
@@ -148,8 +147,8 @@ def test_walkers_stand_on_the_ground(world: carla.World, town: Town) -> None:
 
 
 def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
-    walked = walk(world, 16, 1.0)
-    assert np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2).sum(axis=0).mean() > 90.0
+    walked = walk(world, 16, 1.0, seconds=50)
+    assert np.linalg.norm(np.diff(walked.places[..., :2], axis=0), axis=2).sum(axis=0).mean() > 45.0
     points = shapely.points(walked.places[..., :2].reshape(-1, 2))
     everywhere = surface(town, Area.SIDEWALK, Area.CROSSWALK, Area.ROAD).buffer(0.25)
     assert shapely.contains(everywhere, points).all()
