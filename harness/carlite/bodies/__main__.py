@@ -58,4 +58,5 @@ def _draw(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
     axes.autoscale_view()
 
 
-main(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "docs/images/bodies.png")
