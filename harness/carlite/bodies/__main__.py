@@ -38,7 +38,7 @@ def main(path: str) -> None:
         _draw(axes, bodies, index, np.array(sizes[name]))
         axes.set_title(f"{name} ({bodies.count[index]})", fontsize=10)
     figure.tight_layout(pad=0.4)
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=72)
 
 
 def _draw(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
@@ -53,7 +53,9 @@ def _draw(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
     order = order[(normal @ _TO_VIEWER)[order] > 0]
     flat = np.stack([corners @ _RIGHT, corners @ _UP], axis=-1)[order]
     axes.add_collection(
-        PolyCollection(list(flat), facecolors=colour[order], edgecolors=colour[order] * 0.8)
+        PolyCollection(
+            list(flat), facecolors=colour[order], edgecolors=colour[order] * 0.8, linewidths=0.5
+        )
     )
     axes.autoscale_view()
 
