@@ -1,47 +1,117 @@
-"""Command line of the towns: `python -m harness.carlite.towns build [NAME...] [--check]`."""
+"""The towns at the command line.
+
+build   writes the OpenDRIVE files of our own towns from their plans, or checks them
+list    prints what each town has
+draw    draws each town from above, and one LiDAR sweep in it
+"""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
 
 from harness.carlite.errors import UserError
-from harness.carlite.towns import authoring
+from harness.carlite.labels import Label
+from harness.carlite.towns import authoring, load
+from harness.carlite.towns.model import LaneKind, Town
+
+COLUMNS = "| town | extent, m | height, m | streets, km | driving lanes, km | junctions (lights) |"
+MORE = " crosswalks | lights, signs | buildings | parked cars | trees |"
 
 
-def _names(asked: list[str]) -> list[str]:
-    unknown = [name for name in asked if name not in authoring.PLANS]
-    if unknown:
-        raise UserError(f"unknown town {unknown[0]}; there are {', '.join(authoring.PLANS)}")
-    return asked or list(authoring.PLANS)
-
-
-def _build(names: list[str], check: bool) -> None:
-    """Write the towns' files, or only compare them with what the plans give."""
-    for name in names:
-        path = authoring.DATA / f"{name}.xodr"
-        text = authoring.opendrive(name)
-        if not check:
-            path.write_text(text, encoding="utf-8", newline="\n")
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            raise UserError(f"{path.name} is not what its plan gives; build {name} anew")
-        print(f"{name}: {len(text) / 1e3:.0f} kB{' as planned' if check else ''}")
-
-
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
-    parser = argparse.ArgumentParser(prog="python -m harness.carlite.towns", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    build = commands.add_parser("build", help="write the OpenDRIVE files of our own towns")
-    build.add_argument("names", nargs="*", metavar="NAME")
-    build.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.carlite.towns",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=("build", "list", "draw"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="towns; all of our own if none")
+    parser.add_argument("--check", action="store_true", help="build: compare instead of writing")
+    parser.add_argument("--maps", type=Path, metavar="DIR", help="where other OpenDRIVE files lie")
+    parser.add_argument("--out", type=Path, default=Path("docs/images"), help="draw: where to")
+    asked = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(["draw" if word == "--draw" else word for word in asked])
+    names = options.names or list(authoring.PLANS)
     try:
-        _build(_names(options.names), options.check)
+        if options.command == "build":
+            build(names, options.check)
+        elif options.command == "list":
+            show([load(name, options.maps) for name in names])
+        else:
+            draw(names, options.maps, options.out)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def build(names: list[str], check: bool) -> None:
+    """Write the towns' files, or only compare them with what the plans give."""
+    for name in names:
+        if name not in authoring.PLANS:
+            raise UserError(f"no plan for {name}; there are {', '.join(authoring.PLANS)}")
+        path = authoring.DATA / f"{name}.xodr"
+        text = authoring.opendrive(name)
+        if not check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        elif not path.is_file() or path.read_bytes() != text.encode():
+            raise UserError(f"{path.name} is not what its plan gives; build {name} anew")
+        print(f"{name}: {len(text) / 1e3:.0f} kB{' as planned' if check else ''}")
+
+
+def show(towns: list[Town]) -> None:
+    """Print a table of what the towns have."""
+    print(COLUMNS + MORE)
+    print("|---" * (COLUMNS + MORE).count(" |") + "|")
+    for town in towns:
+        print(f"| {' | '.join(_row(town))} |")
+
+
+def _row(town: Town) -> list[str]:
+    lanes, labels = town.lanes, town.scenery.label
+    outside = (lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0)
+    width, depth = np.ptp(lanes.points[:, :2], axis=0)
+    inner = np.abs(lanes.key[:, 2]) == 1
+    streets = lanes.length[inner & (lanes.junction < 0)].sum() / 2
+    lights = [signal for signal in town.signals if signal.type_id == "traffic.traffic_light"]
+    trunks = (labels == Label.VEGETATION) & town.scenery.solid & (town.scenery.shape == 1)
+    return [
+        town.name,
+        f"{width:.0f} by {depth:.0f}",
+        f"{np.ptp(lanes.points[:, 2]):.1f}",
+        f"{streets / 1000:.2f}",
+        f"{lanes.length[outside].sum() / 1000:.2f}",
+        f"{len(np.unique(lanes.junction[lanes.junction >= 0]))} "
+        f"({len({signal.group for signal in lights})})",
+        f"{len(town.crosswalks)}",
+        f"{len(lights)}, {len(town.signals) - len(lights)}",
+        *(f"{(labels == label).sum()}" for label in (Label.BUILDING, Label.CAR)),
+        f"{trunks.sum()}",
+    ]
+
+
+def draw(names: list[str], maps: Path | None, folder: Path) -> None:
+    """Draw every town from above, and a LiDAR sweep in its traffic.
+
+    The sweep needs a whole simulation, which stands above this room: it is a program of its own.
+    """
+    from harness.carlite.towns.draw import plan_view  # noqa: PLC0415  matplotlib is optional
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        town = load(name, maps)
+        plan_view(town, folder / f"{town.name}.png")
+        sweep = [sys.executable, "-m", "harness.carlite.portraits", name]
+        sweep += [str(folder / f"{town.name}-lidar.png"), *(["--maps", str(maps)] if maps else [])]
+        if subprocess.run(sweep, check=False).returncode:
+            raise UserError(f"the sweep in {name} could not be drawn")
+        print(f"{town.name}: {folder / town.name}.png, {folder / town.name}-lidar.png")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ SURFACES = {
 PIECES = {
     Label.WALL: "#8d7f73",
     Label.FENCE: "#a89f92",
-    Label.VEGETATION: "#5d8f4e",
+    Label.VEGETATION: "#47783a",
     Label.STATIC: "#b06a3b",
     Label.POLE: "#3c3c3c",
     Label.GUARD_RAIL: "#20262e",
@@ -62,12 +62,13 @@ def plan_view(town: Town, path: Path) -> None:
     save(figure, path)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a picture with a palette of 256 colours, which keeps it small."""
+def save(figure: Figure, path: Path, rare: bool = False) -> None:
+    """Write a picture with 256 colours, which keeps it small: fine shades, or all `rare` hues."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png")
     image = Image.open(drawn).convert("RGB")
-    image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    palette = Image.Quantize.MAXCOVERAGE if rare else Image.Quantize.MEDIANCUT
+    image.quantize(256, palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def _summary(town: Town) -> str:
@@ -98,14 +99,14 @@ def _relief(axes: Axes, town: Town) -> None:
     axes.contour(x[::4], y[::4], ground.lower[::4, ::4], levels, colors="#a08c60", linewidths=0.4)
 
 
-def _sides(lanes: Lanes) -> tuple[Floats, Floats]:
+def sides(lanes: Lanes) -> tuple[Floats, Floats]:
     """Return the left and right edge at every lane point."""
     normal = np.column_stack([-np.sin(lanes.yaw), np.cos(lanes.yaw)]) * lanes.width[:, None] / 2
     return lanes.points[:, :2] - normal, lanes.points[:, :2] + normal
 
 
 def _lanes(axes: Axes, lanes: Lanes) -> None:
-    left, right = _sides(lanes)
+    left, right = sides(lanes)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     start = np.flatnonzero(lane[:-1] == lane[1:])
     quads = np.stack([left[start], left[start + 1], right[start + 1], right[start]], axis=1)

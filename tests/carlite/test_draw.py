@@ -1,0 +1,94 @@
+"""The towns at the command line, and their pictures."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from harness.carlite import towns
+from harness.carlite.towns import authoring
+from harness.carlite.towns.__main__ import main
+from harness.carlite.towns.draw import plan_view
+
+DOCS = Path(__file__).parents[2] / "docs"
+OWN = sorted(authoring.PLANS)
+SMALL = 400_000
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB")).astype(int)
+
+
+def share(image: np.ndarray, color: tuple[int, int, int]) -> float:
+    return float((np.abs(image - np.array(color)).max(axis=2) < 12).mean())
+
+
+def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
+    town = towns.load("CrucibleOld", None)
+    plan_view(town, tmp_path / "plan.png")
+    image = pixels(tmp_path / "plan.png")
+    width, height = np.ptp(town.lanes.points[:, :2], axis=0)
+    assert image.shape[0] / image.shape[1] == pytest.approx((height + 44) / (width + 44), rel=0.06)
+    assert (tmp_path / "plan.png").stat().st_size < SMALL
+    asphalt = share(image, (0x6B, 0x6D, 0x72))
+    lanes = (town.lanes.length * town.lanes.width[town.lanes.first])[town.lanes.kind == 1].sum()
+    assert asphalt == pytest.approx(lanes / ((width + 44) * (height + 44)), rel=0.35)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_pictures_are_there_and_small(name: str) -> None:
+    page = (DOCS / "towns.md").read_text(encoding="utf-8")
+    for picture in (f"{name}.png", f"{name}-lidar.png"):
+        assert f"images/{picture}" in page
+        assert pixels(DOCS / "images" / picture).std() > 5
+        assert (DOCS / "images" / picture).stat().st_size <= SMALL
+
+
+def test_the_page_tells_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out in (DOCS / "towns.md").read_text(encoding="utf-8")
+
+
+def test_check_finds_the_files_as_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--check"]) == 0
+    assert capsys.readouterr().out.count("as planned") == len(OWN)
+
+
+def test_check_notices_a_changed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(authoring.DATA / "CrucibleRing.xodr", tmp_path)
+    monkeypatch.setattr(authoring, "DATA", tmp_path)
+    assert main(["build", "CrucibleRing", "--check"]) == 0
+    with (tmp_path / "CrucibleRing.xodr").open("a", encoding="utf-8") as file:
+        file.write(" ")
+    assert main(["build", "CrucibleRing", "--check"]) == 2
+    assert main(["build", "CrucibleRing"]) == 0
+    assert main(["build", "CrucibleRing", "--check"]) == 0
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_unknown_towns_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("build", "list", "draw"):
+        assert main([command, "Atlantis"]) == 2
+        said = capsys.readouterr().err
+        assert "Atlantis" in said
+        assert "Crucible05" in said
+        assert said.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_draw_makes_both_pictures(tmp_path: Path) -> None:
+    assert main(["--draw", "CrucibleOld", "--out", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "CrucibleOld.png",
+        "CrucibleOld-lidar.png",
+    }
+    night = pixels(tmp_path / "CrucibleOld-lidar.png")
+    assert share(night, (0x0C, 0x0F, 0x16)) > 0.4
+    assert share(night, (0x45, 0xC8, 0xFF)) > 0.0002
