@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.network import Link, Network
 from harness.carlite.traffic.records import Rows, record_dtype
 
 CLEARANCE = 2.8
@@ -17,13 +17,17 @@ CLEARANCE = 2.8
 CLEARANCE_ACROSS = 3.6
 """Likewise where they run at an angle, for the corners of long vehicles."""
 
+CLEARANCE_BIG = 4.2
+"""Likewise beside a turn, for vehicles that need more than their lane to turn."""
+
 
 class Zone(Protocol):
     """What a link shares with another.
 
     Attributes:
         other: the other link. enter, leave: stations of the zone on this link;
-            other_enter, other_leave: on the other. merge: both links end in the same place.
+            other_enter, other_leave: on the other.
+        big: only vehicles that are long or wide get in each other's way here.
     """
 
     other: int
@@ -31,7 +35,7 @@ class Zone(Protocol):
     leave: float
     other_enter: float
     other_leave: float
-    merge: bool
+    big: bool
 
 
 class Conflicts(NamedTuple):
@@ -49,14 +53,15 @@ def find(network: Network) -> Conflicts:
     inside = np.flatnonzero(network.links["junction"] >= 0)
     boxes = np.array([_bounds(network, link) for link in inside]).reshape(-1, 4)
     pairs = _overlapping(boxes)
-    spans = np.zeros((len(pairs), 4))
+    spans, big = np.zeros((len(pairs), 4)), np.zeros(len(pairs), np.bool_)
     if len(pairs):
-        _spans(network, inside[pairs], spans)
+        _spans(network, inside[pairs], spans, big)
     shared = spans[:, 1] > spans[:, 0]
-    a, b, spans = inside[pairs[shared, 0]], inside[pairs[shared, 1]], spans[shared]
+    a, b = inside[pairs[shared, 0]], inside[pairs[shared, 1]]
+    spans, big = spans[shared], big[shared]
     link, other = np.concatenate([a, b]), np.concatenate([b, a])
     zones = np.zeros(len(link), ZONE)
-    zones["other"], zones["merge"] = other, _same_end(network, link, other)
+    zones["other"], zones["big"] = other, np.tile(big, 2)
     both = np.concatenate([spans, spans[:, [2, 3, 0, 1]]])
     for column, name in enumerate(("enter", "leave", "other_enter", "other_leave")):
         zones[name] = both[:, column]
@@ -70,10 +75,10 @@ def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
     points = network.points[first : first + network.links[link]["count"]]
     x, y = points["x"], points["y"]
     return (
-        x.min() - CLEARANCE_ACROSS / 2,
-        y.min() - CLEARANCE_ACROSS / 2,
-        x.max() + CLEARANCE_ACROSS / 2,
-        y.max() + CLEARANCE_ACROSS / 2,
+        x.min() - CLEARANCE_BIG / 2,
+        y.min() - CLEARANCE_BIG / 2,
+        x.max() + CLEARANCE_BIG / 2,
+        y.max() + CLEARANCE_BIG / 2,
     )
 
 
@@ -96,35 +101,36 @@ def _overlapping(boxes: Floats) -> np.ndarray:
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
 
 
-def _same_end(network: Network, a: Ints, b: Ints) -> Bools:
-    links, points = network.links, network.points
-    end_a = points[links["first"][a] + links["count"][a] - 1]
-    end_b = points[links["first"][b] + links["count"][b] - 1]
-    return np.asarray(np.hypot(end_a["x"] - end_b["x"], end_a["y"] - end_b["y"]) < 0.5)
-
-
 @compiled
-def _spans(net: Network, pairs: Ints, spans: Floats) -> None:
+def _spans(net: Network, pairs: Ints, spans: Floats, big: Bools) -> None:
     """Write for each pair the stations (enter a, leave a, enter b, leave b) of their zone.
 
-    Links that part from the same start get none: there the follower minds the leader.
+    Links that part from the same start get none: there the follower minds the leader. Where one
+    turns beside the other, only big vehicles conflict.
     """
     for k in range(len(pairs)):
         a, b = net.links[pairs[k, 0]], net.links[pairs[k, 1]]
         start_a, start_b = net.points[a.first], net.points[b.first]
         if np.hypot(start_a.x - start_b.x, start_a.y - start_b.y) < 0.5:
             continue
-        enter_a, leave_a, enter_b, leave_b = np.inf, -np.inf, np.inf, -np.inf
-        for i in range(a.count):
-            p = net.points[a.first + i]
-            for j in range(b.count):
-                q = net.points[b.first + j]
-                dx, dy = p.x - q.x, p.y - q.y
-                across = abs(np.sin(p.yaw - q.yaw)) > 0.35
-                near = CLEARANCE_ACROSS if across else CLEARANCE
-                if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
-                    enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
-                    enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
-        if leave_a >= enter_a:
-            spans[k, 0], spans[k, 1] = enter_a - 0.5, leave_a + 0.5
-            spans[k, 2], spans[k, 3] = enter_b - 0.5, leave_b + 0.5
+        _span(net, a, b, CLEARANCE, CLEARANCE_ACROSS, spans[k])
+        if spans[k, 1] <= spans[k, 0] and max(abs(a.turn), abs(b.turn)) > 0.5:
+            _span(net, a, b, CLEARANCE_BIG, CLEARANCE_BIG, spans[k])
+            big[k] = True
+
+
+@compiled
+def _span(net: Network, a: Link, b: Link, beside: float, across: float, span: Floats) -> None:
+    enter_a, leave_a, enter_b, leave_b = np.inf, -np.inf, np.inf, -np.inf
+    for i in range(a.count):
+        p = net.points[a.first + i]
+        for j in range(b.count):
+            q = net.points[b.first + j]
+            dx, dy = p.x - q.x, p.y - q.y
+            near = across if abs(np.sin(p.yaw - q.yaw)) > 0.35 else beside
+            if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
+                enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
+                enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)
+    if leave_a >= enter_a:
+        span[0], span[1] = enter_a - 0.5, leave_a + 0.5
+        span[2], span[3] = enter_b - 0.5, leave_b + 0.5

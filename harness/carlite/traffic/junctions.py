@@ -31,6 +31,9 @@ STUB = 8.0
 GAP = 1.5
 """Seconds kept between two vehicles that cross."""
 
+LONG, WIDE = 3.4, 1.5
+"""Half length and half width beyond which a vehicle is big."""
+
 STOP_SHORT = 1.0
 """Metres between a vehicle that waits and the line."""
 
@@ -54,7 +57,7 @@ class Asking(Protocol):
         entry, leave: route indices [entry, leave) of the junction ahead that it is not cleared
             for; entry is -1 where there is none near.
         to_line: metres from the front bumper to the line.
-        speed, half: of the vehicle.
+        speed, half: of the vehicle. big: whether it needs more than its lane to turn.
     """
 
     entry: int
@@ -62,6 +65,7 @@ class Asking(Protocol):
     to_line: float
     speed: float
     half: float
+    big: bool
 
 
 class Entry(Protocol):
@@ -165,6 +169,7 @@ def _draw_board(
         board.who[i].to_line = np.inf
         board.who[i].speed = np.hypot(b[slot].vx, b[slot].vy)
         board.who[i].half = b[slot].half_length
+        board.who[i].big = b[slot].half_length > LONG or b[slot].half_width > WIDE
         if not d[i].placed:
             continue
         _keep_clear_where_it_is(net, app, d, i)
@@ -436,19 +441,27 @@ def _in_the_way(
             while entry >= 0:
                 j = board.held[entry].driver
                 left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
-                if j != i and left > 0.0 and not _gone_in_time(d, board, j, left, arrive):
+                minds = j != i and _minds(conf, board, z, i, j)
+                if minds and left > 0.0 and not _gone_in_time(d, board, j, left, arrive):
                     return Reason.CROSSING.value
                 entry = board.held[entry].following
             entry = board.heads[other].coming
             while entry >= 0:
                 j = board.coming[entry].driver
                 to_zone = board.coming[entry].where + conf.zones[z].other_enter
-                if j != i and _gives_way(net, app, d, board, lights, i, j):
+                minds = j != i and _minds(conf, board, z, i, j)
+                if minds and _gives_way(net, app, d, board, lights, i, j):
                     if _travel(to_zone, board.who[j].speed) < gone + GAP:
                         return Reason.PRIORITY.value
                 entry = board.coming[entry].following
         ahead += net.links[link].length
     return 0
+
+
+@compiled
+def _minds(conf: Conflicts, board: Board, z: int, i: int, j: int) -> bool:
+    """Whether two drivers would get in each other's way in a zone."""
+    return not conf.zones[z].big or board.who[i].big or board.who[j].big
 
 
 @compiled
@@ -530,7 +543,8 @@ def _elder_inside(conf: Conflicts, d: Drivers, board: Board, i: int, z: int) -> 
     while entry >= 0:
         j = board.held[entry].driver
         left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
-        if d[j].ticket < d[i].ticket and left > 0.0:
+        elder = d[j].ticket < d[i].ticket and _minds(conf, board, z, i, j)
+        if elder and left > 0.0:
             return True
         entry = board.held[entry].following
     return False

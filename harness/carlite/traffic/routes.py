@@ -245,9 +245,12 @@ def _orient(x: Floats, y: Floats, yaw: Floats) -> None:
 @compiled
 def hug_the_edge(net: Network, me: Driver, half_width: float) -> None:
     """Let a vehicle too wide for its lane keep to the right where nobody drives there."""
-    link = net.links[me.route[me.at]]
-    k = int(min(max(me.station / link.step, 0.0), link.count - 1.0))
-    point = net.points[link.first + k]
+    k, station = me.at, me.station + DODGE_LENGTH
+    while k + 1 < me.known and station > net.links[me.route[k]].length:
+        station -= net.links[me.route[k]].length
+        k += 1
+    link = net.links[me.route[k]]
+    point = net.points[link.first + int(min(max(station / link.step, 0.0), link.count - 1.0))]
     over = half_width + SIDE_ROOM - 0.5 * point.width
     most = 0.0 if link.junction >= 0 else (0.6 if point.right < 0 else 0.2)
     me.wide = over > 0.0
