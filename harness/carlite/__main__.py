@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from harness.carlite import CARLA_VERSION
+from harness.carlite import CARLA_VERSION, log
 from harness.carlite.errors import UserError
 
 DEFAULT_TOWN = "Crucible05"
@@ -106,7 +106,7 @@ def main(arguments: list[str]) -> int:
         )
         asyncio.run(server.serve())
     except UserError as problem:
-        print(f"carlite: {problem}", file=sys.stderr)
+        log.say(str(problem))
         return 2
     return 0
 

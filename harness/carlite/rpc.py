@@ -14,8 +14,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import socket
-import sys
-import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from typing import Protocol, cast
 
 import msgpack
 
+from harness.carlite import log
 from harness.carlite.errors import CallError
 from harness.carlite.streams import StreamHub, token
 
@@ -169,7 +168,7 @@ def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
             inspect.signature(call.run).bind(None, None, *arguments)
         except TypeError:
             return f"{call.name}: wrong number of arguments ({len(arguments)})"
-    traceback.print_exception(problem, file=sys.stderr)
+    log.confess(problem)
     return f"{call.name}: {type(problem).__name__}: {problem}"
 
 
@@ -291,7 +290,5 @@ class Connection(asyncio.Protocol):
         self._transport.write(self._packer.pack([1, request.id, None, result]))
 
     def _hang_up(self, reason: str) -> None:
-        print(
-            f"carlite: closed the connection from {self._session.peer}: {reason}", file=sys.stderr
-        )
+        log.say(f"closed the connection from {self._session.peer}: {reason}")
         self._transport.abort()

@@ -11,15 +11,13 @@ import asyncio
 import gc
 import signal
 import socket
-import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 
-from harness.carlite import CARLA_VERSION, calls
+from harness.carlite import CARLA_VERSION, calls, log
 from harness.carlite.errors import UserError
 from harness.carlite.pacing import Guard, Open
 from harness.carlite.rehearsal import rehearse
@@ -62,7 +60,7 @@ def bind(host: str, port: int) -> socket.socket:
 @contextmanager
 def explained(reason: str, after: float) -> Iterator[None]:
     """Tell whoever waits for longer than `after` seconds what for."""
-    timer = Timer(after, lambda: print(f"carlite: {reason}", file=sys.stderr, flush=True))
+    timer = Timer(after, log.say, [reason])
     timer.daemon = True
     timer.start()
     try:
@@ -144,8 +142,8 @@ class Server:
             self.streams.patient = False
             try:
                 self.world.tick()
-            except Exception:
-                traceback.print_exc(file=sys.stderr)
+            except Exception as problem:
+                log.confess(problem)
             self.streams.patient = True
             due = max(due + self.world.step, loop.time())
             await asyncio.sleep(due - loop.time())

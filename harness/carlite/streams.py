@@ -16,8 +16,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-import sys
 from collections import deque
+
+from harness.carlite import log
 
 HIGH_WATER = 8 << 20
 PATIENCE = 1.0
@@ -211,7 +212,7 @@ class StreamHub:
         except (BlockingIOError, InterruptedError, ConnectionError):
             return
         except OSError as problem:
-            print(f"carlite: no more stream connections: {problem.strerror}", file=sys.stderr)
+            log.say(f"no more stream connections: {problem.strerror}")
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._listener.fileno())
             loop.call_later(1.0, self._listen)

@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from harness.carlite import calls
-from tests.conftest import ROOT, Carlite
+from tests.conftest import READY, ROOT, Carlite
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +181,30 @@ def test_ids_that_never_existed(target: Carlite) -> None:
         with stream(target) as nobody:
             nobody.sendall(struct.pack("<I", 4_000_000))
             in_order(target, client)
+
+
+def test_a_log_that_nobody_reads() -> None:
+    command = [sys.executable, "-m", "harness.carlite", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout
+        assert process.stderr
+        ready = READY.fullmatch(process.stdout.readline())
+        assert ready
+        process.stdout.close()
+        process.stderr.close()
+        for _ in range(3):
+            with socket.create_connection((ready[2], int(ready[3])), 5) as connection:
+                connection.sendall(b"nonsense")
+                with suppress(ConnectionError):
+                    assert connection.recv(1) == b""
+        with socket.create_connection((ready[2], int(ready[3])), 5) as connection:
+            assert call(connection, "version") == [[1, "0.9.16"]]
+    finally:
+        process.terminate()
+        assert process.wait(5) == 0
 
 
 def assert_finite(world: carla.World) -> None:
