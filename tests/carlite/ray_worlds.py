@@ -108,6 +108,14 @@ def crowd(count: int, seed: int, clear: float = 6.0, reach: float = 80.0) -> Act
     return table
 
 
+def parked(place: Town, count: int) -> ActorTable:
+    """A crowd, each at a spawn point of a town."""
+    table = crowd(count, seed=4)
+    points = place.spawn_points[:: max(len(place.spawn_points) // count, 1)][:count]
+    table.position[:], table.rotation[:] = points[:, :3], points[:, 3:]
+    return table
+
+
 def turned(rotation: Floats) -> Floats:
     """Matrix of a (pitch, yaw, roll): yaw after pitch after roll, each about its own axis."""
     pitch, yaw, roll = rotation
@@ -160,8 +168,8 @@ def _octagon() -> tuple[Floats, Ints]:
     return points, np.array(sides)
 
 
-def triangles_of(place: Town, table: ActorTable) -> Triangles:
-    """Everything a ray can hit, as triangles in the world."""
+def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) -> Triangles:
+    """Everything a ray can hit, as triangles in the world; ground only within reach of a place."""
     parts: list[tuple[Floats, Ints, Bytes, np.ndarray]] = []
 
     def add(corners: Floats, actor: int, label: Bytes, solid: bool) -> None:
@@ -172,7 +180,7 @@ def triangles_of(place: Town, table: ActorTable) -> Triangles:
 
     land = place.ground
     for layer, labels in ((land.lower, land.label), (land.upper, np.full_like(land.label, 1))):
-        corners, label = _terrain(land, layer, labels)
+        corners, label = _terrain(land, layer, labels, about, reach)
         add(corners, 0, label, solid=False)
     stuff = place.scenery
     for n in range(len(stuff.yaw)):
@@ -205,9 +213,15 @@ def _body(index: int) -> tuple[Floats, Ints, Bytes]:
     return library.vertices.astype(np.float64), triangles, library.label[own]
 
 
-def _terrain(land: Ground, layer: np.ndarray, labels: Bytes) -> tuple[Floats, Bytes]:
-    rows, columns = layer.shape
-    row, column = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+def _terrain(
+    land: Ground, layer: np.ndarray, labels: Bytes, about: Floats, reach: float
+) -> tuple[Floats, Bytes]:
+    middle = (about[:2] - (land.x, land.y)) / land.cell
+    first = np.maximum(middle - reach / land.cell - 2, 0).astype(int)
+    last = np.minimum(middle + reach / land.cell + 3, layer.shape[::-1]).astype(int)
+    window = (slice(first[1], last[1]), slice(first[0], last[0]))
+    row, column = np.mgrid[window]
+    layer, labels = layer[window], labels[window]
     point = np.stack([land.x + column * land.cell, land.y + row * land.cell, layer], axis=-1)
     a, b, c, d = point[:-1, :-1], point[:-1, 1:], point[1:, 1:], point[1:, :-1]
     halves = [np.stack(half, axis=2).reshape(-1, 3, 3) for half in ((a, b, c), (a, c, d))]

@@ -54,8 +54,8 @@ class Pinhole:
         field = number(attributes, "fov", 90.0, 0.1, 170)
         self.header = struct.pack("<IIf", self.width, self.height, field)
         focal = self.width / (2 * math.tan(math.radians(field) / 2))
-        across = (np.arange(self.width) + 0.5 - self.width / 2) / focal
-        upward = (np.arange(self.height) + 0.5 - self.height / 2) / focal
+        across = (np.arange(self.width, dtype=np.float64) + 0.5 - self.width / 2) / focal
+        upward = (np.arange(self.height, dtype=np.float64) + 0.5 - self.height / 2) / focal
         cosine = np.cos(np.arctan(across))
         self._fan, _ = make_fan(cosine, across * cosine, cosine, upward)
         self._reach = FAR * math.hypot(1, float(across[-1]), float(upward[-1]))

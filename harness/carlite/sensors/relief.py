@@ -17,7 +17,7 @@ from harness.carlite.towns.model import Ground
 
 BLOCK = 8
 FINENESS = 8192
-NEAREST = 1e-9
+NEAREST = 1e-30
 
 
 class Relief(NamedTuple):
@@ -305,7 +305,8 @@ def march(
     """Draw the ground along rays `(x, y, z) + t (out + slope up)`, nearer than `1 / nearness`.
 
     Positions are in grid units and metres up. If `shared`, each ray meets the ground no nearer
-    than the one before, and takes up the march where that ended.
+    than the one before, and takes up the march where that ended. Rays that come in over the edge
+    of the grid beneath the ground do not see it.
     """
     heights, lid, span = relief.heights, relief.lid, relief.span
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
@@ -319,7 +320,7 @@ def march(
         end = 1 / nearness[ray]
         slope = slopes[ray]
         dx, dy, dz = out_x + slope * up_x, out_y + slope * up_y, out_z + slope * up_z
-        t, last = start, end
+        t, last, begin = start, end, start
         start = end
         if z + t * dz > relief.top:
             if dz >= 0:
@@ -327,6 +328,9 @@ def march(
             t = (relief.top - z) / dz
         if not is_over(relief, x + t * dx, y + t * dy):
             t, last = _over_grid(columns, rows, x, y, dx, dy, t, end)
+            if t < last and z + t * dz < height_at(heights, x + t * dx, y + t * dy):
+                start = begin
+                continue
         i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
         j = min(max(int((x + t * dx) / BLOCK), 0), block_columns - 1)
         hit = np.inf

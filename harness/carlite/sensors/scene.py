@@ -83,19 +83,19 @@ class Scene:
             np.ascontiguousarray(directions, np.float64),
             reach, hidden,
         )  # fmt: skip
-        actor = np.where(thing >= 0, self.things.actor[thing], 0)
-        label = self.labels_of(thing, face)
-        ground = thing == GROUND
+        actor, label = np.zeros(len(thing), np.int64), np.zeros(len(thing), np.uint8)
+        own, ground = thing >= 0, thing == GROUND
+        actor[own] = self.things.actor[thing[own]]
+        label[own] = self.labels_of(thing[own], face[own])
         label[ground] = self._ground_labels(
             origins[ground] + directions[ground] * distance[ground, None]
         )
         return distance, actor, label
 
     def labels_of(self, thing: Int32s, face: Int32s) -> Bytes:
-        """Labels of faces of things; `Label.NONE` where `thing` is negative."""
+        """Labels of faces of things."""
         own = self.meshes.labels[face]
-        label = np.where(own == Label.NONE, self.things.label[thing], own)
-        return np.where(thing >= 0, label, Label.NONE).astype(np.uint8)
+        return np.where(own == Label.NONE, self.things.label[thing], own).astype(np.uint8)
 
     def _ground_labels(self, points: Floats) -> Bytes:
         rows, columns = self.relief.labels.shape

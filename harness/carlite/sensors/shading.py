@@ -95,14 +95,13 @@ def paint(
             x, y = fan.cosine[column], fan.sine[column]
             z = x * slope
             length = np.sqrt(1 + z * z)
-            up = (rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z) / length
-            rise = min(max(up, 0.0), 1.0) ** 0.6
-            clear = 0.0
-            red = green = blue = 0.0
-            if face >= GROUND:
+            red = green = blue = clear = rise = 0.0
+            if face < GROUND:
+                up = (rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z) / length
+                rise = np.sqrt(min(max(up, 0.0), 1.0))
+            else:
                 flat = 1 / nearness[column, height - 1 - row]
                 clear = np.exp(-flat * length / HAZE_DISTANCE)
-                rise = 0.0
             if face >= 0:
                 red, green, blue = colours[face, 0], colours[face, 1], colours[face, 2]
             elif face == GROUND:
@@ -113,11 +112,8 @@ def paint(
                 grid_y = (at - relief.y) / relief.cell
                 light = _ground_light(relief, grid_x, grid_y)
                 label = label_at(relief.labels, grid_x, grid_y)
-                red, green, blue = (
-                    PALETTE[label, 0] * light,
-                    PALETTE[label, 1] * light,
-                    PALETTE[label, 2] * light,
-                )
+                red, green = PALETTE[label, 0] * light, PALETTE[label, 1] * light
+                blue = PALETTE[label, 2] * light
             image[row, column, 2] = _mixed(red, HORIZON[0], ZENITH[0], clear, rise)
             image[row, column, 1] = _mixed(green, HORIZON[1], ZENITH[1], clear, rise)
             image[row, column, 0] = _mixed(blue, HORIZON[2], ZENITH[2], clear, rise)

@@ -1,0 +1,132 @@
+"""The cameras against Embree, pixel by pixel, and how their pictures are coded."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from harness.carlite import sensors
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Bytes, Floats
+from harness.carlite.labels import Label
+from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.scene import Scene
+from tests.carlite import ray_worlds
+
+WIDTH, HEIGHT, FIELD = 160, 120, 80.0
+SIZE = {"image_size_x": str(WIDTH), "image_size_y": str(HEIGHT), "fov": str(FIELD)}
+POSES = {
+    "level": Pose((0, 0, 1.8), (0.0, 0.3, 0.0)),
+    "rolled": Pose((2, 1, 3.0), (-0.2, 2.0, 0.5)),
+    "from above": Pose((0, 0, 40.0), (-np.pi / 2, 1.0, 0.0)),
+    "on its head": Pose((0, 0, 3.0), (0.1, 2.5, np.pi)),
+}
+GROUNDS = (Label.ROAD, Label.TERRAIN)
+
+
+def image(kind: str, scene: Scene, pose: Pose, **attributes: str) -> Bytes:
+    """Rows, columns, BGRA."""
+    camera = sensors.make(f"sensor.camera.{kind}", {**SIZE, **attributes}, 0, 1)
+    body = camera.capture(scene, pose, 1, 0.05)
+    assert body is not None
+    width, height, field = struct.unpack_from("<IIf", body)
+    assert (width, height, field) == (
+        WIDTH,
+        HEIGHT,
+        np.float32(float(attributes.get("fov", FIELD))),
+    )
+    return np.frombuffer(body, np.uint8, offset=12).reshape(height, width, 4)
+
+
+def depth_of(pixels: Bytes) -> Floats:
+    """Decode depth as CARLA documents it."""
+    blue, green, red = (pixels[..., n].astype(np.float64) for n in range(3))
+    metres: Floats = (red + green * 256 + blue * 65536) / (2**24 - 1) * 1000
+    return metres
+
+
+def rays() -> Floats:
+    """Directions one metre ahead through the middle of each pixel, row by row."""
+    focal = WIDTH / 2 / np.tan(np.radians(FIELD) / 2)
+    across = (np.arange(WIDTH) + 0.5 - WIDTH / 2) / focal
+    upward = (HEIGHT / 2 - np.arange(HEIGHT) - 0.5) / focal
+    y, z = np.meshgrid(across, upward)
+    return np.stack([np.ones_like(y), y, z], axis=-1).reshape(-1, 3)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return Scene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=3))
+
+
+@pytest.mark.parametrize("pose", POSES.values(), ids=POSES.keys())
+def test_embree_sees_the_same_picture(scene: Scene, pose: Pose) -> None:
+    origin, ahead = np.array(pose.position, np.float64), rays()
+    length = np.linalg.norm(ahead, axis=1)
+    directions = ahead / length[:, None] @ ray_worlds.turned(np.array(pose.rotation)).T
+    triangles = ray_worlds.triangles_of(scene.town, scene.table, origin, 250.0).seen_from(origin)
+    tree = ray_worlds.embree_scene(triangles)
+    distance, which = ray_worlds.embree_hits(tree, origin, directions)
+    seen = np.isfinite(distance)
+    depth = depth_of(image("depth", scene, pose)).ravel()
+    expected = np.where(seen, distance / length, 1000.0)
+    assert (np.abs(depth - expected) < 0.01).mean() > 0.999
+    label = image("semantic_segmentation", scene, pose)[..., 2].ravel()
+    truth = np.where(seen, triangles.label[which], Label.SKY)
+    same = (label == truth) | (np.isin(label, GROUNDS) & np.isin(truth, GROUNDS))
+    assert same.mean() > 0.999
+    instance = image("instance_segmentation", scene, pose).reshape(-1, 4).astype(int)
+    np.testing.assert_array_equal(instance[:, 2], label)
+    actor = np.where(seen, triangles.actor[which], 0)
+    number = instance[:, 1] + 256 * instance[:, 0]
+    assert (np.where(number < 0x8000, number, 0) == actor).mean() > 0.999
+
+
+def test_every_piece_of_scenery_has_a_number_of_its_own(scene: Scene) -> None:
+    instance = image("instance_segmentation", scene, POSES["from above"]).astype(int)
+    number = instance[..., 1] + 256 * instance[..., 0]
+    labels = instance[..., 2]
+    houses = np.unique(number[labels == Label.BUILDING])
+    assert len(houses) > 5
+    assert (houses >= 0x8000).all()
+    assert (number[np.isin(labels, (*GROUNDS, Label.SKY))] == 0).all()
+
+
+def test_the_picture_looks_like_a_street_by_day() -> None:
+    table = ActorTable()
+    table.add(
+        5, label=Label.CAR, body=0, position=(12, 0, 0), box_centre=(0, 0, 0.74),
+        extent=(2.4, 1.0, 0.74),
+    )  # fmt: skip
+    scene = Scene(ray_worlds.town(pieces=0), table)
+    pixels = image("rgb", scene, Pose((0, 0, 1.5), (0.0, 0.0, 0.0))).astype(int)
+    assert (pixels[..., 3] == 255).all()
+    sky, road, verge = pixels[5, 80], pixels[115, 80], pixels[62, 5]
+    assert sky[0] > sky[1] > sky[2] > 80
+    assert np.ptp(road[:3]) < 15
+    assert verge[1] > verge[0]
+    labels = image("semantic_segmentation", scene, Pose((0, 0, 1.5), (0.0, 0.0, 0.0)))[..., 2]
+    car = pixels[labels == Label.CAR][:, :3]
+    assert len(car) > 200
+    assert len(np.unique(car, axis=0)) >= 2
+    np.testing.assert_array_equal(pixels[0, :, :3].std(axis=0) < 12, True)
+
+
+def test_a_wider_field_shows_more_and_smaller(scene: Scene) -> None:
+    narrow, wide = (
+        (image("semantic_segmentation", scene, POSES["level"], fov=fov)[..., 2] == Label.SKY).mean()
+        for fov in ("20", "120")
+    )
+    assert narrow != wide
+    middle = image("depth", scene, POSES["level"], fov="120")[60, 80]
+    close = image("depth", scene, POSES["level"], fov="20")[60, 80]
+    assert depth_of(middle) == pytest.approx(depth_of(close), rel=0.1)
+
+
+def test_lens_attributes_are_accepted() -> None:
+    scene = Scene(ray_worlds.town(pieces=0), ActorTable())
+    lens = {"lens_k": "-1.0", "fstop": "1.4", "enable_postprocess_effects": "True"}
+    plain = image("rgb", scene, POSES["level"])
+    np.testing.assert_array_equal(image("rgb", scene, POSES["level"], **lens), plain)

@@ -1,0 +1,176 @@
+"""What the scene holds, when it is brought up to date, and single rays through it."""
+
+from __future__ import annotations
+
+import carla
+import numpy as np
+import pytest
+
+from harness.carlite import sensors
+from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Floats
+from harness.carlite.errors import CallError
+from harness.carlite.labels import Label
+from harness.carlite.sensors.decks import decks
+from harness.carlite.sensors.frames import rotation_matrix
+from harness.carlite.sensors.meshes import Mesh, cube, from_triangles, prism
+from harness.carlite.sensors.relief import prepare
+from harness.carlite.sensors.scene import Scene, shapes
+from tests.carlite import ray_worlds
+
+DOWN = np.array([[0.0, 0.0, -1.0]])
+
+
+def at(x: float, y: float, z: float) -> Floats:
+    return np.array([[x, y, z]])
+
+
+def rays(count: int, seed: int) -> Floats:
+    directions = np.random.default_rng(seed).normal(0, 1, (count, 3)) * (1, 1, 0.4)
+    unit: Floats = directions / np.linalg.norm(directions, axis=1)[:, None]
+    return unit
+
+
+def add_box(table: ActorTable, actor_id: int, label: Label) -> None:
+    """Put a body two metres high at x = 10."""
+    shape = {"body": 0, "box_centre": (0, 0, 1), "extent": (2, 1, 1)}
+    table.add(actor_id, label=label, position=(10, 0, 0), **shape)
+
+
+def test_single_rays_agree_with_embree() -> None:
+    place, table = ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(60, seed=2)
+    scene = Scene(place, table)
+    scene.refresh(1)
+    everything = ray_worlds.triangles_of(place, table, np.zeros(3), 200.0)
+    wrong = found = 0
+    for origin in at(0, 0, 4), at(-40, 22, 9), at(12, 30, 3), at(60, -50, 15):
+        directions = rays(500, seed=int(origin[0, 0]) + 100)
+        distance, actor, label = scene.first_hit(np.repeat(origin, 500, axis=0), directions, 70.0)
+        seen = everything.seen_from(origin[0])
+        tree = ray_worlds.embree_scene(seen)
+        expected, which = ray_worlds.embree_hits(tree, origin[0], directions)
+        near = expected <= 70.0
+        wrong += (abs(distance[near] - expected[near]) > 0.01).sum()
+        wrong += np.isfinite(distance[~near]).sum()
+        wrong += (actor != seen.actor[which])[near].sum() + (label[~near] != Label.NONE).sum()
+        found += near.sum()
+    assert wrong <= 2
+    assert 500 < found < 1900
+
+
+def test_an_actor_can_be_seen_through() -> None:
+    table = ActorTable()
+    add_box(table, 7, Label.CAR)
+    scene = Scene(ray_worlds.town(pieces=0), table)
+    scene.refresh(1)
+    distance, actor, label = scene.first_hit(at(10, 0, 5), DOWN, 50.0)
+    assert distance[0] == pytest.approx(3.0, abs=0.5)
+    assert (actor[0], label[0]) == (7, Label.CAR)
+    distance, actor, label = scene.first_hit(at(10, 0, 5), DOWN, 50.0, ignore=7)
+    assert distance[0] == pytest.approx(5.0)
+    assert (actor[0], label[0]) == (0, Label.ROAD)
+
+
+def test_the_scene_follows_the_actors_once_a_frame() -> None:
+    table = ActorTable()
+    add_box(table, 7, Label.CAR)
+    scene = Scene(ray_worlds.town(pieces=0), table)
+
+    def seen(x: float) -> int:
+        return int(scene.first_hit(at(x, 0, 5), DOWN, 50.0)[1][0])
+
+    scene.refresh(1)
+    table.position[0] = (30, 0, 0)
+    scene.refresh(1)
+    assert (seen(10), seen(30)) == (7, 0)
+    scene.refresh(2)
+    assert (seen(10), seen(30)) == (0, 7)
+    add_box(table, 9, Label.BUS)
+    scene.refresh()
+    assert (seen(10), seen(30)) == (9, 7)
+    table.remove(7)
+    table.body[0] = -1
+    scene.refresh(3)
+    assert (seen(10), seen(30)) == (0, 0)
+
+
+def test_decks_are_seen_from_both_sides_and_hide_what_is_beyond() -> None:
+    scene = Scene(ray_worlds.town(deck=True, pieces=0), ActorTable())
+    above, _, label = scene.first_hit(at(0.3, 30.2, 10), DOWN, 50.0)
+    assert (above[0], label[0]) == (pytest.approx(4.0, abs=1e-4), Label.ROAD)
+    beneath, _, _ = scene.first_hit(at(0.3, 30.2, 1), -DOWN, 50.0)
+    assert beneath[0] == pytest.approx(5.0, abs=1e-4)
+    beside, _, _ = scene.first_hit(at(0.3, 50.2, 10), DOWN, 50.0)
+    assert beside[0] == pytest.approx(10.0)
+
+
+def test_decks_cover_each_cell_once_however_it_is_cut() -> None:
+    land = ray_worlds.ground(hills=1.0, deck=True)
+    land.upper[np.isfinite(land.upper)] += land.lower[np.isfinite(land.upper)]
+    area = 0.0
+    for mesh in decks(land):
+        corners = mesh.vertices[mesh.faces][..., :2]
+        corners[mesh.faces[:, 3] < 0, 3] = corners[mesh.faces[:, 3] < 0, 0]
+        turned = np.roll(corners, -1, axis=1)
+        area += (corners[..., 0] * turned[..., 1] - corners[..., 1] * turned[..., 0]).sum() / 2
+    assert area == pytest.approx(14 * 118)
+
+
+@pytest.mark.parametrize("mesh", [cube(), prism(), *shapes()], ids=lambda mesh: len(mesh.faces))
+def test_meshes_are_closed_flat_and_face_outwards(mesh: Mesh) -> None:
+    edges: dict[tuple[int, int], int] = {}
+    volume = 0.0
+    for face in mesh.faces.tolist():
+        ring = [corner for corner in face if corner >= 0]
+        points = mesh.vertices[ring]
+        normal = np.cross(points[1] - points[0], points[2] - points[0])
+        assert abs((points - points[0]) @ normal).max() <= 1e-4 * np.linalg.norm(normal)
+        for k in range(1, len(ring) - 1):
+            volume += points[0] @ np.cross(points[k], points[k + 1]) / 6
+        for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
+            edges[a, b] = edges.get((a, b), 0) + 1
+    assert all(edges.get((b, a)) == count for (a, b), count in edges.items())
+    assert volume > 0
+
+
+def test_triangles_are_turned_outwards_and_paired() -> None:
+    box = ray_worlds.BOX_TRIANGLES.astype(np.int32)
+    for triangles in (box, box[:, ::-1]):
+        mesh = from_triangles(ray_worlds.BOX, triangles, np.zeros(12, np.uint8))
+        assert (mesh.faces >= 0).all()
+        assert len(mesh.faces) == 6
+
+
+def test_rotations_are_those_of_the_client() -> None:
+    draw = np.random.default_rng(1)
+    for pitch, yaw, roll in draw.uniform(-180, 180, (50, 3)):
+        pose = carla.Transform(carla.Location(), carla.Rotation(pitch, yaw, roll))
+        expected = np.array(pose.get_matrix())[:3, :3]
+        own = rotation_matrix(*np.radians([pitch, yaw, roll]))
+        np.testing.assert_allclose(own, expected, atol=1e-5)
+
+
+def test_level_country_is_crossed_in_one_stride() -> None:
+    flat = prepare(ray_worlds.ground())
+    assert flat.span.min() >= max(flat.span.shape)
+    hilly = prepare(ray_worlds.ground(hills=3.0))
+    assert (hilly.span == 0).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes"),
+    [
+        ("sensor.camera.dvs", {}),
+        ("sensor.lidar.ray_cast", {"channels": "0"}),
+        ("sensor.lidar.ray_cast", {"range": "nan"}),
+        ("sensor.lidar.ray_cast", {"points_per_second": "1e12"}),
+        ("sensor.lidar.ray_cast", {"dropoff_general_rate": "many"}),
+        ("sensor.lidar.ray_cast_semantic", {"upper_fov": "91"}),
+        ("sensor.camera.rgb", {"image_size_x": "100000"}),
+        ("sensor.camera.depth", {"fov": "-5"}),
+        ("sensor.other.radar", {"range": "-1"}),
+    ],
+)
+def test_what_cannot_be_built_is_refused_by_name(kind: str, attributes: dict[str, str]) -> None:
+    with pytest.raises(CallError, match=next(iter(attributes), kind)):
+        sensors.make(kind, attributes, 0, 1)
