@@ -31,6 +31,13 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message} (--help lists the options)")
 
 
+def host(text: str) -> str:
+    """Return an address; an empty one would mean all there are."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("no address given")
+    return text
+
+
 def port(text: str) -> int:
     """Return a port that leaves room for the two above it."""
     number = int(text)
@@ -66,7 +73,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "Traffic Manager.",
     )
     add = parser.add_argument
-    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    add(
+        "--host", type=host, default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
     add("--port", type=port, default=2000, help="0 picks free ports (default: %(default)s)")
     add("--town", metavar="NAME", default=DEFAULT_TOWN, help="default: %(default)s")
     add("--maps", metavar="DIR", type=folder, help="folder of further towns as NAME.xodr")

@@ -43,14 +43,11 @@ class Options:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Reserve an address; UserError when that cannot be."""
+    """Reserve an IPv4 address, the client knows no other; UserError when that cannot be."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        listener.bind((host, port))
         listener.listen(128)
     except OSError as problem:
         raise UserError(f"cannot listen on {host}:{port}: {problem.strerror}") from None
@@ -89,8 +86,8 @@ class Server:
     @property
     def address(self) -> str:
         """Where clients find it, as `host:port`."""
-        host, port = self._calls_at.getsockname()[:2]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        host, port = self._calls_at.getsockname()
+        return f"{host}:{port}"
 
     def session(self, peer: str, host: str) -> Session:
         """Describe a new client to its calls."""

@@ -23,15 +23,12 @@ from harness.carlite import log
 HIGH_WATER = 8 << 20
 PATIENCE = 1.0
 DIAL_TIME = 0.2
-TCP = 1
-V4, V6 = 1, 2
+TCP, IP_V4 = 1, 1
 
 
 def token(stream_id: int, host: str, port: int) -> bytes:
     """Return the 24 bytes that tell a client where to dial for a stream."""
-    version, family = (V6, socket.AF_INET6) if ":" in host else (V4, socket.AF_INET)
-    address = socket.inet_pton(family, host.partition("%")[0])
-    return struct.pack("<IHBB16s", stream_id, port, TCP, version, address)
+    return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 
 class Reader:

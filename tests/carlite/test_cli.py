@@ -42,6 +42,8 @@ def complaint(*options: str) -> str:
         (["--moon"], "--moon"),
         (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
         (["--host", "203.0.113.7", "--port", "0"], "203.0.113.7"),
+        (["--host", ""], "--host"),
+        (["--host", "::1", "--port", "0"], "::1"),
     ],
 )
 def test_bad_options_get_one_line(options: list[str], words: str) -> None:
