@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/python -m harness.demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(READY)
 	$(BIN)/ruff check .
