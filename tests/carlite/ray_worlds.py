@@ -15,7 +15,7 @@ from embreex.mesh_construction import TriangleMesh
 
 from harness.carlite import bodies
 from harness.carlite.actors import ActorTable, Kind
-from harness.carlite.arrays import Bytes, Floats, Ints
+from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
 
@@ -127,12 +127,13 @@ def turned(rotation: Floats) -> Floats:
 
 @dataclass
 class Triangles:
-    """A soup of triangles with the actor and the label of each; `solid` ones hide their backs."""
+    """A soup of triangles, each with its actor, label and piece; `solid` ones hide their backs."""
 
     corners: Floats
     actor: Ints
     label: Bytes
-    solid: np.ndarray
+    solid: Bools
+    piece: Ints
 
     def seen_from(self, origin: Floats) -> Triangles:
         """Leave out the backs of solids, which rays from `origin` pass."""
@@ -141,7 +142,7 @@ class Triangles:
         )
         front = np.einsum("ij,ij->i", normal, self.corners[:, 0] - origin) < 0
         keep = front | ~self.solid
-        return Triangles(self.corners[keep], self.actor[keep], self.label[keep], self.solid[keep])
+        return Triangles(*(getattr(self, field.name)[keep] for field in fields(self)))
 
 
 BOX = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], np.float64)
@@ -170,12 +171,18 @@ def _octagon() -> tuple[Floats, Ints]:
 
 def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) -> Triangles:
     """Everything a ray can hit, as triangles in the world; ground only within reach of a place."""
-    parts: list[tuple[Floats, Ints, Bytes, np.ndarray]] = []
+    parts: list[tuple[Floats, Ints, Bytes, Bools, Ints]] = []
 
     def add(corners: Floats, actor: int, label: Bytes, solid: bool) -> None:
         count = len(corners)
         parts.append(
-            (corners, np.full(count, actor), np.broadcast_to(label, count), np.full(count, solid))
+            (
+                corners,
+                np.full(count, actor),
+                np.broadcast_to(label, count),
+                np.full(count, solid),
+                np.full(count, len(parts)),
+            )
         )
 
     land = place.ground
