@@ -38,14 +38,56 @@ class Style:
 
 
 DOWNTOWN = Style(
-    0.86, (12, 26), (11, 18), (3, 12), (0.3, 1.5), (0.0, 6.0), 0.4, 24.0, 27.0, 0.75, 0.05
+    built=0.86,
+    width=(12, 26),
+    depth=(11, 18),
+    storeys=(3, 12),
+    setback=(0.3, 1.5),
+    gap=(0.0, 6.0),
+    green=0.4,
+    trees=24.0,
+    lamps=27.0,
+    parked=0.75,
+    bays=0.05,
 )
 OLD_TOWN = Style(
-    0.9, (6.5, 13), (8, 12), (2, 5), (0.2, 0.8), (0.0, 2.0), 0.3, 35.0, 24.0, 0.85, 0.03
+    built=0.9,
+    width=(6.5, 13),
+    depth=(8, 12),
+    storeys=(2, 5),
+    setback=(0.2, 0.8),
+    gap=(0.0, 2.0),
+    green=0.3,
+    trees=35.0,
+    lamps=24.0,
+    parked=0.85,
+    bays=0.03,
 )
-SUBURB = Style(0.72, (9, 14), (8, 12), (1, 3), (3.0, 8.0), (4.0, 10.0), 0.75, 22.0, 32.0, 0.6, 0.05)
+SUBURB = Style(
+    built=0.72,
+    width=(9, 14),
+    depth=(8, 12),
+    storeys=(1, 3),
+    setback=(3.0, 8.0),
+    gap=(4.0, 10.0),
+    green=0.75,
+    trees=22.0,
+    lamps=32.0,
+    parked=0.6,
+    bays=0.05,
+)
 ROUND = Style(
-    0.78, (10, 22), (10, 16), (2, 8), (0.5, 4.0), (1.0, 8.0), 0.55, 22.0, 30.0, 0.75, 0.05
+    built=0.78,
+    width=(10, 22),
+    depth=(10, 16),
+    storeys=(2, 8),
+    setback=(0.5, 4.0),
+    gap=(1.0, 8.0),
+    green=0.55,
+    trees=22.0,
+    lamps=30.0,
+    parked=0.75,
+    bays=0.05,
 )
 
 STYLES = {"CrucibleOld": OLD_TOWN, "CrucibleHill": SUBURB, "CrucibleRing": ROUND}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness.carlite.towns.authoring import crucible05, hill, old, ring
 from harness.carlite.towns.authoring.build import build
-from harness.carlite.towns.authoring.document import to_text
 from harness.carlite.towns.authoring.plan import Control, Plan
+from harness.carlite.towns.authoring.writing import to_text
 
 __all__ = ["DATA", "PLANS", "Control", "Plan", "opendrive"]
 

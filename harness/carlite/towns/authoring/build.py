@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from harness.carlite.towns.authoring import control, document, junctions, sections
+from harness.carlite.towns.authoring import control, junctions, sections
 from harness.carlite.towns.authoring.document import (
     Connection,
+    Controller,
     Crosswalk,
     Cubic,
     Document,
@@ -45,6 +47,17 @@ class Course:
         return self.path.at(self.path.length - distance).reversed()
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Where fresh ids come from."""
+
+    roads: Iterator[int]
+    signs: Iterator[int]
+    controllers: Iterator[int]
+    crosswalks: Iterator[int]
+    stop_lines: Iterator[int]
+
+
 def build(plan: Plan) -> Document:
     """Derive everything a town's plan implies."""
     courses = [_course(plan, street) for street in plan.streets]
@@ -54,42 +67,60 @@ def build(plan: Plan) -> Document:
         index + 1: _road(plan, course, index + 1, cuts[index], number)
         for index, course in enumerate(courses)
     }
-    road_ids = count(len(courses) + 1)
-    signs, controllers = count(FIRST_SIGN), count(FIRST_CONTROLLER)
-    walks, lines = count(FIRST_CROSSWALK), count(FIRST_STOP_LINE)
-    found = []
+    numbers = Numbers(
+        count(len(courses) + 1),
+        count(FIRST_SIGN),
+        count(FIRST_CONTROLLER),
+        count(FIRST_CROSSWALK),
+        count(FIRST_STOP_LINE),
+    )
+    found: list[Junction] = []
     inner: list[Road] = []
     for name, node in plan.nodes.items():
         arms = [
-            _arm(course, index + 1, at_start, cuts[index], roads[index + 1], node)
+            _arm(course, index + 1, at_start, cuts[index], roads[index + 1])
             for index, course in enumerate(courses)
             for at_start in course.end(name)
         ]
+        if len(arms) < 2:
+            raise ValueError(f"{plan.name}: {name} is a dead end")
         ways = junctions.movements(node, arms)
-        connecting = [_connecting(way, arms, node, number[name], next(road_ids)) for way in ways]
-        connections = tuple(
-            Connection(
-                k,
-                arms[way.source].road,
-                road.id,
-                tuple((entry.lane, -i) for i, (entry, _) in enumerate(way.lanes, start=1)),
-            )
-            for k, (way, road) in enumerate(zip(ways, connecting, strict=True))
-        )
-        timing: tuple[document.Controller, ...] = ()
-        if node.control is Control.LIGHTS:
-            timing = control.lights(node, arms, roads, signs, controllers)
-        else:
-            control.give_way(node, arms, roads, signs)
-        control.stop_lines(arms, roads, lines)
-        control.limits(arms, roads, signs)
-        if node.crosswalks:
-            _crosswalks(arms, ways, connecting, walks)
-        found.append(Junction(number[name], name, connections, timing))
+        connecting = [_connecting(w, arms, node, number[name], next(numbers.roads)) for w in ways]
+        timing = _rules(node, arms, roads, numbers)
+        _crosswalks(arms, ways, connecting, numbers.crosswalks)
+        found.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
         inner += connecting
-    return Document(
-        plan.name, plan.latitude, plan.longitude, (*roads.values(), *inner), tuple(found)
+    every = (*roads.values(), *inner)
+    return Document(plan.name, plan.latitude, plan.longitude, every, tuple(found))
+
+
+def _connections(
+    arms: list[Arm], ways: list[Movement], roads: list[Road]
+) -> tuple[Connection, ...]:
+    """Link the lanes of the streets to those of the connecting roads."""
+    return tuple(
+        Connection(
+            k,
+            arms[way.source].road,
+            road.id,
+            tuple((entry.lane, -i) for i, (entry, _) in enumerate(way.lanes, start=1)),
+        )
+        for k, (way, road) in enumerate(zip(ways, roads, strict=True))
     )
+
+
+def _rules(
+    node: Node, arms: list[Arm], roads: dict[int, Road], numbers: Numbers
+) -> tuple[Controller, ...]:
+    """Put up what tells drivers who goes first, and how fast to leave."""
+    timing: tuple[Controller, ...] = ()
+    if node.control is Control.LIGHTS:
+        timing = control.lights(node, arms, roads, numbers.signs, numbers.controllers)
+    else:
+        control.give_way(node, arms, roads, numbers.signs)
+    control.stop_lines(arms, roads, numbers.stop_lines)
+    control.limits(arms, roads, numbers.signs)
+    return timing
 
 
 def _course(plan: Plan, street: Street) -> Course:
@@ -180,9 +211,7 @@ def _nearest(path: Path, x: float, y: float) -> float:
     return min(steps, key=lambda k: math.hypot(path.at(k / 4).x - x, path.at(k / 4).y - y)) / 4
 
 
-def _arm(
-    course: Course, id_: int, at_start: bool, cut: tuple[float, float], road: Road, node: Node
-) -> Arm:
+def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], road: Road) -> Arm:
     """Look at a street from its junction."""
     section = road.sections[0 if at_start else -1]
     zone = course.zones[0 if at_start else 1]
@@ -198,7 +227,6 @@ def _arm(
             if kind == "walk" or sections.is_driving(name):
                 mouths.setdefault((left, kind), []).insert(0, mouth)
             lateral += width if left else -width
-    walk_in, walk_out = mouths.get((at_start, "walk")), mouths.get((not at_start, "walk"))
     kerbs = zone.cut.kerb(left=True), zone.cut.kerb(left=False)
     return Arm(
         id_,
@@ -206,11 +234,10 @@ def _arm(
         course.outward(at_start, cut[0 if at_start else 1]),
         tuple(mouths[at_start, "drive"]),
         tuple(mouths[not at_start, "drive"]),
-        walk_in[0] if walk_in else None,
-        walk_out[0] if walk_out else None,
+        mouths[at_start, "walk"][0],
+        mouths[not at_start, "walk"][0],
         kerbs[0 if at_start else 1],
         kerbs[1 if at_start else 0],
-        junctions.lead(node),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from harness.carlite.towns.authoring.document import Controller, Road, Sign, StopLine
 from harness.carlite.towns.authoring.geometry import wrapped
@@ -20,25 +21,44 @@ Ids = Iterator[int]
 """Hands out a fresh id at each step."""
 
 
-def _behind_kerb(walk: Mouth | None) -> float:
+def _behind_kerb(walk: Mouth) -> float:
     """Return where poles stand: on the sidewalk if it is wide enough to pass them."""
-    if walk is None or walk.width >= WIDE_WALK:
+    if walk.width >= WIDE_WALK:
         return POLE_BEHIND_KERB
     return walk.width + 0.3
 
 
-def _beside(arm: Arm, road: Road, lanes: tuple[int, ...], id_: int, **what: object) -> Sign:
+@dataclass(frozen=True)
+class Face:
+    """What a sign shows."""
+
+    name: str
+    type: str
+    dynamic: bool = False
+    subtype: str = "-1"
+
+
+LAMPS = Face("Signal_3Light_Post01", LIGHT, dynamic=True)
+ARROW = Face("Signal_3Light_Post01", LIGHT, dynamic=True, subtype="arrow")
+STOP_SIGN, YIELD_SIGN = Face("Sign_Stop", STOP), Face("Sign_Yield", YIELD)
+
+
+def _beside(arm: Arm, road: Road, mouths: list[Mouth], id_: int, face: Face) -> Sign:
     """Stand a sign at the kerb where an arm's traffic enters the junction."""
     against = arm.incoming[0].lane > 0
-    second = SECOND_POLE if what.get("subtype") == "arrow" else 0.0
+    second = SECOND_POLE if face is ARROW else 0.0
     lateral = arm.kerb_left + _behind_kerb(arm.walk_in) + second
+    lanes = [mouth.lane for mouth in mouths]
     return Sign(
         id=id_,
+        name=face.name,
         station=0.25 if against else road.path.length - 0.25,
         lateral=lateral if against else -lateral,
         against=against,
+        type=face.type,
         lanes=(min(lanes), max(lanes)),
-        **what,  # type: ignore[arg-type]
+        subtype=face.subtype,
+        dynamic=face.dynamic,
     )
 
 
@@ -87,28 +107,14 @@ def lights(
     result = []
     for sequence, group in enumerate(phases(arms, node)):
         ids = []
-        for index, pocket in group:
+        for index, for_pocket in group:
             arm = arms[index]
-            own = node.arrows and arm.incoming[-1].name == "pocket"
-            lanes = tuple(
-                mouth.lane
-                for mouth in arm.incoming
-                if not own or (mouth.name == "pocket") == pocket
-            )
-            id_ = next(signs)
-            ids.append(id_)
-            roads[arm.road].signs.append(
-                _beside(
-                    arm,
-                    roads[arm.road],
-                    lanes,
-                    id_,
-                    name="Signal_3Light_Post01",
-                    type=LIGHT,
-                    dynamic=True,
-                    subtype="arrow" if pocket else "-1",
-                )
-            )
+            has_arrow = node.arrows and arm.incoming[-1].name == "pocket"
+            held = [m for m in arm.incoming if not has_arrow or (m.name == "pocket") == for_pocket]
+            face = ARROW if for_pocket else LAMPS
+            ids.append(next(signs))
+            road = roads[arm.road]
+            road.signs.append(_beside(arm, road, held, ids[-1], face))
         result.append(Controller(next(controllers), sequence, tuple(ids)))
     return tuple(result)
 
@@ -116,13 +122,11 @@ def lights(
 def give_way(node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:
     """Put up stop and yield signs."""
     highest = max(arm.rank for arm in arms)
+    face = YIELD_SIGN if node.control is Control.YIELD else STOP_SIGN
     for arm in arms:
-        if node.control is not Control.ALL_STOP and arm.rank == highest:
-            continue
-        kind = ("Sign_Yield", YIELD) if node.control is Control.YIELD else ("Sign_Stop", STOP)
-        lanes = tuple(mouth.lane for mouth in arm.incoming)
-        road = roads[arm.road]
-        road.signs.append(_beside(arm, road, lanes, next(signs), name=kind[0], type=kind[1]))
+        if node.control is Control.ALL_STOP or arm.rank < highest:
+            road = roads[arm.road]
+            road.signs.append(_beside(arm, road, list(arm.incoming), next(signs), face))
 
 
 def limits(arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:

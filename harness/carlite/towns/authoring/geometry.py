@@ -109,6 +109,17 @@ class Path:
         return 1 / bend if bend > STRAIGHT else math.inf
 
 
+def chained(*paths: Path) -> Path:
+    """Put paths end to end; straight lines in a row become one."""
+    pieces: list[Piece] = []
+    for piece in (piece for path in paths for piece in path.pieces):
+        if pieces and pieces[-1].curvature == 0 == piece.curvature:
+            pieces[-1] = Piece(pieces[-1].start, pieces[-1].length + piece.length, 0.0)
+        else:
+            pieces.append(piece)
+    return Path(tuple(pieces))
+
+
 def _arc_between(start: Pose, x: float, y: float) -> Piece:
     """Return the one arc (or line) that leaves `start` along its heading and ends at a point."""
     ahead, left = start.towards(x, y)

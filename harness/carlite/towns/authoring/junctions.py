@@ -7,12 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
-from harness.carlite.towns.authoring.geometry import Path, Pose, join, tangent_legs, wrapped
+from harness.carlite.towns.authoring.geometry import (
+    Path,
+    Pose,
+    chained,
+    join,
+    tangent_legs,
+    wrapped,
+)
 from harness.carlite.towns.authoring.plan import Node
 from harness.carlite.towns.authoring.sections import CrossSection, blend
 
 CROSSWALK_DEPTH = 3.2
 CROSSWALK_GAP = 1.0
+LEAD = CROSSWALK_DEPTH + 1.8
+"""How far the arms run straight on into the junction: room for the crosswalk."""
 SHORTEST_CUT, LONGEST_CUT = 6.0, 60.0
 CUT_STEP, CUT_PROBE = 0.25, 12.0
 NEARLY_STRAIGHT = math.radians(12)
@@ -46,11 +55,10 @@ class Arm:
     outward: Pose
     incoming: tuple[Mouth, ...]
     outgoing: tuple[Mouth, ...]
-    walk_in: Mouth | None
-    walk_out: Mouth | None
+    walk_in: Mouth
+    walk_out: Mouth
     kerb_left: float
     kerb_right: float
-    lead: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,6 @@ class Movement:
     target: int
     path: Path
     lanes: tuple[tuple[Mouth, Mouth], ...]
-    leads: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -79,14 +86,9 @@ def ray(outward: Callable[[float], Pose], cut: CrossSection, at_start: bool) -> 
     return Ray(outward, left, right) if at_start else Ray(outward, right, left)
 
 
-def lead(node: Node) -> float:
-    """Return how far the arms run straight on into the junction: room for the crosswalk."""
-    return CROSSWALK_DEPTH + 1.8 * CROSSWALK_GAP if node.crosswalks else 1.0
-
-
 def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
     """Cut each street back until the corners on both its sides can be round."""
-    cuts = [SHORTEST_CUT + lead(node)] * len(rays)
+    cuts = [SHORTEST_CUT + LEAD] * len(rays)
     order = sorted(range(len(rays)), key=lambda k: rays[k].outward(CUT_PROBE).heading % TURN)
     corners = list(zip(order, [*order[1:], order[0]], strict=True))
     growing = True
@@ -104,8 +106,8 @@ def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
 
 def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tuple[bool, bool]:
     """Tell which of two neighbouring streets must end further off for a round kerb between them."""
-    entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(lead(node))
-    leave = b.outward(cut_b).left(-b.kerb_right).ahead(-lead(node))
+    entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(LEAD)
+    leave = b.outward(cut_b).left(-b.kerb_right).ahead(-LEAD)
     turn = wrapped(leave.heading - entry.heading)
     if turn > -NEARLY_STRAIGHT:
         return False, False
@@ -117,7 +119,7 @@ def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tup
 def movements(node: Node, arms: list[Arm]) -> list[Movement]:
     """Connect every incoming lane, and every sidewalk round its corner."""
     order = sorted(range(len(arms)), key=lambda k: (arms[k].outward.heading) % (2 * math.pi))
-    result = []
+    result: list[Movement] = []
     for place, source in enumerate(order):
         others = [order[(place + k) % len(order)] for k in range(1, len(order))]
         pairs = _lane_pairs(arms, source, others)
@@ -127,7 +129,7 @@ def movements(node: Node, arms: list[Arm]) -> list[Movement]:
         for target, lane, into in pairs:
             with_walk = (target, lane, into) == corner
             result.append(_drive(node, arms, source, target, lane, into, with_walk))
-    return [movement for movement in result if movement is not None]
+    return result
 
 
 def _turn(arms: list[Arm], source: int, target: int) -> float:
@@ -166,30 +168,22 @@ def _drive(
 ) -> Movement:
     entry, leave = arms[source].incoming[lane], arms[target].outgoing[into]
     lanes = [(entry, leave)]
-    walk_in, walk_out = arms[source].walk_in, arms[target].walk_out
-    if with_walk and walk_in is not None and walk_out is not None:
-        lanes.append((walk_in, walk_out))
+    if with_walk:
+        lanes.append((arms[source].walk_in, arms[target].walk_out))
     radius = node.corner + entry.width if with_walk else math.inf
-    leads = arms[source].lead, arms[target].lead
-    return Movement(
-        source, target, _with_leads(entry.edge, leave.edge, leads, radius), tuple(lanes), leads
-    )
+    return Movement(source, target, _path(entry.edge, leave.edge, radius), tuple(lanes))
 
 
-def _walk(node: Node, arms: list[Arm], source: int, target: int) -> Movement | None:
+def _walk(node: Node, arms: list[Arm], source: int, target: int) -> Movement:
     entry, leave = arms[source].walk_in, arms[target].walk_out
-    if entry is None or leave is None:
-        return None
-    leads = arms[source].lead, arms[target].lead
-    path = _with_leads(entry.edge, leave.edge, leads, node.corner)
-    return Movement(source, target, path, ((entry, leave),), leads)
+    path = _path(entry.edge, leave.edge, node.corner)
+    return Movement(source, target, path, ((entry, leave),))
 
 
-def _with_leads(entry: Pose, leave: Pose, leads: tuple[float, float], radius: float) -> Path:
+def _path(entry: Pose, leave: Pose, radius: float) -> Path:
     """Run straight over the crosswalks and round the corner in between."""
-    inner = join(entry.ahead(leads[0]), leave.ahead(-leads[1]), radius)
-    first = Path((*join(entry, entry.ahead(leads[0])).pieces, *inner.pieces))
-    return Path((*first.pieces, *join(leave.ahead(-leads[1]), leave).pieces))
+    first, last = entry.ahead(LEAD), leave.ahead(-LEAD)
+    return chained(join(entry, first), join(first, last, radius), join(last, leave))
 
 
 def section(movement: Movement) -> Section:
@@ -199,21 +193,18 @@ def section(movement: Movement) -> Section:
     for index, (entry, leave) in enumerate(movement.lanes, start=1):
         kind = "sidewalk" if entry.name == "sidewalk" else "driving"
         last = index == len(movement.lanes)
-        width = _width(entry.width, leave.width, movement.leads, length)
+        width = _width(entry.width, leave.width, length)
         mark = Mark(0.0, "none" if last else "curb")
         lanes.append(Lane(-index, kind, width, (mark,), entry.lane, leave.lane))
     return Section(0.0, tuple(lanes))
 
 
-def _width(
-    start: float, end: float, leads: tuple[float, float], length: float
-) -> tuple[Cubic, ...]:
+def _width(start: float, end: float, length: float) -> tuple[Cubic, ...]:
     """Keep the widths over the crosswalks and change in between."""
     if abs(start - end) < 1e-9:
         return ((0.0, start, 0.0, 0.0, 0.0),)
-    inner = length - sum(leads)
     return (
         (0.0, start, 0.0, 0.0, 0.0),
-        blend(start, end, inner, leads[0]),
-        (length - leads[1], end, 0.0, 0.0, 0.0),
+        blend(start, end, length - 2 * LEAD, LEAD),
+        (length - LEAD, end, 0.0, 0.0, 0.0),
     )

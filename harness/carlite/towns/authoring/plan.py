@@ -30,7 +30,6 @@ class Node:
     control: Control = Control.LIGHTS
     corner: float = 6.5
     arrows: bool = False
-    crosswalks: bool = True
 
 
 @dataclass(frozen=True)

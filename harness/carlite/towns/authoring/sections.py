@@ -123,6 +123,12 @@ class Stretch:
     start: CrossSection
     finish: CrossSection
 
+    def sides(self, left: bool) -> tuple[Widths, Widths]:
+        """Return one side's lanes at the beginning and at the end."""
+        if left:
+            return self.start.left, self.finish.left
+        return self.start.right, self.finish.right
+
 
 def stretches(profile: Profile, first: Zone, last: Zone, length: float) -> list[Stretch]:
     """Divide a street; inner boundaries fall on quarter metres, exact in any float format."""
@@ -152,17 +158,13 @@ def lane_offset(parts: list[Stretch]) -> tuple[Cubic, ...]:
 
 
 def _names(part: Stretch, left: bool) -> list[str]:
-    start, finish = (
-        (part.start.left, part.finish.left) if left else (part.start.right, part.finish.right)
-    )
+    start, finish = part.sides(left)
     order = ["median", "pocket", *[f"drive{k}" for k in range(8, -1, -1)], "parking", "sidewalk"]
     return [name for name in order if name in start or name in finish]
 
 
 def _is_steady(part: Stretch, name: str, left: bool) -> bool:
-    start, finish = (
-        (part.start.left, part.finish.left) if left else (part.start.right, part.finish.right)
-    )
+    start, finish = part.sides(left)
     return name in start and name in finish
 
 
@@ -224,11 +226,7 @@ def sections(parts: list[Stretch]) -> tuple[Section, ...]:
         lanes = [Lane(0, "none", (), (_centre_mark(part),))]
         for left in (True, False):
             names = _names(part, left)
-            start, finish = (
-                (part.start.left, part.finish.left)
-                if left
-                else (part.start.right, part.finish.right)
-            )
+            start, finish = part.sides(left)
             for name, outer in zip(names, [*names[1:], None], strict=True):
                 width = blend(start.get(name, 0), finish.get(name, 0), part.end - part.begin)
                 lanes.append(
