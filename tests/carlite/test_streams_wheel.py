@@ -1,0 +1,66 @@
+"""Streams and time as the real client sees them."""
+
+from __future__ import annotations
+
+import queue
+import time
+
+import carla
+
+from tests.conftest import Carlite
+
+
+def test_the_first_frame_after_listening_is_not_missed(world: carla.World) -> None:
+    blueprint = world.get_blueprint_library().find("sensor.other.gnss")
+    for _ in range(30):
+        sensor = world.spawn_actor(blueprint, carla.Transform())
+        frames: queue.Queue[int] = queue.Queue()
+        sensor.listen(lambda data, frames=frames: frames.put(data.frame))
+        ticked = world.tick()
+        assert frames.get(timeout=2.0) == ticked
+        sensor.destroy()
+
+
+def test_every_frame_arrives_once_and_in_order(world: carla.World) -> None:
+    blueprint = world.get_blueprint_library().find("sensor.other.imu")
+    sensors = [world.spawn_actor(blueprint, carla.Transform()) for _ in range(3)]
+    heard: list[queue.Queue[int]] = [queue.Queue() for _ in sensors]
+    for sensor, frames in zip(sensors, heard, strict=True):
+        sensor.listen(lambda data, frames=frames: frames.put(data.frame))
+    ticked = [world.tick() for _ in range(100)]
+    for frames in heard:
+        assert [frames.get(timeout=2.0) for _ in ticked] == ticked
+
+
+def test_two_clients_listen_to_the_same_sensor(carlite: Carlite, world: carla.World) -> None:
+    blueprint = world.get_blueprint_library().find("sensor.other.gnss")
+    sensor = world.spawn_actor(blueprint, carla.Transform())
+    world.tick()
+    same = carlite.client().get_world().get_actor(sensor.id)
+    heard: list[queue.Queue[int]] = [queue.Queue(), queue.Queue()]
+    sensor.listen(lambda data: heard[0].put(data.frame))
+    same.listen(lambda data: heard[1].put(data.frame))
+    ticked = [world.tick() for _ in range(10)]
+    for frames in heard:
+        assert [frames.get(timeout=2.0) for _ in ticked] == ticked
+    same.stop()
+    later = world.tick()
+    assert heard[0].get(timeout=2.0) == later
+
+
+def test_an_asynchronous_world_keeps_time(client: carla.Client) -> None:
+    world = client.get_world()
+    began, first = time.monotonic(), world.wait_for_tick()
+    while time.monotonic() < began + 1.0:
+        last = world.wait_for_tick()
+    simulated = last.timestamp.elapsed_seconds - first.timestamp.elapsed_seconds
+    assert 0.5 < simulated < 1.1
+    world.apply_settings(carla.WorldSettings(fixed_delta_seconds=0.02))
+    assert abs(world.wait_for_tick().timestamp.delta_seconds - 0.02) < 1e-6
+
+
+def test_a_synchronous_world_waits(world: carla.World) -> None:
+    before = world.tick()
+    time.sleep(0.2)
+    assert world.get_snapshot().frame == before
+    assert world.tick() == before + 1
