@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.errors import CallError
-from harness.carlite.wire import codec, frames, physics, snapshot
-from harness.carlite.wire.codec import Degrees, Rotation, Wide
+from harness.carlite.wire import codec, frames, snapshot
+from harness.carlite.wire.codec import Rotation, Wide
 from harness.carlite.wire.records import (
     Actor,
     ActorDescription,
@@ -26,12 +26,6 @@ from harness.carlite.wire.records import (
     WalkerControl,
     WeatherParameters,
 )
-
-WHEEL = physics.Wheel(3.5, 0.25, Degrees(math.radians(70)), 35.0, 1500, 0, 2, 17, 1000, (1, 2, 3))
-CONTROL = physics.PhysicsControl(
-    ((0.0, 500.0), (5000.0, 400.0)), 6000, 1, 0.15, 2, 0.35, True, 0.5, 10, 4,
-    (physics.Gear(2.85, 0.5, 0.65),), 1500, 0.3, (0.1, 0, -0.2), ((0.0, 1.0),), (WHEEL,), False,
-)  # fmt: skip
 
 
 def test_a_record_is_its_fields_in_order() -> None:
@@ -66,7 +60,6 @@ def test_degrees_exist_only_on_the_wire() -> None:
         EpisodeSettings(synchronous_mode=True, fixed_delta_seconds=0.05),
         WeatherParameters(cloudiness=80.0),
         WalkerControl((1.0, 0.0, 0.0), 1.4, True),
-        CONTROL,
         EnvironmentObject(
             Transform((1.0, 2.0, 3.0), Rotation((0.0, 0.5, 0.0))),
             BoundingBox((1.0, 2.0, 3.0), (1.0, 1.0, 1.0)),
@@ -114,7 +107,7 @@ JUNK = st.recursive(
 )  # fmt: skip
 RECORDS = (
     Transform, EpisodeSettings, WeatherParameters, ActorDescription, VehicleControl,
-    WalkerControl, physics.PhysicsControl, EnvironmentObject,
+    WalkerControl, EnvironmentObject,
 )  # fmt: skip
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from harness.carlite import CARLA_VERSION
 from harness.carlite.calls.family import Family
 from harness.carlite.errors import CallError
@@ -70,25 +68,23 @@ def get_available_maps(world: World, session: Session) -> list[str]:
 @calls.value
 def get_navigation_mesh(world: World, session: Session) -> bytes:
     """Return the walkers' navigation mesh."""
-    return world.episode.navigation.mesh
+    return world.navigation.mesh
 
 
 @calls.value
 def get_required_files(world: World, session: Session, folder: object) -> list[str]:
     """Return the files of one folder a client should fetch: only walkers need one."""
     wanted = codec.text(folder, "folder")
-    if find_spec("harness.carlite.towns.navmesh") is None:
-        return []
-    return [world.episode.navigation.path] if wanted == "Nav" else []
+    return world.navigation.files if wanted == "Nav" else []
 
 
 @calls.value
 def request_file(world: World, session: Session, path: object) -> bytes:
     """Return a file that `get_required_files` named."""
     wanted = codec.text(path, "path")
-    if wanted != world.episode.navigation.path:
+    if wanted not in world.navigation.files:
         raise CallError(f"request_file: there is no file '{wanted}'")
-    return world.episode.navigation.mesh
+    return world.navigation.mesh
 
 
 @calls.void

@@ -26,6 +26,8 @@ def place(world: World, actor: object, transform: Transform) -> None:
     slot = population.table.slot(resident.id)
     population.table.position[slot] = np.clip(transform.location, -FARTHEST, FARTHEST)
     population.table.rotation[slot] = transform.rotation
+    if resident.kind == Kind.WALKER:
+        world.episode.motion.stand(slot)
     population.follow()
 
 

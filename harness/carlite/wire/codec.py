@@ -29,8 +29,6 @@ from harness.carlite.errors import CallError
 Vector: TypeAlias = tuple[float, float, float]
 Rotation = NewType("Rotation", tuple[float, float, float])
 """(pitch, yaw, roll) in radians; in degrees on the wire."""
-Degrees = NewType("Degrees", float)
-"""An angle in radians; in degrees on the wire."""
 Wide = NewType("Wide", int)
 """An unsigned integer of 64 bits."""
 
@@ -124,7 +122,6 @@ _SCALARS: dict[object, tuple[Reader, Writer]] = {
     bytes: (lambda value, what: bytes(value) if isinstance(value, bytes) else b"", bytes),
     Vector: (vector, list),
     Rotation: (rotation, _degrees),
-    Degrees: (lambda value, what: math.radians(number(value, what)), math.degrees),
 }
 
 

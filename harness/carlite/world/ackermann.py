@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import cos, sin
+from math import cos, inf, sin
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.dynamics.physics import Physics
@@ -11,34 +11,37 @@ from harness.carlite.wire.records import AckermannControl, AckermannSettings
 
 LEAST_STEER = 0.01
 MOST_ACCELERATION, MOST_BRAKING = 3.0, 8.0
+FULL_THROTTLE, FULL_BRAKE = 5.0, 8.0
+"""Acceleration in m/s² that a pedal is first taken to give when pressed down."""
+
+EAGERNESS = 8.0
+"""CARLA's proportional gains are steps per frame; here they are rates."""
+
+SMOOTHING = 0.2
+"""Seconds over which measured acceleration is averaged."""
+
 STANDSTILL = 0.1
 
 
 @dataclass
-class _Loop:
-    """A PID controller that remembers its last error."""
-
-    integral: float = 0.0
-    last: float = 0.0
-
-    def run(self, gains: tuple[float, float, float], error: float, dt: float) -> float:
-        self.integral = min(max(self.integral + error * dt, -10.0), 10.0)
-        slope, self.last = (error - self.last) / dt, error
-        return gains[0] * error + gains[1] * self.integral + gains[2] * slope
-
-
-@dataclass
 class Driver:
-    """One vehicle's controller: a loop from speed to acceleration, one from there to the pedals."""
+    """One vehicle's controller: a loop from speed to acceleration, one from there to the pedals.
+
+    Attributes:
+        active: whether it has the vehicle.
+        steer: present steering angle, in radians.
+        wish: acceleration asked for. felt: acceleration measured, both along the way it drives.
+        lag: sum of missing speed. trim: what the pedals need beyond the first guess.
+    """
 
     target: AckermannControl = field(default_factory=AckermannControl)
     settings: AckermannSettings = field(default_factory=AckermannSettings)
     active: bool = False
     steer: float = 0.0
-    acceleration: float = 0.0
-    pedal: float = 0.0
-    speed_loop: _Loop = field(default_factory=_Loop)
-    acceleration_loop: _Loop = field(default_factory=_Loop)
+    wish: float = 0.0
+    felt: float = 0.0
+    lag: float = 0.0
+    trim: float = 0.0
 
     def drive(self, table: ActorTable, slot: int, full_steer: float, dt: float) -> None:
         """Set the pedals and the wheel of the vehicle in `slot`."""
@@ -55,37 +58,38 @@ class Driver:
         wrong_way = speed > STANDSTILL if backwards else speed < -STANDSTILL
         table.reverse[slot] = backwards and not wrong_way
         if stand or wrong_way:
-            self._rest()
+            self.wish = self.felt = self.lag = self.trim = 0.0
             table.throttle[slot], table.brake[slot] = 0.0, 1.0
             return
-        self._push(wanted - abs(speed), -gain if backwards else gain, dt)
-        table.throttle[slot] = min(max(self.pedal, 0.0), 1.0)
-        table.brake[slot] = min(max(-self.pedal, 0.0), 1.0)
+        pedal = self._push(wanted - abs(speed), -gain if backwards else gain, dt)
+        table.throttle[slot] = min(max(pedal, 0.0), 1.0)
+        table.brake[slot] = min(max(-pedal, 0.0), 1.0)
 
     def _turn(self, dt: float) -> None:
         rate = abs(self.target.steer_speed)
         change = self.target.steer - self.steer
         self.steer += min(max(change, -rate * dt), rate * dt) if rate > 0.0 else change
 
-    def _push(self, missing: float, gain: float, dt: float) -> None:
-        """Turn missing speed into a wish for acceleration, and missing acceleration into pedal."""
-        limit = abs(self.target.acceleration)
-        most = min(limit, MOST_ACCELERATION) if limit > 0.0 else MOST_ACCELERATION
-        least = -min(limit, MOST_BRAKING) if limit > 0.0 else -MOST_BRAKING
-        s = self.settings
-        change = self.speed_loop.run((s.speed_kp, s.speed_ki, s.speed_kd), missing, dt)
-        if self.target.jerk != 0.0:
-            jerk = abs(self.target.jerk) * dt
-            change = min(max(change, -jerk), jerk)
-        self.acceleration = min(max(self.acceleration + change, least), most)
-        error = self.acceleration - gain
-        gains = (s.accel_kp, s.accel_ki, s.accel_kd)
-        self.pedal += self.acceleration_loop.run(gains, error, dt)
-        self.pedal = min(max(self.pedal, -1.0), 1.0)
+    def _push(self, missing: float, gain: float, dt: float) -> float:
+        """Turn missing speed into a wish for acceleration, and that into a pedal: 1 is throttle."""
+        gains, before = self.settings, self.felt
+        self.felt += (gain - self.felt) * dt / (SMOOTHING + dt)
+        self.lag = min(max(self.lag + missing * dt, -10.0), 10.0)
+        wish = EAGERNESS * gains.speed_kp * missing + gains.speed_ki * self.lag
+        self._wish(wish - gains.speed_kd * self.felt, dt)
+        error = self.wish - self.felt
+        self.trim += EAGERNESS * (gains.accel_kp + gains.accel_ki) * error * dt
+        self.trim = min(max(self.trim, -1.0), 1.0)
+        slope = (self.felt - before) / dt
+        guess = self.wish / (FULL_THROTTLE if self.wish > 0.0 else FULL_BRAKE)
+        return guess + self.trim - gains.accel_kd * slope
 
-    def _rest(self) -> None:
-        self.acceleration = self.pedal = 0.0
-        self.speed_loop, self.acceleration_loop = _Loop(), _Loop()
+    def _wish(self, wish: float, dt: float) -> None:
+        """Keep what is asked for within the target's limits, of which 0 means none."""
+        limit = abs(self.target.acceleration) or inf
+        wish = max(min(wish, limit, MOST_ACCELERATION), -limit, -MOST_BRAKING)
+        jerk = (abs(self.target.jerk) or inf) * dt
+        self.wish = min(max(wish, self.wish - jerk), self.wish + jerk)
 
 
 class Ackermann:

@@ -20,7 +20,6 @@ from harness.carlite.world.ackermann import Ackermann
 from harness.carlite.world.backdrop import Backdrop
 from harness.carlite.world.geometry import moved
 from harness.carlite.world.motion import Motion
-from harness.carlite.world.navigation import Navigation
 from harness.carlite.world.observation import Moment, Observation
 from harness.carlite.world.population import Population, Resident
 from harness.carlite.world.speed_limits import SpeedLimits
@@ -55,7 +54,6 @@ class Episode:
         self.ackermann = Ackermann()
         self.backdrop = Backdrop(town, self.table)
         self.observation = Observation(self.population, self.backdrop, seed)
-        self.navigation = Navigation(town)
         self._limits = SpeedLimits(town.lanes)
         self._signal_blocks = np.zeros(len(town.signals), snapshot.SIGNAL)
         self._signal_blocks["sign_id"] = [
@@ -146,6 +144,8 @@ class Episode:
         if resident.kind == Kind.VEHICLE:
             self.motion.add_vehicle(resident.id, library()[resident.type_id])
             self._limits.look_up(self.table, np.array([slot]))
+        elif resident.kind == Kind.WALKER and not resident.parent:
+            self.motion.stand(slot)
         elif resident.kind == Kind.SENSOR:
             self.observation.add(resident)
 

@@ -55,6 +55,14 @@ class Motion:
         """Whether a box would touch nothing solid."""
         return not collisions.overlaps(self._table, self._obstacles, centre, extent, yaw)
 
+    def stand(self, slot: int) -> None:
+        """Lift a walker that would stick in the ground; vehicles have springs for that."""
+        table = self._table
+        feet = table.extent[slot, 2] - table.box_centre[slot, 2]
+        x, y, z = table.position[slot].tolist()
+        ground = height(*ground_arrays(self._ground), x, y, z)
+        table.position[slot, 2] = max(z, ground + feet)
+
     def set_simulated(self, slot: int, simulated: bool) -> None:
         """Leave an actor to the dynamics, or bring it to rest where it is."""
         self._table.simulated[slot] = simulated
@@ -74,9 +82,8 @@ class Motion:
     ) -> None:
         """Put a walker on the ground below a place; until told again it walks on for one tick."""
         table, slot = self._table, self._table.slot(actor_id)
-        x, y, z = location
-        ground = height(*ground_arrays(self._ground), x, y, z)
-        table.position[slot] = x, y, ground + table.extent[slot, 2] - table.box_centre[slot, 2]
+        table.position[slot] = location
+        self.stand(slot)
         table.rotation[slot] = rotation
         ahead = np.array([np.cos(rotation[1]), np.sin(rotation[1]), 0.0])
         table.velocity[slot] = speed * ahead

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
+from harness.carlite.towns import navmesh
 from harness.carlite.towns.model import Town
 
 
@@ -17,9 +18,12 @@ class Navigation:
     @cached_property
     def mesh(self) -> bytes:
         """The mesh itself."""
-        from harness.carlite.towns import navmesh
-
         return navmesh.build(self._town)
+
+    @property
+    def files(self) -> list[str]:
+        """The files a client needs: none in a town without sidewalks."""
+        return [self.path] if self.mesh else []
 
     @cached_property
     def path(self) -> str:

@@ -13,6 +13,7 @@ from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.wire import frames, snapshot
 from harness.carlite.wire.records import EpisodeSettings, WeatherParameters
 from harness.carlite.world.episode import Episode
+from harness.carlite.world.navigation import Navigation
 
 WORLD_STREAM = 1
 FIRST_ACTOR = 2
@@ -57,6 +58,7 @@ class World:
         self._uploaded: str | None = None
         self._announce_map = False
         self.episode = Episode(1, towns.load(town, maps), seed, self._actor_ids)
+        self.navigation = Navigation(self.town)
 
     @property
     def town(self) -> Town:
@@ -138,6 +140,8 @@ class World:
             raise CallError(f"{UPLOADED}: {problem}") from None
 
     def _begin(self, town: Town) -> None:
+        if town is not self.town:
+            self.navigation = Navigation(town)
         self.episode = Episode(self.episode.number + 1, town, self._seed, self._actor_ids)
         self.weather = WeatherParameters()
         self._announce_map = True
