@@ -12,22 +12,31 @@ from harness.carlite.compiled import compiled
 from harness.carlite.sensors.fan import SLACK, Fan, angle_of, first_column
 from harness.carlite.sensors.things import Things
 
+SHELLS = 256
+
 
 @compiled
 def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
-    """Return the things within reach, nearest first."""
-    close = np.empty(len(things.mesh), np.int32)
-    gap = np.empty(len(things.mesh))
-    count = 0
-    for n in range(len(things.mesh)):
+    """Return the things within reach, nearest first (sorted into `SHELLS` by distance)."""
+    total = len(things.mesh)
+    shell = np.full(total, -1, np.int32)
+    start = np.zeros(SHELLS + 1, np.int32)
+    for n in range(total):
         dx, dy = things.centre[n, 0] - origin[0], things.centre[n, 1] - origin[1]
         dz, far = things.centre[n, 2] - origin[2], reach + things.radius[n]
         square = dx * dx + dy * dy + dz * dz
         if square <= far * far:
-            close[count] = n
-            gap[count] = np.sqrt(square) - things.radius[n]
-            count += 1
-    return close[np.argsort(gap[:count], kind="mergesort")]
+            gap = max(np.sqrt(square) - things.radius[n], 0.0)
+            shell[n] = min(int(gap / reach * SHELLS), SHELLS - 1)
+            start[shell[n] + 1] += 1
+    for k in range(SHELLS):
+        start[k + 1] += start[k]
+    close = np.empty(start[SHELLS], np.int32)
+    for n in range(total):
+        if shell[n] >= 0:
+            close[start[shell[n]]] = n
+            start[shell[n]] += 1
+    return close
 
 
 @compiled

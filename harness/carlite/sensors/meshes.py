@@ -115,32 +115,36 @@ def _pair_up(vertices: Floats, triangles: Int32s, labels: Bytes) -> tuple[Int32s
     count = len(triangles)
     taken = np.zeros(count, np.bool_)
     faces, kept = np.full((count, 4), -1, np.int32), np.empty(count, np.uint8)
+    quad = np.empty(4, np.int32)
     made = 0
     for one in range(count):
         if taken[one]:
             continue
-        faces[made, :3], kept[made] = triangles[one], labels[one]
+        kept[made] = labels[one]
+        for k in range(3):
+            faces[made, k] = triangles[one, k]
         for other in range(one + 1, count):
             if not taken[other] and labels[other] == labels[one]:
-                quad = _joined(triangles[one], triangles[other])
+                _join(triangles, one, other, quad)
                 if quad[3] >= 0 and _is_flat_and_convex(vertices, quad):
                     taken[other] = True
-                    faces[made] = quad
+                    for k in range(4):
+                        faces[made, k] = quad[k]
                     break
         made += 1
     return faces[:made], kept[:made]
 
 
 @compiled
-def _joined(one: Int32s, other: Int32s) -> Int32s:
-    """Return the corners round two triangles that share an edge; the last is -1 if they do not."""
-    quad = np.full(4, -1, np.int32)
+def _join(triangles: Int32s, one: int, other: int, quad: Int32s) -> None:
+    """Write the corners round two triangles that share an edge; the last is -1 if they do not."""
+    quad[3] = -1
     for i in range(3):
-        a, b, c = one[i], one[(i + 1) % 3], one[(i + 2) % 3]
+        a, b = triangles[one, i], triangles[one, (i + 1) % 3]
         for j in range(3):
-            if other[j] == b and other[(j + 1) % 3] == a:
-                quad[0], quad[1], quad[2], quad[3] = a, other[(j + 2) % 3], b, c
-    return quad
+            if triangles[other, j] == b and triangles[other, (j + 1) % 3] == a:
+                quad[0], quad[1] = a, triangles[other, (j + 2) % 3]
+                quad[2], quad[3] = b, triangles[one, (i + 2) % 3]
 
 
 @compiled
