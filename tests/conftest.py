@@ -111,5 +111,6 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         for server in Carlite.running:
-            report.sections.append((f"carlite on port {server.port}", server.log()[-5000:]))
+            if log := server.log():
+                report.sections.append((f"carlite on port {server.port}", log[-5000:]))
     return report

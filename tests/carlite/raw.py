@@ -1,90 +1,88 @@
-"""A client without the wheel: calls and streams as plain bytes."""
+"""Talking to carlite without the client's manners, and looking at what it did."""
 
 from __future__ import annotations
 
+import math
 import socket
 import struct
 from typing import Any
 
+import carla
 import msgpack
+import psutil
 
 from tests.conftest import Carlite
 
 
-class Raw:
-    """One connection for calls."""
-
-    def __init__(self, server: Carlite) -> None:
-        self.connection = socket.create_connection((server.host, server.port), 20)
-        self._unpacker = msgpack.Unpacker()
-        self._number = 0
-
-    def __enter__(self) -> Raw:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.connection.close()
-
-    def reply(self, name: str, *arguments: object) -> Any:
-        """Return what the server answers, as it wraps it."""
-        self._number += 1
-        request = [0, self._number, name, [[False], *arguments]]
-        self.connection.sendall(msgpack.packb(request))
-        while True:
-            for kind, number, error, result in self._unpacker:
-                assert (kind, number, error) == (1, self._number, None)
-                return result
-            data = self.connection.recv(1 << 16)
-            assert data, "the server hung up"
-            self._unpacker.feed(data)
-
-    def value(self, name: str, *arguments: object) -> Any:
-        """Return a call's value; RuntimeError when it failed."""
-        ((ok, value),) = self.reply(name, *arguments)
-        if not ok:
-            raise RuntimeError(value[0])
-        return value
-
-    def void(self, name: str, *arguments: object) -> None:
-        """Make a call that returns nothing; RuntimeError when it failed."""
-        ((failed, *why),) = self.reply(name, *arguments)
-        if failed:
-            raise RuntimeError(why[0][0])
-
-    def command(self, number: int, *fields: object) -> str:
-        """Run a batch of one command and return its complaint, empty when there is none."""
-        (((ok, value),),) = self.reply("apply_batch", [[[number, list(fields)]]], False)
-        return "" if ok else str(value[0])
-
-    def stream(self, stream_id: int) -> Stream:
-        """Listen to a stream."""
-        ((token,),) = (self.value("get_sensor_token", stream_id),)
-        return Stream(token)
+def rpc(server: Carlite) -> socket.socket:
+    return socket.create_connection((server.host, server.port), 5)
 
 
-class Stream:
-    """One connection for frames."""
+def stream(server: Carlite) -> socket.socket:
+    return socket.create_connection((server.host, stream_port(server)), 5)
 
-    def __init__(self, token: bytes) -> None:
-        stream_id, port, _, _, host = struct.unpack("<IHBB4s12x", token)
-        self.connection = socket.create_connection((socket.inet_ntoa(host), port), 20)
-        self.connection.sendall(struct.pack("<I", stream_id))
 
-    def __enter__(self) -> Stream:
-        return self
+def call(connection: socket.socket, name: str, *arguments: object) -> Any:
+    """Make one call as the wheel would and return its wrapped result."""
+    connection.sendall(msgpack.packb([0, 1, name, [[False], *arguments]]))
+    unpacker = msgpack.Unpacker(unicode_errors="surrogateescape", strict_map_key=False)
+    while data := connection.recv(1 << 16):
+        unpacker.feed(data)
+        for kind, _, error, result in unpacker:
+            assert (kind, error) == (1, None)
+            return result
+    raise EOFError
 
-    def __exit__(self, *problem: object) -> None:
-        self.connection.close()
 
-    def frame(self) -> bytes:
-        """Return the next frame: its header and body."""
-        (length,) = struct.unpack("<I", self._take(4))
-        return self._take(length)
+def stream_port(server: Carlite) -> int:
+    with rpc(server) as connection:
+        [[_, [_, [token]]]] = call(connection, "get_episode_info")
+    port: int = struct.unpack_from("<IH", token)[1]
+    return port
 
-    def _take(self, count: int) -> bytes:
-        taken = bytearray()
-        while len(taken) < count:
-            data = self.connection.recv(count - len(taken))
-            assert data, "the stream ended"
-            taken += data
-        return bytes(taken)
+
+def in_order(server: Carlite, client: carla.Client) -> None:
+    """Check that a client that was there before is served as ever, and so is a new one."""
+    assert client.get_world().get_snapshot().frame > 0
+    fresh = server.client()
+    world = fresh.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    before = world.get_snapshot().frame
+    assert world.tick() > before
+    world.apply_settings(carla.WorldSettings())
+    assert server.process.poll() is None
+
+
+def assert_finite(world: carla.World) -> None:
+    """Check every number that a snapshot tells of every actor."""
+    snapshot = world.get_snapshot()
+    for actor in world.get_actors():
+        seen = snapshot.find(actor.id)
+        numbers = [
+            *(getattr(seen.get_transform().location, axis) for axis in "xyz"),
+            *(getattr(seen.get_transform().rotation, axis) for axis in ("pitch", "yaw", "roll")),
+            *(getattr(seen.get_velocity(), axis) for axis in "xyz"),
+            *(getattr(seen.get_angular_velocity(), axis) for axis in "xyz"),
+            *(getattr(seen.get_acceleration(), axis) for axis in "xyz"),
+        ]
+        assert all(map(math.isfinite, numbers)), actor
+
+
+def populate(world: carla.World) -> list[carla.Actor]:
+    """Spawn cars with sensors that listen."""
+    library = world.get_blueprint_library()
+    actors = []
+    for pose in world.get_map().get_spawn_points()[:4]:
+        car = world.spawn_actor(library.find("vehicle.tesla.model3"), pose)
+        actors.append(car)
+        for name in ("lidar.ray_cast", "other.imu", "other.collision"):
+            sensor = world.spawn_actor(
+                library.find("sensor." + name), carla.Transform(), attach_to=car
+            )
+            sensor.listen(lambda data: None)
+            actors.append(sensor)
+    return actors
+
+
+def rss(server: Carlite) -> int:
+    return int(psutil.Process(server.process.pid).memory_info().rss)

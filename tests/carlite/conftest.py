@@ -1,0 +1,16 @@
+"""A server for tests that no guest of a shared one should have to bear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import Carlite
+
+
+@pytest.fixture(scope="session")
+def target() -> Iterator[Carlite]:
+    """Keep a server apart for what nobody should do to a shared one."""
+    with Carlite() as server:
+        yield server

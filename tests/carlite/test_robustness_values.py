@@ -1,0 +1,117 @@
+"""Numbers and arguments that make no sense, and what must not become of them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+
+import carla
+import pytest
+
+from harness.carlite import calls
+from tests.carlite.raw import assert_finite, call, in_order, populate, rpc
+from tests.conftest import Carlite
+
+NONSENSE = [math.nan, math.inf, -math.inf, 1e300]
+
+
+@pytest.mark.parametrize("bad", NONSENSE)
+def test_nonsense_numbers_do_not_spread(target: Carlite, bad: float) -> None:
+    client = target.client()
+    client.reload_world()
+    world = client.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    library = world.get_blueprint_library()
+    one, other = world.get_map().get_spawn_points()[:2]
+    car = world.spawn_actor(library.find("vehicle.tesla.model3"), one)
+    bystander = world.spawn_actor(library.find("vehicle.tesla.model3"), other)
+    walker = world.spawn_actor(
+        library.find("walker.pedestrian.0001"), carla.Transform(one.location + carla.Location(z=5))
+    )
+    world.tick()
+    vector = carla.Vector3D(bad, bad, bad)
+    point = carla.Location(bad, bad, bad)
+    pose = carla.Transform(point, carla.Rotation(bad, bad, bad))
+    car.apply_control(carla.VehicleControl(throttle=bad, steer=bad, brake=bad))
+    world.tick()
+    car.apply_control(carla.VehicleControl())
+    car.apply_ackermann_control(carla.VehicleAckermannControl(bad, bad, bad, bad, bad))
+    car.set_target_velocity(vector)
+    car.set_target_angular_velocity(vector)
+    car.enable_constant_velocity(vector)
+    car.disable_constant_velocity()
+    car.add_impulse(vector)
+    car.add_force(vector)
+    car.add_torque(vector)
+    world.tick()
+    car.set_transform(pose)
+    car.set_location(point)
+    walker.apply_control(carla.WalkerControl(vector, bad, True))
+    physics = car.get_physics_control()
+    physics.mass = bad
+    physics.torque_curve = [carla.Vector2D(bad, bad)]
+    with pytest.raises(RuntimeError):
+        world.spawn_actor(library.find("vehicle.audi.tt"), pose)
+    car.apply_physics_control(physics)
+    client.apply_batch_sync(
+        [carla.command.ApplyTransform(car, pose), carla.command.ApplyWalkerState(walker, pose, bad)]
+    )
+    for _ in range(5):
+        world.tick()
+    assert_finite(world)
+    assert bystander.get_location().distance(other.location) < 2.0
+    assert car.is_alive
+    world.apply_settings(carla.WorldSettings())
+
+
+def number(chance: random.Random) -> object:
+    """Return some number, often that of an actor that exists."""
+    whole = [chance.randrange(150), -1, 2**31, 2**32 - 1, 2**63, -(2**63), 2**64 - 1]
+    broken = [0.5, -1.5, 1e308, *NONSENSE]
+    return chance.choice(whole if chance.random() < 0.6 else broken)
+
+
+def anything(chance: random.Random, depth: int = 0) -> object:
+    """Return some value msgpack can carry, often one that almost makes sense."""
+    vector = [chance.uniform(-100, 100) for _ in range(3)]
+    likely: list[object] = [
+        chance.randrange(150),
+        number(chance),
+        [number(chance) for _ in range(chance.choice([2, 3, 5, 7, 11, 14]))],
+        vector,
+        [vector, [number(chance) for _ in range(3)]],
+        [0, "vehicle.tesla.model3", [["color", 5, "1,2,3"]]],
+        [chance.random() < 0.5, vector],
+        chance.random() < 0.5,
+        None,
+        chance.choice(["", "Town05", "vehicle.tesla.model3", "../../etc/passwd", "\0" * 9]),
+        chance.randbytes(chance.randrange(40)),
+        {str(chance.randrange(9)): "x"},
+    ]
+    if depth < 4 and chance.random() < 0.3:
+        return [anything(chance, depth + 1) for _ in range(chance.choice([0, 1, 2, 3, 7, 11, 14]))]
+    return chance.choice(likely)
+
+
+def test_every_call_survives_any_arguments(target: Carlite) -> None:
+    client = target.client()
+    client.reload_world()
+    world = client.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    populate(world)
+    table = calls.table()
+    assert len(table) > 80
+    chance = random.Random(11)
+    with rpc(target) as connection:
+        for name in sorted(table):
+            wanted = len(inspect.signature(table[name].run).parameters) - 2
+            for _ in range(40):
+                count = wanted if chance.random() < 0.9 else chance.randrange(5)
+                call(connection, name, *(anything(chance) for _ in range(count)))
+    assert "Traceback" not in target.log()
+    fresh = target.client()
+    fresh.get_world().tick()
+    assert_finite(fresh.get_world())
+    fresh.reload_world()
+    in_order(target, fresh)
