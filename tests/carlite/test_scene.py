@@ -6,7 +6,7 @@ import carla
 import numpy as np
 import pytest
 
-from harness.carlite import sensors
+from harness.carlite import blueprints, sensors
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Floats
 from harness.carlite.errors import CallError
@@ -14,6 +14,7 @@ from harness.carlite.labels import Label
 from harness.carlite.sensors.decks import decks
 from harness.carlite.sensors.frames import rotation_matrix
 from harness.carlite.sensors.meshes import Mesh, cube, from_triangles, prism
+from harness.carlite.sensors.protocol import Pose
 from harness.carlite.sensors.relief import prepare
 from harness.carlite.sensors.scene import Scene, shapes
 from tests.carlite import ray_worlds
@@ -174,3 +175,22 @@ def test_level_country_is_crossed_in_one_stride() -> None:
 def test_what_cannot_be_built_is_refused_by_name(kind: str, attributes: dict[str, str]) -> None:
     with pytest.raises(CallError, match=next(iter(attributes), kind)):
         sensors.make(kind, attributes, 0, 1)
+
+
+@pytest.mark.parametrize("kind", sorted(set(sensors.KINDS) - {"sensor.other.gnss"}))
+@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300, -1e9])
+def test_senseless_poses_harm_nobody(kind: str, odd: float) -> None:
+    """Whatever the pose of a sensor or an actor, a frame comes back and the next one is right."""
+    scene = Scene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(20, seed=3))
+    attributes = {one.id: one.value for one in blueprints.library()[kind].attributes}
+    right = Pose((0.0, 0.0, 2.0), (0.0, 0.0, 0.0))
+    expected = sensors.make(kind, attributes, 0, 1).capture(scene, right, 2, 0.05)
+    sensor = sensors.make(kind, attributes, 0, 1)
+    scene.table.position[3] = scene.table.rotation[4] = scene.table.extent[5] = odd
+    with np.errstate(invalid="ignore", over="ignore"):
+        for position, rotation in (((odd, 0, 2), (0, 0, 0)), ((0, 0, odd), (0, odd, 0))):
+            sensor.capture(scene, Pose(position, rotation), 1, 0.05)
+            scene.first_hit(np.array([position]), np.array([rotation]), 50.0)
+    scene = Scene(scene.town, ray_worlds.crowd(20, seed=3))
+    sensor = sensors.make(kind, attributes, 0, 1)
+    assert sensor.capture(scene, right, 2, 0.05) == expected

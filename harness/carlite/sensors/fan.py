@@ -74,7 +74,8 @@ def angle_of(x: float, y: float) -> float:
 def first_column(fan: Fan, angle: float) -> int:
     """Return the first column at or beyond a pseudo-azimuth."""
     columns = len(fan.angle)
-    column: int = fan.bucket[max(int((angle + 2) * ((len(fan.bucket) - 1) / 4)), 0)]
+    last = len(fan.bucket) - 1
+    column: int = fan.bucket[min(max(int((angle + 2) * (last / 4)), 0), last)]
     while column < columns and fan.angle[column] < angle:
         column += 1
     return column

@@ -135,7 +135,8 @@ def _draw_mesh(
         for part in range(1 if low_behind > high_behind else 2):
             if part == 1:
                 low, high = low_behind, high_behind
-            column = fan.bucket[max(int((low - SLACK + 2) * per_angle), 0)]
+            bucket = min(max(int((low - SLACK + 2) * per_angle), 0), len(fan.bucket) - 1)
+            column = fan.bucket[bucket]
             while column < columns and fan.angle[column] < low - SLACK:
                 column += 1
             first, last = 0, 0
