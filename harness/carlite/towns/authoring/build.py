@@ -207,8 +207,12 @@ def _elevation(plan: Plan, course: Course, path: Path, cut: float) -> tuple[Cubi
 
 def _nearest(path: Path, x: float, y: float) -> float:
     """Find the station closest to a point, to a quarter metre."""
-    steps = range(int(path.length * 4) + 1)
-    return min(steps, key=lambda k: math.hypot(path.at(k / 4).x - x, path.at(k / 4).y - y)) / 4
+
+    def distance(quarter: int) -> float:
+        here = path.at(quarter / 4)
+        return round(math.hypot(here.x - x, here.y - y), 6)
+
+    return min(range(int(path.length * 4) + 1), key=distance) / 4
 
 
 def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], road: Road) -> Arm:

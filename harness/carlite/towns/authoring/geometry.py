@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 
 STRAIGHT = 1e-9
+TIE = 1e-6
+"""Lengths this near to each other count as equal, so that no rounding error decides anything."""
 
 
 def wrapped(angle: float) -> float:
@@ -98,7 +100,7 @@ class Path:
         station = 0.0
         for piece in self.pieces:
             low, high = max(begin - station, 0.0), min(end - station, piece.length)
-            if high - low > 1e-6:
+            if high - low > TIE:
                 kept.append(piece.part(low, high))
             station += piece.length
         return Path(tuple(kept))
@@ -155,10 +157,10 @@ def _fillet(start: Pose, end: Pose, leg_in: float, leg_out: float, radius: float
     tangent = min(radius * math.tan(abs(turn) / 2), leg_in, leg_out)
     bend = math.copysign(math.tan(abs(turn) / 2) / tangent, turn)
     pieces = []
-    if leg_in - tangent > 1e-6:
+    if leg_in - tangent > TIE:
         pieces.append(Piece(start, leg_in - tangent, 0.0))
     pieces.append(Piece(start.ahead(leg_in - tangent), turn / bend, bend))
-    if leg_out - tangent > 1e-6:
+    if leg_out - tangent > TIE:
         pieces.append(Piece(end.ahead(tangent - leg_out), leg_out - tangent, 0.0))
     return Path(tuple(pieces))
 
@@ -193,9 +195,9 @@ def through(points: tuple[tuple[float, float], ...], radii: tuple[float, ...]) -
         turn = wrapped(heading - here.heading)
         tangent = radius * math.tan(abs(turn) / 2)
         straight = math.hypot(corner[0] - here.x, corner[1] - here.y) - tangent
-        if straight < -1e-6:
+        if straight < -TIE:
             raise ValueError(f"a bend of radius {radius:g} m at {corner} has no room")
-        if straight > 1e-6:
+        if straight > TIE:
             pieces.append(Piece(here, straight, 0.0))
         arc = Piece(here.ahead(straight), abs(turn) * radius, math.copysign(1 / radius, turn))
         pieces.append(arc)
@@ -203,4 +205,4 @@ def through(points: tuple[tuple[float, float], ...], radii: tuple[float, ...]) -
     rest = math.hypot(points[-1][0] - here.x, points[-1][1] - here.y)
     if here.towards(*points[-1])[0] < 0:
         raise ValueError(f"the last bend before {points[-1]} has no room")
-    return Path((*pieces, Piece(here, rest, 0.0))) if rest > 1e-6 else Path(tuple(pieces))
+    return Path((*pieces, Piece(here, rest, 0.0))) if rest > TIE else Path(tuple(pieces))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
 from harness.carlite.towns.authoring.geometry import (
+    TIE,
     Path,
     Pose,
     chained,
@@ -25,7 +26,6 @@ LEAD = CROSSWALK_DEPTH + 1.8
 SHORTEST_CUT, LONGEST_CUT = 6.0, 60.0
 CUT_STEP, CUT_PROBE = 0.25, 12.0
 NEARLY_STRAIGHT = math.radians(12)
-TURN = 2 * math.pi
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,15 @@ def ray(outward: Callable[[float], Pose], cut: CrossSection, at_start: bool) -> 
     return Ray(outward, left, right) if at_start else Ray(outward, right, left)
 
 
+def bearing(pose: Pose) -> float:
+    """Return a heading from 0 to a full turn, to sort by: due east is 0, whatever the rounding."""
+    return round(pose.heading, 6) % (2 * math.pi)
+
+
 def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
     """Cut each street back until the corners on both its sides can be round."""
     cuts = [SHORTEST_CUT + LEAD] * len(rays)
-    order = sorted(range(len(rays)), key=lambda k: rays[k].outward(CUT_PROBE).heading % TURN)
+    order = sorted(range(len(rays)), key=lambda k: bearing(rays[k].outward(CUT_PROBE)))
     corners = list(zip(order, [*order[1:], order[0]], strict=True))
     growing = True
     while growing:
@@ -113,12 +118,12 @@ def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tup
         return False, False
     legs = tangent_legs(entry, leave)
     tangent = node.corner * math.tan(-turn / 2)
-    return legs[0] < tangent, legs[1] < tangent
+    return legs[0] < tangent - TIE, legs[1] < tangent - TIE
 
 
 def movements(node: Node, arms: list[Arm]) -> list[Movement]:
     """Connect every incoming lane, and every sidewalk round its corner."""
-    order = sorted(range(len(arms)), key=lambda k: (arms[k].outward.heading) % (2 * math.pi))
+    order = sorted(range(len(arms)), key=lambda k: bearing(arms[k].outward))
     result: list[Movement] = []
     for place, source in enumerate(order):
         others = [order[(place + k) % len(order)] for k in range(1, len(order))]

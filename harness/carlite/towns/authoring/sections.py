@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
+from harness.carlite.towns.authoring.geometry import TIE
 from harness.carlite.towns.authoring.plan import Profile
 
 POCKET_WIDTH = 3.25
@@ -130,11 +131,16 @@ class Stretch:
         return self.start.right, self.finish.right
 
 
+def quarter(length: float) -> float:
+    """Round down to a quarter metre."""
+    return math.floor(length * 4 + TIE) / 4
+
+
 def stretches(profile: Profile, first: Zone, last: Zone, length: float) -> list[Stretch]:
     """Divide a street; inner boundaries fall on quarter metres, exact in any float format."""
     plain = middle(profile)
-    begin = [math.floor(s * 4) / 4 for s in (first.steady, first.steady + first.taper)]
-    end = [math.floor((length - s) * 4) / 4 for s in (last.steady + last.taper, last.steady)]
+    begin = [quarter(s) for s in (first.steady, first.steady + first.taper)]
+    end = [quarter(length - s) for s in (last.steady + last.taper, last.steady)]
     if end[0] - begin[1] < 1.0:
         raise ValueError(f"{length:.1f} m is too short for what its ends need")
     stations = [0.0, *begin, *end, length]
@@ -142,7 +148,7 @@ def stretches(profile: Profile, first: Zone, last: Zone, length: float) -> list[
     parts = [
         Stretch(stations[k], stations[k + 1], cuts[k], cuts[k + 1])
         for k in range(5)
-        if stations[k + 1] - stations[k] > 0
+        if stations[k + 1] - stations[k] > TIE
     ]
     if first.steady == 0 == last.steady:
         return [Stretch(0.0, length, plain, plain)]
@@ -200,9 +206,9 @@ def _dashed(part: Stretch, toll: float, solid_after: bool) -> list[Mark]:
     """Dashes that turn solid at station `toll` of the street."""
     dashes, solid = Mark(0.0, "broken", change=True), Mark(0.0, "solid")
     before, after = (dashes, solid) if solid_after else (solid, dashes)
-    if toll <= part.begin:
+    if toll <= part.begin + TIE:
         return [after]
-    if toll >= part.end:
+    if toll >= part.end - TIE:
         return [before]
     return [before, Mark(toll - part.begin, after.type, change=after.change)]
 

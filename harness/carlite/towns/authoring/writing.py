@@ -18,9 +18,14 @@ from harness.carlite.towns.authoring.document import (
 from harness.carlite.towns.authoring.geometry import Path
 
 
+def tidy(value: float, digits: int = 6) -> float:
+    """Round in two steps, so that a last bit too much or too little does not tip a half."""
+    return round(round(value, digits + 3), digits)
+
+
 def fixed(value: float, digits: int = 6) -> str:
     """Print a number the same way on every machine: no exponent, no negative zero."""
-    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    text = f"{tidy(value, digits):.{digits}f}".rstrip("0").rstrip(".")
     return "0" if text in {"-0", ""} else text
 
 
@@ -53,7 +58,7 @@ def _plan_view(parent: ElementTree.Element, path: Path) -> None:
     view = _child(parent, "planView")
     station = 0.0
     for piece in path.pieces:
-        length = round(piece.length, 6)
+        length = tidy(piece.length)
         geometry = _child(view, "geometry", s=station, x=piece.start.x, y=piece.start.y)
         geometry.set("hdg", fixed(piece.start.heading, 9))
         geometry.set("length", fixed(length))
@@ -61,7 +66,7 @@ def _plan_view(parent: ElementTree.Element, path: Path) -> None:
             _child(geometry, "arc").set("curvature", fixed(piece.curvature, 9))
         else:
             _child(geometry, "line")
-        station = round(station + length, 6)
+        station = tidy(station + length)
 
 
 def _lane(parent: ElementTree.Element, lane: Lane) -> None:
@@ -169,7 +174,7 @@ def _sign(parent: ElementTree.Element, sign: Sign) -> None:
 
 
 def _road(parent: ElementTree.Element, road: Road) -> None:
-    length = fixed(sum(round(piece.length, 6) for piece in road.path.pieces))
+    length = fixed(sum(tidy(piece.length) for piece in road.path.pieces))
     element = _child(
         parent, "road", name=road.name, length=length, id=road.id, junction=road.junction
     )
