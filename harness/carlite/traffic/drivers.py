@@ -117,8 +117,6 @@ class Driver(Protocol):
     side: int
     dodge: float
     dodging: float
-    keep_right_by: float
-    wide: bool
     rested: float
     urge: float
     cleared: int

@@ -23,7 +23,7 @@ from harness.carlite.traffic.lane_changes import change_lanes
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
-from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, hug_the_edge, lay_path, place
+from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, lay_path, place
 
 REFRESH = 20
 """Steps between two looks at the physics of the vehicles, which clients may change."""
@@ -212,7 +212,6 @@ def _locate(net: Network, me: Driver, own: Body, dt: float) -> None:
     if me.placed:
         forget(net, me, own.half_length)
         extend(net, me)
-        hug_the_edge(net, me, own.half_width)
         lay_path(net, me, speed)
 
 

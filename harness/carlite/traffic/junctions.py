@@ -34,6 +34,9 @@ GAP = 1.5
 LONG, WIDE = 3.4, 1.5
 """Half length and half width beyond which a vehicle is big."""
 
+PATIENCE = 15.0
+"""Seconds of waiting after which those who have waited less give way."""
+
 STOP_SHORT = 1.0
 """Metres between a vehicle that waits and the line."""
 
@@ -331,7 +334,7 @@ def _objection(
     if light >= 0 and room > -1.5 and not _runs_light(d, i, light, seed):
         waited = room < 1.0 and d[i].standing > 1.5 and shown[light] < 1.0
         turning = waited and net.links[d[i].route[entry]].turn < -0.5
-        passes = speed * speed > 2.0 * 3.0 * max(room + STOP_SHORT, 0.1)
+        passes = speed * speed > 2.0 * 4.0 * max(room + STOP_SHORT, 0.1)
         if lights[light] == RED or (lights[light] == YELLOW and not (passes or turning)):
             return Reason.LIGHT.value
     if approach >= 0 and light < 0 and app[approach].sign == 2 and not d[i].halted:
@@ -479,14 +482,13 @@ def _gives_way(
     """Whether `i` must let `j`, which is not cleared either, go first."""
     if board.who[j].entry <= 0 or board.who[i].entry <= 0:
         return False
-    if board.who[j].speed < 0.3 and d[j].standing > 2.0:
-        return False  # it had its chance and waits for something else
     from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
     light = app[from_j].light
     if light >= 0 and lights[light] != GREEN:
         return False
-    could_stop = board.who[j].speed ** 2 < 2.0 * 2.5 * max(board.who[j].to_line, 0.0)
-    if d[i].standing > 20.0 and could_stop:
+    if _has_waited_longer(d, board, j, i):
+        return True
+    if _has_waited_longer(d, board, i, j) or (board.who[j].speed < 0.3 and d[j].standing > 2.0):
         return False
     rank_i, rank_j = _rank(app, from_i), _rank(app, from_j)
     if rank_i != rank_j:
@@ -500,6 +502,14 @@ def _gives_way(
         return turn_i < -0.5 and turn_j >= -0.5
     from_the_right = -2.1 < across < -0.8
     return light < 0 and from_the_right and d[i].standing < 3.0
+
+
+@compiled
+def _has_waited_longer(d: Drivers, board: Board, i: int, j: int) -> bool:
+    """Whether driver `i` has waited for a gap for so long that `j`, if it can stop, lets it go."""
+    kept = d[i].reason == Reason.PRIORITY.value or d[i].reason == Reason.CROSSING.value
+    can_stop = board.who[j].speed ** 2 < 2.0 * 2.5 * max(board.who[j].to_line, 0.0) + 0.1
+    return kept and can_stop and d[i].standing > PATIENCE + d[j].standing
 
 
 @compiled

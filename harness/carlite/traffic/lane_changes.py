@@ -54,8 +54,6 @@ def _wish(net: Network, me: Driver, speed: float, dt: float) -> int:
         return 1
     if me.auto_change and me.urge > 2.0:
         return -1 if draw(me) < 0.5 else 1
-    if me.wide and draw(me) < second:
-        return 1
     if me.keep_right > 0.0 and draw(me) * 100.0 < me.keep_right * second:
         return 1
     return 0
@@ -131,7 +129,7 @@ def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: 
     me.route[0], me.known, me.at, me.cleared = link, 1, 0, 1
     me.station = (target - net.links[link].first) * net.links[link].step + c * dx + s * dy
     me.lateral = c * dy - s * dx
-    swerve_from(me, me.lateral, max(14.0, 3.2 * speed))
+    swerve_from(me, me.lateral, max(6.0 * b[slot].half_length, 14.0, 3.2 * speed))
     me.side = wish
     me.rested = 0.0
     me.urge = 0.0

@@ -21,7 +21,7 @@ MARGIN = 0.3
 STOREY = 2.7
 """What is this much above or below the path is on another road."""
 
-DODGE = 0.8
+DODGE = 0.5
 """Metres that a driver gives way sideways within its lane."""
 
 SQUEEZE = 4.0
@@ -91,7 +91,7 @@ def look_ahead(me: Driver, b: Bodies, exempt: Ints, seed: np.uint64) -> None:
     reach = me.spacing * (SAMPLES - 1)
     me.gap, me.gap_speed, me.blocker = np.inf, 0.0, 0
     x, y = b[slot].x, b[slot].y
-    me.dodging = me.keep_right_by
+    me.dodging = 0.0
     for other in range(len(b)):
         if other == slot:
             continue
@@ -129,7 +129,7 @@ def _make_way(me: Driver, b: Bodies, other: int, gap: float) -> None:
     if 0.0 < needed < DODGE:
         shift = needed if aside < 0.0 else -0.5 * needed
         aside = me.dodge + shift
-        me.dodging = min(max(aside, -0.5 * DODGE), DODGE)
+        me.dodging = min(max(aside, -DODGE), DODGE)
 
 
 @compiled

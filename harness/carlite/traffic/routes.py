@@ -20,9 +20,6 @@ SIDE_ACCELERATION = 2.2
 DODGE_LENGTH = 8.0
 """Metres over which a driver moves aside for something in the way, and back."""
 
-SIDE_ROOM = 0.25
-"""Metres a wide vehicle likes to have to the edge of the lane beside."""
-
 TWO_PI = 2.0 * np.pi
 
 
@@ -240,18 +237,3 @@ def _orient(x: Floats, y: Floats, yaw: Floats) -> None:
         if dx * dx + dy * dy > 1e-4:
             yaw[n] = np.arctan2(dy, dx)
     yaw[last] = yaw[last - 1]
-
-
-@compiled
-def hug_the_edge(net: Network, me: Driver, half_width: float) -> None:
-    """Let a vehicle too wide for its lane keep to the right where nobody drives there."""
-    k, station = me.at, me.station + DODGE_LENGTH
-    while k + 1 < me.known and station > net.links[me.route[k]].length:
-        station -= net.links[me.route[k]].length
-        k += 1
-    link = net.links[me.route[k]]
-    point = net.points[link.first + int(min(max(station / link.step, 0.0), link.count - 1.0))]
-    over = half_width + SIDE_ROOM - 0.5 * point.width
-    most = 0.0 if link.junction >= 0 else (0.6 if point.right < 0 else 0.2)
-    me.wide = over > 0.0
-    me.keep_right_by = min(max(over, 0.0), most)
