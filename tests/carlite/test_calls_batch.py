@@ -7,7 +7,7 @@ import math
 import carla
 import pytest
 
-from tests.carlite.raw import Raw
+from tests.carlite.byte_client import Raw
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
 from tests.conftest import Carlite
 
@@ -103,7 +103,7 @@ def test_every_command_of_the_wheel(client: carla.Client, world: carla.World) ->
         command.ApplyTorque(cars[2], carla.Vector3D(0, 0, 100)),
         command.SetSimulatePhysics(cars[6], False),
         command.SetEnableGravity(cars[7], False),
-        command.SetVehicleLightState(cars[0], carla.VehicleLightState.Brake),
+        command.SetVehicleLightState(cars[0].id, carla.VehicleLightState.Brake),
     ]
     answers = client.apply_batch_sync(batch, True)
     assert [answer.error for answer in answers] == [""] * len(batch)

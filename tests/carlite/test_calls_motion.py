@@ -155,6 +155,9 @@ def test_nothing_is_spawned_into_something(world: carla.World) -> None:
         world.spawn_actor(blueprint, place)
     first.destroy()
     assert world.try_spawn_actor(blueprint, place) is not None
+    building = world.get_environment_objects(carla.CityObjectLabel.Buildings)[0]
+    inside = carla.Transform(building.transform.location, building.transform.rotation)
+    assert world.try_spawn_actor(blueprint, inside) is None
 
 
 def test_ackermann_control_reaches_its_speed_and_stops(world: carla.World) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from harness.carlite import towns
 from harness.carlite.blueprints import library
-from tests.carlite.raw import Raw, Stream
+from tests.carlite.byte_client import Raw, Stream
 from tests.conftest import Carlite
 
 SYNCHRONOUS = [True, False, [True, 0.05], True, 0.01, 10, 0.0, True, 3000.0, 2000.0, True]

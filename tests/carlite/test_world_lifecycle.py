@@ -60,6 +60,9 @@ def test_a_world_from_opendrive(client: carla.Client, carlite: Carlite) -> None:
     assert world.get_map().to_opendrive() == text
     car = spawn(world, MODEL3)
     assert car.is_alive
+    building = world.get_environment_objects(carla.CityObjectLabel.Buildings)[0]
+    inside = carla.Transform(building.transform.location, building.transform.rotation)
+    assert spawn(world, MODEL3, inside).is_alive, "made-up scenery gives way"
     with pytest.raises(RuntimeError, match="OpenDriveMap"):
         client.generate_opendrive_world("this is no road")
     client.load_world(carlite.town)

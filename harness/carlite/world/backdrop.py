@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Floats
+from harness.carlite.dynamics.collisions import Obstacles, overlaps
 from harness.carlite.labels import Label
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.towns.model import Scenery, Shape, Town
@@ -19,6 +20,8 @@ from harness.carlite.world.geometry import actor_box
 
 ANY = 255
 MOST_HITS = 64
+SKY = 1000.0
+NOBODY = ActorTable()
 HEADS_WITHIN = 4.0
 SKIN = 0.01
 """Metres by which a ray goes on behind a surface it has met."""
@@ -47,10 +50,7 @@ class Backdrop:
     def scenery(self) -> Scenery:
         """What is not hidden."""
         whole = self._town.scenery
-        if self._visible.all():
-            return whole
-        shown = {name: getattr(whole, name)[self._visible] for name in whole.__dataclass_fields__}
-        return Scenery(**shown)
+        return whole if self._visible.all() else _picked(whole, self._visible)
 
     def show(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces; ids that are none are skipped."""
@@ -58,6 +58,18 @@ class Backdrop:
             if 1 <= number <= len(self._visible):
                 self._visible[number - 1] = visible
         self._scene = None
+
+    def standing_at(self, centre: Vector, extent: Vector, yaw: float) -> list[int]:
+        """Return the visible pieces in, above or below a box."""
+        whole = self._town.scenery
+        reach = np.hypot(*extent[:2]) + np.hypot(whole.extent[:, 0], whole.extent[:, 1])
+        away = np.hypot(whole.centre[:, 0] - centre[0], whole.centre[:, 1] - centre[1])
+        column = (*extent[:2], SKY)
+        return [
+            int(i) + 1
+            for i in np.flatnonzero(self._visible & (away < reach))
+            if overlaps(NOBODY, Obstacles(_solid(_picked(whole, [i]))), centre, column, yaw)
+        ]
 
     def objects(self, label: int) -> list[EnvironmentObject]:
         """Return all pieces with a label."""
@@ -139,3 +151,13 @@ class Backdrop:
         pose = Transform(box.location, box.rotation)
         label = int(self._town.scenery.label[index])
         return EnvironmentObject(pose, box, Wide(index + 1), self._name(index), label)
+
+
+def _picked(scenery: Scenery, which: object) -> Scenery:
+    """Return some pieces of a scenery."""
+    return Scenery(**{one.name: getattr(scenery, one.name)[which] for one in fields(Scenery)})
+
+
+def _solid(scenery: Scenery) -> Scenery:
+    """Return a scenery one cannot pass through anywhere."""
+    return replace(scenery, solid=np.ones_like(scenery.solid))

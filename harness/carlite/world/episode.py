@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from harness.carlite import towns
 from harness.carlite.actors import Kind
-from harness.carlite.blueprints import library
+from harness.carlite.blueprints import Blueprint, library
 from harness.carlite.errors import CallError
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.lights import TrafficLights
@@ -44,6 +45,7 @@ class Episode:
         self.elapsed = 0.0
         self.touched = False
         self._ids = ids
+        self._is_foreign = town.name not in towns.available(None)
         self.population = Population()
         self.table = self.population.table
         self.spectator = self._add_spectator()
@@ -65,9 +67,8 @@ class Episode:
         blueprint, description = arrival.described(wanted)
         if parent:
             self.population.find(parent)
-        solid = blueprint.kind in arrival.MOVED and not parent
-        if solid and not self._is_free(blueprint.box_centre, blueprint.extent, pose):
-            raise CallError(OCCUPIED)
+        if blueprint.kind in arrival.MOVED and not parent:
+            self._make_sure_of_room(blueprint, pose)
         resident = arrival.resident_of(next(self._ids), blueprint, description, parent)
         resident.offset, resident.turn = pose.location, pose.rotation
         slot = self.population.add(
@@ -149,9 +150,17 @@ class Episode:
         elif resident.kind == Kind.SENSOR:
             self.observation.add(resident)
 
-    def _is_free(self, centre: Vector, extent: Vector, pose: Transform) -> bool:
-        place = moved(pose.location, pose.rotation, centre)
-        return self.motion.is_free(place, extent, pose.rotation[1])
+    def _make_sure_of_room(self, blueprint: Blueprint, pose: Transform) -> None:
+        """Refuse to spawn into something; scenery that was made up for a foreign map gives way.
+
+        Whoever spawns there knows the place to be free in CARLA's own town of that name.
+        """
+        centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
+        if not self.motion.is_free(centre, blueprint.extent, yaw):
+            if self._is_foreign:
+                self.show_scenery(self.backdrop.standing_at(centre, blueprint.extent, yaw), False)
+            if not self.motion.is_free(centre, blueprint.extent, yaw):
+                raise CallError(OCCUPIED)
 
     def _add_spectator(self) -> Resident:
         nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
