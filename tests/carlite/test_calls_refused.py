@@ -106,8 +106,8 @@ def test_senseless_numbers_never_reach_the_world(raw: Raw) -> None:
         ("cast_ray", NAN3, [0.0, 0.0, 0.0]),
         ("set_imui_gravity", math.nan),
     ]
-    for name, *arguments in senseless:
-        assert complaint(raw, name, *arguments)
+    for call in senseless:
+        assert complaint(raw, *call)
     raw.value("destroy_actor", car)
     raw.value("destroy_actor", walker)
 
