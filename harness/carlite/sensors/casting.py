@@ -6,9 +6,10 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Int32s
 from harness.carlite.compiled import compiled
+from harness.carlite.sensors.march import march
 from harness.carlite.sensors.meshes import Meshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
-from harness.carlite.sensors.relief import Relief, height_at, is_over, march
+from harness.carlite.sensors.relief import Relief, height_at, is_over
 from harness.carlite.sensors.things import Things
 
 

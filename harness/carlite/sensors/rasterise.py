@@ -13,14 +13,9 @@ from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.culling import in_reach, is_hidden
 from harness.carlite.sensors.fan import SLACK, Fan, angle_of
+from harness.carlite.sensors.march import march
 from harness.carlite.sensors.meshes import Meshes
-from harness.carlite.sensors.relief import (
-    Relief,
-    height_at,
-    is_over,
-    march,
-    steepest_near,
-)
+from harness.carlite.sensors.relief import Relief, height_at, is_over, steepest_near
 from harness.carlite.sensors.things import Things
 
 GROUND = -1
