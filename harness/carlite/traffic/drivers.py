@@ -69,7 +69,8 @@ class Driver(Protocol):
         wanted_change: -1, 0, 1 as forced or planned.
 
     Junctions:
-        cleared: the driver may enter `route[: cleared]`. ticket: step at which it was cleared.
+        cleared: the driver may enter `route[: cleared]`. ticket: rank by the step at which it was cleared,
+        since_cleared: seconds since.
         halted: whether it has stood at the stop sign ahead. approach: count of approaches so far.
 
     Plan of the present step:
@@ -121,6 +122,7 @@ class Driver(Protocol):
     urge: float
     cleared: int
     ticket: int
+    since_cleared: float
     halted: bool
     approach: int
     path_x: Floats

@@ -56,6 +56,7 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
     vx, vy = own.vx, own.vy
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
+    me.since_cleared += dt
     stuck = abs(speed) < 0.5 and me.gap < me.distance + 1.0
     me.squeezed = min(max(me.squeezed + (dt if stuck else -0.5 * dt), 0.0), 10.0)
     wanted = _acceleration(me, m, max(speed, 0.0))

@@ -47,10 +47,10 @@ class Reason(IntEnum):
     NONE = 0
     LIGHT = 1
     SIGN = 2
-    PRIORITY = 3
-    CROSSING = 4
-    ROOM = 5
-    QUEUE = 6
+    QUEUE = 3
+    PRIORITY = 4
+    CROSSING = 5
+    ROOM = 6
 
 
 class Asking(Protocol):
@@ -148,7 +148,7 @@ def clear_junctions(
         d[i].reason = reason
         if reason == 0:
             _clear(net, d, board, i)
-            d[i].ticket = step * 1024 + place
+            d[i].ticket, d[i].since_cleared = step * 1024 + place, 0.0
     for i in range(len(d)):
         d[i].stop = _stop_distance(net, conf, d, board, i)
 
@@ -268,7 +268,8 @@ def _revoke(
             continue
         light = app[d[i].route[k - 1]].light
         closed = light >= 0 and lights[light] <= YELLOW and not _runs_light(d, i, light, seed)
-        if closed or d[i].standing > 1.0:
+        idle = d[i].standing > 1.0 and d[i].since_cleared > 3.0
+        if closed or idle:
             d[i].cleared = k
             return
 
@@ -392,7 +393,7 @@ def _room_to_leave(net: Network, d: Drivers, board: Board, i: int) -> bool:
 def _waits_longer_for(d: Drivers, board: Board, i: int, j: int, target: int) -> bool:
     """Whether `j` has waited much longer for room on the same link: small cars do not jump in."""
     leave = board.who[j].leave
-    if board.who[j].entry < 0 or d[j].reason != Reason.ROOM.value or leave >= d[j].known:
+    if board.who[j].entry < 0 or d[j].reason < Reason.PRIORITY.value or leave >= d[j].known:
         return False
     return d[j].route[leave] == target and d[j].standing > d[i].standing + 10.0
 
