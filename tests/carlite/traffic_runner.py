@@ -114,7 +114,8 @@ class Scenario:
 
     def populate(self, count: int, seed: int, fleet: Sequence[str] = FLEET) -> list[int]:
         """Spawn and register mixed vehicles at random spawn points where they fit."""
-        random, actors = stream(seed, "population"), []
+        random = stream(seed, "population")
+        actors: list[int] = []
         for place in random.permutation(len(self.town.spawn_points)):
             name = fleet[int(random.integers(len(fleet)))]
             if len(actors) < count and self._fits(name, self.town.spawn_points[place]):

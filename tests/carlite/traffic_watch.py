@@ -9,8 +9,9 @@ import numpy as np
 
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.lookup import LaneFinder
-from harness.carlite.traffic.junctions import Reason
+from harness.carlite.traffic.drivers import Reason
 from harness.carlite.traffic.lights import State
+from harness.carlite.traffic.records import columns
 from tests.carlite.traffic_runner import Scenario
 
 LOOK_EVERY = 4
@@ -160,8 +161,8 @@ class Watch:
         long, wide = 2.0 * table.extent[slot, :2]
         return (
             f"{long:.1f} x {wide:.1f} m, {self.scenario.speed(self.actors[k]):.1f} m/s, "
-            f"link {link} (junction {fleet.network.links[link]['junction']}) at "
-            f"{me['station']:.1f} of {fleet.network.links[link]['length']:.1f}, "
+            f"link {link} (junction {columns(fleet.network.links)['junction'][link]}) at "
+            f"{me['station']:.1f} of {columns(fleet.network.links)['length'][link]:.1f}, "
             f"{me['lateral']:+.2f} m aside, changing {me['side']}, gap {me['gap']:.1f} to "
             f"{me['blocker']}, stop {me['stop']:.1f} {Reason(me['reason']).name}, "
             f"wants {me['acceleration']:+.1f}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from harness.carlite.towns.model import Signal
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.network import Network, Placement
-from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.records import Rows, columns, record_dtype
 
 
 class Sign(IntEnum):
@@ -39,13 +39,14 @@ def find(
 ) -> NDArray[np.void]:
     """Match the stop lines of all signals with links."""
     found = np.zeros(len(network.links), APPROACH)
-    found["light"], found["line"] = -1, network.links["length"]
+    links = columns(network.links)
+    found["light"], found["line"] = -1, links["length"]
     element = {int(signal): k for k, signal in enumerate(lights.signal)}
     kinds = {"traffic.stop": Sign.STOP, "traffic.yield": Sign.YIELD}
     for number, signal in enumerate(signals):
         for stop in signal.stop_lines:
             link = int(placement.link[stop.lane])
-            if link < 0 or network.links["junction"][link] >= 0:
+            if link < 0 or links["junction"][link] >= 0:
                 continue
             if number in element:
                 found["light"][link] = element[number]
@@ -60,8 +61,7 @@ def find(
 
 def _station(network: Network, link: int, position: tuple[float, float, float]) -> float:
     """Find where along a link a place lies, never before its last twenty metres."""
-    row = network.links[link]
-    points = network.points[row["first"] : row["first"] + row["count"]]
+    row, points = columns(network.links)[link], network.points_of(link)
     away = np.hypot(points["x"] - position[0], points["y"] - position[1])
     along = float(np.argmin(away)) * float(row["step"])
     return max(along, float(row["length"]) - 20.0, 0.0)

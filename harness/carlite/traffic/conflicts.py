@@ -9,7 +9,7 @@ import numpy as np
 from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.network import Link, Network
-from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.records import Rows, columns, record_dtype
 
 CLEARANCE = 2.8
 """Centre lines nearer than this cannot be driven at the same time."""
@@ -50,8 +50,8 @@ ZONE = record_dtype(Zone)
 
 def find(network: Network) -> Conflicts:
     """Compare all links inside junctions whose surroundings overlap."""
-    inside = np.flatnonzero(network.links["junction"] >= 0)
-    boxes = np.array([_bounds(network, link) for link in inside]).reshape(-1, 4)
+    inside = np.flatnonzero(columns(network.links)["junction"] >= 0)
+    boxes = np.array([_bounds(network, link) for link in inside.tolist()]).reshape(-1, 4)
     pairs = _overlapping(boxes)
     spans, big = np.zeros((len(pairs), 4)), np.zeros(len(pairs), np.bool_)
     if len(pairs):
@@ -71,8 +71,7 @@ def find(network: Network) -> Conflicts:
 
 
 def _bounds(network: Network, link: int) -> tuple[float, float, float, float]:
-    first = network.links[link]["first"]
-    points = network.points[first : first + network.links[link]["count"]]
+    points = network.points_of(link)
     x, y = points["x"], points["y"]
     return (
         x.min() - CLEARANCE_BIG / 2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -15,6 +16,22 @@ ROUTE = 32
 
 SAMPLES = 64
 """Points of the path ahead."""
+
+
+class Reason(IntEnum):
+    """Why a driver may not enter the junction ahead."""
+
+    NONE = 0
+    LIGHT = 1
+    SIGN = 2
+    QUEUE = 3
+    PRIORITY = 4
+    CROSSING = 5
+    ROOM = 6
+
+
+LIGHT, SIGN, QUEUE = Reason.LIGHT.value, Reason.SIGN.value, Reason.QUEUE.value
+PRIORITY, CROSSING, ROOM = Reason.PRIORITY.value, Reason.CROSSING.value, Reason.ROOM.value
 
 
 @dataclass

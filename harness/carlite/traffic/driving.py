@@ -19,7 +19,7 @@ HARD = 7.5
 HEADWAY = 1.1
 """Seconds kept to the leader."""
 
-LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT, LOW_BEAM, POSITION = 0x20, 0x10, 0x8, 0x2, 0x1
+LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT = 0x20, 0x10, 0x8
 
 
 STEERING_SAMPLES = 25
@@ -91,7 +91,7 @@ def _acceleration(me: Driver, m: Machine, v: float) -> float:
         wanted = min(wanted, _behind(me, v, eager))
     if me.stop < np.inf:
         wanted = min(wanted, _before_stop(me.stop, v, eager))
-    return wanted
+    return float(wanted)
 
 
 @compiled
@@ -111,7 +111,7 @@ def _behind(me: Driver, v: float, eager: float) -> float:
             wanted = min(wanted, -1.15 * needed)
     if room <= 0.0 and pace < 0.3:
         wanted = min(wanted, -3.0)
-    return max(wanted, -HARD)
+    return float(max(wanted, -HARD))
 
 
 @compiled
@@ -123,7 +123,7 @@ def _before_stop(room: float, v: float, eager: float) -> float:
     if needed > 0.75 * COMFORT:
         return -needed
     soon = np.sqrt(2.0 * 0.75 * COMFORT * room)
-    return min(eager, (soon - v) / 0.6)
+    return float(min(eager, (soon - v) / 0.6))
 
 
 @compiled
@@ -149,7 +149,7 @@ def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
     at = min(abs(speed) * 3.6 / 10.0, STEERING_SAMPLES - 1.001)
     k = int(at)
     share = m.steering[k] + (at - k) * (m.steering[k + 1] - m.steering[k])
-    return min(max(wheel / max(m.max_steer * share, 0.01), -1.0), 1.0)
+    return float(min(max(wheel / max(m.max_steer * share, 0.01), -1.0), 1.0))
 
 
 @compiled
@@ -181,7 +181,7 @@ def _pedals(
 @compiled
 def _lamps(me: Driver) -> None:
     """Brake lights when braking, blinkers when changing lanes; whatever else is lit stays."""
-    lit = me.lit & ~np.int64(LEFT_BLINKER | RIGHT_BLINKER | BRAKE_LIGHT)
+    lit = me.lit & ~(LEFT_BLINKER | RIGHT_BLINKER | BRAKE_LIGHT)
     if me.brake > 0.05:
         lit |= BRAKE_LIGHT
     if me.signal < 0:

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Bytes, Floats, Ints
+from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.randomness import subseed
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic import approaches, conflicts, network
 from harness.carlite.traffic.approaches import Approaches
+from harness.carlite.traffic.board import Board, make_board
 from harness.carlite.traffic.conflicts import Conflicts
 from harness.carlite.traffic.drivers import DRIVER, Driver, Drivers, Wishes
 from harness.carlite.traffic.driving import MACHINE, Machines, drive
-from harness.carlite.traffic.junctions import Board, board, clear_junctions
+from harness.carlite.traffic.junctions import clear_junctions
 from harness.carlite.traffic.lane_changes import change_lanes
 from harness.carlite.traffic.lights import TrafficLights
+from harness.carlite.traffic.moment import Moment
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
 from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, lay_path, place
@@ -67,7 +69,7 @@ class Fleet:
         self._table, self._lights, self._physics = table, lights, physics
         self._slots: Ints = np.zeros(0, np.int64)
         self._machines = np.zeros(0, MACHINE)
-        self._board = board(0, len(self.network.links))
+        self._board = make_board(0, len(self.network.links))
         self._steps = 0
         self.reseed(seed)
 
@@ -92,7 +94,7 @@ class Fleet:
                 self._seed_driver(i)
         self._slots = np.array([self._table.slot(actor) for actor in actor_ids], np.int64)
         self._machines = _machines(self._slots, self._table, self._physics)
-        self._board = board(len(drivers), len(self.network.links))
+        self._board = make_board(len(drivers), len(self.network.links))
 
     def set_wishes(self, wishes: Mapping[int, Wishes], common: Wishes) -> None:
         """Note what clients ask of each driver; `common` fills in what they left open."""
@@ -128,12 +130,14 @@ class Fleet:
             self._machines,
             bodies,
             self._board,
-            self.exempt,
-            self._lights.state,
-            self._lights.elapsed,
-            self._steps,
-            self._answers,
-            dt,
+            Moment(
+                self._steps,
+                dt,
+                self._lights.state,
+                self._lights.elapsed,
+                self.exempt,
+                self._answers,
+            ),
         )
         self._act()
 
@@ -175,26 +179,21 @@ def _think(
     m: Machines,
     b: Bodies,
     board: Board,
-    exempt: Ints,
-    lights: Bytes,
-    shown: Floats,
-    step: int,
-    seed: np.uint64,
-    dt: float,
+    now: Moment,
 ) -> None:
     """Look where everyone is, decide, and act."""
     for i in range(len(d)):
-        _locate(net, d[i], b[d[i].body], dt)
+        _locate(net, d[i], b[d[i].body], now.dt)
     for i in range(len(d)):
         if d[i].placed:
-            look_ahead(d[i], b, exempt, seed)
-            change_lanes(net, d[i], d, b, dt)
+            look_ahead(d[i], b, now)
+            change_lanes(net, d[i], d, b, now.dt)
             extend(net, d[i])
-    clear_junctions(net, conf, app, d, b, lights, shown, step, board, seed)
+    clear_junctions(net, conf, app, d, b, board, now)
     for i in range(len(d)):
         if d[i].placed:
             _blink(net, d[i])
-            drive(d[i], m[i], b[d[i].body], dt)
+            drive(d[i], m[i], b[d[i].body], now.dt)
 
 
 @compiled

@@ -9,7 +9,7 @@ from harness.carlite.traffic.chance import draw
 from harness.carlite.traffic.drivers import Driver, Drivers
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import STOREY, Bodies
-from harness.carlite.traffic.routes import angle, swerve_from
+from harness.carlite.traffic.routes import LINKS, angle, find_in_plan, swerve_from
 
 MIN_ROOM = 35.0
 """Metres of link that must be left: nobody changes lanes in front of a junction by choice."""
@@ -26,10 +26,11 @@ def change_lanes(net: Network, me: Driver, d: Drivers, b: Bodies, dt: float) -> 
     me.rested += dt
     if me.side != 0 and me.swerved >= me.swerve_length:
         me.side = 0
-    wish = _wish(net, me, speed, dt)
+    bidden = me.wanted_change if me.wanted_change != 0 else _planned(net, me)
+    forced = bidden != 0
+    wish = bidden if forced else _wish(me, speed, dt)
     if wish == 0 or me.at != 0 or me.side != 0:
         return
-    forced = me.wanted_change != 0
     target = _beside(net, me, wish, forced)
     if target < 0 or not _free(net, me, d, b, target, speed, forced):
         return
@@ -37,25 +38,36 @@ def change_lanes(net: Network, me: Driver, d: Drivers, b: Bodies, dt: float) -> 
 
 
 @compiled
-def _wish(net: Network, me: Driver, speed: float, dt: float) -> int:
-    """Where the driver would like to go: -1 left, 1 right, 0 stay."""
-    if me.wanted_change != 0:
-        return me.wanted_change
+def _wish(me: Driver, speed: float, dt: float) -> int:
+    """Where the driver would like to go by choice: -1 left, 1 right, 0 stay."""
     wanted = me.path_speed[0]
     slow_leader = me.gap < 12.0 + 1.5 * speed and me.gap_speed < 0.7 * wanted
     me.urge = me.urge + dt if slow_leader and me.reason == 0 else 0.0
     if me.rested < REST or speed < 2.0:
         return 0
-    second = dt / 1.0
-    chance = draw(me)
-    if chance * 100.0 < me.random_left * second:
-        return -1
-    if (1.0 - chance) * 100.0 < me.random_right * second:
-        return 1
     if me.auto_change and me.urge > 2.0:
         return -1 if draw(me) < 0.5 else 1
-    if me.keep_right > 0.0 and draw(me) * 100.0 < me.keep_right * second:
-        return 1
+    chance = draw(me) * 100.0
+    if chance < me.random_left * dt:
+        return -1
+    rightwards = (me.random_right + me.keep_right) * dt
+    return 1 if chance > 100.0 - rightwards else 0
+
+
+@compiled
+def _planned(net: Network, me: Driver) -> int:
+    """The side to which a prescribed route leaves the driver's link, 0 if it does not."""
+    link = net.links[me.route[me.at]]
+    if me.plan_kind != LINKS or link.junction >= 0:
+        return 0
+    k = int(min(max(me.station / link.step, 0.0), link.count - 1.0))
+    point = net.points[link.first + k]
+    for step in range(me.plan_count - 1):
+        if me.plan[step] != me.route[me.at]:
+            continue
+        for side, beside in ((-1, point.left), (1, point.right)):
+            if beside >= 0 and net.points[beside].link == me.plan[step + 1]:
+                return side
     return 0
 
 
@@ -134,6 +146,7 @@ def _switch(net: Network, me: Driver, b: Bodies, target: int, wish: int, speed: 
     me.rested = 0.0
     me.urge = 0.0
     me.wanted_change = 0
+    find_in_plan(me)
 
 
 @compiled

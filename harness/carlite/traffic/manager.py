@@ -12,13 +12,12 @@ from harness.carlite.traffic import paths
 from harness.carlite.traffic.drivers import Wishes
 from harness.carlite.traffic.fleet import Fleet, Physics
 from harness.carlite.traffic.lights import TrafficLights
+from harness.carlite.traffic.routes import LINKS, NO_PLAN, TURNS
 
 DEFAULT_SLOWER = 30.0
 DEFAULT_DISTANCE = 2.0
 FORGOTTEN = 4096
 """Vehicles that may have wishes without being driven; the oldest are forgotten first."""
-
-LEFT, RIGHT, STRAIGHT, FOLLOW, CHANGE_LEFT, CHANGE_RIGHT = 1, 2, 3, 4, 5, 6
 
 
 class TrafficManager:
@@ -164,11 +163,11 @@ class TrafficManager:
 
     def update_custom_path(self, actor: int, path: list[tuple[float, float, float]]) -> None:
         """Replace the places to drive along."""
-        self._plan(actor, paths.LINKS, paths.links_along(self.fleet.network, path))
+        self._plan(actor, LINKS, paths.links_along(self.fleet.network, path))
 
     def remove_custom_path(self, actor: int, _remove: bool) -> None:
         """Drive wherever chance leads again."""
-        self._plan(actor, paths.NONE, [])
+        self._plan(actor, NO_PLAN, [])
 
     def set_imported_route(self, actor: int, route: list[int], _empty: bool) -> None:
         """Turn at the next junctions as CARLA's road options say."""
@@ -176,11 +175,11 @@ class TrafficManager:
 
     def update_imported_route(self, actor: int, route: list[int]) -> None:
         """Replace the turns to take."""
-        self._plan(actor, paths.TURNS, route)
+        self._plan(actor, TURNS, route)
 
     def remove_imported_route(self, actor: int, _remove: bool) -> None:
         """Drive wherever chance leads again."""
-        self._plan(actor, paths.NONE, [])
+        self._plan(actor, NO_PLAN, [])
 
     def get_next_action(self, actor: int) -> list[object]:
         """Return the next turn and where it begins; the wheel decodes neither."""

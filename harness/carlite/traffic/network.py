@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from harness.carlite.arrays import Bools, Floats, Int32s, Ints
 from harness.carlite.towns.model import LaneKind, Lanes
-from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.records import Rows, columns, record_dtype
 
 SPACING = 1.0
 MIN_LENGTH = 1e-3
@@ -71,6 +71,17 @@ class Network(NamedTuple):
     links: Rows[Link]
     points: Rows[Point]
     onward: Ints
+
+    def points_of(self, link: int) -> NDArray[np.void]:
+        """Return the points of a link."""
+        row = columns(self.links)[link]
+        return columns(self.points)[row["first"] : row["first"] + row["count"]]
+
+    def after(self, link: int) -> list[int]:
+        """Return the links that follow a link."""
+        row = columns(self.links)[link]
+        following: list[int] = self.onward[row["next_first"] :][: row["next_count"]].tolist()
+        return following
 
 
 LINK, POINT = record_dtype(Link), record_dtype(Point)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.chance import settled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
+from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.records import Rows, record_dtype
 
 VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
@@ -81,11 +81,8 @@ def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
 
 
 @compiled
-def look_ahead(me: Driver, b: Bodies, exempt: Ints, seed: np.uint64) -> None:
-    """Find the nearest thing in the corridor; the gap runs from bumper to box.
-
-    `exempt` holds pairs of actor ids of whom the first does not mind the second.
-    """
+def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
+    """Find the nearest thing in the corridor; the gap runs from bumper to box."""
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     reach = me.spacing * (SAMPLES - 1)
@@ -100,7 +97,8 @@ def look_ahead(me: Driver, b: Bodies, exempt: Ints, seed: np.uint64) -> None:
         limit = reach + size + 12.0
         if dx * dx + dy * dy > limit * limit:
             continue
-        if _ignored(me, b, other, exempt, seed):
+        share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
+        if ignores(now, me, b[other].id, share):
             continue
         gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
         if gap < np.inf and b[other].kind == VEHICLE:
@@ -146,18 +144,6 @@ def _margin(me: Driver, other: Body, own: Body) -> float:
 def _braking(speed: float) -> float:
     """Room that a thing moving ahead at `speed` will still make."""
     return max(speed, 0.0) ** 2 / 8.0
-
-
-@compiled
-def _ignored(me: Driver, b: Bodies, other: int, exempt: Ints, seed: np.uint64) -> bool:
-    share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
-    question = me.actor * 1000003 + b[other].id
-    if share > 0.0 and settled(seed, question) * 100.0 < share:
-        return True
-    for k in range(len(exempt)):
-        if exempt[k, 0] == me.actor and exempt[k, 1] == b[other].id:
-            return True
-    return False
 
 
 @compiled

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.carlite.traffic.drivers import PLAN, Drivers
+from harness.carlite.traffic.drivers import PLAN
 from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.records import columns
 
-NONE, LINKS, TURNS = 0, 1, 2
 SEARCHED = 400
 """Links looked at, at most, to join two places of a path."""
 
@@ -18,7 +18,7 @@ SEARCHED = 400
 def links_along(network: Network, path: Sequence[tuple[float, float, float]]) -> list[int]:
     """List the links through which a sequence of places leads, gaps filled in."""
     links: list[int] = []
-    points = network.points
+    points = columns(network.points)
     for k, (x, y, z) in enumerate(path):
         away = (points["x"] - x) ** 2 + (points["y"] - y) ** 2 + 4.0 * (points["z"] - z) ** 2
         if k + 1 < len(path):
@@ -41,7 +41,7 @@ def _joining(network: Network, start: int, goal: int) -> list[int]:
     queue = deque([start])
     while queue and goal not in came_from and len(came_from) < SEARCHED:
         link = queue.popleft()
-        for neighbour in [*_onward(network, link), *_beside(network, link)]:
+        for neighbour in [*network.after(link), *_beside(network, link)]:
             if neighbour not in came_from:
                 came_from[neighbour] = link
                 queue.append(neighbour)
@@ -53,20 +53,17 @@ def _joining(network: Network, start: int, goal: int) -> list[int]:
     return way[::-1]
 
 
-def _onward(network: Network, link: int) -> list[int]:
-    row = network.links[link]
-    return [int(k) for k in network.onward[row["next_first"] :][: row["next_count"]]]
-
-
 def _beside(network: Network, link: int) -> list[int]:
-    row = network.links[link]
-    if row["junction"] >= 0:
+    if columns(network.links)["junction"][link] >= 0:
         return []
-    middle = network.points[row["first"] + row["count"] // 2]
-    return [int(network.points[k]["link"]) for k in (middle["left"], middle["right"]) if k >= 0]
+    points = network.points_of(link)
+    middle = points[len(points) // 2]
+    return [
+        int(columns(network.points)["link"][k]) for k in (middle["left"], middle["right"]) if k >= 0
+    ]
 
 
-def prescribe(me: Driver, kind: int, steps: Sequence[int]) -> None:
+def prescribe(me: np.void, kind: int, steps: Sequence[int]) -> None:
     """Make a driver decide anew on everything that it is not yet cleared for."""
     kept = list(steps)[:PLAN]
     me["plan"][: len(kept)] = kept
@@ -75,15 +72,14 @@ def prescribe(me: Driver, kind: int, steps: Sequence[int]) -> None:
         me["known"] = min(max(me["at"] + 1, me["cleared"]), me["known"])
 
 
-def turns_ahead(network: Network, me: Driver) -> list[list[object]]:
+def turns_ahead(network: Network, me: np.void) -> list[list[object]]:
     """Describe the decided part of a route as pairs of road option and place."""
     turns: list[list[object]] = []
     for link in me["route"][me["at"] : me["known"]] if me["placed"] else []:
-        row = network.links[link]
-        if row["junction"] >= 0:
-            start = network.points[row["first"]]
+        if columns(network.links)["junction"][link] >= 0:
+            start = network.points_of(link)[0]
             place = [float(start["x"]), float(start["y"]), float(start["z"])]
-            turns.append([_option(float(row["turn"])), place])
+            turns.append([_option(float(columns(network.links)["turn"][link])), place])
     return turns or [["LaneFollow", [float(me["x"]), float(me["y"]), 0.0]]]
 
 

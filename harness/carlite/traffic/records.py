@@ -10,18 +10,25 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.carlite.arrays import Int32s
 
-Row = TypeVar("Row", covariant=True)
+Row_co = TypeVar("Row_co", covariant=True)
 SIZES: dict[object, type] = {float: np.float64, int: np.int64, bool: np.bool_, np.uint64: np.uint64}
 
 
-class Rows(Protocol[Row]):
-    """A structured array whose records are `Row`s."""
+class Rows(Protocol[Row_co]):
+    """A structured array whose records are `Row_co`s, as compiled loops see it."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> Row: ...
+
+    def __getitem__(self, index: int, /) -> Row_co: ...
+
+
+def columns(rows: Rows[Any]) -> NDArray[np.void]:
+    """Return the same array as everybody else sees it."""
+    return np.asarray(rows)
 
 
 def record_dtype(row: type, **lengths: int) -> np.dtype[Any]:

@@ -14,6 +14,9 @@ AHEAD = 160.0
 """Metres of route that are decided ahead."""
 
 LOST_ASIDE = 5.0
+NO_PLAN, LINKS, TURNS = 0, 1, 2
+"""Kinds of prescribed routes."""
+
 SIDE_ACCELERATION = 2.2
 """Metres per second squared in a bend that passengers put up with."""
 
@@ -54,6 +57,7 @@ def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) ->
     me.halted = False
     me.swerve_length = 0.0
     me.side = 0
+    find_in_plan(me)
     advance(net, me, x, y)
     swerve_from(me, me.lateral, 12.0)
 
@@ -89,6 +93,7 @@ def advance(net: Network, me: Driver, x: float, y: float) -> None:
             me.station -= net.links[link].length
             passed += net.links[link].length
             me.at += 1
+            me.approach += 1
         elif abs(along) < 0.05:
             break
     covered = max(me.station + passed - before, 0.0)
@@ -134,16 +139,19 @@ def _choose(net: Network, me: Driver, link: int) -> int:
     first, count = net.links[link].next_first, net.links[link].next_count
     if count == 0:
         return -1
-    if me.plan_kind == 1 and me.plan_at + 1 < me.plan_count:
-        if me.plan[me.plan_at] == link:
-            for k in range(first, first + count):
-                if net.onward[k] == me.plan[me.plan_at + 1]:
-                    me.plan_at += 1
-                    return net.onward[k]
-    if me.plan_kind == 2 and count > 1 and me.plan_at < me.plan_count:
-        wish = me.plan[me.plan_at]
+    if me.plan_kind == LINKS and me.plan_at + 1 < me.plan_count and me.plan[me.plan_at] == link:
+        for k in range(first, first + count):
+            if net.onward[k] == me.plan[me.plan_at + 1]:
+                me.plan_at += 1
+                return int(net.onward[k])
+    if me.plan_kind == TURNS and count > 1 and me.plan_at < me.plan_count:
         me.plan_at += 1
-        return _turning(net, first, count, wish)
+        return _turning(net, first, count, me.plan[me.plan_at - 1])
+    return _any(net, me, first, count)
+
+
+@compiled
+def _any(net: Network, me: Driver, first: int, count: int) -> int:
     alive = 0
     for k in range(first, first + count):
         alive += not net.links[net.onward[k]].dead_end
@@ -152,9 +160,20 @@ def _choose(net: Network, me: Driver, link: int) -> int:
         if alive and net.links[net.onward[k]].dead_end:
             continue
         if pick == 0:
-            return net.onward[k]
+            return int(net.onward[k])
         pick -= 1
-    return net.onward[first]
+    return int(net.onward[first])
+
+
+@compiled
+def find_in_plan(me: Driver) -> None:
+    """Take up a prescribed route where it comes through the driver's link, if it does."""
+    if me.plan_kind != LINKS:
+        return
+    for k in range(me.plan_count):
+        if me.plan[k] == me.route[me.at]:
+            me.plan_at = k
+            return
 
 
 @compiled
@@ -166,7 +185,7 @@ def _turning(net: Network, first: int, count: int, wish: int) -> int:
         cost = turn if wish == 1 else (-turn if wish == 2 else abs(turn))
         if cost < score:
             best, score = net.onward[k], cost
-    return best
+    return int(best)
 
 
 @compiled

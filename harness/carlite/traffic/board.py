@@ -1,0 +1,231 @@
+"""Compiled: who is where before and inside junctions, noted anew each step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from harness.carlite.arrays import Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.approaches import Approaches
+from harness.carlite.traffic.drivers import ROUTE, Drivers
+from harness.carlite.traffic.moment import Moment, runs
+from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.obstacles import Bodies
+from harness.carlite.traffic.records import Rows, record_dtype
+
+GREEN = 2
+STUB = 8.0
+"""A link between two junctions shorter than this is no place to wait."""
+
+LONG, WIDE = 3.4, 1.5
+"""Half length and half width beyond which a vehicle is big."""
+
+STOP_SHORT = 1.0
+"""Metres between a vehicle that waits and the line."""
+
+
+class Asking(Protocol):
+    """What one driver asks for in this step.
+
+    Attributes:
+        entry, leave: route indices [entry, leave) of the junction ahead that it is not cleared
+            for; entry is -1 where there is none near.
+        to_line: metres from the front bumper to the line.
+        speed, half: of the vehicle. big: whether it needs more than its lane to turn.
+    """
+
+    entry: int
+    leave: int
+    to_line: float
+    speed: float
+    half: float
+    big: bool
+
+
+class Entry(Protocol):
+    """A driver in the list of a link; `following` is the next entry, -1 at the end."""
+
+    following: int
+    driver: int
+    where: float
+
+
+class Heads(Protocol):
+    """First entries of the two lists of a link, -1 where empty."""
+
+    held: int
+    coming: int
+
+
+ASKING, ENTRY, HEADS = record_dtype(Asking), record_dtype(Entry), record_dtype(Heads)
+
+
+class Board(NamedTuple):
+    """Who is where, redrawn each step.
+
+    Attributes:
+        who: one per driver. heads: one per link.
+        held: drivers cleared for a link, by their centre's station relative to its start.
+        coming: drivers yet to be cleared, by metres from the front bumper to the link's start.
+        used: entries taken in `held` and `coming`.
+    """
+
+    who: Rows[Asking]
+    heads: Rows[Heads]
+    held: Rows[Entry]
+    coming: Rows[Entry]
+    used: Ints
+
+
+def make_board(drivers: int, links: int) -> Board:
+    """Make room for a board."""
+    size = drivers * ROUTE + 1
+    return Board(
+        np.zeros(drivers, ASKING),
+        np.zeros(links, HEADS),
+        np.zeros(size, ENTRY),
+        np.zeros(size, ENTRY),
+        np.zeros(2, np.int64),
+    )
+
+
+@compiled
+def draw_board(
+    net: Network,
+    app: Approaches,
+    d: Drivers,
+    b: Bodies,
+    board: Board,
+    now: Moment,
+) -> None:
+    """Note where everyone is, what each is cleared for and what it will ask for."""
+    board.used[:] = 0
+    for link in range(len(net.links)):
+        board.heads[link].held = board.heads[link].coming = -1
+    for i in range(len(d)):
+        slot = d[i].body
+        board.who[i].entry = -1
+        board.who[i].to_line = np.inf
+        board.who[i].speed = np.hypot(b[slot].vx, b[slot].vy)
+        board.who[i].half = b[slot].half_length
+        board.who[i].big = b[slot].half_length > LONG or b[slot].half_width > WIDE
+        if not d[i].placed:
+            continue
+        _keep_clear_where_it_is(net, app, d, i)
+        _revoke(net, app, d, board, now, i)
+        _find_entry(net, app, d, board, i)
+        rel = d[i].station
+        for k in range(d[i].at - 1, -1, -1):
+            rel += net.links[d[i].route[k]].length
+        for k in range(d[i].cleared):
+            link = d[i].route[k]
+            if net.links[link].junction >= 0:
+                hold(board, link, i, rel)
+            rel -= net.links[link].length
+        if board.who[i].entry >= 0:
+            ahead = -rel - board.who[i].half
+            for k in range(board.who[i].entry, board.who[i].leave):
+                link = d[i].route[k]
+                _come(board, link, i, ahead)
+                ahead += net.links[link].length
+
+
+@compiled
+def hold(board: Board, link: int, i: int, where: float) -> None:
+    """Enter driver `i` among those cleared for a link."""
+    entry = board.used[0]
+    board.used[0] += 1
+    board.held[entry].following, board.heads[link].held = board.heads[link].held, entry
+    board.held[entry].driver, board.held[entry].where = i, where
+
+
+@compiled
+def _come(board: Board, link: int, i: int, where: float) -> None:
+    """Enter driver `i` among those who will ask for a link."""
+    entry = board.used[1]
+    board.used[1] += 1
+    board.coming[entry].following, board.heads[link].coming = board.heads[link].coming, entry
+    board.coming[entry].driver, board.coming[entry].where = i, where
+
+
+@compiled
+def _keep_clear_where_it_is(net: Network, app: Approaches, d: Drivers, i: int) -> None:
+    """Whoever is inside a junction is cleared to its end; open road needs no clearance."""
+    if d[i].cleared <= d[i].at:
+        d[i].cleared = d[i].at + 1
+        if net.links[d[i].route[d[i].at]].junction >= 0:
+            d[i].cleared = max(_run_end(net, app, d, i, d[i].at), d[i].at + 1)
+    if net.links[d[i].route[d[i].at]].junction >= 0:
+        d[i].halted = False
+    while d[i].cleared < d[i].known and net.links[d[i].route[d[i].cleared]].junction < 0:
+        d[i].cleared += 1
+
+
+@compiled
+def _revoke(
+    net: Network,
+    app: Approaches,
+    d: Drivers,
+    board: Board,
+    now: Moment,
+    i: int,
+) -> None:
+    """Take a clearance back from who can still stop: its light has changed, or it does not go."""
+    for k in range(d[i].at + 1, d[i].cleared):
+        if net.links[d[i].route[k]].junction < 0 or net.links[d[i].route[k - 1]].junction >= 0:
+            continue
+        room = _line_ahead(net, app, d, board.who[i].half, i, k)
+        speed = board.who[i].speed
+        if room < -0.3 or speed * speed > 2.0 * 2.5 * max(room, 0.0) + 0.1:
+            continue
+        light = app[d[i].route[k - 1]].light
+        closed = (
+            light >= 0
+            and now.lights[light] < GREEN
+            and not runs(now, d[i], light, d[i].ignore_lights)
+        )
+        idle = d[i].standing > 1.0 and d[i].since_cleared > 3.0
+        if closed or idle:
+            d[i].cleared = k
+            return
+
+
+@compiled
+def _find_entry(net: Network, app: Approaches, d: Drivers, board: Board, i: int) -> None:
+    entry = d[i].cleared
+    if entry >= d[i].known:
+        return
+    room = _line_ahead(net, app, d, board.who[i].half, i, entry)
+    board.who[i].to_line = room
+    if room < 90.0:
+        board.who[i].entry = entry
+        board.who[i].leave = _run_end(net, app, d, i, entry)
+
+
+@compiled
+def _run_end(net: Network, app: Approaches, d: Drivers, i: int, start: int) -> int:
+    """Index of the first link after the junction that begins at `start`, stubs included."""
+    k = start
+    while k < d[i].known:
+        link = d[i].route[k]
+        if net.links[link].junction < 0:
+            stub = net.links[link].length < STUB and app[link].light < 0
+            if not (stub and k + 1 < d[i].known and net.links[d[i].route[k + 1]].junction >= 0):
+                break
+        k += 1
+    return k
+
+
+@compiled
+def _line_ahead(
+    net: Network, app: Approaches, d: Drivers, half: float, i: int, entry: int
+) -> float:
+    """Metres from the front bumper to where to wait before route link `entry`."""
+    ahead = -d[i].station
+    for k in range(d[i].at, entry - 1):
+        ahead += net.links[d[i].route[k]].length
+    if entry > d[i].at:
+        ahead += app[d[i].route[entry - 1]].line
+    return ahead - half - STOP_SHORT

@@ -1,0 +1,48 @@
+"""What all drivers share in one step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from harness.carlite.arrays import Bytes, Floats, Ints
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.chance import settled
+from harness.carlite.traffic.drivers import Driver
+
+
+class Moment(NamedTuple):
+    """The step's number and length, the lights, and who does not mind whom.
+
+    Attributes:
+        lights, shown: state of each light, and the seconds since it began.
+        exempt: pairs of actor ids of whom the first does not mind the second.
+        seed: of answers that are settled once and for all.
+    """
+
+    step: int
+    dt: float
+    lights: Bytes
+    shown: Floats
+    exempt: Ints
+    seed: np.uint64
+
+
+@compiled
+def ignores(now: Moment, me: Driver, other: int, share: float) -> bool:
+    """Whether a driver does not mind another actor: it is exempt, or chance has settled it."""
+    question = me.actor * 1000003 + other
+    if share > 0.0 and settled(now.seed, question) * 100.0 < share:
+        return True
+    for k in range(len(now.exempt)):
+        if now.exempt[k, 0] == me.actor and now.exempt[k, 1] == other:
+            return True
+    return False
+
+
+@compiled
+def runs(now: Moment, me: Driver, mark: int, share: float) -> bool:
+    """Whether a driver passes a light or a sign this time regardless."""
+    question = (me.actor * 131071 + me.approach) * 8191 + mark
+    return share > 0.0 and settled(now.seed, question) * 100.0 < share

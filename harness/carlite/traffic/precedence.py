@@ -1,0 +1,198 @@
+"""Compiled: who goes first where ways through a junction meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.approaches import Approaches
+from harness.carlite.traffic.board import GREEN, STOP_SHORT, Board
+from harness.carlite.traffic.conflicts import Conflicts
+from harness.carlite.traffic.drivers import CROSSING, PRIORITY, Driver, Drivers
+from harness.carlite.traffic.moment import Moment, ignores
+from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.routes import angle
+
+GAP = 1.5
+"""Seconds kept between two vehicles that cross."""
+
+PATIENCE = 15.0
+"""Seconds of waiting after which those who have waited less give way."""
+
+
+@compiled
+def in_the_way(
+    net: Network,
+    conf: Conflicts,
+    app: Approaches,
+    d: Drivers,
+    board: Board,
+    now: Moment,
+    i: int,
+) -> int:
+    """Return why driver `i` must wait for others that cross its way, 0 if it need not."""
+    ahead = board.who[i].to_line + STOP_SHORT
+    if board.who[i].entry > 0:
+        before = d[i].route[board.who[i].entry - 1]
+        ahead += net.links[before].length - app[before].line
+    speed, length = board.who[i].speed, 2.0 * board.who[i].half
+    for k in range(board.who[i].entry, board.who[i].leave):
+        link = d[i].route[k]
+        for z in range(conf.first[link], conf.first[link + 1]):
+            arrive = _travel(ahead + conf.zones[z].enter, speed)
+            gone = _travel(ahead + conf.zones[z].leave + length, speed)
+            if _taken(conf, d, board, now, i, z, arrive):
+                return CROSSING
+            if _owed(net, conf, app, d, board, now, i, z, gone):
+                return PRIORITY
+        ahead += net.links[link].length
+    return 0
+
+
+@compiled
+def _taken(
+    conf: Conflicts, d: Drivers, board: Board, now: Moment, i: int, z: int, arrive: float
+) -> bool:
+    """Whether somebody who is cleared for a zone will still be there."""
+    entry = board.heads[conf.zones[z].other].held
+    while entry >= 0:
+        j = board.held[entry].driver
+        left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
+        busy = j != i and left > 0.0 and not _gone_in_time(d[j], board.who[j].speed, left, arrive)
+        if busy and _minds(conf, d, board, now, z, i, j):
+            return True
+        entry = board.held[entry].following
+    return False
+
+
+@compiled
+def _owed(
+    net: Network,
+    conf: Conflicts,
+    app: Approaches,
+    d: Drivers,
+    board: Board,
+    now: Moment,
+    i: int,
+    z: int,
+    gone: float,
+) -> bool:
+    """Whether somebody who goes first comes to a zone before driver `i` would have left it."""
+    entry = board.heads[conf.zones[z].other].coming
+    while entry >= 0:
+        j = board.coming[entry].driver
+        to_zone = board.coming[entry].where + conf.zones[z].other_enter
+        near = j != i and _travel(to_zone, board.who[j].speed) < gone + GAP
+        first = near and _gives_way(net, app, d, board, now, i, j)
+        if first and _minds(conf, d, board, now, z, i, j):
+            return True
+        entry = board.coming[entry].following
+    return False
+
+
+@compiled
+def _minds(conf: Conflicts, d: Drivers, board: Board, now: Moment, z: int, i: int, j: int) -> bool:
+    """Whether driver `i` cares that `j` would get in its way in a zone."""
+    if conf.zones[z].big and not (board.who[i].big or board.who[j].big):
+        return False
+    return not ignores(now, d[i], d[j].actor, d[i].ignore_vehicles)
+
+
+@compiled
+def _gone_in_time(other: Driver, speed: float, left: float, arrive: float) -> bool:
+    """Whether a driver that rolls will have left a zone well before another arrives there."""
+    return speed >= 3.0 and other.acceleration >= -0.5 and left / speed + GAP < arrive
+
+
+@compiled
+def _travel(distance: float, speed: float) -> float:
+    """Seconds to cover a distance, speeding up to what suits a junction."""
+    top = max(speed, 8.0)
+    reach = (top * top - speed * speed) / (2.0 * 2.0)
+    if distance <= 0.0:
+        return 0.0
+    if distance < reach:
+        return float((np.sqrt(speed * speed + 2.0 * 2.0 * distance) - speed) / 2.0)
+    return float((top - speed) / 2.0 + (distance - reach) / top)
+
+
+@compiled
+def _gives_way(
+    net: Network, app: Approaches, d: Drivers, board: Board, now: Moment, i: int, j: int
+) -> bool:
+    """Whether `i` must let `j`, which is not cleared either, go first."""
+    if board.who[j].entry <= 0 or board.who[i].entry <= 0:
+        return False
+    from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
+    light = app[from_j].light
+    closed = light >= 0 and now.lights[light] != GREEN
+    if closed or _has_waited_longer(d, board, j, i):
+        return not closed
+    if _has_waited_longer(d, board, i, j) or (board.who[j].speed < 0.3 and d[j].standing > 2.0):
+        return False
+    rank_i, rank_j = rank(app, from_i), rank(app, from_j)
+    if rank_i != rank_j:
+        return rank_i < rank_j
+    return _by_custom(net, d, board, i, j, light >= 0)
+
+
+@compiled
+def _by_custom(net: Network, d: Drivers, board: Board, i: int, j: int, signalised: bool) -> bool:
+    """Among equals: turning left waits for oncoming traffic; without lights, right before left."""
+    from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
+    heading_i = net.points[net.links[from_i].first + net.links[from_i].count - 1].yaw
+    heading_j = net.points[net.links[from_j].first + net.links[from_j].count - 1].yaw
+    across = angle(heading_j - heading_i)
+    if abs(across) > 2.1:
+        turn_i = net.links[d[i].route[board.who[i].entry]].turn
+        turn_j = net.links[d[j].route[board.who[j].entry]].turn
+        return turn_i < -0.5 and turn_j >= -0.5
+    return not signalised and -2.1 < across < -0.8 and d[i].standing < 3.0
+
+
+@compiled
+def _has_waited_longer(d: Drivers, board: Board, i: int, j: int) -> bool:
+    """Whether driver `i` has waited for a gap for so long that `j`, if it can stop, lets it go."""
+    kept = d[i].reason == PRIORITY or d[i].reason == CROSSING
+    can_stop = board.who[j].speed ** 2 < 2.0 * 2.5 * max(board.who[j].to_line, 0.0) + 0.1
+    return kept and can_stop and d[i].standing > PATIENCE + d[j].standing
+
+
+@compiled
+def rank(app: Approaches, link: int) -> int:
+    """Standing of those who come along a link: 2 for lights and main roads, 1 yield, 0 stop."""
+    return 2 - app[link].sign if app[link].light < 0 else 2
+
+
+@compiled
+def stop_distance(
+    net: Network, conf: Conflicts, d: Drivers, board: Board, now: Moment, i: int
+) -> float:
+    """Metres until the front bumper must stand: at the line, or before an elder's zone."""
+    stop = max(board.who[i].to_line, 0.0)
+    last = d[i].route[d[i].known - 1]
+    if net.links[last].next_count == 0:
+        stop = min(stop, max(d[i].horizon - board.who[i].half - 1.0, 0.0))
+    ahead = -d[i].station
+    for k in range(d[i].at, d[i].cleared):
+        link = d[i].route[k]
+        for z in range(conf.first[link], conf.first[link + 1]):
+            room = ahead + conf.zones[z].enter - board.who[i].half - 0.3
+            if -1.5 < room < stop and _elder_inside(conf, d, board, now, i, z):
+                stop = max(room, 0.0)
+        ahead += net.links[link].length
+    return stop
+
+
+@compiled
+def _elder_inside(conf: Conflicts, d: Drivers, board: Board, now: Moment, i: int, z: int) -> bool:
+    """Whether someone cleared before driver `i` has not left a zone yet."""
+    entry = board.heads[conf.zones[z].other].held
+    while entry >= 0:
+        j = board.held[entry].driver
+        left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
+        elder = d[j].ticket < d[i].ticket and left > 0.0
+        if elder and _minds(conf, d, board, now, z, i, j):
+            return True
+        entry = board.held[entry].following
+    return False
