@@ -80,7 +80,7 @@ def test_own_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
         ("Corner", "Corner"),
         ("Carla/Maps/Corner", "Corner"),
         ("/Game/Carla/Maps/Corner", "Corner"),
-        ("/Game/Carla/Maps/Corner_Opt", "Corner"),
+        ("/Game/Carla/Maps/Corner_Opt", "Corner_Opt"),
         ("Lane_Opt", "Lane_Opt"),
     ],
 )

@@ -187,7 +187,6 @@ def helpers() -> list[Blueprint]:
             tags_of(trigger),
             (role("default"), *_attributes(_TRIGGER)),
             Kind.OTHER,
-            refusal="carlite does not simulate static.trigger.friction",
         ),
     ]
 

@@ -28,6 +28,10 @@ _LIMITS = {
     "dropoff_intensity_limit": (0, 1e3),
     "dropoff_zero_intensity": (0, 1),
     "speed": (0, 100),
+    "friction": (0, 100),
+    "extent_x": (0, 1e6),
+    "extent_y": (0, 1e6),
+    "extent_z": (0, 1e6),
 }
 _DEVIATION_LIMITS = (0, 1e6)
 

@@ -28,7 +28,9 @@ def steer(world: World, actor: object, control: VehicleControl) -> None:
     table.manual_gear[slot] = control.manual_gear_shift
     if control.manual_gear_shift:
         table.gear[slot] = min(max(control.gear, -1), 100)
-    world.episode.ackermann.release(int(table.id[slot]))
+    actor_id = int(table.id[slot])
+    world.episode.pedals.press(actor_id)
+    world.episode.ackermann.release(actor_id)
 
 
 def light_up(world: World, actor: object, flags: object) -> None:

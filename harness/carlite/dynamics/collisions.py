@@ -106,7 +106,7 @@ def _resolve(
     acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
     extent: Floats, mass: Floats, dt: float,
 ) -> Touches:  # fmt: skip
-    boxes = _boxes(
+    boxes = boxes_of(
         slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass, dt
     )
     movers = find_touches(boxes, boxes, moving_pairs(boxes), False)
@@ -139,11 +139,12 @@ def _resolve(
 
 
 @compiled
-def _boxes(
+def boxes_of(
     slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
     velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mass: Floats,
     dt: float,
 ) -> Boxes:  # fmt: skip
+    """Return the upright boxes of the actors in `slots`, as they moved during the last `dt`."""
     boxes = np.zeros(len(slots), BOX)
     for index in range(len(slots)):
         slot, box = slots[index], boxes[index]
@@ -179,7 +180,7 @@ def _overlaps(
 ) -> bool:  # fmt: skip
     box = asked[0]
     sweep(box)
-    movers = _boxes(
+    movers = boxes_of(
         slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass,
         0.0,
     )  # fmt: skip

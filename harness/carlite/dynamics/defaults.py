@@ -43,7 +43,7 @@ def defaults(
         mass=mass,
         drag_coefficient=figures.drag,
         steering_curve=STEERING_CURVE,
-        wheels=_wheels(figures, wheelbase, track, wheels, mass),
+        wheels=_wheels(figures, wheelbase, track, mass),
     )
 
 
@@ -53,13 +53,11 @@ def steering_angle(turning_circle: float, wheelbase: float, track: float) -> flo
     return math.atan(wheelbase / rear_axle_radius)
 
 
-def _wheels(
-    figures: Figures, wheelbase: float, track: float, count: int, mass: float
-) -> tuple[Wheel, ...]:
+def _wheels(figures: Figures, wheelbase: float, track: float, mass: float) -> tuple[Wheel, ...]:
+    """Return two wheels per axle; as in CARLA, two-wheelers have twins, here on the centre line."""
     hold = BRAKE_RESERVE * grip(figures.friction) * mass * GRAVITY
-    torque = hold * figures.wheel / count
+    torque = 0.25 * hold * figures.wheel
     angle = steering_angle(figures.turning_circle, wheelbase, track)
-    sides = (-0.5 * track, 0.5 * track) if count > 2 else (0.0,)
     return tuple(
         Wheel(
             tire_friction=figures.friction,
@@ -70,7 +68,7 @@ def _wheels(
             position=(0.5 * wheelbase if front else -0.5 * wheelbase, side, figures.wheel),
         )
         for front in (True, False)
-        for side in sides
+        for side in (-0.5 * track, 0.5 * track)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,22 +69,27 @@ the origin; forces are in newtons at the ground, engine speeds in radians per se
 
 
 class Physics:
-    """The physics control of every vehicle, by actor id, and the rows made from them."""
+    """The physics control of every vehicle, by actor id, and the rows made from them.
+
+    The ground may override the friction of a vehicle's own tyres for a while.
+    """
 
     def __init__(self) -> None:
         self.rows: Rows = np.zeros(64, ROW)
         self._controls: dict[int, PhysicsControl] = {}
+        self._friction: dict[int, float] = {}
         self._row_of: dict[int, int] = {}
         self._free: list[int] = []
 
     def get(self, actor_id: int) -> PhysicsControl:
-        """Return the control last applied to an actor; KeyError when there is none."""
-        return self._controls[actor_id]
+        """Return the control an actor drives with; KeyError when there is none."""
+        return _on_ground(self._controls[actor_id], self._friction.get(actor_id))
 
     def apply(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
         """Give an actor these parameters; ValueError if no vehicle could have them."""
         slot = table.slot(actor_id)
-        packed = pack(control, table.extent[slot])
+        effective = _on_ground(control, self._friction.get(actor_id))
+        packed = pack(effective, table.extent[slot])
         row = self._row_of.get(actor_id)
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
@@ -95,8 +101,19 @@ class Physics:
         table.physics[slot] = row
         table.mass[slot] = control.mass
 
+    def override_friction(self, table: ActorTable, actor_id: int, friction: float | None) -> None:
+        """Let a vehicle's tyres have this friction; None gives their own back."""
+        if friction == self._friction.get(actor_id):
+            return
+        if friction is None:
+            del self._friction[actor_id]
+        else:
+            self._friction[actor_id] = friction
+        self.apply(table, actor_id, self._controls[actor_id])
+
     def forget(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""
+        self._friction.pop(actor_id, None)
         if self._controls.pop(actor_id, None) is not None:
             self._free.append(self._row_of.pop(actor_id))
 
@@ -194,6 +211,13 @@ def grip(tire_friction: float) -> float:
 def yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
     """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0
+
+
+def _on_ground(control: PhysicsControl, friction: float | None) -> PhysicsControl:
+    if friction is None:
+        return control
+    wheels = tuple(replace(wheel, tire_friction=friction) for wheel in control.wheels)
+    return replace(control, wheels=wheels)
 
 
 def _mean(values: list[float]) -> float:

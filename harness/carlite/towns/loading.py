@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.carlite.errors import UserError
@@ -30,24 +31,27 @@ def available(maps: Path | None) -> list[str]:
 def load(name: str, maps: Path | None) -> Town:
     """Return the town a client may also call `Carla/Maps/NAME` or `NAME_Opt`.
 
-    A file of that name in `maps` goes before a town of our own. UserError: there is no such town,
-    or its file is broken.
+    It bears the name it was asked for by, `_Opt` included. A file of that name in `maps` goes
+    before a town of our own. UserError: there is no such town, or its file is broken.
     """
     files = _files(maps)
-    short = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
-    short = short if short in files else short.removesuffix("_Opt")
+    asked = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
+    short = asked if asked in files else asked.removesuffix("_Opt")
     if short not in files:
         raise UserError(f"unknown town '{name[:80]}'; there are: {', '.join(sorted(files))}")
-    path = files[short]
+    return replace(_built(short, files[short]), name=asked)
+
+
+def _built(name: str, path: Path) -> Town:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
-    kept = cache.read(short, text)
+    kept = cache.read(name, text)
     if kept is not None:
         return kept
     try:
-        town = from_opendrive(short, text)
+        town = from_opendrive(name, text)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
     cache.write(town)

@@ -8,11 +8,14 @@ from harness.carlite.blueprints import AttributeType, Blueprint, library, valida
 from harness.carlite.errors import CallError
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import Signal
+from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import ActorDescription, AttributeValue, BoundingBox
 from harness.carlite.world.population import Resident
 
 MOVED = (Kind.VEHICLE, Kind.WALKER)
 LIGHT = "traffic.traffic_light"
+FRICTION = "static.trigger.friction"
+CENTIMETRE = 0.01
 
 
 def described(wanted: ActorDescription) -> tuple[Blueprint, ActorDescription]:
@@ -49,6 +52,12 @@ def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
         "gravity": moved,
         "solid": blueprint.mass > 0.0 and not attached,
     }
+
+
+def friction_of(trigger: Resident) -> tuple[Vector, float]:
+    """Return the half sizes of a friction trigger, in metres, and its friction."""
+    x, y, z = (float(trigger.attribute(f"extent_{axis}")) * CENTIMETRE for axis in "xyz")
+    return (x, y, z), float(trigger.attribute("friction"))
 
 
 def signal_resident(actor_id: int, signal: Signal) -> Resident:

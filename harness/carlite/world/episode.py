@@ -22,6 +22,7 @@ from harness.carlite.world.backdrop import Backdrop
 from harness.carlite.world.geometry import moved
 from harness.carlite.world.motion import Motion
 from harness.carlite.world.observation import Moment, Observation
+from harness.carlite.world.pedals import Pedals
 from harness.carlite.world.population import Population, Resident
 from harness.carlite.world.speed_limits import SpeedLimits
 
@@ -53,6 +54,7 @@ class Episode:
         self.lights = TrafficLights(town.signals, self._signal_ids)
         self.motion = Motion(town, self.table)
         self.traffic = TrafficManager(town, self.table, self.lights, self.motion.physics, seed)
+        self.pedals = Pedals()
         self.ackermann = Ackermann()
         self.backdrop = Backdrop(town, self.table)
         self.observation = Observation(self.population, self.backdrop, seed)
@@ -92,6 +94,7 @@ class Episode:
         self.touched = True
         for resident in self.population.remove(actor_id):
             self.motion.forget(resident.id)
+            self.pedals.forget(resident.id)
             self.ackermann.forget(resident.id)
             self.observation.remove(resident.id)
 
@@ -114,6 +117,7 @@ class Episode:
         self.lights.step(dt)
         self.lights.hold(table, vehicles)
         self._limits.step(table, vehicles)
+        self.pedals.step(table)
         self.traffic.step(dt)
         self.ackermann.step(table, self.motion.physics, dt)
         self.motion.step(vehicles, population.slots_of(Kind.WALKER), dt)
@@ -144,11 +148,15 @@ class Episode:
             self.population.follow()
         if resident.kind == Kind.VEHICLE:
             self.motion.add_vehicle(resident.id, library()[resident.type_id])
+            if resident.attribute("sticky_control").lower() == "false":
+                self.pedals.loosen(resident.id)
             self._limits.look_up(self.table, np.array([slot]))
         elif resident.kind == Kind.WALKER and not resident.parent:
             self.motion.stand(slot)
         elif resident.kind == Kind.SENSOR:
             self.observation.add(resident)
+        elif resident.type_id == arrival.FRICTION:
+            self.motion.add_friction_volume(resident.id, *arrival.friction_of(resident))
 
     def _make_sure_of_room(self, blueprint: Blueprint, pose: Transform) -> None:
         """Refuse to spawn into something; scenery that was made up for a foreign map gives way.

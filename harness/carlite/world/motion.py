@@ -9,6 +9,7 @@ from harness.carlite.arrays import Ints
 from harness.carlite.blueprints import Blueprint
 from harness.carlite.dynamics import collisions, vehicles, walkers
 from harness.carlite.dynamics.collisions import Contact
+from harness.carlite.dynamics.friction import FrictionVolumes, Volume
 from harness.carlite.dynamics.physics import Physics, defaults
 from harness.carlite.towns.lookup import ground_arrays, height
 from harness.carlite.towns.model import Scenery, Town
@@ -29,6 +30,7 @@ class Motion:
         self._table = table
         self._ground = town.ground
         self._led: list[int] = []
+        self._friction = FrictionVolumes()
         self.see(town.scenery)
 
     def see(self, scenery: Scenery) -> None:
@@ -40,12 +42,18 @@ class Motion:
         control = defaults(blueprint.id, blueprint.extent, blueprint.wheels, blueprint.mass)
         self.physics.apply(self._table, actor_id, control)
 
+    def add_friction_volume(self, actor_id: int, extent: Vector, friction: float) -> None:
+        """Let tyres within these half sizes of an actor have this friction."""
+        self._friction.add(actor_id, Volume(extent, friction))
+
     def forget(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""
+        self._friction.forget(actor_id)
         self.physics.forget(actor_id)
 
     def step(self, vehicle_slots: Ints, walker_slots: Ints, dt: float) -> None:
         """Move vehicles and walkers, and let them touch."""
+        self._friction.step(self._table, vehicle_slots, self.physics)
         vehicles.step(self._table, vehicle_slots, self.physics, self._ground, dt)
         walkers.step(self._table, walker_slots, self._ground, dt)
         self._stop_led_walkers()
