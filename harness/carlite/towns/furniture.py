@@ -5,9 +5,11 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from harness.carlite.towns.attributes import integer, number, text
-from harness.carlite.towns.network import Outline, SignalRecord, SignalReference
+from harness.carlite.towns.network import Outline, SignalRecord, SignalReference, Structure
 
 SPEED_SIGN = "274"
+STRUCTURES = ("barrier", "building", "obstacle", "pole", "tree", "vegetation")
+"""Object types that stand up from the ground."""
 
 
 def signals(
@@ -72,6 +74,27 @@ def outline(node: Element, road_id: int, place: str) -> Outline:
             )
             for corner in node.findall("outline/cornerLocal")
         ),
+    )
+
+
+def structure(node: Element, place: str) -> Structure | None:
+    """Read an object that stands beside the road and has a size."""
+    place = f"{place}: object {node.get('id', '?')}"
+    size = [number(node, side, place, 0.0) for side in ("length", "width", "height")]
+    radius = number(node, "radius", place, 0.0)
+    if node.get("type") not in STRUCTURES or size[2] <= 0.0:
+        return None
+    if radius <= 0.0 and min(size) <= 0.0:
+        return None
+    return Structure(
+        node.get("type", ""),
+        number(node, "s", place),
+        number(node, "t", place),
+        number(node, "hdg", place, 0.0),
+        size[0],
+        size[1],
+        size[2],
+        max(radius, 0.0),
     )
 
 

@@ -16,6 +16,7 @@ from harness.carlite.towns import (
     scenery,
     signals,
     spawn,
+    structures,
 )
 from harness.carlite.towns.model import Town
 
@@ -71,7 +72,7 @@ def from_opendrive(name: str, text: str) -> Town:
         lanes=sampled,
         ground=relief,
         signals=posts,
-        scenery=scenery.furnish(sampled, relief, posts, name),
+        scenery=scenery.furnish(sampled, relief, posts, name, structures.build(network)),
         spawn_points=spawn.build(sampled),
         crosswalks=crosswalks.build(network),
     )

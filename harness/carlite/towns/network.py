@@ -108,6 +108,20 @@ class Outline:
 
 
 @dataclass(frozen=True)
+class Structure:
+    """Something that stands beside a road: a box, or a cylinder where it has a radius."""
+
+    type: str
+    s: float
+    t: float
+    heading: float
+    length: float
+    width: float
+    height: float
+    radius: float
+
+
+@dataclass(frozen=True)
 class Road:
     """A road: reference line, profiles as rows of (s, a, b, c, d), lane sections, furniture."""
 
@@ -124,6 +138,7 @@ class Road:
     signals: tuple[SignalRecord, ...] = ()
     references: tuple[SignalReference, ...] = ()
     crosswalks: tuple[Outline, ...] = ()
+    structures: tuple[Structure, ...] = ()
 
 
 @dataclass(frozen=True)

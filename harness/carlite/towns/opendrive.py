@@ -120,6 +120,7 @@ def _road(node: Element) -> Road:
         references=references
         + tuple(SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in posts),
         crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
+        structures=tuple(filter(None, (furniture.structure(piece, place) for piece, _ in objects))),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.carlite.randomness import stream
 from harness.carlite.towns import (
     scenery_buildings,
@@ -11,13 +13,22 @@ from harness.carlite.towns import (
 )
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal
 from harness.carlite.towns.scenery_frontage import corners, frontages
-from harness.carlite.towns.scenery_pieces import Pieces
-from harness.carlite.towns.scenery_plot import Plot
+from harness.carlite.towns.scenery_pieces import Piece, Pieces
+from harness.carlite.towns.scenery_plot import Plot, Use
 from harness.carlite.towns.scenery_styles import style_of
 
 
-def furnish(lanes: Lanes, ground: Ground, signals: tuple[Signal, ...], name: str) -> Scenery:
-    """Return the scenery of a town; what comes first has the first choice of ground."""
+def furnish(
+    lanes: Lanes,
+    ground: Ground,
+    signals: tuple[Signal, ...],
+    name: str,
+    given: Sequence[Piece] = (),
+) -> Scenery:
+    """Return the scenery of a town; what comes first has the first choice of ground.
+
+    `given` are the pieces that the town's file names; they stand where it says.
+    """
     style = style_of(name)
     plot, pieces = Plot(lanes, ground), Pieces()
     edges = frontages(lanes)
@@ -25,6 +36,9 @@ def furnish(lanes: Lanes, ground: Ground, signals: tuple[Signal, ...], name: str
         part: stream(0, "scenery", name, part)
         for part in ("corners", "bays", "rows", "cars", "lamps", "props", "trees", "fences")
     }
+    pieces.add(*given)
+    for piece in given:
+        plot.claim((piece.x, piece.y, piece.yaw, *piece.half[:2]), Use(0))
     scenery_rails.bridge_rails(pieces, lanes, ground)
     scenery_street.signal_posts(plot, pieces, signals)
     scenery_buildings.corner_houses(plot, pieces, corners(lanes), style, draws["corners"])

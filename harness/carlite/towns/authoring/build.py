@@ -179,6 +179,7 @@ def _road(
         Link(number[street.start]),
         Link(number[street.end]),
         street.profile.speed,
+        halls=street.halls,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.carlite.towns.authoring.plan import Control, Hall, Node, Plan, Profile, Street, Via
 
 AVENUE = Profile(lanes=2, sidewalk=3.0, speed=50, rank=3)
 PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.6, speed=50, rank=3)
@@ -74,7 +74,13 @@ STREETS = (
     Street("Hill 3", "centre-se", "south-east", PARKED, pockets=(30, 0)),
     # the quieter streets
     Street("School Lane", "north-mid", "school", LANE),
-    Street("Market Street", "market-north", "market-south", LANE),
+    Street(
+        "Market Street",
+        "market-north",
+        "market-south",
+        LANE,
+        halls=(Hall(along=20.0, aside=36.0, length=12.0, width=18.0, height=9.0),),
+    ),
     Street(
         "Canal Street", "market-south", "south-mid", LANE, (Via(0, -105, 25), Via(14, -140, 25))
     ),

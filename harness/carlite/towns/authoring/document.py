@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from harness.carlite.towns.authoring.geometry import Path
+from harness.carlite.towns.authoring.plan import Hall
 
 Cubic = tuple[float, float, float, float, float]
 """Station, then a + b ds + c ds^2 + d ds^3."""
@@ -103,6 +104,7 @@ class Road:
     signs: list[Sign] = field(default_factory=list)
     crosswalks: list[Crosswalk] = field(default_factory=list)
     stop_lines: list[StopLine] = field(default_factory=list)
+    halls: tuple[Hall, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,23 @@ class Via:
 
 
 @dataclass(frozen=True)
+class Hall:
+    """A large building off the street: `along` it and `aside` to its left, lying parallel."""
+
+    along: float
+    aside: float
+    length: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
 class Street:
     """A street from node to node.
 
     Attributes:
         pockets: length of the left-turn lane before the start and before the end, 0 for none.
+        halls: what stands in the yards behind the houses.
     """
 
     name: str
@@ -77,6 +89,7 @@ class Street:
     profile: Profile
     via: tuple[Via, ...] = ()
     pockets: tuple[float, float] = (0.0, 0.0)
+    halls: tuple[Hall, ...] = ()
 
 
 @dataclass(frozen=True)

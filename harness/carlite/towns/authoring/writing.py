@@ -16,6 +16,9 @@ from harness.carlite.towns.authoring.document import (
     StopLine,
 )
 from harness.carlite.towns.authoring.geometry import Path
+from harness.carlite.towns.authoring.plan import Hall
+
+FIRST_HALL = 100_000
 
 
 def tidy(value: float, digits: int = 6) -> float:
@@ -103,6 +106,26 @@ def _lanes(parent: ElementTree.Element, road: Road) -> None:
                 group = _child(element, side)
                 for lane in sorted(members, key=lambda x: -x.id):
                     _lane(group, lane)
+
+
+def _hall(parent: ElementTree.Element, number: int, hall: Hall) -> None:
+    _child(
+        parent,
+        "object",
+        type="building",
+        name="Hall",
+        id=number,
+        s=hall.along,
+        t=hall.aside,
+        zOffset=0.0,
+        hdg=0.0,
+        pitch=0.0,
+        roll=0.0,
+        orientation="none",
+        length=hall.length,
+        width=hall.width,
+        height=hall.height,
+    )
 
 
 def _crosswalk(parent: ElementTree.Element, walk: Crosswalk) -> None:
@@ -193,6 +216,8 @@ def _road(parent: ElementTree.Element, road: Road) -> None:
         _crosswalk(objects, walk)
     for line in road.stop_lines:
         _stop_line(objects, line)
+    for number, hall in enumerate(road.halls):
+        _hall(objects, FIRST_HALL + 10 * road.id + number, hall)
     signals = _child(element, "signals")
     for sign in road.signs:
         _sign(signals, sign)
