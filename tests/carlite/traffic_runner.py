@@ -20,6 +20,7 @@ from harness.carlite.towns.lookup import height
 from harness.carlite.towns.model import Town
 from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.manager import TrafficManager
+from harness.carlite.traffic.records import columns
 
 WIDEST = 1.6
 """Half width. The box that CARLA gives one bus, mirrors and all, is wider than its lane."""
@@ -104,13 +105,37 @@ class Scenario:
         return self.spawn("walker.pedestrian.0001", (x, y, z + tall + 0.02, 0.0, 0.0, 0.0))
 
     def destroy(self, actor: int) -> None:
-        self.table.remove(actor)
-        if actor in self.physics_ids:
+        """Take an actor out of the world."""
+        if self.table.kind[self.table.slot(actor)] == Kind.VEHICLE:
             self.physics.forget(actor)
+        self.table.remove(actor)
 
-    @property
-    def physics_ids(self) -> set[int]:
-        return {int(i) for i in self.table.id[self.table.kind == Kind.VEHICLE]}
+    def drive(self, blueprint_id: str, place: Sequence[float] | Floats) -> int:
+        """Spawn a vehicle and hand it to the manager."""
+        actor = self.spawn(blueprint_id, place)
+        self.manager.register_vehicle([actor])
+        return actor
+
+    def on_link(self, link: int, station: float, lateral: float = 0.0) -> Floats:
+        """Return the pose on a link, metres from its start and right of its centre line."""
+        points = self.manager.fleet.network.points_of(link)
+        step = columns(self.manager.fleet.network.links)["step"][link]
+        x, y, z, yaw = (
+            float(np.interp(station / step, np.arange(len(points)), points[name]))
+            for name in ("x", "y", "z", "yaw")
+        )
+        return np.array((x - lateral * np.sin(yaw), y + lateral * np.cos(yaw), z, 0.0, yaw, 0.0))
+
+    def links_where(self, length: float, beside: bool | None = None) -> list[int]:
+        """List straight links outside junctions, this long, with or without a lane to the right."""
+        network, found = self.manager.fleet.network, []
+        for link, row in enumerate(columns(network.links)):
+            points = network.points_of(link)
+            straight = np.abs(points["curvature"]).max() < 5e-3 and row["junction"] < 0
+            fits = beside is None or bool((points["right"] >= 0).all()) == beside
+            if straight and fits and row["length"] > length:
+                found.append(link)
+        return found
 
     def populate(self, count: int, seed: int, fleet: Sequence[str] = FLEET) -> list[int]:
         """Spawn and register mixed vehicles at random spawn points where they fit."""

@@ -212,7 +212,8 @@ def _run_end(net: Network, app: Approaches, d: Drivers, i: int, start: int) -> i
         link = d[i].route[k]
         if net.links[link].junction < 0:
             stub = net.links[link].length < STUB and app[link].light < 0
-            if not (stub and k + 1 < d[i].known and net.links[d[i].route[k + 1]].junction >= 0):
+            resumes = k + 1 < d[i].known and net.links[d[i].route[k + 1]].junction >= 0
+            if not (stub and resumes):
                 break
         k += 1
     return k

@@ -67,38 +67,40 @@ PLAN = 512
 class Driver(Protocol):
     """One driver.
 
-    Wishes:
-        slower, desired_speed (m/s, NaN for none), lane_offset, distance, ignore_lights, … as in
-        `Wishes`. rank: how desperately a lane change is wanted is in `wanted_change`.
+    Wishes, see `Wishes`:
+        slower … lamps: as there; desired_speed in m/s, NaN for none.
+        wanted_change: a forced lane change, -1 left, 1 right, 0 none.
 
     Place:
-        body: its vehicle among the bodies of this step. placed: whether the rest of this block means anything.
-        route: links behind the rear bumper's to far ahead. known: how many of them. at: the one
-        with the centre. station: the centre's on that link. lateral: metres right of its centre
-        line. x, y: the centre's position at the last step.
-        plan, plan_count, plan_at: links or turns a client prescribed; plan_kind 0 none, 1 links,
-        2 turns.
+        body: its vehicle among the bodies of this step. actor: the vehicle's id.
+        placed: whether the rest means anything.
+        route: links from the one under the rear bumper to far ahead; known: how many.
+        at: the one with the vehicle's centre. station: of the centre on it.
+        lateral: metres right of its centre line. x, y: the centre at the last step.
+        approach: links passed so far.
+        plan, plan_count, plan_at: a prescribed route and how far it is used up;
+        plan_kind: what it is made of.
 
     Manoeuvres:
-        swerve: lateral offset from which the path blends back, swerved: metres since its start,
-        swerve_length: metres it takes. side: -1 or 1 while changing lanes, for the blinkers.
+        swerve: metres aside from which the path blends back into the lane, over swerve_length
+        metres; swerved: metres since its start. side: -1 or 1 while changing lanes.
+        dodge: metres aside for the sake of what is in the way; dodging: what they change to.
         rested: seconds since the last lane change. urge: seconds spent behind a slow leader.
-        wanted_change: -1, 0, 1 as forced or planned.
 
     Junctions:
-        cleared: the driver may enter `route[: cleared]`. ticket: rank by the step at which it was cleared,
-        since_cleared: seconds since.
-        halted: whether it has stood at the stop sign ahead. approach: count of approaches so far.
+        cleared: the driver may enter `route[: cleared]`. ticket: its rank among all clearances;
+        since_cleared: seconds since. halted: whether it has stood at the stop sign ahead.
+        reason: why it may not enter the next junction, a `Reason`.
 
-    Plan of the present step:
-        path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing` apart.
-        horizon: metres of route known ahead.
-        gap, gap_speed, blocker: room to the nearest thing in the way, its speed along the path,
-        its actor id (0 none). stop: metres the centre may still travel to the next stop, inf if none.
-        reason: why it may not go, a `Reason`.
-        standing: seconds it has stood. squeezed: seconds it has been stuck behind `blocker`.
-        acceleration: asked for, effort: the correction learnt on top. last_speed: a step ago.
-        signal: -1, 0, 1 for the blinker. random: the driver's own stream of numbers.
+    The present step:
+        path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing`
+        metres apart. horizon: metres of route known ahead.
+        gap: room to the nearest thing in the way; gap_speed: its speed along the path;
+        blocker: its actor id, 0 none. stop: metres to where the front bumper must stand.
+        standing: seconds it has stood. squeezed: seconds it has been stuck behind something.
+        acceleration: asked for; effort: the correction learnt on top; last_speed: a step ago.
+        throttle, steer, brake, lit: the controls and lamps. signal: -1, 0, 1 for the blinker.
+        random: the state of the driver's own stream of numbers.
     """
 
     body: int

@@ -72,6 +72,7 @@ class Fleet:
         self._board = make_board(0, len(self.network.links))
         self._steps = 0
         self.reseed(seed)
+        self._drive_all(0.0)  # compiles at start-up what would else hold up the first tick
 
     def reseed(self, seed: int) -> None:
         """Start all random streams anew; drivers draw theirs in the order of registration."""
@@ -120,8 +121,14 @@ class Fleet:
             self._slots[:] = [table.slot(int(actor)) for actor in d["actor"]]
         if self._steps % REFRESH == 0:
             self._machines = _machines(self._slots, table, self._physics)
+        self._drive_all(dt)
+        self._act()
+
+    def _drive_all(self, dt: float) -> None:
+        d, table, lights = self.drivers, self._table, self._lights
         bodies, d["body"] = gather(table, self._slots)
         d["lit"] = table.lamps[self._slots]
+        now = Moment(self._steps, dt, lights.state, lights.elapsed, self.exempt, self._answers)
         _think(
             self.network,
             self.conflicts,
@@ -130,16 +137,8 @@ class Fleet:
             self._machines,
             bodies,
             self._board,
-            Moment(
-                self._steps,
-                dt,
-                self._lights.state,
-                self._lights.elapsed,
-                self.exempt,
-                self._answers,
-            ),
+            now,
         )
-        self._act()
 
     def _act(self) -> None:
         d, table, slots = self.drivers, self._table, self._slots

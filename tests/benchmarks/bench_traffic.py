@@ -1,0 +1,49 @@
+"""Traffic: eighty vehicles for ten minutes in both towns, every event and its cause; step times."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tests.carlite.traffic_runner import Scenario, load
+from tests.carlite.traffic_watch import Watch
+
+VEHICLES, MINUTES = 80, 10
+SEEDS = range(1, 7)
+FLEETS = (20, 50, 100)
+
+
+def episode(town: str, seed: int) -> tuple[str, str]:
+    """Run one seed; print what went wrong and return the count of it."""
+    scenario = Scenario(load(town), seed)
+    actors = scenario.populate(VEHICLES, seed)
+    record = Watch(scenario, actors).run(60.0 * MINUTES)
+    if str(record):
+        print(f"{town}, seed {seed}\n{record}")
+    pace = record.metres / len(actors) / MINUTES
+    return (
+        f"{town}, seed {seed}: collisions, stuck, off the road, at red; metres a minute",
+        f"{len(record.collisions)}, {len(record.stuck)}, {len(record.off_road)}, "
+        f"{len(record.ran_red)}; {pace:.0f}",
+    )
+
+
+def step_time(town: str, count: int) -> tuple[str, str]:
+    """Time the Traffic Manager's share of a tick, in traffic that moves."""
+    scenario = Scenario(load(town), 1)
+    scenario.populate(count, 1)
+    scenario.run(20.0)
+    spent = 0.0
+    for _ in range(600):
+        scenario.tick()
+        start = time.perf_counter()
+        scenario.manager.fleet.step(0.0)
+        spent += time.perf_counter() - start
+    return f"{town}, {count} vehicles: Traffic Manager, ms a tick", f"{spent / 600 * 1e3:.3f}"
+
+
+def run() -> list[tuple[str, str]]:
+    """Return what was measured; towns of CARLA's only where `CRUCIBLE_MAPS` says where they are."""
+    names = ["Crucible05", "Town05"] if os.environ.get("CRUCIBLE_MAPS") else ["Crucible05"]
+    rows = [step_time(town, count) for town in names for count in FLEETS]
+    return rows + [episode(town, seed) for town in names for seed in SEEDS]

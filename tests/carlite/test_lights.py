@@ -1,0 +1,136 @@
+"""Traffic lights: the cycle, what clients change, whom a light holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.towns.model import Signal, StopLine
+from harness.carlite.traffic.lights import State, TrafficLights
+from tests.carlite.traffic_runner import load
+
+
+def light(name: str, group: int, phase: int, *lines: StopLine) -> Signal:
+    return Signal(name, "traffic.traffic_light", (0.0, 0.0, 3.0), 0.0, group, phase, lines,
+                  (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))  # fmt: skip
+
+
+SIGN = Signal("s", "traffic.stop", (0.0, 0.0, 0.0), 0.0, -1, 0, (), (0, 0, 0), (1, 1, 1))
+LINE = StopLine(lane=0, position=(100.0, 50.0, 0.0), yaw=0.0, width=3.5)
+
+
+@pytest.fixture
+def crossing() -> TrafficLights:
+    """Two phases, the first with two lights; a sign in between; a light alone."""
+    signals = [light("a", 7, 0, LINE), light("b", 7, 0), SIGN, light("c", 7, 1), light("d", -1, 0)]
+    return TrafficLights(signals, [11, 12, 13, 14, 15])
+
+
+def states(lights: TrafficLights) -> list[State]:
+    return [State(state) for state in lights.state]
+
+
+def test_phases_take_turns_with_all_red_between(crossing: TrafficLights) -> None:
+    seen = []
+    for _ in range(round(30.0 / 0.05)):
+        crossing.step(0.05)
+        seen.append(tuple(crossing.state[:3]))
+    green, yellow, red = State.GREEN, State.YELLOW, State.RED
+    expected = [
+        *[(green, green, red)] * 199, *[(yellow, yellow, red)] * 60, *[(red, red, red)] * 40,
+        *[(red, red, green)] * 200, *[(red, red, yellow)] * 60, *[(red, red, red)] * 40,
+        (green, green, red),
+    ]  # fmt: skip
+    assert seen == expected
+
+
+def test_elapsed_counts_from_the_last_change(crossing: TrafficLights) -> None:
+    for _ in range(202):
+        crossing.step(0.05)
+    assert crossing.elapsed == pytest.approx([0.1, 0.1, 10.1, 0.1])
+
+
+def test_long_and_short_steps_agree(crossing: TrafficLights) -> None:
+    other = TrafficLights([light("a", 7, 0), light("c", 7, 1)], [1, 2])
+    for _ in range(100):
+        crossing.step(1.7)
+        for _ in range(17):
+            other.step(0.1)
+        assert crossing.state[0] == other.state[0]
+        assert crossing.state[2] == other.state[1]
+
+
+def test_frozen_lights_stay_and_obey_clients(crossing: TrafficLights) -> None:
+    crossing.freeze(True)
+    crossing.set_state(14, State.YELLOW)
+    for _ in range(1000):
+        crossing.step(0.05)
+    assert states(crossing) == [State.GREEN, State.GREEN, State.YELLOW, State.GREEN]
+    assert crossing.elapsed[0] == 0.0
+    crossing.freeze(False)
+    crossing.step(10.0)
+    assert states(crossing)[:3] == [State.YELLOW, State.YELLOW, State.RED]
+
+
+def test_times_hold_for_all_lights_of_the_phase(crossing: TrafficLights) -> None:
+    crossing.set_times(11, green=4.0, yellow=1.0, red=0.5)
+    crossing.step(4.5)
+    assert states(crossing)[:3] == [State.YELLOW, State.YELLOW, State.RED]
+    crossing.step(0.8)
+    assert states(crossing)[:3] == [State.RED, State.RED, State.RED]
+    crossing.step(0.3)
+    assert states(crossing)[:3] == [State.RED, State.RED, State.GREEN]
+    assert list(crossing.green) == [4.0, 4.0, 10.0, 10.0]
+
+
+def test_reset_begins_the_cycle_anew(crossing: TrafficLights) -> None:
+    crossing.step(17.0)
+    assert states(crossing)[2] == State.GREEN
+    crossing.reset_group(12)
+    assert states(crossing)[:3] == [State.GREEN, State.GREEN, State.RED]
+    assert list(crossing.elapsed[:3]) == [0.0, 0.0, 0.0]
+    assert crossing.group_of(14) == [11, 12, 14]
+    assert list(crossing.pole_index) == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "yaw", "held"),
+    [
+        (94.0, 50.0, 0.0, True),
+        (98.5, 51.0, 0.2, True),
+        (91.0, 50.0, 0.0, False),
+        (100.5, 50.0, 0.0, False),
+        (94.0, 52.0, 0.0, False),
+        (94.0, 50.0, np.pi, False),
+    ],
+)
+def test_a_light_holds_who_stands_before_its_line(
+    crossing: TrafficLights, x: float, y: float, yaw: float, held: bool
+) -> None:
+    table = ActorTable()
+    table.add(1, kind=Kind.VEHICLE, position=(x, y, 0.0), rotation=(0.0, yaw, 0.0),
+              extent=(2.4, 1.0, 0.7))  # fmt: skip
+    crossing.set_state(11, State.RED)
+    crossing.hold(table, table.slots_of(Kind.VEHICLE))
+    assert bool(table.has_light[0]) == held
+    assert table.light_state[0] == (State.RED if held else State.GREEN)
+    assert table.light_id[0] == (11 if held else 0)
+
+
+@pytest.mark.parametrize("town", ["Crucible05", "Town05"])
+def test_no_two_phases_of_a_town_are_open_at_once(town: str) -> None:
+    signals = load(town).signals
+    lights = TrafficLights(signals, range(len(signals)))
+    mine = [signals[k] for k in lights.signal]
+    assert len(mine) > 20
+    shown: set[str] = set()
+    for _ in range(600):
+        lights.step(0.2)
+        open_phases: dict[int, set[int]] = {}
+        for signal, state in zip(mine, lights.state, strict=True):
+            if state != State.RED:
+                open_phases.setdefault(signal.group, set()).add(signal.phase)
+                shown.add(signal.id)
+        assert all(len(phases) == 1 for phases in open_phases.values())
+    assert shown == set(lights.sign_id)
