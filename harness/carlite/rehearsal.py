@@ -5,12 +5,14 @@ The first rehearsal on a machine compiles what moves and senses; later ones load
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 
 from harness.carlite.blueprints import library
+from harness.carlite.errors import CallError
 from harness.carlite.sensors import KINDS
 from harness.carlite.towns.model import Town
-from harness.carlite.wire.codec import LEVEL
+from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import ActorDescription, AttributeValue, Transform
 from harness.carlite.world.episode import Episode
 
@@ -23,11 +25,11 @@ STEP = 0.05
 def rehearse(town: Town) -> None:
     """Let a small cast drive, collide and be sensed, in an episode nobody sees."""
     episode = Episode(0, town, 0, count(1))
-    spots = town.spawn_points.tolist()[: len(CAST)]
-    cast = [
-        episode.spawn(ActorDescription(0, name, ()), Transform((x, y, z), LEVEL)).id
-        for name, (x, y, z, *_) in zip(CAST, spots, strict=False)
+    stages = [
+        Transform((x, y, z), Rotation((pitch, yaw, roll)))
+        for x, y, z, pitch, yaw, roll in town.spawn_points.tolist()
     ]
+    cast = [actor for name in CAST if (actor := _enter(episode, name, stages)) is not None]
     if not cast:
         return
     for type_id in KINDS:
@@ -36,7 +38,15 @@ def rehearse(town: Town) -> None:
         episode.spawn(ActorDescription(0, type_id, tuple(values)), ON_TOP, cast[0])
     episode.traffic.register_vehicle(cast[:2])
     for actor in cast:
-        episode.table.position[episode.table.slot(actor), :2] = spots[0][:2]
+        episode.table.position[episode.table.slot(actor), :2] = stages[0].location[:2]
     for frame in range(3):
         episode.advance(STEP)
         episode.observe(episode.records(), frame, STEP, 9.81, lambda _: True)
+
+
+def _enter(episode: Episode, name: str, stages: list[Transform]) -> int | None:
+    """Spawn an actor at the first place with room for it."""
+    for stage in stages:
+        with suppress(CallError):
+            return episode.spawn(ActorDescription(0, name, ()), stage).id
+    return None

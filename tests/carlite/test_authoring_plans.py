@@ -88,16 +88,20 @@ def test_opposite_streets_share_a_green() -> None:
     assert [len(controller.signs) for controller in junction.controllers] == [2, 2]
 
 
-def test_arrows_come_first() -> None:
+def test_every_arm_may_have_a_green_of_its_own() -> None:
     plan = star(east=WIDE, north=WIDE, west=WIDE, south=WIDE)
-    nodes = plan.nodes | {"middle": replace(plan.nodes["middle"], arrows=True)}
+    nodes = plan.nodes | {"middle": replace(plan.nodes["middle"], turns=True)}
     south = replace(plan.streets[-1], pockets=(25.0, 0.0))
     document = build(replace(plan, nodes=nodes, streets=(*plan.streets[:-1], south)))
     phases = [controller.signs for controller in document.junctions[0].controllers]
-    assert [len(signs) for signs in phases] == [2, 1, 2]
-    (arrow,) = phases[1]
-    held = {sign.id: sign.lanes for road in document.roads for sign in road.signs}
-    assert held[arrow] == (1, 1)
+    assert [len(signs) for signs in phases] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+def test_a_road_has_one_light_per_direction(name: str) -> None:
+    for road in build(PLANS[name]).roads:
+        lit = [sign.against for sign in road.signs if sign.type == "1000001"]
+        assert len(lit) == len(set(lit)), f"{name}, {road.name}"
 
 
 @pytest.mark.parametrize(

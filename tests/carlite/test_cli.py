@@ -114,6 +114,12 @@ def test_two_servers_side_by_side() -> None:
             assert server.client().get_world().get_map().name.endswith(server.town)
 
 
+@pytest.mark.parametrize("town", ["CrucibleOld", "CrucibleRing", "CrucibleHill"])
+def test_every_town_of_ours_starts(town: str) -> None:
+    with Carlite("--town", town) as server:
+        assert server.client().get_world().get_map().name.endswith(town)
+
+
 def test_it_listens_where_it_is_told_and_nowhere_else() -> None:
     with Carlite() as server, pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", server.port), 1)

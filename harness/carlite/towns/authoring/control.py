@@ -13,7 +13,7 @@ from harness.carlite.towns.authoring.plan import Control, Node
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
 HOLDING = {LIGHT, STOP}
-POLE_BEHIND_KERB, SECOND_POLE, WIDE_WALK = 0.65, 0.35, 2.15
+POLE_BEHIND_KERB, WIDE_WALK = 0.65, 2.15
 """Poles stand on wide sidewalks near the kerb, and behind narrow ones."""
 OPPOSITE = math.radians(150)
 
@@ -35,19 +35,16 @@ class Face:
     name: str
     type: str
     dynamic: bool = False
-    subtype: str = "-1"
 
 
 LAMPS = Face("Signal_3Light_Post01", LIGHT, dynamic=True)
-ARROW = Face("Signal_3Light_Post01", LIGHT, dynamic=True, subtype="arrow")
 STOP_SIGN, YIELD_SIGN = Face("Sign_Stop", STOP), Face("Sign_Yield", YIELD)
 
 
 def _beside(arm: Arm, road: Road, mouths: list[Mouth], id_: int, face: Face) -> Sign:
     """Stand a sign at the kerb where an arm's traffic enters the junction."""
     against = arm.incoming[0].lane > 0
-    second = SECOND_POLE if face is ARROW else 0.0
-    lateral = arm.kerb_left + _behind_kerb(arm.walk_in) + second
+    lateral = arm.kerb_left + _behind_kerb(arm.walk_in)
     lanes = [mouth.lane for mouth in mouths]
     return Sign(
         id=id_,
@@ -57,7 +54,6 @@ def _beside(arm: Arm, road: Road, mouths: list[Mouth], id_: int, face: Face) -> 
         against=against,
         type=face.type,
         lanes=(min(lanes), max(lanes)),
-        subtype=face.subtype,
         dynamic=face.dynamic,
     )
 
@@ -77,26 +73,24 @@ def stop_lines(arms: list[Arm], roads: dict[int, Road], numbers: Ids) -> None:
         )
 
 
-def phases(arms: list[Arm], node: Node) -> list[list[tuple[int, bool]]]:
-    """Order the greens: (arm, whether its left-turn lane) that may go together.
+def phases(arms: list[Arm], node: Node) -> list[list[int]]:
+    """Order the greens: the arms that go together.
 
-    Opposite arms share a green; with `arrows`, left-turn lanes have their own before it.
+    Opposite arms share a green, but with `turns` each has its own. A left-turn lane never has a
+    light to itself: CARLA's agents take any red light of their road for theirs.
     """
     left = set(range(len(arms)))
-    result: list[list[tuple[int, bool]]] = []
+    result: list[list[int]] = []
     while left:
         arm = min(left, key=lambda k: (-arms[k].rank, k))
         group = [arm]
         for other in sorted(left - {arm}):
             between = wrapped(arms[other].outward.heading - arms[arm].outward.heading)
-            if abs(between) > OPPOSITE:
+            if abs(between) > OPPOSITE and not node.turns:
                 group.append(other)
                 break
         left -= set(group)
-        pockets = [k for k in group if node.arrows and arms[k].incoming[-1].name == "pocket"]
-        if pockets:
-            result.append([(k, True) for k in pockets])
-        result.append([(k, False) for k in group])
+        result.append(group)
     return result
 
 
@@ -107,14 +101,10 @@ def lights(
     result = []
     for sequence, group in enumerate(phases(arms, node)):
         ids = []
-        for index, for_pocket in group:
-            arm = arms[index]
-            has_arrow = node.arrows and arm.incoming[-1].name == "pocket"
-            held = [m for m in arm.incoming if not has_arrow or (m.name == "pocket") == for_pocket]
-            face = ARROW if for_pocket else LAMPS
+        for arm in (arms[index] for index in group):
             ids.append(next(signs))
             road = roads[arm.road]
-            road.signs.append(_beside(arm, road, held, ids[-1], face))
+            road.signs.append(_beside(arm, road, list(arm.incoming), ids[-1], LAMPS))
         result.append(Controller(next(controllers), sequence, tuple(ids)))
     return tuple(result)
 

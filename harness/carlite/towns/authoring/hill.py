@@ -13,7 +13,7 @@ STOP, YIELD = Control.STOP, Control.YIELD
 
 NODES = {
     "avenue west": Node(-225, 0, 0.0, LIGHTS, 7),
-    "avenue 1": Node(-85, 14, 2.0, LIGHTS, 7, arrows=True),
+    "avenue 1": Node(-85, 14, 2.0, LIGHTS, 7, turns=True),
     "avenue 2": Node(70, -12, 1.0, LIGHTS, 7),
     "avenue east": Node(220, 4, 3.0, LIGHTS, 7),
     "hilltop": Node(-92, 138, 8.0, ALL_STOP, 6),

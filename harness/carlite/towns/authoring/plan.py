@@ -21,7 +21,7 @@ class Node:
 
     Attributes:
         corner: radius of the kerb at its corners, metres.
-        arrows: left-turn lanes get lights, and a phase, of their own.
+        turns: every arm has a green of its own, so that left turns meet nobody.
     """
 
     x: float
@@ -29,7 +29,7 @@ class Node:
     z: float = 0.0
     control: Control = Control.LIGHTS
     corner: float = 6.5
-    arrows: bool = False
+    turns: bool = False
 
 
 @dataclass(frozen=True)
