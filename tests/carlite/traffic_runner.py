@@ -64,11 +64,15 @@ class Scenario:
         driven, afoot = table.slots_of(Kind.VEHICLE), table.slots_of(Kind.WALKER)
         self.lights.step(dt)
         self.lights.hold(table, driven)
-        self.manager.step(dt)
+        self.decide()
         vehicles.step(table, driven, self.physics, ground, dt)
         walkers.step(table, afoot, ground, dt)
         self.contacts = collisions.resolve(table, self._obstacles, dt)
         self.frame += 1
+
+    def decide(self) -> None:
+        """Let the drivers set their controls."""
+        self.manager.step(self.dt)
 
     def run(self, seconds: float) -> None:
         """Tick for so long."""

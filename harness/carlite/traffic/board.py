@@ -19,7 +19,7 @@ GREEN = 2
 STUB = 8.0
 """A link between two junctions shorter than this is no place to wait."""
 
-LONG, WIDE = 3.4, 1.5
+LONG, WIDE = 3.0, 1.5
 """Half length and half width beyond which a vehicle is big."""
 
 STOP_SHORT = 1.0

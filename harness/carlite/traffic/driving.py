@@ -136,7 +136,7 @@ def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
     yaw = own.yaw
     rear_x = own.x - m.rear * np.cos(yaw)
     rear_y = own.y - m.rear * np.sin(yaw)
-    reach = min(1.5 + 0.28 * abs(speed) + 0.012 * speed * speed, 25.0)
+    reach = min(0.6 + 0.22 * abs(speed) + 0.012 * speed * speed, 25.0)
     t = min(reach / me.spacing, SAMPLES - 1.001)
     n = int(t)
     f = t - n

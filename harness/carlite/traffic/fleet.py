@@ -114,7 +114,7 @@ class Fleet:
     def step(self, dt: float) -> None:
         """Set the controls of all driven vehicles for the next `dt` seconds."""
         d, table = self.drivers, self._table
-        if not len(d):
+        if not len(d) or dt <= 0.0:
             return
         self._steps += 1
         if (self._slots >= len(table)).any() or (table.id[self._slots] != d["actor"]).any():
