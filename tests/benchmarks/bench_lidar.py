@@ -74,6 +74,15 @@ def directions(firings: int) -> Floats:
     return np.stack(parts, axis=-1)
 
 
+def nearest_edge(triangles: Floats) -> float:
+    """Horizontal distance of the nearest point on any edge."""
+    start, end = triangles[..., :2], np.roll(triangles, -1, axis=1)[..., :2]
+    along = end - start
+    square = np.maximum(np.einsum("ijk,ijk->ij", along, along), 1e-12)
+    share = np.clip(-np.einsum("ijk,ijk->ij", start, along) / square, 0.0, 1.0)
+    return float(np.linalg.norm(start + share[..., None] * along, axis=2).min())
+
+
 def numpy_cast(objects: list[Floats], rays: Floats, height: float) -> Floats:
     """Distance along each ray to triangles given object by object in the sensor's frame."""
     firings = rays.shape[1]
@@ -95,7 +104,7 @@ def numpy_cast(objects: list[Floats], rays: Floats, height: float) -> Floats:
         aside = (aside + np.pi) % (2 * np.pi) - np.pi
         first = int(np.ceil((turn + aside.min() + np.pi) / azimuth_step))
         last = int(np.floor((turn + aside.max() + np.pi) / azimuth_step))
-        steep = np.arctan2(points[:, 2], flat.min())
+        steep = np.arctan2(points[:, 2], nearest_edge(triangles))
         shallow = np.arctan2(points[:, 2], flat.max())
         low, high = min(steep.min(), shallow.min()), max(steep.max(), shallow.max())
         rows = np.flatnonzero((elevations >= low) & (elevations <= high))
