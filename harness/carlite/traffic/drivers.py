@@ -96,8 +96,9 @@ class Driver(Protocol):
         path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing`
         metres apart. horizon: metres of route known ahead.
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
-        blocker: its actor id, 0 none. stop: metres to where the front bumper must stand.
-        standing: seconds it has stood. squeezed: seconds it has been stuck behind something.
+        blocker: its actor id, 0 none; askew: whether it faces another way.
+        stop: metres to where the front bumper must stand.
+        standing: seconds it has stood. squeezed: seconds stuck before something askew.
         acceleration: asked for; effort: the correction learnt on top; last_speed: a step ago.
         throttle, steer, brake, lit: the controls and lamps. signal: -1, 0, 1 for the blinker.
         random: the state of the driver's own stream of numbers.
@@ -155,6 +156,7 @@ class Driver(Protocol):
     gap: float
     gap_speed: float
     blocker: int
+    askew: bool
     stop: float
     reason: int
     standing: float

@@ -57,7 +57,7 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
     me.since_cleared += dt
-    stuck = abs(speed) < 0.5 and me.gap < me.distance + 1.0
+    stuck = abs(speed) < 0.5 and me.askew and me.gap < me.distance + 1.0
     me.squeezed = min(max(me.squeezed + (dt if stuck else -0.5 * dt), 0.0), 10.0)
     wanted = _acceleration(me, m, max(speed, 0.0))
     gained = (speed - me.last_speed) / dt

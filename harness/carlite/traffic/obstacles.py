@@ -86,7 +86,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     reach = me.spacing * (SAMPLES - 1)
-    me.gap, me.gap_speed, me.blocker = np.inf, 0.0, 0
+    me.gap, me.gap_speed, me.blocker, me.askew = np.inf, 0.0, 0, False
     x, y = b[slot].x, b[slot].y
     me.dodging = 0.0
     for other in range(len(b)):
@@ -108,6 +108,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
             gap, pace = _foreseen(me, b, other, speed)
         if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):
             me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
+            me.askew = np.cos(b[other].yaw - b[slot].yaw) < 0.85
 
 
 @compiled
