@@ -5,6 +5,7 @@ from __future__ import annotations
 import carla
 import pytest
 
+from tests.carlite.apart import apart
 from tests.carlite.test_replies_actors import MODEL3, spawn
 
 FULL = carla.VehicleControl(throttle=1.0, steer=0.2)
@@ -63,6 +64,7 @@ def test_a_control_in_the_batch_that_spawns_counts(
     assert car.get_control().throttle == 0.0
 
 
+@apart
 def test_the_traffic_manager_and_ackermann_drive_without_glue(
     client: carla.Client, world: carla.World
 ) -> None:

@@ -11,6 +11,7 @@ import msgpack
 import pytest
 
 from harness.carlite.traffic.endpoint import CALLS
+from tests.carlite.apart import apart
 from tests.carlite.byte_client import Raw
 from tests.conftest import Carlite
 
@@ -30,6 +31,7 @@ def metres(vehicle: carla.Vehicle) -> float:
     return float((velocity.x**2 + velocity.y**2) ** 0.5)
 
 
+@apart
 def test_autopilot_drives_and_lets_go(client: carla.Client, world: carla.World) -> None:
     vehicles = drive_off(client, world)
     fastest = dict.fromkeys([v.id for v in vehicles], 0.0)
@@ -79,6 +81,7 @@ WISHES: list[Callable[[carla.TrafficManager, carla.Vehicle, carla.Vehicle], obje
 ]
 
 
+@apart
 def test_every_method_of_the_client_is_served(client: carla.Client, world: carla.World) -> None:
     manager = client.get_trafficmanager()
     first, second = drive_off(client, world, 2)
@@ -90,6 +93,7 @@ def test_every_method_of_the_client_is_served(client: carla.Client, world: carla
         vehicle.set_autopilot(False, manager.get_port())
 
 
+@apart
 def test_equal_seeds_drive_alike_through_the_client(client: carla.Client) -> None:
     """Two episodes of one server, seeded alike by the client, end in the same places."""
     ends = []
@@ -104,6 +108,7 @@ def test_equal_seeds_drive_alike_through_the_client(client: carla.Client) -> Non
     assert ends[0] == ends[1]
 
 
+@apart
 def test_waits_for_a_standing_ego_of_another_client(carlite: Carlite, world: carla.World) -> None:
     """Everyone who comes upon a car that nobody drives stops behind it, and none hits it."""
     client = carlite.client()
