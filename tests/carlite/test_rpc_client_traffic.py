@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -43,10 +44,13 @@ def test_a_client_may_bring_its_own_traffic_manager() -> None:
                     capture_output=True,
                     text=True,
                     timeout=30,
-                    check=True,
+                    check=False,
                 )
             except subprocess.TimeoutExpired:
                 continue
+            if done.returncode == -signal.SIGABRT:  # another process took its port meanwhile
+                continue
+            assert done.returncode == 0, done.stderr
             assert int(done.stdout) >= 3
             return
-    pytest.fail("the client's Traffic Manager hung three times in a row")
+    pytest.fail("the client's Traffic Manager failed three times in a row")
