@@ -8,10 +8,18 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.carlite.compiled import compiled
 from harness.carlite.towns.model import Signal
 from harness.carlite.traffic.lights import TrafficLights
-from harness.carlite.traffic.network import Network, Placement
+from harness.carlite.traffic.network import Network, Placement, Point
 from harness.carlite.traffic.records import Rows, columns, record_dtype
+
+TIGHT = 0.15
+"""Radians per metre; no vehicle turns like that, so all swing out, over SWING metres."""
+
+SWING = 8.5
+SET_BACK = 8.0
+"""Metres before the end of a link where nobody need ever wait for the sake of others' turns."""
 
 
 class Sign(IntEnum):
@@ -56,6 +64,7 @@ def find(
                 continue
             station = _station(network, link, stop.position)
             found["line"][link] = min(found["line"][link], station)
+    _keep_clear_of_turns(network, found)
     return found
 
 
@@ -65,3 +74,31 @@ def _station(network: Network, link: int, position: tuple[float, float, float]) 
     away = np.hypot(points["x"] - position[0], points["y"] - position[1])
     along = float(np.argmin(away)) * float(row["step"])
     return max(along, float(row["length"]) - 20.0, 0.0)
+
+
+@compiled
+def _keep_clear_of_turns(net: Network, found: Approaches) -> None:
+    """Move lines back to where those who wait are out of the way of others' tight turns."""
+    for q in range(len(net.points)):
+        turn = net.points[q]
+        if net.links[turn.link].junction < 0 or abs(turn.curvature) < TIGHT:
+            continue
+        for a in range(len(net.links)):
+            last = net.points[net.links[a].first + net.links[a].count - 1]
+            near = max(abs(turn.x - last.x), abs(turn.y - last.y)) < SET_BACK + SWING
+            if net.links[a].junction >= 0 or not near or abs(turn.z - last.z) > 3.0:
+                continue
+            if np.cos(turn.yaw - last.yaw) < -0.2:
+                _move_back(net, found, a, turn)
+
+
+@compiled
+def _move_back(net: Network, found: Approaches, a: int, turn: Point) -> None:
+    link = net.links[a]
+    for k in range(link.count - 1, -1, -1):
+        back = link.length - k * link.step
+        p = net.points[link.first + k]
+        if back > SET_BACK:
+            return
+        if np.hypot(turn.x - p.x, turn.y - p.y) < SWING:
+            found[a].line = max(min(found[a].line, k * link.step - 0.5), 0.0)
