@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import IO, ClassVar
 
 import carla
+import msgpack
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -72,6 +73,17 @@ class Carlite:
         """Return what the server has said on stderr."""
         return Path(f"/proc/self/fd/{self._log.fileno()}").read_text()
 
+    def begin_anew(self) -> None:
+        """Start a fresh episode before any client looks.
+
+        The client library now and then crashes when the episode changes under it.
+        """
+        with socket.create_connection((self.host, self.port), 20.0) as connection:
+            request = [0, 1, "load_new_episode", [[False], "", True, 0xFFFF]]
+            connection.sendall(msgpack.packb(request))
+            reply = msgpack.unpackb(connection.recv(4096))
+        assert reply == [1, 1, None, [[False]]]
+
     def client(self, timeout: float = 20.0) -> carla.Client:
         """Connect the real client."""
         socket.create_connection((self.host, self.port), timeout).close()
@@ -90,9 +102,8 @@ def carlite() -> Iterator[Carlite]:
 @pytest.fixture
 def client(carlite: Carlite) -> carla.Client:
     """Connect to the shared server, in a fresh episode with CARLA's own settings."""
-    client = carlite.client()
-    client.reload_world()
-    return client
+    carlite.begin_anew()
+    return carlite.client()
 
 
 @pytest.fixture

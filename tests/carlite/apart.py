@@ -45,8 +45,9 @@ def main(name: str, host: str, port: str) -> None:
     body: Callable[..., None] = vars(importlib.import_module(module))[function].body
     carlite = Carlite()
     carlite.host, carlite.port = host, int(port)
+    carlite.begin_anew()
     client = carlite.client()
-    world = client.reload_world()
+    world = client.get_world()
     world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
     given = {"carlite": carlite, "client": client, "world": world}
     try:
