@@ -1,0 +1,36 @@
+"""What may go wrong, by name."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+FailureClass = Literal[
+    "server_launch",
+    "server_crash",
+    "server_hang",
+    "rpc_timeout",
+    "port_conflict",
+    "world_load",
+    "sensor_timeout",
+    "agent_setup",
+    "agent_exception",
+    "agent_out_of_memory",
+    "route_invalid",
+    "scenario_error",
+    "disk",
+    "interrupted",
+    "interference_not_delivered",
+]
+FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
+
+
+class UserError(Exception):
+    """Something the user can put right: one clear line naming file, place and fix; exit code 2."""
+
+
+class AttemptFailed(Exception):
+    """An attempt that gives no result, by the name of its failure class."""
+
+    def __init__(self, failure: FailureClass, message: str) -> None:
+        super().__init__(message)
+        self.failure: FailureClass = failure

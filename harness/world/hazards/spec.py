@@ -1,0 +1,16 @@
+"""What a hazard placement says: which hazard, where on which route, with which numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HazardSpec:
+    """One hazard on one route."""
+
+    route: str  # the route's id
+    kind: str  # a name in harness.world.hazards.catalogue
+    station: float  # metres along the route where ego and hazard would meet
+    parameters: dict[str, float | str] = field(default_factory=dict)
+    source: str = "hazards"  # or the Leaderboard type it stands for: "Scenario3"

@@ -1,0 +1,44 @@
+"""Where an attempt takes place: the handles and facts that everything in the world shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import carla
+import numpy as np
+
+from harness.randomness import stream
+from harness.vocabulary import Pose, Route
+
+if TYPE_CHECKING:
+    from harness.world.roads import RoadNetwork
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One attempt's world, already loaded and in synchronous mode."""
+
+    client: carla.Client
+    world: carla.World
+    map: carla.Map
+    traffic_manager: carla.TrafficManager
+    roads: RoadNetwork
+    route: Route
+    seed: int
+    tick_seconds: float
+
+    def random(self, *names: str) -> np.random.Generator:
+        """Return this attempt's stream of that name."""
+        return stream(self.seed, *names)
+
+
+@dataclass(frozen=True, slots=True)
+class EgoState:
+    """The ego as it truly is after a tick."""
+
+    frame: int
+    time: float
+    vehicle_in_world: Pose
+    speed: float
+    station: float  # metres driven along the route
