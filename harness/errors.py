@@ -28,7 +28,7 @@ class UserError(Exception):
     """Something the user can put right: one clear line naming file, place and fix; exit code 2."""
 
 
-class AttemptFailed(Exception):
+class AttemptError(Exception):
     """An attempt that gives no result, by the name of its failure class."""
 
     def __init__(self, failure: FailureClass, message: str) -> None:
