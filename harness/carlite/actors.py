@@ -40,6 +40,7 @@ class ActorTable:
         angular_velocity: about the world's axes, so that a point at `r` from the origin moves with
             `velocity + cross(angular_velocity, r)`.
         box_centre, extent: bounding box in the actor's frame, half sizes.
+        mirrors: metres on each side of the box that touch nothing.
         mass: kilograms. body: index into `bodies.library()`, -1 where nothing is to be seen.
         simulated: moved by the dynamics. solid: takes part in collisions. gravity: falls.
         throttle, steer, brake, hand_brake, reverse, manual_gear, gear: the vehicle control.
@@ -64,6 +65,7 @@ class ActorTable:
     angular_velocity: Floats
     box_centre: Floats
     extent: Floats
+    mirrors: Floats
     mass: Floats
     body: Int32s
     simulated: Bools
@@ -107,6 +109,7 @@ class ActorTable:
         "angular_velocity": (np.float64, (3,)),
         "box_centre": (np.float64, (3,)),
         "extent": (np.float64, (3,)),
+        "mirrors": (np.float64, ()),
         "mass": (np.float64, ()),
         "body": (np.int32, ()),
         "simulated": (np.bool_, ()),

@@ -22,14 +22,7 @@ from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.traffic.records import columns
 
-WIDEST = 1.6
-"""Half width. The box that CARLA gives one bus, mirrors and all, is wider than its lane."""
-
-FLEET = tuple(
-    b.id
-    for b in blueprints.library().values()
-    if b.kind == Kind.VEHICLE and b.wheels and b.extent[1] < WIDEST
-)
+FLEET = tuple(b.id for b in blueprints.library().values() if b.kind == Kind.VEHICLE)
 OWN_TOWNS = ("Crucible05",)
 
 
@@ -90,6 +83,7 @@ class Scenario:
             position=place[:3],
             rotation=place[3:],
             extent=blueprint.extent,
+            mirrors=blueprint.mirrors,
             box_centre=blueprint.box_centre,
             mass=blueprint.mass,
             simulated=True,
@@ -97,7 +91,7 @@ class Scenario:
             gravity=True,
         )
         if blueprint.kind == Kind.VEHICLE:
-            control = defaults(blueprint_id, blueprint.extent, blueprint.wheels, blueprint.mass)
+            control = defaults(blueprint_id, blueprint.touching, blueprint.wheels, blueprint.mass)
             self.physics.apply(self.table, actor, control)
         return actor
 
@@ -164,8 +158,9 @@ class Scenario:
         blueprint, table = blueprints.library()[blueprint_id], self.table
         position = np.vstack([table.position, place[:3]])
         yaw = np.append(table.rotation[:, 1], place[4])
-        extent = np.vstack([table.extent, blueprint.extent])
-        return not overlapping(position, yaw, extent)[-1].any()
+        half_sizes = np.vstack([table.extent, blueprint.extent])
+        half_sizes[:, 1] -= np.append(table.mirrors, blueprint.mirrors)
+        return not overlapping(position, yaw, half_sizes)[-1].any()
 
 
 def overlapping(position: Floats, yaw: Floats, extent: Floats) -> Bools:

@@ -56,6 +56,7 @@ class Blueprint:
         body: name of its mesh in `bodies.library()`, empty where nothing is to be seen.
         wheels: number of wheels.
         refusal: why it cannot be spawned here, empty where it can.
+        mirrors: metres on each side of the box that touch nothing.
     """
 
     id: str
@@ -69,6 +70,13 @@ class Blueprint:
     body: str = ""
     wheels: int = 0
     refusal: str = ""
+    mirrors: float = 0.0
+
+    @property
+    def touching(self) -> Extent:
+        """Half sizes of what other things can touch: the box without its mirrors."""
+        length, width, height = self.extent
+        return length, width - self.mirrors, height
 
 
 def tags_of(blueprint_id: str) -> str:

@@ -36,7 +36,10 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Model:
-    """One row of the catalogue: sizes are full length, width and height in metres."""
+    """One row of the catalogue: sizes are full length, width and height in metres.
+
+    Where mirrors make CARLA's box much wider than the body, `body_width` is that of the body.
+    """
 
     id: str
     base: str
@@ -48,6 +51,7 @@ class Model:
     painted: bool = True
     lights: bool = False
     doors: bool = False
+    body_width: float | None = None
 
 
 _MODELS = (
@@ -101,7 +105,7 @@ _MODELS = (
     Model("tesla.cybertruck", "truck", "pickup", (6.274, 2.390, 2.098), 3000, 2,
           special="electric", painted=False, lights=True),
     Model("mitsubishi.fusorosa", "bus", "bus", (10.273, 3.944, 4.253), 9500, 2,
-          painted=False, lights=True, doors=True),
+          painted=False, lights=True, doors=True, body_width=2.5),
     Model("harley-davidson.low_rider", "motorcycle", "motorcycle", (2.350, 0.766, 1.649), 375),
     Model("kawasaki.ninja", "motorcycle", "motorcycle", (2.044, 0.797, 1.523), 270),
     Model("vespa.zx125", "motorcycle", "scooter", (1.817, 0.866, 1.590), 190),
@@ -132,6 +136,7 @@ def _blueprint(model: Model) -> Blueprint:
         model.mass,
         model.body,
         wheels=2 if two_wheeled else 4,
+        mirrors=0.0 if model.body_width is None else (width - model.body_width) / 2,
     )
 
 

@@ -49,7 +49,7 @@ def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]
         obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
         table.kind, table.simulated, table.position, table.rotation, table.velocity,
         table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
-        table.extent, table.mass, dt,
+        table.extent, table.mirrors, table.mass, dt,
     )  # fmt: skip
     ids = table.id[slots]
     actors = ids[touches["a"]].tolist()
@@ -86,7 +86,7 @@ def overlaps(
             box, _solids(table), obstacles.boxes, obstacles.first, obstacles.members,
             obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
             table.kind, table.simulated, table.position, table.rotation, table.velocity,
-            table.yaw_rate, table.box_centre, table.extent, table.mass,
+            table.yaw_rate, table.box_centre, table.extent, table.mirrors, table.mass,
         )
     )  # fmt: skip
 
@@ -104,11 +104,12 @@ def _resolve(
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
     acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
-    extent: Floats, mass: Floats, dt: float,
+    extent: Floats, mirrors: Floats, mass: Floats, dt: float,
 ) -> Touches:  # fmt: skip
     boxes = boxes_of(
-        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass, dt
-    )
+        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
+        mirrors, mass, dt,
+    )  # fmt: skip
     movers = find_touches(boxes, boxes, moving_pairs(boxes), False)
     pieces = find_touches(
         boxes, scenery,
@@ -141,10 +142,10 @@ def _resolve(
 @compiled
 def boxes_of(
     slots: Ints, kind: Bytes, simulated: Bools, position: Floats, rotation: Floats,
-    velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mass: Floats,
-    dt: float,
+    velocity: Floats, yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats,
+    mass: Floats, dt: float,
 ) -> Boxes:  # fmt: skip
-    """Return the upright boxes of the actors in `slots`, as they moved during the last `dt`."""
+    """Return the upright boxes, without mirrors, of those in `slots` as they moved during `dt`."""
     boxes = np.zeros(len(slots), BOX)
     for index in range(len(slots)):
         slot, box = slots[index], boxes[index]
@@ -153,7 +154,7 @@ def boxes_of(
         box["arm_x"] = box_centre[slot, 0] * cos - box_centre[slot, 1] * sin
         box["arm_y"] = box_centre[slot, 0] * sin + box_centre[slot, 1] * cos
         box["x"], box["y"] = position[slot, 0] + box["arm_x"], position[slot, 1] + box["arm_y"]
-        box["half_length"], box["half_width"] = extent[slot, 0], extent[slot, 1]
+        box["half_length"], box["half_width"] = extent[slot, 0], extent[slot, 1] - mirrors[slot]
         box["yaw"] = yaw
         middle = position[slot, 2] + box_centre[slot, 2]
         lean = abs(np.sin(rotation[slot, 0])) * extent[slot, 0]
@@ -176,13 +177,13 @@ def _overlaps(
     asked: Boxes, slots: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
-    yaw_rate: Floats, box_centre: Floats, extent: Floats, mass: Floats,
+    yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats, mass: Floats,
 ) -> bool:  # fmt: skip
     box = asked[0]
     sweep(box)
     movers = boxes_of(
-        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent, mass,
-        0.0,
+        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
+        mirrors, mass, 0.0,
     )  # fmt: skip
     taken = False
     for mover in movers:

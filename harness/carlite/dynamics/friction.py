@@ -67,7 +67,7 @@ class FrictionVolumes:
 def _vehicle_boxes(table: ActorTable, slots: Ints) -> Boxes:
     boxes: Boxes = boxes_of(
         slots, table.kind, table.simulated, table.position, table.rotation, table.velocity,
-        table.yaw_rate, table.box_centre, table.extent, table.mass, 0.0,
+        table.yaw_rate, table.box_centre, table.extent, table.mirrors, table.mass, 0.0,
     )  # fmt: skip
     return boxes
 

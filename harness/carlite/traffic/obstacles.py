@@ -32,7 +32,7 @@ FORESIGHT = 3.0
 
 
 class Body(Protocol):
-    """One thing on or near the road: its pose, its motion and its box.
+    """One thing on or near the road: its pose, its motion and its box, without mirrors.
 
     `driver` is the index of whoever drives it, -1 for strangers.
     """
@@ -75,7 +75,8 @@ def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
     rows["x"], rows["y"], rows["z"] = position.T
     rows["yaw"], rows["pitch"] = rotation[:, 1], rotation[:, 0]
     rows["vx"], rows["vy"] = velocity[:, 0], velocity[:, 1]
-    rows["half_length"], rows["half_width"] = table.extent[slots, 0], table.extent[slots, 1]
+    rows["half_length"] = table.extent[slots, 0]
+    rows["half_width"] = table.extent[slots, 1] - table.mirrors[slots]
     rows["centre_x"], rows["centre_y"] = table.box_centre[slots, 0], table.box_centre[slots, 1]
     return rows, where
 

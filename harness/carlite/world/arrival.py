@@ -46,6 +46,7 @@ def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
         "label": blueprint.label,
         "box_centre": blueprint.box_centre,
         "extent": blueprint.extent,
+        "mirrors": blueprint.mirrors,
         "mass": blueprint.mass,
         "body": bodies.library().index(blueprint.body) if blueprint.body else -1,
         "simulated": moved,

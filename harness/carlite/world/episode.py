@@ -164,10 +164,10 @@ class Episode:
         Whoever spawns there knows the place to be free in CARLA's own town of that name.
         """
         centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
-        if not self.motion.is_free(centre, blueprint.extent, yaw):
+        if not self.motion.is_free(centre, blueprint.touching, yaw):
             if self._is_foreign:
-                self.show_scenery(self.backdrop.standing_at(centre, blueprint.extent, yaw), False)
-            if not self.motion.is_free(centre, blueprint.extent, yaw):
+                self.show_scenery(self.backdrop.standing_at(centre, blueprint.touching, yaw), False)
+            if not self.motion.is_free(centre, blueprint.touching, yaw):
                 raise CallError(OCCUPIED)
 
     def _add_spectator(self) -> Resident:

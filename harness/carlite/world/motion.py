@@ -39,7 +39,7 @@ class Motion:
 
     def add_vehicle(self, actor_id: int, blueprint: Blueprint) -> None:
         """Give a new vehicle its physics."""
-        control = defaults(blueprint.id, blueprint.extent, blueprint.wheels, blueprint.mass)
+        control = defaults(blueprint.id, blueprint.touching, blueprint.wheels, blueprint.mass)
         self.physics.apply(self._table, actor_id, control)
 
     def add_friction_volume(self, actor_id: int, extent: Vector, friction: float) -> None:
