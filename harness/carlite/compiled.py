@@ -1,18 +1,144 @@
-"""Compilation of the hot loops: numba, cached on disk, and IEEE arithmetic throughout.
+"""Compilation of the hot loops: numba, kept on disk, and IEEE arithmetic throughout.
 
 `fastmath` stays off: equal seeds must give equal bytes in every process.
+
+numba's own disk cache knows the source file of a function but not those of the functions and
+constants built into it, so it would run yesterday's callee. The machine code here is kept under a
+digest of a function's file and of all files of the house that file imports, directly or not.
+Entries are written aside and moved into place whole, and bear a checksum: several servers may
+start at once, and what is damaged is compiled again. What cannot be written is not missed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import re
+import sys
+import time
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numba.core import compiler, serialize
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carlite" / "compiled"
+LONGEST_UNUSED = 14 * 86400.0
+"""Seconds after which an entry that nobody has loaded is removed."""
+
+CHECKSUM = hashlib.sha256().digest_size
+IMPORT = re.compile(r"^\s*from (harness[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+VERSIONS = f"{sys.version} {np.__version__} {numba.__version__}"
+untyped: Any = compiler.CompileResult, serialize.dumps
+CompileResult, dumps = untyped
+
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile `function` to machine code at its first call, or load it from the disk cache."""
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile `function` to machine code at its first call, or load it from the disk."""
+    if function.__closure__:
+        raise TypeError(f"{function.__qualname__}: what a closure holds is in no source file")
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = Shelf(function)
+    return cast(Kernel, dispatcher)
+
+
+class Shelf:
+    """The machine code of one function on disk, as numba's dispatchers ask for it."""
+
+    cache_path = str(FOLDER)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}"
+        self._sources = sources_digest(function.__module__)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the code for a signature, None if there is none fit to use."""
+        target.refresh()
+        path = self._path(signature, target.codegen())
+        try:
+            content = path.read_bytes()
+            body = content[CHECKSUM:]
+            if hashlib.sha256(body).digest() != content[:CHECKSUM]:
+                return None
+            code = CompileResult._rebuild(target, *pickle.loads(body))
+        except Exception:  # whatever is wrong with the entry, the function can be compiled
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return code
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep the code for a signature for the next start."""
+        if code.library.has_dynamic_globals:
+            return
+        path = self._path(signature, code.codegen)
+        body = dumps(code._reduce())
+        part = path.with_name(f".{uuid.uuid4().hex}.part")
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            remove_unused(path.parent)
+            try:
+                part.write_bytes(hashlib.sha256(body).digest() + body)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        key = f"{VERSIONS}\n{codegen.magic_tuple()}\n{self._sources}\n{self._name}\n{signature}"
+        return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+@functools.cache
+def remove_unused(folder: Path) -> None:
+    """Remove, once per process, what nobody has loaded for long."""
+    oldest = time.time() - LONGEST_UNUSED
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+
+
+@functools.cache
+def sources_digest(module: str) -> str:
+    """Return a digest of a module's source and of all it imports from the house.
+
+    Taken when the module is imported: what is edited later is not what runs.
+    """
+    found, waiting = {module}, [module]
+    while waiting:
+        news = _imports(waiting.pop()) - found
+        found |= news
+        waiting += news
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(f"{name}\n{len(_source(name))}\n".encode() + _source(name))
+    return digest.hexdigest()
+
+
+@functools.cache
+def _imports(module: str) -> set[str]:
+    """Return the modules of the house that one of them imports, or imports names from."""
+    text = _source(module).decode()
+    found = set()
+    for package, names in IMPORT.findall(text):
+        found |= {package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))}
+    return {name for name in found if _source(name)}
+
+
+@functools.cache
+def _source(module: str) -> bytes:
+    """Return the source of a module, empty where there is none."""
+    path = ROOT.joinpath(*module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        with contextlib.suppress(OSError):
+            return file.read_bytes()
+    return b""

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.carlite import towns
+from harness.carlite import compiled, towns
 from harness.carlite.errors import UserError
 from harness.carlite.towns import cache
 from harness.carlite.towns.model import Town
@@ -168,7 +168,10 @@ def test_another_process_builds_the_same_town(tmp_path: Path) -> None:
         "from tests.carlite.test_loading import digest_of\n"
         "print(digest_of(towns.load('CrucibleOld', None)))\n"
     )
-    environment = os.environ | {"PYTHONHASHSEED": "77", "XDG_CACHE_HOME": str(tmp_path / "other")}
+    other = tmp_path / "other" / "carlite"
+    other.mkdir(parents=True)
+    (other / "compiled").symlink_to(compiled.FOLDER)
+    environment = os.environ | {"PYTHONHASHSEED": "77", "XDG_CACHE_HOME": str(other.parent)}
     answer = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )

@@ -1,0 +1,157 @@
+"""Machine code on disk: never out of date, and never missed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.carlite import compiled
+
+CALLEE = """
+from harness.carlite.compiled import compiled
+@compiled
+def twice(x: float) -> float:
+    return 2.0 * x
+"""
+CALLER = """
+from harness.carlite.compiled import compiled
+from harness.carlite.numbers import (
+    OFFSET,
+)
+from harness.carlite import callee
+from harness.carlite.callee import twice
+@compiled
+def answer(x: float) -> float:
+    return twice(x) + OFFSET
+"""
+ASK = "from harness.carlite.caller import answer; print(answer(20.0), *answer.stats.cache_hits)"
+
+
+class House:
+    """A tiny house with a copy of the module under test, and a cache of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.carlite = root / "harness" / "carlite"
+        self.cache = root / "cache"
+        self.kept = self.cache / "carlite" / "compiled"
+        self.carlite.mkdir(parents=True)
+        shutil.copy(compiled.__file__, self.carlite / "compiled.py")
+        self.write("callee", CALLEE)
+        self.write("caller", CALLER)
+        self.write("numbers", "OFFSET = 2.0")
+        self._environment = os.environ | {
+            "XDG_CACHE_HOME": str(self.cache),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def write(self, module: str, text: str) -> None:
+        (self.carlite / f"{module}.py").write_text(text)
+
+    def start(self, script: str = ASK) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", script],
+            cwd=self.carlite.parent.parent,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self) -> tuple[float, bool]:
+        """Return the answer a new process gives, and whether it came from the disk."""
+        return told(self.start())
+
+    def entries(self) -> Iterator[Path]:
+        return (path for path in self.kept.iterdir() if path.name.startswith("caller.answer-"))
+
+
+def told(process: subprocess.Popen[str]) -> tuple[float, bool]:
+    answer, complaint = process.communicate(timeout=120)
+    assert (process.returncode, complaint) == (0, "")
+    value, *hits = answer.split()
+    return float(value), bool(hits)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def test_a_change_in_another_file_is_seen(house: House) -> None:
+    """Of a function that is called, and of a constant; what did not change is not compiled."""
+    assert house.ask() == (42.0, False)
+    assert house.ask() == (42.0, True)
+    house.write("callee", CALLEE.replace("2.0 * x", "3.0 * x"))
+    assert house.ask() == (62.0, False)
+    house.write("numbers", "OFFSET = 3.0")
+    assert house.ask() == (63.0, False)
+    house.write("stranger", "OFFSET = 4.0")
+    assert house.ask() == (63.0, True)
+
+
+def test_two_servers_start_at_once(house: House) -> None:
+    both = [house.start(), house.start()]
+    assert [told(process)[0] for process in both] == [42.0, 42.0]
+    assert house.ask() == (42.0, True)
+    assert len(list(house.kept.iterdir())) == 2
+
+
+@pytest.mark.parametrize("damage", ["empty", "short", "flipped", "a folder"])
+def test_what_is_damaged_is_compiled_again(house: House, damage: str) -> None:
+    house.ask()
+    (entry,) = house.entries()
+    whole = entry.read_bytes()
+    middle = len(whole) // 2
+    entry.unlink()
+    if damage == "a folder":
+        entry.mkdir()
+    else:
+        flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+        entry.write_bytes({"empty": b"", "short": whole[:middle], "flipped": flipped}[damage])
+    assert house.ask() == (42.0, False)
+    if damage != "a folder":
+        assert house.ask() == (42.0, True)
+
+
+def test_a_cache_that_cannot_be_written_is_not_missed(house: House) -> None:
+    house.cache.write_text("in the way")
+    assert house.ask() == (42.0, False)
+
+
+def test_a_full_disk_is_no_accident(house: House) -> None:
+    small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+    assert told(house.start(small + ASK)) == (42.0, False)
+    assert list(house.kept.iterdir()) == []
+
+
+def test_what_nobody_has_loaded_for_long_is_removed(house: House) -> None:
+    house.ask()
+    (entry,) = house.entries()
+    forgotten = time.time() - compiled.LONGEST_UNUSED - 60.0
+    for path in house.kept.iterdir():
+        os.utime(path, (forgotten, forgotten))
+    assert house.ask() == (42.0, True)
+    house.write("numbers", "OFFSET = 5.0")
+    assert house.ask() == (45.0, False)
+    assert entry.exists()
+    os.utime(entry, (forgotten, forgotten))
+    house.write("numbers", "OFFSET = 6.0")
+    assert house.ask() == (46.0, False)
+    assert not entry.exists()
+
+
+def test_closures_are_refused() -> None:
+    factor = float(len(CALLEE))
+
+    def scaled(x: float) -> float:
+        return factor * x
+
+    with pytest.raises(TypeError, match="scaled"):
+        compiled.compiled(scaled)
