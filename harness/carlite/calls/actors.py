@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.carlite.blueprints import library
 from harness.carlite.calls.family import Family
+from harness.carlite.calls.motion import pose
 from harness.carlite.rpc import Session
 from harness.carlite.wire import codec
 from harness.carlite.wire.records import (
@@ -11,7 +12,6 @@ from harness.carlite.wire.records import (
     ActorDescription,
     AttributeDefinition,
     BoundingBox,
-    Transform,
 )
 from harness.carlite.world import World
 from harness.carlite.world.population import Resident
@@ -56,7 +56,7 @@ def get_spectator(world: World, session: Session) -> object:
 def spawn_actor(world: World, session: Session, description: object, transform: object) -> object:
     """Spawn an actor."""
     wanted = codec.read(ActorDescription, description)
-    resident = world.episode.spawn(wanted, codec.read(Transform, transform))
+    resident = world.episode.spawn(wanted, pose(transform))
     return record(world, session, resident)
 
 
@@ -73,7 +73,7 @@ def spawn_actor_with_parent(
     """Spawn an actor that moves along with another; every attachment is rigid here."""
     wanted = codec.read(ActorDescription, description)
     parent_id = codec.integer(parent, "parent")
-    resident = world.episode.spawn(wanted, codec.read(Transform, transform), parent_id)
+    resident = world.episode.spawn(wanted, pose(transform), parent_id)
     return record(world, session, resident)
 
 

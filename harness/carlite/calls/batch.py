@@ -9,7 +9,6 @@ from harness.carlite.calls import actors, motion, physics, signals, vehicles, wa
 from harness.carlite.errors import CallError
 from harness.carlite.rpc import Call, Reply, Session
 from harness.carlite.wire import codec
-from harness.carlite.wire.records import Transform
 from harness.carlite.world import World
 
 Command: TypeAlias = Callable[..., object]
@@ -17,13 +16,13 @@ MOST_NESTED = 4
 
 
 def _apply_transform(world: World, session: Session, actor: object, transform: object) -> None:
-    motion.place(world, actor, codec.read(Transform, transform))
+    motion.place(world, actor, motion.pose(transform))
 
 
 def _apply_walker_state(
     world: World, session: Session, actor: object, transform: object, speed: object
 ) -> None:
-    walkers.put(world, actor, codec.read(Transform, transform), codec.number(speed, "speed"))
+    walkers.put(world, actor, motion.pose(transform), codec.number(speed, "speed"))
 
 
 def _set_light_state(world: World, session: Session, actor: object, flags: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import pi, remainder, tau
+
 import numpy as np
 
 from harness.carlite.actors import Kind
@@ -14,6 +16,16 @@ from harness.carlite.world import World
 
 calls = Family()
 FARTHEST = 1e6
+
+
+def pose(value: object) -> Transform:
+    """Read a pose, its angles folded into half a turn each way: waypoints tell a pitch of 360."""
+    wanted = codec.read(Transform, value)
+    pitch, yaw, roll = wanted.rotation
+    if max(abs(pitch), abs(yaw), abs(roll)) <= pi:
+        return wanted
+    folded = codec.Rotation((remainder(pitch, tau), remainder(yaw, tau), remainder(roll, tau)))
+    return Transform(wanted.location, folded)
 
 
 def place(world: World, actor: object, transform: Transform) -> None:
@@ -39,7 +51,7 @@ def slot_of(world: World, actor: object, *kinds: Kind) -> int:
 @calls.void
 def set_actor_transform(world: World, session: Session, actor: object, transform: object) -> None:
     """Teleport an actor."""
-    place(world, actor, codec.read(Transform, transform))
+    place(world, actor, pose(transform))
 
 
 @calls.void
