@@ -1,0 +1,253 @@
+"""What a drive did wrong: collisions, lanes left, lights run, and why it ended.
+
+The criteria are those of the CARLA Leaderboard 1.0; what studies change of them is a setting.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+InfractionKind: TypeAlias = Literal[
+    "collision_pedestrian",
+    "collision_vehicle",
+    "collision_layout",
+    "off_road",
+    "wrong_lane",
+    "red_light",
+    "route_deviation",
+    "blocked",
+    "timeout",
+]
+COLLISIONS: tuple[InfractionKind, ...] = (
+    "collision_pedestrian",
+    "collision_vehicle",
+    "collision_layout",
+)
+VIOLATIONS: tuple[InfractionKind, ...] = (
+    *COLLISIONS,
+    "off_road",
+    "route_deviation",
+    "blocked",
+    "timeout",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DrivingRules:
+    """Every threshold of the judgement; the defaults are those of the study `sound`."""
+
+    ends_at_first_violation: bool = True
+    blocked_speed: float = 0.1  # m/s
+    blocked_seconds: float = 60.0
+    timeout_seconds_per_metre: float = 0.8
+    timeout_extra_seconds: float = 30.0
+    off_road_margin: float = 1.3  # m beyond half the lane's width
+    wrong_lane_angle: float = math.radians(120)
+    deviation_limit: float = 30.0  # m from the route, ends at once
+    deviation_soft_limit: float = 15.0  # m from the route, counted
+    deviation_share: float = 0.3  # of the route's length beyond the soft limit, ends
+    goal_share: float = 0.99
+    goal_distance: float = 10.0  # m
+    same_collision_radius: float = 3.0  # m: the same place is the same collision
+    same_collision_forget: float = 5.0  # m
+    same_actor_seconds: float = 5.0
+    stationary_speed: float = 0.1  # m/s: slower than this, the ego was struck
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """A collision as the simulator reports it."""
+
+    actor_id: int
+    actor_type: str  # "vehicle.*", "walker.*", anything else is layout
+    relative_speed: float  # m/s between the two, before
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One tick of the drive, as it truly was."""
+
+    frame: int
+    time: float
+    x: float
+    y: float
+    speed: float
+    station: float  # m along the route
+    route_distance: float  # m beside the route
+    goal_distance: float  # m to the goal
+    lane_distance: float  # m from the nearest driving lane's centre
+    lane_width: float
+    lane_angle: float  # between the ego's heading and that lane's
+    in_junction: bool
+    red_lights_crossed: tuple[int, ...] = ()  # lights whose stop line was crossed on red
+    contacts: tuple[Contact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Infraction:
+    """One thing done wrong."""
+
+    kind: InfractionKind
+    frame: int
+    time: float
+    x: float
+    y: float
+    ego_speed: float
+    with_actor: int = 0
+    with_type: str = ""
+    relative_speed: float = 0.0
+    ego_stationary: bool = False
+
+    @property
+    def is_violation(self) -> bool:
+        """Whether it counts as a violation: a collision, off the road, or an incomplete route."""
+        return self.kind in VIOLATIONS
+
+
+@dataclass(slots=True)
+class Drive:
+    """A drive under judgement: shown every tick, it says when it is over."""
+
+    rules: DrivingRules
+    route_length: float
+    infractions: list[Infraction] = field(default_factory=list)
+    completion: float = 0.0  # share of the route, 0 to 1
+    completion_before_violation: float = 0.0
+    finished: bool = False
+    ended: bool = False
+    outside_metres: float = 0.0
+    deviated_metres: float = 0.0
+    start: float = math.nan
+    _violated_before: bool = False
+    _last: Moment | None = None
+    _slow_since: float = math.nan
+    _outside: InfractionKind | None = None
+    _met: dict[int, float] = field(default_factory=dict)
+    _places: list[tuple[float, float]] = field(default_factory=list)
+
+    def observe(self, moment: Moment) -> None:
+        """Judge one tick."""
+        if self.ended:
+            raise ValueError("the drive has ended")
+        if math.isnan(self.start):
+            self.start = moment.time
+        self.completion = max(self.completion, min(moment.station / self.route_length, 1.0))
+        self._judge_contacts(moment)
+        self._judge_lane(moment)
+        for _ in moment.red_lights_crossed:
+            self._note("red_light", moment)
+        self._judge_progress(moment)
+        self._last = moment
+        violated = self.violation is not None
+        if not self._violated_before:
+            self.completion_before_violation = self.completion
+        self._violated_before = violated
+        if self.finished or (violated and self.rules.ends_at_first_violation):
+            self.ended = True
+
+    @property
+    def violation(self) -> Infraction | None:
+        """The first violation, if there was one."""
+        return next((each for each in self.infractions if each.is_violation), None)
+
+    @property
+    def outside_share(self) -> float:
+        """Share of the route's length driven outside its lanes."""
+        return min(self.outside_metres / self.route_length, 1.0)
+
+    def timeout_seconds(self) -> float:
+        """Seconds this route may take."""
+        rules = self.rules
+        return rules.timeout_seconds_per_metre * self.route_length + rules.timeout_extra_seconds
+
+    def _note(self, kind: InfractionKind, moment: Moment, contact: Contact | None = None) -> None:
+        self.infractions.append(
+            Infraction(
+                kind,
+                moment.frame,
+                moment.time,
+                moment.x,
+                moment.y,
+                moment.speed if contact is None else self._speed_before(moment),
+                0 if contact is None else contact.actor_id,
+                "" if contact is None else contact.actor_type,
+                0.0 if contact is None else contact.relative_speed,
+                contact is not None and self._speed_before(moment) < self.rules.stationary_speed,
+            )
+        )
+
+    def _speed_before(self, moment: Moment) -> float:
+        return moment.speed if self._last is None else self._last.speed
+
+    def _judge_contacts(self, moment: Moment) -> None:
+        rules = self.rules
+        here = (moment.x, moment.y)
+        self._places = [
+            p for p in self._places if math.dist(p, here) <= rules.same_collision_forget
+        ]
+        self._met = {
+            actor: time
+            for actor, time in self._met.items()
+            if moment.time - time <= rules.same_actor_seconds
+        }
+        for contact in moment.contacts:
+            known = contact.actor_id in self._met
+            self._met[contact.actor_id] = moment.time
+            kind = collision_kind(contact.actor_type)
+            repeated = kind == "collision_layout" and any(
+                math.dist(place, here) < rules.same_collision_radius for place in self._places
+            )
+            if known or repeated:
+                continue
+            self._places.append(here)
+            self._note(kind, moment, contact)
+
+    def _judge_lane(self, moment: Moment) -> None:
+        rules = self.rules
+        outside: InfractionKind | None = None
+        if moment.lane_distance > moment.lane_width / 2 + rules.off_road_margin:
+            outside = "off_road"
+        elif not moment.in_junction and abs(moment.lane_angle) > rules.wrong_lane_angle:
+            outside = "wrong_lane"
+        if outside and outside != self._outside:
+            self._note(outside, moment)
+        self._outside = outside
+        if self._last is not None:
+            moved = math.dist((moment.x, moment.y), (self._last.x, self._last.y))
+            self.outside_metres += moved if outside else 0.0
+            self.deviated_metres += moved * (moment.route_distance > rules.deviation_soft_limit)
+
+    def _judge_progress(self, moment: Moment) -> None:
+        rules = self.rules
+        if self.completion > rules.goal_share and moment.goal_distance < rules.goal_distance:
+            self.finished = True
+            self.completion = 1.0
+            return
+        if moment.speed >= rules.blocked_speed:
+            self._slow_since = math.nan
+        elif math.isnan(self._slow_since):
+            self._slow_since = moment.time
+        gave_up = None
+        if (
+            moment.route_distance > rules.deviation_limit
+            or self.deviated_metres > rules.deviation_share * self.route_length
+        ):
+            gave_up = "route_deviation"
+        elif moment.time - self._slow_since > rules.blocked_seconds:
+            gave_up = "blocked"
+        elif moment.time - self.start > self.timeout_seconds():
+            gave_up = "timeout"
+        if gave_up:
+            self._note(gave_up, moment)  # type: ignore[arg-type]
+            self.ended = True
+
+
+def collision_kind(actor_type: str) -> InfractionKind:
+    """Return whom a collision was with, by the other actor's type."""
+    if actor_type.startswith("walker."):
+        return "collision_pedestrian"
+    if actor_type.startswith("vehicle."):
+        return "collision_vehicle"
+    return "collision_layout"

@@ -1,0 +1,67 @@
+"""The driving score: completion times a penalty for every infraction (paper, section IV-E)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from harness.judging.driving import COLLISIONS, Drive, Infraction, InfractionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """What each infraction multiplies the score with; the defaults are Leaderboard 1.0's."""
+
+    collision_pedestrian: float = 0.50
+    collision_vehicle: float = 0.60
+    collision_layout: float = 0.65
+    red_light: float = 0.70
+    outside: Literal["share", "flat"] = "share"  # 1 - share outside, or a flat factor
+    outside_flat: float = 0.80
+
+    def of(self, kind: InfractionKind) -> float:
+        """Return the factor of one infraction; what has none of its own multiplies with one."""
+        if kind in ("off_road", "wrong_lane"):
+            return self.outside_flat if self.outside == "flat" else 1.0
+        return float(getattr(self, kind, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A drive's score and its parts."""
+
+    completion: float  # 0 to 1
+    penalty: float  # 0 to 1
+    counted: tuple[InfractionKind, ...] = field(default=())  # in the order they happened
+
+    @property
+    def driving_score(self) -> float:
+        """DS, 0 to 100."""
+        return 100 * self.completion * self.penalty
+
+
+def counted_infractions(infractions: Sequence[Infraction]) -> list[Infraction]:
+    """Return the infractions up to and including the first violation; nothing later counts."""
+    counted = []
+    for infraction in infractions:
+        counted.append(infraction)
+        if infraction.is_violation:
+            break
+    return counted
+
+
+def score(drive: Drive, coefficients: Coefficients) -> Score:
+    """Return DS = R * product of p^n (paper, section IV-E; Leaderboard 1.0's coefficients)."""
+    counted = counted_infractions(drive.infractions)
+    penalty = math.prod(coefficients.of(each.kind) for each in counted)
+    if coefficients.outside == "share":
+        penalty *= 1 - drive.outside_share
+    return Score(drive.completion_before_violation, penalty, tuple(each.kind for each in counted))
+
+
+def collided(infractions: Sequence[Infraction], road_users_only: bool = False) -> bool:
+    """Return whether the drive counts in CR; the paper's variant knows road users only."""
+    kinds = COLLISIONS[:2] if road_users_only else COLLISIONS
+    return any(each.kind in kinds for each in counted_infractions(infractions))
