@@ -193,13 +193,13 @@ class Drive:
             if moment.time - time <= rules.same_actor_seconds
         }
         for contact in moment.contacts:
-            known = contact.actor_id in self._met
-            self._met[contact.actor_id] = moment.time
             kind = collision_kind(contact.actor_type)
-            repeated = kind == "collision_layout" and any(
-                math.dist(place, here) < rules.same_collision_radius for place in self._places
-            )
-            if known or repeated:
+            if kind == "collision_layout":
+                known = any(math.dist(p, here) < rules.same_collision_radius for p in self._places)
+            else:
+                known = contact.actor_id in self._met
+                self._met[contact.actor_id] = moment.time
+            if known:
                 continue
             self._places.append(here)
             self._note(kind, moment, contact)

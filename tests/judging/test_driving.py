@@ -1,0 +1,166 @@
+"""Drives told moment by moment, and what the judge makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from harness.judging.driving import Contact, Drive, DrivingRules, Moment
+from harness.judging.scoring import Coefficients, collided, score
+
+TICK = 0.05
+
+
+def straight(length: float, speed: float = 8.0) -> Iterable[Moment]:
+    """Drive along x from 0 to `length`, on the lane's centre."""
+    for number in range(int(length / (speed * TICK)) + 2):
+        x = min(number * speed * TICK, length)
+        yield Moment(
+            frame=number,
+            time=100 + number * TICK,
+            x=x,
+            y=0.0,
+            speed=speed,
+            station=x,
+            route_distance=0.0,
+            goal_distance=length - x,
+            lane_distance=0.0,
+            lane_width=3.5,
+            lane_angle=0.0,
+            in_junction=False,
+        )
+
+
+def judged(moments: Iterable[Moment], length: float = 100.0, **rules: float) -> Drive:
+    drive = Drive(DrivingRules(**rules), length)  # type: ignore[arg-type]
+    for moment in moments:
+        if drive.ended:
+            break
+        drive.observe(moment)
+    return drive
+
+
+def test_a_clean_drive_scores_a_hundred() -> None:
+    drive = judged(straight(100))
+    assert drive.finished
+    assert drive.ended
+    assert drive.violation is None
+    assert score(drive, Coefficients()).driving_score == 100
+
+
+@pytest.mark.parametrize(
+    ("actor", "factor", "road_user"),
+    [
+        ("walker.pedestrian.0001", 0.5, True),
+        ("vehicle.a.b", 0.6, True),
+        ("static.wall", 0.65, False),
+    ],
+)
+def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) -> None:
+    moments = [
+        replace(each, contacts=(Contact(7, actor, 5.0),)) if each.x >= 40 else each
+        for each in straight(100)
+    ]
+    drive = judged(moments)
+    assert drive.ended
+    assert not drive.finished
+    assert drive.completion == pytest.approx(0.4, abs=0.01)
+    assert score(drive, Coefficients()).driving_score == pytest.approx(40 * factor, abs=0.5)
+    assert collided(drive.infractions)
+    assert collided(drive.infractions, road_users_only=True) == road_user
+
+
+def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
+    touching = (Contact(7, "vehicle.a.b", 5.0), Contact(0, "static.wall", 5.0))
+    moments = [replace(each, contacts=touching) if each.x >= 40 else each for each in straight(100)]
+    drive = judged(moments, ends_at_first_violation=False)
+    assert [each.kind for each in drive.infractions].count("collision_vehicle") == 1
+    marks = score(drive, Coefficients())
+    assert marks.counted == ("collision_vehicle",)
+    assert marks.driving_score == pytest.approx(40 * 0.6, abs=0.5)
+
+
+def test_a_wall_is_hit_again_only_farther_on() -> None:
+    wall = (Contact(0, "static.wall", 1.0),)
+    scraping = [replace(each, contacts=wall) for each in straight(20)]
+    drive = judged(scraping, 20, ends_at_first_violation=False)
+    kinds = [each.kind for each in drive.infractions]
+    assert 3 <= kinds.count("collision_layout") <= 7
+
+
+def test_who_stands_still_is_struck() -> None:
+    moments = list(straight(100))
+    standing = [replace(moments[0], frame=n, time=100 + n * TICK, speed=0.0) for n in range(3)]
+    hit = replace(standing[-1], time=101, speed=1.5, contacts=(Contact(7, "vehicle.a.b", 5.0),))
+    violation = judged([*standing, hit]).violation
+    assert violation is not None
+    assert violation.ego_stationary
+
+
+@pytest.mark.parametrize(("distance", "ended"), [(3.0, False), (3.1, True)])
+def test_off_the_road_beyond_the_margin(distance: float, ended: bool) -> None:
+    drive = judged(replace(each, lane_distance=distance) for each in straight(20))
+    assert (drive.violation is not None) == ended
+
+
+def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
+    moments = [
+        replace(each, lane_angle=math.pi) if 20 <= each.x < 45 else each for each in straight(100)
+    ]
+    drive = judged(moments)
+    assert drive.finished
+    assert drive.outside_share == pytest.approx(0.25, abs=0.01)
+    assert score(drive, Coefficients()).driving_score == pytest.approx(75, abs=1)
+    assert score(drive, Coefficients(outside="flat")).driving_score == pytest.approx(80)
+
+
+def test_turning_round_inside_a_junction_is_no_wrong_lane() -> None:
+    drive = judged(replace(each, lane_angle=3.0, in_junction=True) for each in straight(20))
+    assert not drive.infractions
+
+
+def test_a_red_light_is_penalised_and_no_violation() -> None:
+    moments = [
+        replace(each, red_lights_crossed=(4,)) if each.frame == 10 else each
+        for each in straight(50)
+    ]
+    drive = judged(moments, 50.0)
+    assert drive.finished
+    assert drive.violation is None
+    assert score(drive, Coefficients()).driving_score == pytest.approx(70)
+
+
+def still(seconds: float) -> list[Moment]:
+    first = next(iter(straight(100)))
+    return [
+        replace(first, frame=n, time=100 + n * TICK, speed=0.0)
+        for n in range(round(seconds / TICK) + 1)
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "kind"), [(60.0, None), (60.2, "blocked")])
+def test_blocked(seconds: float, kind: str | None) -> None:
+    violation = judged(still(seconds)).violation
+    assert (violation and violation.kind) == kind
+
+
+def test_timeout() -> None:
+    drive = judged(still(200), blocked_seconds=1000)
+    assert drive.violation is not None
+    assert drive.violation.kind == "timeout"
+    assert drive.violation.time == pytest.approx(100 + 0.8 * 100 + 30, abs=2 * TICK)
+
+
+@pytest.mark.parametrize("distance", [31.0, 16.0])
+def test_leaving_the_route(distance: float) -> None:
+    violation = judged(replace(each, route_distance=distance) for each in straight(100)).violation
+    assert violation is not None
+    assert violation.kind == "route_deviation"
+
+
+def test_the_goal_must_be_near() -> None:
+    drive = judged(replace(each, goal_distance=11.0) for each in straight(100))
+    assert not drive.finished
