@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import carla
 import numpy as np
@@ -26,7 +27,9 @@ def volumes(place: Place, *rows: tuple[float, float, float, float, float]) -> Fr
 
 
 def frictions(place: Place, slot: int = 0) -> set[float]:
-    return {wheel.tire_friction for wheel in place.control(slot).wheels}
+    return {
+        wheel.tire_friction for wheel in place.physics.in_effect(int(place.table.id[slot])).wheels
+    }
 
 
 def touch(place: Place, laid: FrictionVolumes) -> None:
@@ -72,17 +75,24 @@ def test_the_youngest_volume_rules_and_a_bridge_above_is_out_of_reach() -> None:
     assert frictions(place) == own
 
 
-def test_what_is_applied_inside_holds_outside() -> None:
+def test_what_is_read_changed_and_applied_inside_holds_outside() -> None:
     place = Place()
     place.car(TESLA)
     laid = volumes(place, (0.0, 0.0, 5.0, 5.0, ICE))
     own = place.control()
     touch(place, laid)
-    place.physics.apply(place.table, 1, own)
+    assert place.control() == own
+    changed = replace(place.control(), mass=2000.0)
+    place.physics.apply(place.table, 1, changed)
     assert frictions(place) == {ICE}
     laid.forget(1000)
     touch(place, laid)
-    assert place.control() == own
+    assert place.control() == changed
+    assert frictions(place) == {wheel.tire_friction for wheel in own.wheels}
+
+
+def friction_felt(car: carla.Vehicle) -> float:
+    return float(car.get_telemetry_data().wheels[0].tire_friction)
 
 
 def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
@@ -102,8 +112,11 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         assert isinstance(car, carla.Vehicle)
         for _ in range(20):
             world.tick()
-        felt = car.get_physics_control().wheels[0].tire_friction
-        assert felt == pytest.approx(float(friction))
+        assert friction_felt(car) == pytest.approx(float(friction))
+        heavier = car.get_physics_control()
+        heavier.mass += 100.0
+        car.apply_physics_control(heavier)
+        assert friction_felt(car) == pytest.approx(float(friction))
         car.set_target_velocity(car.get_transform().get_forward_vector() * 10.0)
         car.apply_control(carla.VehicleControl(brake=1.0))
         for _ in range(40):
@@ -111,7 +124,7 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         ways.append(car.get_location().distance(start.location))
         assert volume.destroy()
         world.tick()
-        assert car.get_physics_control().wheels[0].tire_friction == pytest.approx(3.35)
+        assert friction_felt(car) == pytest.approx(3.35)
         car.destroy()
     assert ways[0] < 8.0
     assert ways[1] > 15.0

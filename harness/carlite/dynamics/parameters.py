@@ -82,14 +82,17 @@ class Physics:
         self._free: list[int] = []
 
     def get(self, actor_id: int) -> PhysicsControl:
-        """Return the control an actor drives with; KeyError when there is none."""
+        """Return an actor's own control, wherever it is; KeyError when there is none."""
+        return self._controls[actor_id]
+
+    def in_effect(self, actor_id: int) -> PhysicsControl:
+        """Return the control an actor drives with where it is now."""
         return _on_ground(self._controls[actor_id], self._friction.get(actor_id))
 
     def apply(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
         """Give an actor these parameters; ValueError if no vehicle could have them."""
         slot = table.slot(actor_id)
-        effective = _on_ground(control, self._friction.get(actor_id))
-        packed = pack(effective, table.extent[slot])
+        packed = pack(_on_ground(control, self._friction.get(actor_id)), table.extent[slot])
         row = self._row_of.get(actor_id)
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)

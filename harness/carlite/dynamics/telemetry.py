@@ -17,7 +17,7 @@ class WheelTelemetry:
     """One wheel, fields in CARLA's order.
 
     Attributes:
-        tire_friction: as in the physics control.
+        tire_friction: on the scale of the physics control, where the wheel is now.
         lat_slip: angle between where the wheel points and where it goes, radians.
         long_slip: zero, for wheels here roll.
         omega: radians per second.
@@ -56,7 +56,7 @@ class Telemetry:
 
 def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
     """Read a vehicle's instruments."""
-    control = physics.get(int(table.id[slot]))
+    control = physics.in_effect(int(table.id[slot]))
     velocity = table.velocity[slot].tolist()
     cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
     along = velocity[0] * cos + velocity[1] * sin
