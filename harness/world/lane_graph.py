@@ -1,0 +1,183 @@
+"""The driving lanes of a town as a graph of waypoints a metre apart."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Floats, Integers, Mask
+
+LaneKey = tuple[int, int, int]
+SPACING = 1.0
+LANE_CHANGE_COSTS = {12: 6.0, 5: 30.0}
+"""How many metres a lane change takes, and what it costs beside them: short ones are a last way."""
+DEFAULT_LIMIT = 50 / 3.6
+SPEED_SIGN = "274"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneGraph:
+    """Waypoints by index; `lanes` gives each lane's first index and its count."""
+
+    waypoints: list[carla.Waypoint]
+    lanes: dict[LaneKey, tuple[int, int]]
+    following: dict[LaneKey, list[LaneKey]]
+    xyz: Floats  # (N, 3)
+    yaw: Floats  # (N,)
+    width: Floats  # (N,)
+    in_junction: Mask  # (N,)
+    beside: Integers  # (N, 2) the waypoint left and right that may be changed to, or -1
+    edges: list[list[tuple[int, float]]]
+    changes: dict[tuple[int, int], tuple[int, int]]
+    """Edges that change lanes, as (start, landing): how many waypoints on, and to which side."""
+
+
+def key_of(waypoint: carla.Waypoint) -> LaneKey:
+    """Return which lane a waypoint is on."""
+    return waypoint.road_id, waypoint.section_id, waypoint.lane_id
+
+
+def build(carla_map: carla.Map) -> LaneGraph:
+    """Sample all driving lanes of a town and join them."""
+    entries: dict[LaneKey, carla.Waypoint] = {}
+    following: dict[LaneKey, list[LaneKey]] = defaultdict(list)
+    for entry, ahead in carla_map.get_topology():
+        for waypoint in (entry, ahead):
+            entries.setdefault(key_of(waypoint), waypoint)
+        if key_of(entry) != key_of(ahead):
+            following[key_of(entry)].append(key_of(ahead))
+    waypoints: list[carla.Waypoint] = []
+    lanes: dict[LaneKey, tuple[int, int]] = {}
+    for key in sorted(entries):
+        sampled = _along(entries[key])
+        lanes[key] = (len(waypoints), len(sampled))
+        waypoints += sampled
+    transforms = [waypoint.transform for waypoint in waypoints]
+    xyz = np.array([(each.location.x, each.location.y, each.location.z) for each in transforms])
+    beside = _neighbours(waypoints, lanes)
+    edges = _edges(xyz, lanes, following)
+    changes = _changes(lanes, beside)
+    for (start, landing), (length, _) in changes.items():
+        edges[start].append((landing, length * SPACING + LANE_CHANGE_COSTS[length]))
+    return LaneGraph(
+        waypoints=waypoints,
+        lanes=lanes,
+        following=dict(following),
+        xyz=xyz,
+        yaw=np.radians([each.rotation.yaw for each in transforms]),
+        width=np.array([waypoint.lane_width for waypoint in waypoints]),
+        in_junction=np.array([waypoint.is_junction for waypoint in waypoints]),
+        beside=beside,
+        edges=edges,
+        changes=changes,
+    )
+
+
+def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
+    """Return a lane's waypoints from its entry to less than a step before its end."""
+    lane, sampled = key_of(entry), [entry]
+    while True:
+        ahead = [each for each in sampled[-1].next(SPACING) if key_of(each) == lane]
+        if not ahead or (ahead[0].s - sampled[-1].s) * (sampled[-1].s - entry.s) < 0.0:
+            return sampled
+        sampled.append(ahead[0])
+
+
+def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]) -> Integers:
+    """Return the waypoint beside each one, left and right, where the markings allow a change."""
+    beside = np.full((len(waypoints), 2), -1)
+    stations = np.array([waypoint.s for waypoint in waypoints])
+    for index, waypoint in enumerate(waypoints):
+        allowed = int(waypoint.lane_change)
+        if not allowed or waypoint.is_junction:
+            continue
+        for side, flag, neighbour in (
+            (0, carla.LaneChange.Left, waypoint.get_left_lane),
+            (1, carla.LaneChange.Right, waypoint.get_right_lane),
+        ):
+            if not allowed & int(flag):
+                continue
+            other = neighbour()
+            if other is None or other.lane_id * waypoint.lane_id < 0:
+                continue
+            if (lane := lanes.get(key_of(other))) is not None:
+                own = stations[lane[0] : lane[0] + lane[1]]
+                beside[index, side] = lane[0] + int(np.abs(own - other.s).argmin())
+    return beside
+
+
+def _edges(
+    xyz: Floats,
+    lanes: dict[LaneKey, tuple[int, int]],
+    following: dict[LaneKey, list[LaneKey]],
+) -> list[list[tuple[int, float]]]:
+    """Return where each waypoint leads and what that costs, in metres."""
+    edges: list[list[tuple[int, float]]] = [[] for _ in xyz]
+    for key, (first, count) in lanes.items():
+        last = first + count - 1
+        for index in range(first, last):
+            edges[index].append((index + 1, math.dist(xyz[index], xyz[index + 1])))
+        for ahead in following.get(key, []):
+            landing = lanes[ahead][0]
+            edges[last].append((landing, math.dist(xyz[last], xyz[landing])))
+    return edges
+
+
+def _changes(
+    lanes: dict[LaneKey, tuple[int, int]], beside: Integers
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the lane changes that the markings allow all along."""
+    changes: dict[tuple[int, int], tuple[int, int]] = {}
+    for first, count in lanes.values():
+        for side in (0, 1):
+            neighbours = beside[first : first + count, side]
+            for length in LANE_CHANGE_COSTS:
+                for start in range(count - length):
+                    window = neighbours[start : start + length + 1]
+                    if (window >= 0).all():
+                        changes.setdefault((first + start, int(window[-1])), (length, side))
+    return changes
+
+
+def speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
+    """Return the limit at each waypoint: what the last sign passed says, as CARLA takes it.
+
+    CARLA reads a sign's number as km/h whatever unit its map gives.
+    """
+    limits = np.full(len(graph.waypoints), np.nan)
+    waiting: list[tuple[float, int, float]] = []
+    for place, limit in _signs(carla_map, graph):
+        heapq.heappush(waiting, (0.0, place, limit))
+    while waiting:
+        distance, index, limit = heapq.heappop(waiting)
+        if not np.isnan(limits[index]):
+            continue
+        limits[index] = limit
+        for ahead, cost in graph.edges[index]:
+            if np.isnan(limits[ahead]):
+                heapq.heappush(waiting, (distance + cost, ahead, limit))
+    return np.where(np.isnan(limits), DEFAULT_LIMIT, limits)
+
+
+def _signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
+    """Yield the waypoint from which each speed sign holds, and its limit in m/s."""
+    stations = np.array([waypoint.s for waypoint in graph.waypoints])
+    lanes_of_road: dict[int, list[LaneKey]] = defaultdict(list)
+    for key in graph.lanes:
+        lanes_of_road[key[0]].append(key)
+    for sign in carla_map.get_all_landmarks_of_type(SPEED_SIGN):
+        if sign.value <= 0.0:
+            continue
+        for key in lanes_of_road[sign.road_id]:
+            if not any(first <= key[2] <= last for first, last in sign.get_lane_validities()):
+                continue
+            first, count = graph.lanes[key]
+            offsets = np.abs(stations[first : first + count] - sign.s)
+            if offsets.min() <= 2 * SPACING:
+                yield first + int(offsets.argmin()), sign.value / 3.6

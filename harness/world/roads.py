@@ -1,0 +1,239 @@
+"""Finds ways through a town along its driving lanes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import carla
+import numpy as np
+
+from harness.errors import UserError
+from harness.vocabulary import Floats, Mask, Route
+from harness.world import lane_graph
+
+OFF_ROAD = 5.0
+"""Metres from the nearest driving lane's centre that a point of a route may lie."""
+SAME_PLACE = 1.5
+AMBIGUOUS = 0.75
+"""Lanes in a junction that pass this little further from a point than the nearest may be meant."""
+SLACK = 60.0
+"""Metres by which a way to such a lane may be longer and still be weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Waypoints by index, and which of them lie within a lane change to which side."""
+
+    nodes: list[int]
+    towards: dict[int, tuple[int, int, int]]
+    """By position in `nodes`: the change's first and last position, and its side."""
+
+
+class RoadNetwork:
+    """The driving lanes of a town, joined, with lane changes where the markings allow them."""
+
+    def __init__(self, carla_map: carla.Map) -> None:
+        self.map = carla_map
+        self.graph = lane_graph.build(carla_map)
+
+    @cached_property
+    def speed_limits(self) -> Floats:
+        """The speed limit at each waypoint of the graph, m/s."""
+        return lane_graph.speed_limits(self.map, self.graph)
+
+    def trace(self, locations: Sequence[carla.Location]) -> list[carla.Waypoint]:
+        """Return the waypoints of the shortest way past all locations, about a metre apart.
+
+        In a lane change the second half lies in the new lane.
+        """
+        way = self._way(locations)
+        return [self.graph.waypoints[self._own_lane(way, at)] for at in range(len(way.nodes))]
+
+    def route(self, name: str, town: str, locations: Sequence[carla.Location]) -> Route:
+        """Return the shortest way past all locations, one row a metre, lane changes blended."""
+        graph = self.graph
+        try:
+            way = self._way(locations)
+        except UserError as problem:
+            raise UserError(f"route {name}: {problem}") from None
+        nodes = np.array(way.nodes)
+        xyz, changing = graph.xyz[nodes].copy(), np.zeros(len(nodes), np.bool_)
+        for at, (first, last, side) in way.towards.items():
+            share = (at - first) / (last - first)
+            weight = share * share * (3.0 - 2.0 * share)
+            other = graph.xyz[graph.beside[nodes[at], side]]
+            xyz[at] = (1.0 - weight) * xyz[at] + weight * other
+            changing[at] = True
+        return self._resampled(name, town, nodes, xyz, changing)
+
+    def waypoints_ahead(self, waypoint: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
+        """Return the waypoints of the next metres, a metre apart, straight on at junctions."""
+        ahead: list[carla.Waypoint] = []
+        here = waypoint
+        while len(ahead) < round(distance / lane_graph.SPACING):
+            branches = here.next(lane_graph.SPACING)
+            if not branches:
+                break
+            here = min(branches, key=lambda branch: abs(_turn(branch)))
+            ahead.append(here)
+        return ahead
+
+    def nearest(self, location: carla.Location) -> int:
+        """Return the index of the graph's waypoint nearest to a location on the road."""
+        projected = self.map.get_waypoint(location, lane_type=carla.LaneType.Driving)
+        place = projected.transform.location
+        first, count = self.graph.lanes[lane_graph.key_of(projected)]
+        gaps = self.graph.xyz[first : first + count] - (place.x, place.y, place.z)
+        return first + int(np.einsum("ij,ij->i", gaps, gaps).argmin())
+
+    def _resampled(
+        self, name: str, town: str, nodes: np.ndarray, xyz: Floats, changing: Mask
+    ) -> Route:
+        along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
+        station = np.arange(np.floor(along[-1] + 1e-6) + 1.0)
+        closest = np.clip(np.searchsorted(along, station - 0.5), 0, len(along) - 1)
+        points = np.stack([np.interp(station, along, xyz[:, axis]) for axis in range(3)], axis=1)
+        lane_yaw = np.interp(station, along, np.unwrap(self.graph.yaw[nodes]))
+        tangent = np.gradient(points[:, :2], axis=0) if len(points) > 1 else None
+        yaw = lane_yaw
+        if tangent is not None:
+            yaw = np.where(changing[closest], np.arctan2(tangent[:, 1], tangent[:, 0]), lane_yaw)
+        return Route(
+            name=name,
+            town=town,
+            xyz=points,
+            yaw=(yaw + np.pi) % (2 * np.pi) - np.pi,
+            station=station,
+            lane_width=np.interp(station, along, self.graph.width[nodes]),
+            speed_limit=self.speed_limits[nodes][closest],
+            in_junction=self.graph.in_junction[nodes][closest],
+            lane_change=changing[closest],
+        )
+
+    def _own_lane(self, way: _Way, at: int) -> int:
+        change = way.towards.get(at)
+        if change is None or 2 * at < change[0] + change[1]:
+            return way.nodes[at]
+        return int(self.graph.beside[way.nodes[at], change[2]])
+
+    def _way(self, locations: Sequence[carla.Location]) -> _Way:
+        chain = self._shortest(locations)
+        nodes, towards = [chain[0]], dict[int, tuple[int, int, int]]()
+        for before, after in pairwise(chain):
+            if change := self.graph.changes.get((before, after)):
+                length, side = change
+                first = len(nodes) - 1
+                nodes += range(before + 1, before + length)
+                towards |= dict.fromkeys(range(first, len(nodes)), (first, first + length, side))
+            nodes.append(after)
+        return _Way(nodes, towards)
+
+    def _shortest(self, locations: Sequence[carla.Location]) -> list[int]:
+        """Return the chain of graph nodes that passes the locations at the least cost."""
+        points = [
+            location
+            for at, location in enumerate(locations)
+            if at == 0 or location.distance(locations[at - 1]) > SAME_PLACE
+        ]
+        if len(points) < 2:
+            raise UserError("a route needs two different points at least; add its goal")
+        reached = dict.fromkeys(self._candidates(1, points[0]), 0.0)
+        legs: list[dict[int, list[int]]] = []
+        for number, point in enumerate(points[1:], 2):
+            targets = self._candidates(number, point)
+            paths = self._search(reached, targets)
+            if not paths:
+                raise UserError(
+                    f"point {number} {_place(point)} cannot be reached from point {number - 1}"
+                    f" {_place(points[number - 2])} along driving lanes; move one of them"
+                )
+            reached = {target: cost for target, (cost, _) in paths.items()}
+            legs.append({target: path for target, (_, path) in paths.items()})
+        chain = legs[-1][min(reached, key=lambda node: (reached[node], node))]
+        for leg in reversed(legs[:-1]):
+            chain = leg[chain[0]][:-1] + chain
+        return chain
+
+    def _candidates(self, number: int, location: carla.Location) -> list[int]:
+        """Return the graph nodes that a point of a route may mean, the nearest one first."""
+        nearest = self.nearest(location)
+        xyz = self.graph.xyz
+        place = np.array([location.x, location.y])
+        off = float(np.linalg.norm(xyz[nearest, :2] - place))
+        if not off <= OFF_ROAD:
+            raise UserError(
+                f"point {number} {_place(location)} lies {off:.1f} m from the nearest driving lane"
+                f" of this town; move it onto the road (within {OFF_ROAD:g} m)"
+            )
+        if not self.graph.in_junction[nearest]:
+            return [nearest]
+        distance = np.linalg.norm(xyz[:, :2] - place, axis=1)
+        near = np.flatnonzero(
+            (distance <= off + AMBIGUOUS)
+            & self.graph.in_junction
+            & (np.abs(xyz[:, 2] - xyz[nearest, 2]) < 3.0)
+        )
+        best: dict[lane_graph.LaneKey, int] = {}
+        for node in near.tolist():
+            lane = lane_graph.key_of(self.graph.waypoints[node])
+            if lane not in best or distance[node] < distance[best[lane]]:
+                best[lane] = node
+        return sorted({nearest, *best.values()}, key=lambda node: (distance[node], node))
+
+    def _search(
+        self, sources: dict[int, float], targets: list[int]
+    ) -> dict[int, tuple[float, list[int]]]:
+        """Return the cheapest way to each target that is hardly dearer than the best (A*)."""
+        goal = self.graph.xyz[targets[0]]
+        radius = float(np.linalg.norm(self.graph.xyz[targets] - goal, axis=1).max())
+        least = np.maximum(np.linalg.norm(self.graph.xyz - goal, axis=1) - radius, 0.0).tolist()
+        cost = dict(sources)
+        origin = dict.fromkeys(sources, -1)
+        waiting = [(cost[node] + least[node], node) for node in sources]
+        heapq.heapify(waiting)
+        settled: set[int] = set()
+        missing, limit = set(targets), np.inf
+        while waiting and missing:
+            estimate, node = heapq.heappop(waiting)
+            if estimate > limit:
+                break
+            if node in settled:
+                continue
+            settled.add(node)
+            if node in missing:
+                missing.remove(node)
+                limit = min(limit, cost[node] + SLACK)
+            for ahead, step in self.graph.edges[node]:
+                dearer = cost[node] + step
+                if dearer < cost.get(ahead, np.inf):
+                    cost[ahead], origin[ahead] = dearer, node
+                    heapq.heappush(waiting, (dearer + least[ahead], ahead))
+        return {
+            target: (cost[target], _back(origin, target)) for target in targets if target in settled
+        }
+
+
+def _back(origin: dict[int, int], node: int) -> list[int]:
+    chain = [node]
+    while origin[chain[-1]] >= 0:
+        chain.append(origin[chain[-1]])
+    return chain[::-1]
+
+
+def _turn(branch: carla.Waypoint) -> float:
+    """Return by how much the lane turns that a waypoint lies on, radians."""
+    end = branch
+    for _ in range(40):
+        if not end.is_junction or not (ahead := end.next(1.0)):
+            break
+        end = ahead[0]
+    change = end.transform.rotation.yaw - branch.transform.rotation.yaw
+    return float(np.radians((change + 180.0) % 360.0 - 180.0))
+
+
+def _place(location: carla.Location) -> str:
+    return f"({location.x:.1f}, {location.y:.1f})"
