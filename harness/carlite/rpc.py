@@ -55,7 +55,7 @@ class Call:
     ticks: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Session:
     """One client's connection, as far as its calls need to know.
 
@@ -64,12 +64,14 @@ class Session:
         host: the address by which this client reached the server.
         streams: where its sensor data come from.
         traffic: where it finds the server's own Traffic Manager; None where clients bring theirs.
+        snapshots: by which stream id it was last told to hear of the world.
     """
 
     peer: str
     host: str
     streams: StreamHub
     traffic: tuple[str, int] | None
+    snapshots: int = 0
 
     def token(self, stream_id: int) -> bytes:
         """Return the 24 bytes that let this client dial a stream."""

@@ -9,6 +9,9 @@ the same bytes, shared by all readers. A patient hub (synchronous mode) lets tha
 `HIGH_WATER`, then `settled` asks the server to wait; a reader that has not caught up in time is
 stalled and loses whole frames until its queue is empty. An impatient hub drops frames while a write
 is pending.
+
+A stream may have further ids. The client library keeps its connections by stream id and crashes
+when it opens a stream again before the old connection is gone, so nobody gets the same id twice.
 """
 
 from __future__ import annotations
@@ -17,13 +20,17 @@ import asyncio
 import socket
 import struct
 from collections import deque
+from itertools import count
 
 from harness.carlite import log
 
 HIGH_WATER = 8 << 20
 PATIENCE = 1.0
 DIAL_TIME = 0.2
+HOLD = 1.0
 TCP, IP_V4 = 1, 1
+FURTHER, SERIALS, ID_BITS = 1 << 31, 1 << 23, 8
+"""A further id: the top bit, a serial number, and the stream's first id in the lowest bits."""
 
 
 def token(stream_id: int, host: str, port: int) -> bytes:
@@ -31,14 +38,20 @@ def token(stream_id: int, host: str, port: int) -> bytes:
     return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 
+def first_id(stream_id: int) -> int:
+    """Return the id a stream is published under, given any id it may be dialled by."""
+    return stream_id & ((1 << ID_BITS) - 1) if stream_id & FURTHER else stream_id
+
+
 class Reader:
     """One connection: first its stream id, then frames, until either side closes it."""
 
     def __init__(self, hub: StreamHub, connection: socket.socket) -> None:
-        self.stream_id: int | None = None
+        self.dialled: int | None = None
         self.waiting = 0
         self._late_since: float | None = None
         self.stalled = False
+        self._held = False
         self._hub = hub
         self._socket = connection
         self._loop = asyncio.get_running_loop()
@@ -51,7 +64,7 @@ class Reader:
     def send(self, header: bytes, payload: bytes) -> None:
         """Hand a frame to the kernel, or queue what it does not take."""
         sent = 0
-        if not self._queue:
+        if not (self._queue or self._held):
             try:
                 sent = self._socket.sendmsg((header, payload))
             except (BlockingIOError, InterruptedError):
@@ -61,7 +74,7 @@ class Reader:
                 return
         if sent == len(header) + len(payload):
             return
-        if not self._queue:
+        if not (self._queue or self._held):
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
         if sent < len(header):
             self._queue.append(memoryview(header)[sent:])
@@ -79,6 +92,12 @@ class Reader:
         self.stalled = now - self._late_since > PATIENCE
         return not self.stalled
 
+    def hold(self) -> None:
+        """Let frames wait for a while: the client is about to close this connection."""
+        self._held = True
+        self._loop.remove_writer(self._socket.fileno())
+        self._loop.call_later(HOLD, self._release)
+
     def close(self) -> None:
         """Forget the connection; harmless when it is closed already."""
         if self._socket.fileno() < 0:
@@ -90,6 +109,11 @@ class Reader:
         self.waiting = 0
         self._hub.forget(self)
 
+    def _release(self) -> None:
+        self._held = False
+        if self._queue:
+            self._loop.add_writer(self._socket.fileno(), self._on_writable)
+
     def _on_readable(self) -> None:
         """Take the stream id; afterwards reading only tells when the client has gone."""
         try:
@@ -100,10 +124,10 @@ class Reader:
             data = b""
         if not data:
             self.close()
-        elif self.stream_id is None:
+        elif self.dialled is None:
             self._greeting += data
             if len(self._greeting) >= 4:
-                (self.stream_id,) = struct.unpack_from("<I", self._greeting)
+                (self.dialled,) = struct.unpack_from("<I", self._greeting)
                 self._hub.admit(self)
 
     def _on_writable(self) -> None:
@@ -134,6 +158,7 @@ class StreamHub:
         self._readers: dict[int, list[Reader]] = {}
         self._strangers: set[Reader] = set()
         self._expected: list[tuple[int, float]] = []
+        self._serials = count()
 
     def open(self) -> None:
         """Start accepting readers in the running event loop."""
@@ -168,6 +193,16 @@ class StreamHub:
                 continue
             reader.send(header, payload)
 
+    def further_id(self, stream_id: int) -> int:
+        """Return one more id by which a stream can be dialled."""
+        return FURTHER | next(self._serials) % SERIALS << ID_BITS | stream_id
+
+    def hold(self, dialled: int) -> None:
+        """Let frames wait for whoever dialled that id, until they close or `HOLD` has passed."""
+        for reader in self._readers.get(first_id(dialled), ()):
+            if reader.dialled == dialled:
+                reader.hold()
+
     def expect(self, stream_id: int) -> None:
         """Note that a client was told where to find a stream and is about to dial."""
         deadline = asyncio.get_running_loop().time() + DIAL_TIME
@@ -186,22 +221,23 @@ class StreamHub:
 
     def admit(self, reader: Reader) -> None:
         """Take a reader in, once it has named its stream."""
-        assert reader.stream_id is not None
+        assert reader.dialled is not None
         self._strangers.discard(reader)
-        self._readers.setdefault(reader.stream_id, []).append(reader)
+        self._readers.setdefault(first_id(reader.dialled), []).append(reader)
         for entry in self._expected:
-            if entry[0] == reader.stream_id:
+            if entry[0] == reader.dialled:
                 self._expected.remove(entry)
                 break
 
     def forget(self, reader: Reader) -> None:
         """Drop a reader whose connection is closed."""
         self._strangers.discard(reader)
-        if reader.stream_id is not None:
-            readers = self._readers[reader.stream_id]
+        if reader.dialled is not None:
+            stream_id = first_id(reader.dialled)
+            readers = self._readers[stream_id]
             readers.remove(reader)
             if not readers:
-                del self._readers[reader.stream_id]
+                del self._readers[stream_id]
 
     def _accept(self) -> None:
         try:

@@ -6,6 +6,7 @@ from harness.carlite import CARLA_VERSION
 from harness.carlite.calls.family import Family
 from harness.carlite.errors import CallError
 from harness.carlite.rpc import Session
+from harness.carlite.streams import first_id
 from harness.carlite.wire import codec
 from harness.carlite.wire.codec import Rotation
 from harness.carlite.wire.records import (
@@ -30,15 +31,16 @@ def version(world: World, session: Session) -> str:
 
 @calls.value
 def get_episode_info(world: World, session: Session) -> object:
-    """Return the episode's number and where its snapshots are to be had."""
-    return [world.episode.number, [session.token(WORLD_STREAM)]]
+    """Return the episode's number and where its snapshots are to be had, by an id of their own."""
+    session.snapshots = session.streams.further_id(WORLD_STREAM)
+    return [world.episode.number, [session.token(session.snapshots)]]
 
 
 @calls.value
 def get_sensor_token(world: World, session: Session, stream_id: object) -> object:
     """Return where a stream is to be had; the client is about to dial it."""
     number = codec.integer(stream_id, "stream id")
-    if number == WORLD_STREAM or world.episode.observation.has_stream(number):
+    if first_id(number) == WORLD_STREAM or world.episode.observation.has_stream(number):
         session.expect(number)
     return [session.token(number & 0xFFFFFFFF)]
 
@@ -91,8 +93,13 @@ def request_file(world: World, session: Session, path: object) -> bytes:
 def load_new_episode(
     world: World, session: Session, name: object, reset_settings: object, layers: object
 ) -> None:
-    """Begin anew in a town; map layers do not exist here."""
+    """Begin anew in a town; map layers do not exist here.
+
+    The client that asks drops its snapshots and opens them again once it has the reply; in between
+    it must not hear of the new episode.
+    """
     world.load(codec.text(name, "map name"), codec.flag(reset_settings, "reset settings"))
+    session.streams.hold(session.snapshots)
 
 
 @calls.void
