@@ -15,7 +15,7 @@ from harness.vocabulary import Floats, Integers, Mask
 
 LaneKey = tuple[int, int, int]
 SPACING = 1.0
-LANE_CHANGE_COSTS = {12: 6.0, 5: 30.0}
+LANE_CHANGE_COSTS = {12: 6.0, 6: 20.0, 3: 60.0}
 """How many metres a lane change takes, and what it costs beside them: short ones are a last way."""
 DEFAULT_LIMIT = 50 / 3.6
 SPEED_SIGN = "274"

@@ -12,15 +12,17 @@ import carla
 import numpy as np
 
 from harness.errors import UserError
-from harness.vocabulary import Floats, Mask, Route
+from harness.vocabulary import Floats, Integers, Mask, Route
 from harness.world import lane_graph
 
-OFF_ROAD = 5.0
-"""Metres from the nearest driving lane's centre that a point of a route may lie."""
+OFF_ROAD = 80.0
+"""Metres from the nearest lane that a point of a route may lie: V2Xverse has some at 58."""
 SAME_PLACE = 1.5
+EASY = 12
+"""Metres over which the route of a shorter lane change is rounded."""
 AMBIGUOUS = 0.75
 """Lanes in a junction that pass this little further from a point than the nearest may be meant."""
-SLACK = 60.0
+SLACK = 500.0
 """Metres by which a way to such a lane may be longer and still be weighed."""
 
 
@@ -31,6 +33,15 @@ class _Way:
     nodes: list[int]
     towards: dict[int, tuple[int, int, int]]
     """By position in `nodes`: the change's first and last position, and its side."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A way before it is measured out by the metre."""
+
+    nodes: Integers
+    xyz: Floats
+    changing: Mask
 
 
 class RoadNetwork:
@@ -62,13 +73,21 @@ class RoadNetwork:
             raise UserError(f"route {name}: {problem}") from None
         nodes = np.array(way.nodes)
         xyz, changing = graph.xyz[nodes].copy(), np.zeros(len(nodes), np.bool_)
+        short: list[tuple[int, int]] = []
         for at, (first, last, side) in way.towards.items():
             share = (at - first) / (last - first)
             weight = share * share * (3.0 - 2.0 * share)
             other = graph.xyz[graph.beside[nodes[at], side]]
             xyz[at] = (1.0 - weight) * xyz[at] + weight * other
             changing[at] = True
-        return self._resampled(name, town, nodes, xyz, changing)
+            if at == first and last - first < EASY:
+                short.append((first, last))
+        for first, last in short:
+            reach = (EASY - (last - first)) // 2
+            around = slice(max(first - reach, 0), last + reach + 1)
+            xyz[around] = _eased(xyz, around, reach)
+            changing[around] = True
+        return self._by_the_metre(name, town, _Rows(nodes, xyz, changing))
 
     def waypoints_ahead(self, waypoint: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
         """Return the waypoints of the next metres, a metre apart, straight on at junctions."""
@@ -90,28 +109,26 @@ class RoadNetwork:
         gaps = self.graph.xyz[first : first + count] - (place.x, place.y, place.z)
         return first + int(np.einsum("ij,ij->i", gaps, gaps).argmin())
 
-    def _resampled(
-        self, name: str, town: str, nodes: np.ndarray, xyz: Floats, changing: Mask
-    ) -> Route:
-        along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
+    def _by_the_metre(self, name: str, town: str, rows: _Rows) -> Route:
+        along = _arc_length(rows.xyz)
         station = np.arange(np.floor(along[-1] + 1e-6) + 1.0)
         closest = np.clip(np.searchsorted(along, station - 0.5), 0, len(along) - 1)
-        points = np.stack([np.interp(station, along, xyz[:, axis]) for axis in range(3)], axis=1)
-        lane_yaw = np.interp(station, along, np.unwrap(self.graph.yaw[nodes]))
-        tangent = np.gradient(points[:, :2], axis=0) if len(points) > 1 else None
-        yaw = lane_yaw
-        if tangent is not None:
-            yaw = np.where(changing[closest], np.arctan2(tangent[:, 1], tangent[:, 0]), lane_yaw)
+        points = np.stack([np.interp(station, along, column) for column in rows.xyz.T], axis=1)
+        nodes, changing = rows.nodes[closest], rows.changing[closest]
+        yaw = np.interp(station, along, np.unwrap(self.graph.yaw[rows.nodes]))
+        if changing.any():
+            forward = np.gradient(points[:, :2], axis=0)
+            yaw = np.where(changing, np.arctan2(forward[:, 1], forward[:, 0]), yaw)
         return Route(
             name=name,
             town=town,
             xyz=points,
             yaw=(yaw + np.pi) % (2 * np.pi) - np.pi,
             station=station,
-            lane_width=np.interp(station, along, self.graph.width[nodes]),
-            speed_limit=self.speed_limits[nodes][closest],
-            in_junction=self.graph.in_junction[nodes][closest],
-            lane_change=changing[closest],
+            lane_width=self.graph.width[nodes],
+            speed_limit=self.speed_limits[nodes],
+            in_junction=self.graph.in_junction[nodes],
+            lane_change=changing,
         )
 
     def _own_lane(self, way: _Way, at: int) -> int:
@@ -215,6 +232,17 @@ class RoadNetwork:
         return {
             target: (cost[target], _back(origin, target)) for target in targets if target in settled
         }
+
+
+def _arc_length(xyz: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
+
+
+def _eased(xyz: Floats, around: slice, reach: int) -> Floats:
+    """Return a stretch of points, each the mean of its neighbours up to `reach` either side."""
+    at = np.arange(len(xyz))[around]
+    span = np.minimum(np.minimum(at, len(xyz) - 1 - at), reach)
+    return np.array([xyz[i - n : i + n + 1].mean(axis=0) for i, n in zip(at, span, strict=True)])
 
 
 def _back(origin: dict[int, int], node: int) -> list[int]:
