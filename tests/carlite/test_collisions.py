@@ -104,6 +104,7 @@ def test_a_head_on_crash_of_equals_stops_both_where_they_meet() -> None:
     place = Place()
     place.car(at=(0.0, 0.0, 0.0), velocity=(15.0, 0.0))
     place.car(at=(30.0, 0.0, 0.0), yaw=math.pi, velocity=(-15.0, 0.0))
+    place.physics.rows["pull"] = 0.0
     contacts = [contact for _ in range(40) for contact in place.tick()]
     assert contacts[0].actor == 1
     assert contacts[0].other == 2

@@ -8,6 +8,9 @@ import pytest
 from tests.carlite.apart import apart
 from tests.carlite.test_replies_actors import MODEL3, spawn
 
+TOLERANCE = 1e-4
+"""Two cars do not go quite the same way: their tyres pull differently."""
+
 FULL = carla.VehicleControl(throttle=1.0, steer=0.2)
 
 
@@ -35,16 +38,18 @@ def drive(world: carla.World, sticky: str | None, again: carla.VehicleControl | 
 @pytest.mark.parametrize("sticky", [None, "true", "True"])
 def test_sticky_controls_stay(world: carla.World, sticky: str | None) -> None:
     once, always = drive(world, sticky, None), drive(world, sticky, FULL)
-    assert once == always
+    assert once == pytest.approx(always, rel=TOLERANCE)
     assert once > 3.0
 
 
 @pytest.mark.parametrize("sticky", ["false", "False"])
 def test_other_controls_last_one_tick(world: carla.World, sticky: str) -> None:
     once = drive(world, sticky, None)
-    assert once == drive(world, "true", carla.VehicleControl())
+    let_go = drive(world, "true", carla.VehicleControl())
+    assert once == pytest.approx(let_go, rel=TOLERANCE)
     assert once < 0.3
-    assert drive(world, sticky, FULL) == drive(world, "true", None)
+    always = drive(world, "true", None)
+    assert drive(world, sticky, FULL) == pytest.approx(always, rel=TOLERANCE)
 
 
 def test_a_control_in_the_batch_that_spawns_counts(

@@ -31,9 +31,10 @@ def test_a_standing_car_stays_exactly_where_it_is() -> None:
     assert not place.table.angular_velocity.any()
 
 
-def test_a_straight_drive_stays_straight() -> None:
+def test_without_its_tyres_pull_a_car_runs_straight() -> None:
     place = Place()
     place.car()
+    place.physics.rows["pull"] = 0.0
     place.table.throttle[0] = 1.0
     place.tick(400)
     assert place.table.position[0, 0] > 500.0

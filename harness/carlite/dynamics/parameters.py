@@ -43,6 +43,7 @@ ROW = np.dtype(
         ("front_stiffness", np.float64),
         ("rear_stiffness", np.float64),
         ("max_steer", np.float64),
+        ("pull", np.float64),
         ("front_brake", np.float64),
         ("rear_brake", np.float64),
         ("hand_brake", np.float64),
@@ -65,7 +66,14 @@ ROW = np.dtype(
     ]
 )
 """One vehicle. Distances along the body are from the centre of mass, which lies `centre` ahead of
-the origin; forces are in newtons at the ground, engine speeds in radians per second."""
+the origin; forces are in newtons at the ground, engine speeds in radians per second; `pull` is the
+angle, in radians, by which the front wheels are askew."""
+
+GOLDEN = 0.6180339887498949
+"""Multiples of it, modulo one, spread evenly however many there are."""
+
+STRONGEST_PULL = 1.6e-5
+"""Curvature, per metre, of the way a car takes with its wheel straight: 8 cm in 100 m."""
 
 
 class Physics:
@@ -78,6 +86,8 @@ class Physics:
         self.rows: Rows = np.zeros(64, ROW)
         self._controls: dict[int, PhysicsControl] = {}
         self._friction: dict[int, float] = {}
+        self._pull: dict[int, float] = {}
+        self._born = 0
         self._row_of: dict[int, int] = {}
         self._free: list[int] = []
 
@@ -99,6 +109,9 @@ class Physics:
             if row == len(self.rows):
                 self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
             self._row_of[actor_id] = row
+            self._pull[actor_id] = tyre_pull(self._born)
+            self._born += 1
+        packed["pull"] = self._pull[actor_id] * (packed["front"] + packed["rear"])
         self.rows[row] = packed
         self._controls[actor_id] = control
         table.physics[slot] = row
@@ -117,6 +130,7 @@ class Physics:
     def forget(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""
         self._friction.pop(actor_id, None)
+        self._pull.pop(actor_id, None)
         if self._controls.pop(actor_id, None) is not None:
             self._free.append(self._row_of.pop(actor_id))
 
@@ -168,6 +182,16 @@ def _pack_engine(row: Any, control: PhysicsControl) -> None:
         row["down"][index] = gear.down
     revolutions = np.linspace(0.0, control.max_rpm, TORQUE_SAMPLES)
     row["torque"] = np.interp(revolutions, *_columns(control.torque_curve))
+
+
+def tyre_pull(number: int) -> float:
+    """Return the curvature of the way on which the `number`-th vehicle's tyres lead it.
+
+    No two cars run perfectly straight, and none stands perfectly in line with anything: programs
+    that were written for such cars may fail where an angle is zero.
+    """
+    share = 0.5 + 0.5 * (number * GOLDEN % 1.0)
+    return STRONGEST_PULL * (share if number % 2 else -share)
 
 
 def check(control: PhysicsControl) -> None:

@@ -113,8 +113,8 @@ def _step(
                 turn = along * math.tan(wheel_angle) / (vehicle["front"] + vehicle["rear"])
             else:
                 along, across, turn = _move(
-                    vehicle, along, across, turn, wheel_angle, driving, engine_drag,
-                    brake, hand_brakes[slot], grounded, slope, bank,
+                    vehicle, along, across, turn, wheel_angle + vehicle["pull"],
+                    driving, engine_drag, brake, hand_brakes[slot], grounded, slope, bank,
                     push_along, push_across, spin, h,
                 )  # fmt: skip
             before = plane
