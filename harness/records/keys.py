@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +25,15 @@ class AttemptKey:
             safe_name(self.condition),
             f"{safe_name(self.route)}-s{self.seed}",
         )
+
+    @staticmethod
+    def of(path: PurePosixPath) -> AttemptKey:
+        """Return the key whose folder this is."""
+        system, condition, last = path.parts[-3:]
+        route, mark, seed = last.rpartition("-s")
+        if not mark or not seed.isdecimal():
+            raise ValueError(f"not an attempt's folder: {path}")
+        return AttemptKey(unquote(system), unquote(condition), unquote(route), int(seed))
 
     def __str__(self) -> str:
         return f"{self.system}/{self.condition}/{self.route}-s{self.seed}"

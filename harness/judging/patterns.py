@@ -1,0 +1,90 @@
+"""The six cooperative error patterns (paper, section III-B), frame by frame.
+
+`D_E` says of a true box that the ego alone detects it: an ego-alone box overlaps it by more than τ.
+
+| pattern     | counted per     | condition                                                     |
+| LCME / CCME | true box        | D_E / not D_E, and no cooperative box overlaps it             |
+| LCLE / CCLE | true box        | D_E / not D_E, and misplaced by the chosen rule               |
+| LADE / CADE | cooperative box | overlaps no true box, and no / some ego-alone box             |
+
+Misplaced, by rule: `max`: the best overlap lies in (0, τ]; `exists`: some overlap does, even if
+another box matches well (the paper's words); `pairs`: as many times as there are such boxes (the
+code of the study's offline part).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from harness.overlap import bev_iou
+from harness.vocabulary import Floats, Integers, Mask
+
+Rule: TypeAlias = Literal["max", "exists", "pairs"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+TRUTH_PATTERNS = ("LCME", "LCLE", "CCME", "CCLE")
+COOPERATIVE_PATTERNS = ("LADE", "CADE")
+PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """How often each box was counted under each pattern; only `pairs` counts one more than once."""
+
+    truth: dict[str, Integers]  # by pattern, a number for each true box
+    cooperative: dict[str, Integers]  # by pattern, a number for each cooperative box
+
+    def totals(self) -> dict[str, int]:
+        """Return the six numbers."""
+        both = {**self.truth, **self.cooperative}
+        return {name: int(both[name].sum()) for name in PATTERNS}
+
+
+def classify(
+    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
+) -> Patterns:
+    """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6)."""
+    if rule not in RULES:
+        raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
+    detected = ego_detects(bev_iou(truth, ego), tau)
+    overlap = bev_iou(truth, coop)
+    missed = overlap.max(axis=1, initial=0.0) == 0
+    misplaced = misplacements(overlap, tau, rule)
+    invented = overlap.max(axis=0, initial=0.0) == 0
+    shared = bev_iou(coop, ego).max(axis=1, initial=0.0) > 0
+    return Patterns(
+        truth={
+            "LCME": (detected & missed).astype(np.int64),
+            "LCLE": detected * misplaced,
+            "CCME": (~detected & missed).astype(np.int64),
+            "CCLE": ~detected * misplaced,
+        },
+        cooperative={
+            "LADE": (invented & ~shared).astype(np.int64),
+            "CADE": (invented & shared).astype(np.int64),
+        },
+    )
+
+
+def count(
+    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
+) -> dict[str, int]:
+    """Return how often each pattern occurs among boxes of one class."""
+    return classify(truth, ego, coop, tau, rule).totals()
+
+
+def ego_detects(overlap: Floats, tau: float) -> Mask:
+    """Return D_E for each true box: the ego alone overlaps it by more than τ."""
+    return np.asarray(overlap.max(axis=1, initial=0.0) > tau)
+
+
+def misplacements(overlap: Floats, tau: float, rule: Rule) -> Integers:
+    """Return how often each true box counts as misplaced by cooperation."""
+    if rule == "max":
+        best = overlap.max(axis=1, initial=0.0)
+        return np.asarray((best > 0) & (best <= tau), np.int64)
+    poor = np.asarray(((overlap > 0) & (overlap <= tau)).sum(axis=1), np.int64)
+    return poor if rule == "pairs" else np.minimum(poor, 1)

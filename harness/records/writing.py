@@ -1,0 +1,106 @@
+"""Writes one try at an attempt: all of it, or nothing.
+
+Files go into a folder beside the place where they belong. When all are there and on the disk, the
+folder is renamed into its place: that rename is the commit. Whoever dies before it leaves a folder
+with a dot in front, which nobody reads and the next writer clears away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import AttemptError
+from harness.records.keys import AttemptKey
+from harness.records.schema import TABLES
+
+EPISODES = "episodes"
+
+
+class EpisodeWriter:
+    """The folder of one try, as long as it is being written."""
+
+    def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
+        self.place = campaign / EPISODES / key.path / f"try{number}"
+        self._beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
+
+    def __enter__(self) -> EpisodeWriter:
+        try:
+            self._beside.parent.mkdir(parents=True, exist_ok=True)
+            for left in self._beside.parent.glob(f".{self.place.name}.*"):
+                shutil.rmtree(left)
+            self._beside.mkdir()
+        except OSError as problem:
+            raise disk_problem(problem) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self._beside, ignore_errors=True)
+
+    def table(self, name: str, columns: Mapping[str, Sequence[Any] | Any]) -> None:
+        """Write `<name>.parquet`; every column of its schema must be given, and no other."""
+        schema = TABLES[name]
+        if set(columns) != set(schema.names):
+            raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
+        arrays = [_array(columns[field.name], field) for field in schema]
+        try:
+            pq.write_table(
+                pa.Table.from_arrays(arrays, schema=schema),
+                self._beside / f"{name}.parquet",
+                compression="zstd",
+                row_group_size=1 << 20,
+            )
+        except OSError as problem:
+            raise disk_problem(problem) from None
+
+    def json(self, name: str, content: Mapping[str, Any]) -> None:
+        """Write `<name>.json`: sorted, finite numbers only."""
+        text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+        try:
+            (self._beside / f"{name}.json").write_text(text + "\n")
+        except OSError as problem:
+            raise disk_problem(problem) from None
+
+    def commit(self) -> Path:
+        """Bring everything to the disk, then into its place."""
+        try:
+            for file in sorted(self._beside.iterdir()):
+                _sync(file)
+            _sync(self._beside)
+            self._beside.rename(self.place)
+            _sync(self.place.parent)
+        except OSError as problem:
+            raise disk_problem(problem) from None
+        return self.place
+
+
+def disk_problem(problem: OSError) -> AttemptError:
+    """Return the failure that a file problem means for an attempt."""
+    return AttemptError("disk", f"{problem.filename or 'records'}: {problem.strerror or problem}")
+
+
+def _array(values: Any, field: pa.Field) -> pa.Array:
+    if pa.types.is_dictionary(field.type):
+        return pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
+    return pa.array(values, field.type)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
