@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from harness.carlite.blueprints import library
+from harness.carlite.traffic.lights import State
+from harness.carlite.traffic.records import columns
 from tests.carlite.traffic_runner import FLEET, Scenario, load
 
 BUS = "vehicle.mitsubishi.fusorosa"
@@ -54,3 +56,43 @@ def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) 
     scenario.table.velocity[slot, :2] = np.sin(yaw), -np.cos(yaw)
     scenario.tick()
     assert touches == any({c.actor, c.other} == {bus, car} for c in scenario.contacts)
+
+
+def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
+    """List (approach, right turn, lane that ends beside where the turn ends)."""
+    network = scenario.manager.fleet.network
+    links = columns(network.links)
+    outside = np.flatnonzero((links["junction"] < 0) & (links["length"] > 25.0)).tolist()
+    found = []
+    for approach in outside:
+        for turn in network.after(approach):
+            end = network.points_of(turn)[-1]
+            for lane in outside:
+                last = network.points_of(lane)[-1]
+                near = np.hypot(end["x"] - last["x"], end["y"] - last["y"]) < 5.0
+                if near and links["turn"][turn] > 1.2 and np.cos(end["yaw"] - last["yaw"]) < -0.9:
+                    found.append((approach, turn, lane))
+    return found
+
+
+def test_stops_for_a_standing_ego_that_its_nose_would_sweep(scenario: Scenario) -> None:
+    """Wherever a bus turns right next to an ego at the end of its lane, it stops short of it."""
+    scenario.lights.state[:] = State.GREEN
+    scenario.lights.freeze(True)
+    network = scenario.manager.fleet.network
+    lengths = columns(network.links)["length"]
+    stopped = 0
+    for approach, turn, lane in facing_right_turns(scenario):
+        bus = scenario.drive(BUS, scenario.on_link(approach, float(lengths[approach]) - 20.0))
+        way = [network.points_of(k)[-2] for k in (approach, turn, network.after(turn)[0])]
+        places = [(float(p["x"]), float(p["y"]), float(p["z"])) for p in way]
+        scenario.manager.set_path(bus, places, True)
+        ego = scenario.spawn(CAR, scenario.on_link(lane, float(lengths[lane]) - 3.5))
+        for _ in range(round(20.0 / scenario.dt)):
+            scenario.tick()
+            assert not any({c.actor, c.other} == {bus, ego} for c in scenario.contacts)
+        stopped += scenario.driver(bus)["blocker"] == ego
+        scenario.destroy(bus)
+        scenario.destroy(ego)
+        scenario.tick()
+    assert stopped >= 5

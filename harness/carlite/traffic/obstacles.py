@@ -13,6 +13,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.swinging import foresee_swing
 
 VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
 MARGIN = 0.3
@@ -90,6 +91,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
     me.gap, me.gap_speed, me.blocker, me.askew = np.inf, 0.0, 0, False
     x, y = b[slot].x, b[slot].y
     me.dodging = 0.0
+    foresee_swing(me, b[slot].yaw, b[slot].half_length)
     for other in range(len(b)):
         if other == slot:
             continue
@@ -172,7 +174,8 @@ def _foreseen(me: Driver, b: Bodies, other: int, speed: float) -> tuple[float, f
 def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tuple[float, float]:
     """Metres from the front bumper along the path to another's box `later` seconds from now.
 
-    Marches along the path by the distance still free, so that most others cost a few steps.
+    Marches along the path by the distance still free, so that most others cost a few steps. Where
+    the nose swings out of turns is minded for strangers; drivers wait out of its way.
     """
     yaw = b[other].yaw
     c, s = np.cos(yaw), np.sin(yaw)
@@ -190,17 +193,20 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
         u, v = c * dx + s * dy, c * dy - s * dx
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
-        swept = own + half * half * abs(me.path_curvature[n]) * 0.5
-        if away <= swept:
+        turning = half * half * abs(me.path_curvature[n]) * 0.5
+        most = own + max(turning, me.most_swing if b[other].driver < 0 else 0.0)
+        if away <= most:
             tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
-            ahead = (c * nu - s * nv) * tx + (s * nu + c * nv) * ty
+            nx, ny = c * nu - s * nv, s * nu + c * nv
+            ahead, aside = nx * tx + ny * ty, ny * tx - nx * ty
+            swept = min(own + max(turning, me.path_swing[n] * np.sign(aside)), most)
             level = abs(b[other].z - me.path_z[n]) < STOREY
-            if ahead > -0.5 * own and level:
+            if away <= swept and ahead > -0.5 * own and level:
                 gap = n * spacing + max(ahead, 0.0) - half
                 pace = b[other].vx * tx + b[other].vy * ty
                 return gap, pace
             n += 1
         else:
-            n += max(1, int((away - swept) / spacing))
+            n += max(1, int((away - most) / spacing))
     return np.inf, 0.0

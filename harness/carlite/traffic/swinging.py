@@ -1,0 +1,37 @@
+"""Compiled: how the nose of a turning vehicle swings out of its path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.carlite.compiled import compiled
+from harness.carlite.traffic.drivers import SAMPLES, Driver
+
+AXLE = 0.5
+"""Where the rear axle is, as a share of the way from the middle to the rear bumper."""
+
+
+@compiled
+def trail(heading: float, path_yaw: float, moved: float, half_length: float) -> float:
+    """Return a vehicle's heading after its middle has moved on along a path.
+
+    Its rear axle goes where it points, so it points less far round the bend than its path.
+    """
+    return float(heading + np.sin(path_yaw - heading) * min(moved / (AXLE * half_length), 1.0))
+
+
+@compiled
+def foresee_swing(me: Driver, yaw: float, half_length: float) -> None:
+    """Note how far to the right of each point of the path the front bumper will pass it."""
+    ahead = int(half_length / me.spacing + 0.5)
+    heading = yaw
+    me.path_swing[:] = 0.0
+    me.most_swing = 0.0
+    for n in range(SAMPLES - ahead):
+        dx = me.path_x[n] + half_length * np.cos(heading) - me.path_x[n + ahead]
+        dy = me.path_y[n] + half_length * np.sin(heading) - me.path_y[n + ahead]
+        there = me.path_yaw[n + ahead]
+        swing = dy * np.cos(there) - dx * np.sin(there)
+        me.path_swing[n + ahead] = swing
+        me.most_swing = max(me.most_swing, abs(swing))
+        heading = trail(heading, me.path_yaw[n], me.spacing, half_length)
