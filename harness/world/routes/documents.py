@@ -1,0 +1,160 @@
+"""Reads XML and JSON that strangers wrote: whatever is wrong with a file is one clear line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+from harness.errors import UserError
+
+FURTHEST = 1e6
+"""Metres from the origin: no town is as large, and CARLA's single floats end there."""
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element and the line on which it begins."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    file: Path
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children of that name."""
+        return [child for child in self.children if child.tag == tag]
+
+    def wrong(self, problem: str) -> NoReturn:
+        """Say what is wrong with this element."""
+        raise UserError(f"{self.file}: line {self.line}: <{self.tag}> {problem}")
+
+    def text(self, name: str) -> str:
+        """Return an attribute that must be there."""
+        value = self.attributes.get(name, "").strip()
+        if not value:
+            self.wrong(f'has no {name}; write {name}="…"')
+        if not value.isprintable():
+            self.wrong(f"has {name}={value[:40]!r}; write letters, digits and signs only")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return an attribute that must be a finite number."""
+        text = self.text(name)
+        value = finite(text)
+        if value is None:
+            self.wrong(f"has {name}={text[:40]!r}; write a finite number")
+        return value
+
+
+def read_xml(path: Path) -> Element:
+    """Return the root of an XML file; document types and entities are refused."""
+    stack: list[Element] = []
+    roots: list[Element] = []
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, parser.CurrentLineNumber, path)
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def end(_: str) -> None:
+        stack.pop()
+
+    def doctype(*_: object) -> None:
+        raise UserError(
+            f"{path}: line {parser.CurrentLineNumber}: document types and entities are not read;"
+            " delete the <!DOCTYPE …>"
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(read_bytes(path), True)
+    except expat.ExpatError as problem:
+        reason = expat.ErrorString(problem.code)
+        raise UserError(f"{path}: line {problem.lineno}: not XML ({reason}); mend it") from None
+    except (LookupError, ValueError) as problem:
+        raise UserError(f"{path}: its encoding cannot be read; save as UTF-8 ({problem})") from None
+    return roots[0]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file holds."""
+    try:
+        content = json.loads(read_bytes(path).decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise UserError(f"{path}: byte {problem.start} is not UTF-8; save it as UTF-8") from None
+    except json.JSONDecodeError as problem:
+        place = f"line {problem.lineno}, column {problem.colno}"
+        raise UserError(f"{path}: {place}: not JSON ({problem.msg}); mend it") from None
+    except RecursionError:
+        raise UserError(f"{path}: nested too deeply to be read; flatten it") from None
+    except ValueError as problem:
+        raise UserError(f"{path}: a number cannot be read; shorten it ({problem})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: holds no object; begin with {{")
+    return content
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise UserError(f"{path}: cannot be read ({reason}); check the path") from None
+
+
+def finite(value: object) -> float | None:
+    """Return the number that a value or its text stands for, None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and abs(number) <= FURTHEST else None
+
+
+def field_of(holder: Mapping[str, Any], name: str, place: str) -> object:
+    """Return what an object must have under that name."""
+    if name not in holder:
+        raise UserError(f'{place}: has no "{name}"; add it')
+    return holder[name]
+
+
+def object_in(value: object, place: str) -> dict[str, Any]:
+    """Return a value that must be an object."""
+    if not isinstance(value, dict):
+        raise UserError(f"{place}: is no object; write {{…}}")
+    return value
+
+
+def list_in(value: object, place: str) -> list[Any]:
+    """Return a value that must be a list."""
+    if not isinstance(value, list):
+        raise UserError(f"{place}: is no list; write […]")
+    return value
+
+
+def number_in(holder: Mapping[str, Any], name: str, place: str) -> float:
+    """Return a finite number that an object must have."""
+    value = finite(field_of(holder, name, place))
+    if value is None:
+        raise UserError(f'{place}: "{name}" is not a finite number; write one')
+    return value
+
+
+def text_in(holder: Mapping[str, Any], name: str, place: str) -> str:
+    """Return a text that an object must have."""
+    value = field_of(holder, name, place)
+    if not isinstance(value, str) or not value:
+        raise UserError(f'{place}: "{name}" is no text; write it in quotes')
+    return value

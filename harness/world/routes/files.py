@@ -1,0 +1,236 @@
+"""Route files as users write them: Leaderboard 1.0, Leaderboard 2.x, one file or many."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import carla
+import numpy as np
+
+from harness.errors import UserError
+from harness.vocabulary import Floats, Route
+from harness.world.roads import RoadNetwork
+from harness.world.routes.documents import Element, finite, read_xml
+
+TOWN = re.compile(r"\w{1,64}", re.ASCII)
+WEATHER = frozenset(
+    [
+        "cloudiness",
+        "precipitation",
+        "precipitation_deposits",
+        "wind_intensity",
+        "sun_azimuth_angle",
+        "sun_altitude_angle",
+        "fog_density",
+        "fog_distance",
+        "fog_falloff",
+        "wetness",
+        "scattering_intensity",
+        "mie_scattering_scale",
+        "rayleigh_scattering_scale",
+        "dust_storm",
+    ]
+)
+LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NestedScenario:
+    """A scenario inside a Leaderboard 2.x route."""
+
+    name: str
+    type: str
+    trigger: tuple[float, float, float, float]  # x y z yaw
+    parameters: dict[str, float | str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RouteSpec:
+    """A route as its file gives it: points that the way passes."""
+
+    id: str
+    town: str
+    keypoints: Floats  # (N, 4) x y z yaw; yaw is NaN where the file gives none
+    weather: dict[str, float] | None
+    scenarios: tuple[NestedScenario, ...]
+    file: Path
+    line: int
+
+    @property
+    def locations(self) -> list[carla.Location]:
+        """The points as CARLA takes them."""
+        return [carla.Location(*point) for point in self.keypoints[:, :3].tolist()]
+
+
+def read_routes(path: str | Path) -> list[RouteSpec]:
+    """Return the routes of a file, of all XML files in a folder, or of all that a pattern names.
+
+    An id that several files use is told apart by the file's name: `file:id`.
+    """
+    files = _files(Path(path))
+    routes = [route for file in files for route in _routes_in(file)]
+    if not routes:
+        raise UserError(f"{path}: holds no routes; add <route> elements")
+    uses = Counter(route.id for route in routes)
+    return [
+        replace(route, id=f"{route.file.stem}:{route.id}") if uses[route.id] > 1 else route
+        for route in routes
+    ]
+
+
+def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
+    """Return the way through the town that a route of a file means."""
+    try:
+        return network.route(spec.id, spec.town, spec.locations)
+    except UserError as problem:
+        raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
+
+
+def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
+    """Write routes as Leaderboard 1.0 does."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<routes>"]
+    for route in routes:
+        lines.append(f"  <route id={quoteattr(route.id)} town={quoteattr(route.town)}>")
+        for x, y, z, yaw in route.keypoints.tolist():
+            turn = 0.0 if math.isnan(yaw) else math.degrees(yaw)
+            lines.append(
+                f'    <waypoint x="{x:.3f}" y="{y:.3f}" z="{z:.3f}"'
+                f' pitch="0.0" roll="0.0" yaw="{turn:.3f}"/>'
+            )
+        if route.weather is not None:
+            values = " ".join(f'{name}="{value!r}"' for name, value in route.weather.items())
+            lines.append(f"    <weather {values}/>")
+        lines.append("  </route>")
+    path.write_text("\n".join([*lines, "</routes>", ""]), encoding="utf-8")
+
+
+def safe_name(route_id: str) -> str:
+    """Return a name for files that no other route id has and that leads nowhere else."""
+    kept = re.sub(
+        rb"[^A-Za-z0-9_.-]|^\.",
+        lambda match: b"%%%02X" % match[0][0],
+        route_id.encode("utf-8", "surrogatepass"),
+    ).decode("ascii")
+    if 0 < len(kept) <= LONGEST_NAME:
+        return kept
+    digest = hashlib.sha256(route_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{kept[: LONGEST_NAME - 20]}~{digest}"
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = list(path.glob("*.xml"))
+    elif glob.has_magic(str(path)) and not path.exists():
+        found = [Path(name) for name in glob.glob(str(path), recursive=True)]  # noqa: PTH207
+    else:
+        return [path]
+    if not found:
+        raise UserError(f"{path}: holds no route files; name an XML file or a folder with some")
+    return sorted(found, key=_natural)
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    parts = re.findall(r"\d+|\D+", str(path))
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _routes_in(file: Path) -> list[RouteSpec]:
+    root = read_xml(file)
+    if root.tag != "routes":
+        root.wrong("is not a route file's root; wrap the routes in <routes>")
+    routes = [_route(element) for element in root.all("route")]
+    seen: dict[str, int] = {}
+    for route in routes:
+        if route.id in seen:
+            raise UserError(
+                f"{file}: line {route.line}: route {route.id} is there already, on line"
+                f" {seen[route.id]}; give each an id of its own"
+            )
+        seen[route.id] = route.line
+    return routes
+
+
+def _route(element: Element) -> RouteSpec:
+    town = element.text("town")
+    if not TOWN.fullmatch(town):
+        element.wrong(f'names the town {town[:40]!r}; write a name such as town="Town05"')
+    nested = [position for group in element.all("waypoints") for position in group.all("position")]
+    points = element.all("waypoint") or nested
+    if len(points) < 2:
+        element.wrong(
+            f"has {len(points)} points; give it two at least, as <waypoint> (Leaderboard 1.0)"
+            " or <waypoints><position> (2.x)"
+        )
+    return RouteSpec(
+        id=element.text("id"),
+        town=town,
+        keypoints=np.array([_point(point) for point in points]),
+        weather=_weather(element),
+        scenarios=tuple(
+            _scenario(scenario)
+            for group in element.all("scenarios")
+            for scenario in group.all("scenario")
+        ),
+        file=element.file,
+        line=element.line,
+    )
+
+
+def _point(element: Element) -> tuple[float, float, float, float]:
+    yaw = math.radians(element.number("yaw")) if "yaw" in element.attributes else math.nan
+    return element.number("x"), element.number("y"), element.number("z"), yaw
+
+
+def _weather(route: Element) -> dict[str, float] | None:
+    """Return the weather at the start; what 2.x changes along the route stays as it was."""
+    nested = [weather for group in route.all("weathers") for weather in group.all("weather")]
+    records = route.all("weather") or sorted(nested, key=_share)
+    if not records:
+        return None
+    first, names = records[0], [*records[0].attributes]
+    for name in names:
+        if name not in WEATHER | {"id", "route_percentage"}:
+            first.wrong(f"knows no {name[:40]!r}; it may have {', '.join(sorted(WEATHER))}")
+    return {name: first.number(name) for name in names if name in WEATHER}
+
+
+def _share(weather: Element) -> float:
+    return weather.number("route_percentage")
+
+
+def _scenario(element: Element) -> NestedScenario:
+    triggers = element.all("trigger_point")
+    if len(triggers) != 1:
+        element.wrong(f"has {len(triggers)} trigger points; give it one <trigger_point>")
+    x, y, z, yaw = _point(triggers[0])
+    if math.isnan(yaw):
+        triggers[0].wrong('has no yaw; write yaw="…"')
+    return NestedScenario(
+        name=element.text("name"),
+        type=element.text("type"),
+        trigger=(x, y, z, yaw),
+        parameters=_parameters(child for child in element.children if child not in triggers),
+    )
+
+
+def _parameters(children: Iterable[Element]) -> dict[str, float | str]:
+    parameters: dict[str, float | str] = {}
+    for child in children:
+        for name, text in child.attributes.items():
+            key = child.tag if name == "value" else f"{child.tag}.{name}"
+            number = finite(text)
+            parameters[key] = text if number is None else number
+    return parameters
+
+
+def towns(routes: Sequence[RouteSpec]) -> list[str]:
+    """Return the towns that routes run through, in order of first use."""
+    return list(dict.fromkeys(route.town for route in routes))
