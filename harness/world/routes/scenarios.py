@@ -1,28 +1,29 @@
 """Leaderboard scenarios laid on a route: which triggers it passes, and the hazards they become.
 
 A trigger counts where a row of the route lies within 2 m and 10 degrees of it, as in the
-Leaderboard; types that need a turn look at the junction the route is in or comes to next. Of types
-that share a place the highest-numbered is taken. V2Xverse's files hold a trigger every 5 m, and it
-keeps only the fifth Scenario3 of a route: so do we with `sampling="v2xverse"`, and every one with
-"leaderboard". Neither lets one kind follow itself within 30 m.
+Leaderboard; types that need a turn look at the junction the route is in or comes to next, and do
+not count where it goes another way. Of types that share a place the highest-numbered is taken.
+V2Xverse's files hold a trigger every 5 m, and it keeps only the fifth Scenario3 of a route: so do
+we with `sampling="v2xverse"`, and every one with "leaderboard". Neither lets one kind follow itself
+within 30 m.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from harness.errors import UserError
-from harness.vocabulary import Floats, Route
+from harness.vocabulary import Floats, Mask, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.documents import list_in, number_in, object_in, text_in
 from harness.world.routes.files import NestedScenario
-from harness.world.routes.kinds import NOT_RUN, Meaning, Turn, meaning_of, rank
+from harness.world.routes.kinds import NOT_RUN, NUMBERED, Meaning, Turn, meaning_of, rank
 
 Sampling = Literal["v2xverse", "leaderboard"]
 NEAR, ALIGNED = 2.0, math.radians(10.0)
@@ -40,13 +41,13 @@ class Triggers:
     poses: Floats  # (N, 4) x y z yaw
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Match:
     """A trigger that a route passes."""
 
     type: str
     row: int
-    pose: tuple[float, ...]
+    pose: Floats  # (4,) x y z yaw
 
 
 def triggers_by_town(content: dict[str, Any], path: Path) -> dict[str, Triggers]:
@@ -75,9 +76,23 @@ def hazards_from_triggers(
     route: Route, triggers: Triggers, kinds: Collection[str], sampling: Sampling
 ) -> list[HazardSpec]:
     """Return the hazards that a scenario file puts on a route, the ones not run with the reason."""
-    chosen, dropped = _sampled(matches(route, triggers), sampling)
-    specs = [_spec(route, match.type, match.row, kinds) for match in chosen]
-    return _apart([*specs, *(_not_run(route, match, reason) for match, reason in dropped)])
+    possible: list[tuple[Match, HazardSpec]] = []
+    specs: list[HazardSpec] = []
+    for match in matches(route, triggers):
+        spec = _spec(route, match.type, match.row, kinds)
+        if _feasible(route, match):
+            possible.append((match, spec))
+        else:
+            specs.append(spec)
+    thirds = 0
+    for match, spec in _one_each_place(possible):
+        if sampling == "v2xverse" and match.type == "Scenario3":
+            thirds += 1
+            if thirds != FIFTH:
+                specs.append(_not_run(spec, "V2Xverse runs only the fifth Scenario3 of a route"))
+                continue
+        specs.append(spec)
+    return _apart(specs)
 
 
 def hazards_from_nested(
@@ -88,59 +103,58 @@ def hazards_from_nested(
     for scenario in scenarios:
         gaps = np.linalg.norm(route.xyz - np.array(scenario.trigger[:3]), axis=1)
         row = int(gaps.argmin())
+        spec = _spec(route, scenario.type, row, kinds)
         if gaps[row] > NESTED_NEAR:
-            reason = f"its trigger lies {gaps[row]:.0f} m from the route"
-            specs.append(_not_run(route, Match(scenario.type, row, scenario.trigger), reason))
-        else:
-            specs.append(_spec(route, scenario.type, row, kinds))
+            spec = _not_run(spec, f"its trigger lies {gaps[row]:.0f} m from the route")
+        specs.append(spec)
     return _apart(specs)
 
 
 def matches(route: Route, triggers: Triggers) -> list[Match]:
     """Return the triggers that a route passes, each at the first row near it, in file order."""
-    poses = triggers.poses
-    low, high = route.xyz.min(axis=0) - NEAR, route.xyz.max(axis=0) + NEAR
-    close = np.flatnonzero(((poses[:, :3] >= low) & (poses[:, :3] <= high)).all(axis=1))
-    found: list[Match] = []
-    for index in close.tolist():
-        pose = poses[index]
-        near = np.linalg.norm(route.xyz - pose[:3], axis=1) < NEAR
-        turned = np.abs((route.yaw - pose[3] + np.pi) % (2 * np.pi) - np.pi)
-        rows = np.flatnonzero(near & (turned < ALIGNED))
-        if len(rows):
-            found.append(Match(triggers.types[index], int(rows[0]), tuple(pose.tolist())))
-    return found
+    order = np.argsort(triggers.poses[:, 0], kind="stable")
+    poses = triggers.poses[order]
+    starts = np.searchsorted(poses[:, 0], route.xyz[:, 0] - NEAR)
+    ends = np.searchsorted(poses[:, 0], route.xyz[:, 0] + NEAR)
+    rows = np.full(len(poses), -1)
+    for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        some, first = poses[start:end], rows[start:end]
+        near = ((some[:, :3] - route.xyz[row]) ** 2).sum(axis=1) < NEAR**2
+        first[near & (first < 0) & _aligned(some[:, 3], route.yaw[row])] = row
+    row_of = np.empty_like(rows)
+    row_of[order] = rows
+    return [
+        Match(triggers.types[index], int(row_of[index]), triggers.poses[index])
+        for index in np.flatnonzero(row_of >= 0).tolist()
+    ]
 
 
-def _sampled(
-    found: Iterable[Match], sampling: Sampling
-) -> tuple[list[Match], list[tuple[Match, str]]]:
-    """Return one match for each place, and those of the type that is thinned out."""
-    places: list[list[Match]] = []
-    for match in found:
-        for place in places:
-            if _same_place(place[0].pose, match.pose):
-                place.append(match)
-                break
-        else:
-            places.append([match])
-    chosen: list[Match] = []
-    dropped: list[tuple[Match, str]] = []
-    thirds = 0
-    for place in places:
-        match = max(place, key=lambda one: rank(one.type))
-        if sampling == "v2xverse" and match.type == "Scenario3":
-            thirds += 1
-            if thirds != FIFTH:
-                dropped.append((match, "V2Xverse runs only the fifth Scenario3 of a route"))
-                continue
-        chosen.append(match)
-    return chosen, dropped
+def _aligned(yaws: Floats, yaw: float) -> Mask:
+    return np.abs((yaws - yaw + np.pi) % (2 * np.pi) - np.pi) < ALIGNED
 
 
-def _same_place(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    turned = abs((a[3] - b[3] + math.pi) % (2 * math.pi) - math.pi)
-    return math.dist(a[:2], b[:2]) < NEAR and turned < ALIGNED
+def _one_each_place(
+    possible: Sequence[tuple[Match, HazardSpec]],
+) -> list[tuple[Match, HazardSpec]]:
+    """Return, for each place, the match whose type has the highest number."""
+    places = np.empty((len(possible), 4))
+    chosen: list[tuple[Match, HazardSpec]] = []
+    for match, spec in possible:
+        known = places[: len(chosen)]
+        near = np.hypot(known[:, 0] - match.pose[0], known[:, 1] - match.pose[1]) < NEAR
+        same = np.flatnonzero(near & _aligned(known[:, 3], float(match.pose[3])))
+        if not len(same):
+            places[len(chosen)] = match.pose
+            chosen.append((match, spec))
+        elif rank(match.type) >= rank(chosen[same[0]][0].type):
+            chosen[same[0]] = (match, spec)
+    return chosen
+
+
+def _feasible(route: Route, match: Match) -> bool:
+    """Return whether the route turns as the type needs it, whether we have a hazard or not."""
+    meaning = NUMBERED.get(match.type)
+    return meaning is None or meaning.turns is None or not _meeting(route, match.row, meaning)[1]
 
 
 def _spec(route: Route, scenario: str, row: int, kinds: Collection[str]) -> HazardSpec:
@@ -183,9 +197,8 @@ def turn_of(route: Route, first: int, last: int) -> Turn:
     return "right" if turned > 0.0 else "left"
 
 
-def _not_run(route: Route, match: Match, reason: str) -> HazardSpec:
-    station = float(route.station[match.row])
-    return HazardSpec(route.name, f"{NOT_RUN}{reason}", station, source=match.type)
+def _not_run(spec: HazardSpec, reason: str) -> HazardSpec:
+    return replace(spec, kind=f"{NOT_RUN}{reason}")
 
 
 def _apart(specs: Iterable[HazardSpec]) -> list[HazardSpec]:
