@@ -1,0 +1,72 @@
+"""Rectangles on the ground and whether they touch, many at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.vocabulary import Floats, Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rectangles:
+    """Rectangles of any array shape."""
+
+    centre: Floats  # (…, 2)
+    yaw: Floats  # (…)
+    half_length: Floats  # (…)
+    half_width: Floats  # (…)
+
+    def widened(self, axis: int) -> Rectangles:
+        """Return the same rectangles with a new axis of one, to be paired along it."""
+        return Rectangles(
+            np.expand_dims(self.centre, axis),
+            np.expand_dims(self.yaw, axis),
+            np.expand_dims(self.half_length, axis),
+            np.expand_dims(self.half_width, axis),
+        )
+
+
+def grown(
+    centre: Floats,
+    yaw: Floats,
+    size: tuple[Floats, Floats],
+    front: Floats,
+    rear: Floats,
+    side: Floats,
+) -> Rectangles:
+    """Return rectangles of (length, width) with room added before, behind and beside them."""
+    shift = 0.5 * (front - rear)
+    ahead = np.stack([np.cos(yaw), np.sin(yaw)], -1)
+    return Rectangles(
+        centre + shift[..., None] * ahead,
+        yaw,
+        np.broadcast_to(0.5 * (size[0] + front + rear), yaw.shape),
+        np.broadcast_to(0.5 * size[1] + side, yaw.shape),
+    )
+
+
+def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
+    """Tell which pairs overlap, broadcasting: no axis of either parts them."""
+    off = theirs.centre - ours.centre
+    turn = theirs.yaw - ours.yaw
+    c, s = np.abs(np.cos(turn)), np.abs(np.sin(turn))
+    apart = np.zeros(np.broadcast_shapes(ours.yaw.shape, theirs.yaw.shape), np.bool_)
+    for one, other in ((ours, theirs), (theirs, ours)):
+        cos, sin = np.cos(one.yaw), np.sin(one.yaw)
+        along = np.abs(off[..., 0] * cos + off[..., 1] * sin)
+        aside = np.abs(off[..., 1] * cos - off[..., 0] * sin)
+        apart |= along > one.half_length + c * other.half_length + s * other.half_width
+        apart |= aside > one.half_width + s * other.half_length + c * other.half_width
+    return ~apart
+
+
+def spread(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
+    """Return the corners (N, 4, 2) of rectangles."""
+    signs = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) * 0.5
+    local = signs * np.stack([length, width], -1)[:, None]
+    cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+    x = centre[:, None, 0] + local[..., 0] * cos - local[..., 1] * sin
+    y = centre[:, None, 1] + local[..., 0] * sin + local[..., 1] * cos
+    return np.stack([x, y], -1)

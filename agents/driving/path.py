@@ -1,0 +1,74 @@
+"""The route as a curve: where a point lies along it, and where a station lies in the world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.vocabulary import Floats, Route
+
+BEHIND, AHEAD = 5.0, 20.0
+"""Metres around the last known station in which the car is looked for."""
+
+BEND_REACH = 2.0
+"""Metres to either side over which the bend of the path is measured."""
+
+
+class Path:
+    """A route's centre line by arc length; straight on beyond both ends."""
+
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self._station = route.station
+        self._xy = route.xyz[:, :2]
+        self._yaw = np.unwrap(route.yaw)
+        ahead = np.interp(self._station + BEND_REACH, self._station, self._yaw)
+        behind = np.interp(self._station - BEND_REACH, self._station, self._yaw)
+        self._bend = (ahead - behind) / (2.0 * BEND_REACH)
+
+    @property
+    def length(self) -> float:
+        """Metres from start to goal."""
+        return float(self._station[-1])
+
+    def at(self, station: Floats) -> tuple[Floats, Floats]:
+        """Return points (…, 2) and headings at stations of any shape."""
+        inside = np.clip(station, 0.0, self.length)
+        yaw = np.interp(inside, self._station, self._yaw)
+        x = np.interp(inside, self._station, self._xy[:, 0])
+        y = np.interp(inside, self._station, self._xy[:, 1])
+        beyond = station - inside
+        return np.stack([x + beyond * np.cos(yaw), y + beyond * np.sin(yaw)], -1), yaw
+
+    def bend(self, station: Floats) -> Floats:
+        """Return the curvature there, 1/m, right turns positive."""
+        return np.interp(station, self._station, self._bend)
+
+    def locate(self, xy: Floats, near: float | None = None) -> tuple[Floats, Floats]:
+        """Return stations and offsets to the right of points (N, 2).
+
+        With `near`, only the stretch around that station counts: routes may cross themselves.
+        """
+        first, last = 0, len(self._station)
+        if near is not None:
+            first = int(np.searchsorted(self._station, near - BEHIND))
+            last = int(np.searchsorted(self._station, near + AHEAD, side="right"))
+            first = min(first, len(self._station) - 2)
+            last = max(last, first + 2)
+        return self._project(xy, first, last)
+
+    def stretch(self, xy: Floats, start: float, end: float) -> tuple[Floats, Floats]:
+        """Return stations and offsets of points (N, 2) with respect to one stretch of the path."""
+        first = int(np.searchsorted(self._station, start, side="right")) - 1
+        first = min(max(first, 0), len(self._station) - 2)
+        last = max(int(np.searchsorted(self._station, end)) + 1, first + 2)
+        return self._project(xy, first, last)
+
+    def _project(self, xy: Floats, first: int, last: int) -> tuple[Floats, Floats]:
+        points, stations = self._xy[first:last], self._station[first:last]
+        away = ((xy[:, None] - points) ** 2).sum(-1)
+        nearest = away.argmin(1)
+        yaw = self._yaw[first:last][nearest]
+        off = xy - points[nearest]
+        along = off[:, 0] * np.cos(yaw) + off[:, 1] * np.sin(yaw)
+        aside = off[:, 1] * np.cos(yaw) - off[:, 0] * np.sin(yaw)
+        return stations[nearest] + along, aside
