@@ -142,9 +142,14 @@ class LightAhead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EgoObservation(Observation):
-    """What the ego knows beside its sensors: itself, and the lights on its route."""
+    """What the ego knows beside its sensors: itself, and the lights on its route.
 
-    vehicle_in_world: Pose  # as believed
+    Its own way it finds by `vehicle_in_world`; `lidar_in_world` is what it believes when it puts
+    its own and others' data together, and what a pose error disturbs.
+    """
+
+    vehicle_in_world: Pose
+    lidar_in_vehicle: Pose  # where the LiDAR is mounted
     speed: float
     lights: tuple[LightAhead, ...]
 

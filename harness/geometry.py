@@ -1,0 +1,82 @@
+"""Poses, and how things look from them; CARLA's hands: x forward, y right, z up, yaw clockwise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from harness.overlap import bev_iou
+from harness.vocabulary import Boxes, Floats, Pose, Singles
+
+__all__ = [
+    "bev_iou",
+    "boxes_between",
+    "compose",
+    "matrix",
+    "points_between",
+    "pose_of",
+    "relative",
+    "wrap",
+]
+
+
+def wrap(angle: float) -> float:
+    """Return an angle between -pi and pi."""
+    return math.remainder(angle, math.tau)
+
+
+def matrix(pose: Pose) -> Floats:
+    """Return the (4, 4) matrix from the frame of a pose to the frame it is told in."""
+    cy, sy = math.cos(pose.yaw), math.sin(pose.yaw)
+    cp, sp = math.cos(pose.pitch), math.sin(pose.pitch)
+    cr, sr = math.cos(pose.roll), math.sin(pose.roll)
+    return np.array(
+        [
+            [cp * cy, cy * sp * sr - sy * cr, -cy * sp * cr - sy * sr, pose.x],
+            [cp * sy, sy * sp * sr + cy * cr, -sy * sp * cr + cy * sr, pose.y],
+            [sp, -cp * sr, cp * cr, pose.z],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def pose_of(frame: Floats) -> Pose:
+    """Return the pose whose matrix this is."""
+    pitch = math.asin(max(-1.0, min(1.0, float(frame[2, 0]))))
+    return Pose(
+        float(frame[0, 3]),
+        float(frame[1, 3]),
+        float(frame[2, 3]),
+        yaw=math.atan2(frame[1, 0], frame[0, 0]),
+        pitch=pitch,
+        roll=math.atan2(-frame[2, 1], frame[2, 2]),
+    )
+
+
+def compose(outer: Pose, inner: Pose) -> Pose:
+    """Return `inner`, told in the frame of `outer`, in the frame that `outer` is told in."""
+    return pose_of(matrix(outer) @ matrix(inner))
+
+
+def relative(pose: Pose, observer: Pose) -> Pose:
+    """Return a pose as seen from an observer; both are told in the same frame."""
+    return pose_of(np.linalg.inv(matrix(observer)) @ matrix(pose))
+
+
+def points_between(points: Singles, source: Pose, target: Pose) -> Singles:
+    """Take rows of `x y z ...` from the frame of one pose to the frame of another."""
+    across = np.linalg.inv(matrix(target)) @ matrix(source)
+    moved = points.copy()
+    moved[:, :3] = points[:, :3] @ across[:3, :3].T + across[:3, 3]
+    return moved
+
+
+def boxes_between(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
+    """Take boxes from the frame of one pose to the frame of another; they stay upright."""
+    across = np.linalg.inv(matrix(target)) @ matrix(source)
+    geometry = boxes.geometry.copy()
+    geometry[:, :3] = boxes.geometry[:, :3] @ across[:3, :3].T + across[:3, 3]
+    turned = boxes.geometry[:, 6] + math.atan2(across[1, 0], across[0, 0])
+    geometry[:, 6] = np.remainder(turned + math.pi, math.tau) - math.pi
+    return Boxes(geometry, boxes.classes, boxes.scores)
