@@ -70,4 +70,4 @@ class PoseError(Disturbance):
         if self.distribution == "normal":
             return np.asarray(random.normal(0.0, self.high))
         sizes: Floats = random.uniform(self.low, self.high)
-        return sizes * random.choice([-1.0, 1.0], 3)
+        return np.asarray(sizes * random.choice([-1.0, 1.0], 3))
