@@ -1,0 +1,63 @@
+"""From a plan to pedals and wheel."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from agents.driving.path import Path
+from agents.driving.planner import Plan
+from agents.driving.settings import Car
+from harness.geometry import wrap
+from harness.vocabulary import Pose
+
+HOLD_BRAKE = 0.5
+"""Brake with which the car stands."""
+
+SPEED_GAIN, SPEED_MEMORY, MOST_MEMORY = 1.2, 0.5, 0.8
+"""1/s on the speed missed; 1/s² on what was missed so far; m/s² that memory may add."""
+
+HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
+"""Wheel angle per heading error; 1/s on the offset; seconds that the wheel looks ahead."""
+
+
+class Pedals:
+    """Speed control with feed-forward; remembers what the car falls short of."""
+
+    def __init__(self, car: Car, step: float) -> None:
+        self._car, self._step = car, step
+        self._short = 0.0
+        self._expected: float | None = None
+
+    def press(self, plan: Plan, speed: float) -> tuple[float, float]:
+        """Return throttle and brake."""
+        if plan.stays and speed < 0.5:
+            self._short, self._expected = 0.0, None
+            return 0.0, HOLD_BRAKE
+        if self._expected is not None:
+            missed = SPEED_MEMORY * (self._expected - speed)
+            self._short = float(np.clip(self._short + missed, -MOST_MEMORY, MOST_MEMORY))
+        self._expected = plan.speed
+        wish = plan.acceleration + self._short
+        push = wish + self._car.rolling
+        if push >= 0.0 and plan.acceleration > -self._car.rolling:
+            return min(push / self._car.full_throttle, 1.0), 0.0
+        return 0.0, float(np.clip(-push / self._car.full_brake, 0.0, 1.0))
+
+
+def steering(
+    path: Path, pose: Pose, station: float, offset: float, speed: float, car: Car
+) -> float:
+    """Return the wheel: the path's bend ahead, and back to it from where we are.
+
+    The car's centre is kept on the path: in a bend its nose points outward of the tangent.
+    """
+    ahead = station + PREVIEW * speed
+    bend = float(path.bend(np.array(ahead)))
+    tangent = float(path.at(np.array(ahead))[1]) - bend * PREVIEW * speed
+    slip = math.asin(float(np.clip(0.5 * car.wheelbase * bend, -0.9, 0.9)))
+    off_course = wrap(tangent - slip - pose.yaw)
+    back = math.atan(OFFSET_GAIN * offset / (speed + 2.0))
+    angle = math.atan(car.wheelbase * bend) + HEADING_GAIN * off_course - back
+    return float(np.clip(angle / car.lock_at(speed), -1.0, 1.0))

@@ -1,0 +1,48 @@
+"""The driver: from what is detected, where the route goes and what the lights show to the pedals.
+
+It knows its route, its own pose as believed, its speed and the lights on the route; everything
+about others it makes up from boxes, one look after the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.driving.control import Pedals, steering
+from agents.driving.path import Path
+from agents.driving.planner import Planner
+from agents.driving.settings import DrivingSettings
+from agents.driving.tracking import Tracker
+from harness.geometry import boxes_between
+from harness.vocabulary import Boxes, Control, EgoObservation, Pose, Route
+
+WORLD = Pose(0.0, 0.0)
+
+
+class Driver:
+    """Drives one route at a time; the same hands and feet for every system under test."""
+
+    def __init__(self, settings: DrivingSettings | None = None) -> None:
+        self._settings = settings or DrivingSettings()
+
+    def reset(self, route: Route) -> None:
+        """Take a seat at the start of a route."""
+        self._path = Path(route)
+        self._planner = Planner(self._path, self._settings)
+        self._pedals = Pedals(self._settings.car, self._settings.step)
+        self._tracker = Tracker()
+        self._station = 0.0
+
+    def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
+        """Return pedals and wheel until the next look."""
+        pose, speed = observation.vehicle_in_world, observation.speed
+        boxes_in_world = boxes_between(detections_in_lidar, observation.lidar_in_world, WORLD)
+        tracks = self._tracker.step(observation.time, boxes_in_world)
+        stations, offsets = self._path.locate(np.array([[pose.x, pose.y]]), self._station)
+        self._station = float(stations[0])
+        plan = self._planner.plan(self._station, speed, tracks, observation.lights)
+        throttle, brake = self._pedals.press(plan, speed)
+        wheel = steering(
+            self._path, pose, self._station, float(offsets[0]), speed, self._settings.car
+        )
+        return Control(throttle=throttle, steer=wheel, brake=brake)

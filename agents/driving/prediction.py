@@ -1,0 +1,130 @@
+"""Where everybody will be during the next seconds, if they go on as they do.
+
+Who drives along our lane or along its neighbours, with or against us, is taken to follow the road;
+everybody else keeps speed and, for a while, turn rate. Who stands goes on standing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.driving.angles import wrapped
+from agents.driving.path import Path
+from agents.driving.tracking import Tracks
+from harness.vocabulary import PEDESTRIAN, Floats, Mask
+
+STANDING = np.array([0.5, 0.25, 0.5])
+"""m/s under which a vehicle, pedestrian, cyclist stands."""
+
+TURN_MEMORY = 1.5
+"""Seconds in which a turn fades to a straight line."""
+
+LANE_REACH, LANE_ANGLE = 6.0, 0.4
+"""Metres and radians off our path at which somebody still drives along our road."""
+
+SIGHT_AHEAD, SIGHT_BEHIND = 80.0, 30.0
+"""The stretch of our path, in metres from us, on which others can be said to follow the road."""
+
+BENT_JUNCTION = 0.3
+"""Radians by which our path must turn inside a junction for the road not to be ours alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Future:
+    """Everybody at the moments of a plan, the first of which is now."""
+
+    centre: Floats  # (N, T, 2) in the world
+    yaw: Floats  # (N, T)
+    speed: Floats  # (N,)
+    along: Floats  # (N,) m/s in the direction of our path
+    station: Floats  # (N,) of the centre on our path, now
+    offset: Floats  # (N,) metres right of our path, now
+    heading: Floats  # (N,) of motion, or of the body of those who stand, less that of our path
+    standing: Mask  # (N,)
+
+
+def predict(
+    tracks: Tracks, path: Path, own_station: float, times: Floats, yielding: float = 0.0
+) -> Future:
+    """Return where the tracks will be at these times from now.
+
+    With `yielding`, who crosses our way is taken to brake by so many m/s².
+    """
+    speed, heading = motion(tracks)
+    standing = speed < STANDING[tracks.classes]
+    station, offset = path.stretch(
+        tracks.position, own_station - SIGHT_BEHIND, own_station + SIGHT_AHEAD
+    )
+    path_yaw = path.at(station)[1]
+    relative = wrapped(heading - path_yaw)
+    speed = np.where(standing, 0.0, speed)
+    crossing = np.abs(np.sin(relative)) > np.sin(LANE_ANGLE)
+    travelled = distances(speed, np.where(crossing, yielding, 0.0), times)
+    centre, yaw = kept_course(tracks, travelled, heading, times)
+    with_us, against_us = np.abs(relative) < LANE_ANGLE, np.abs(relative) > np.pi - LANE_ANGLE
+    far = station + np.where(with_us, 1.0, -1.0) * speed * times[-1]
+    follows = (
+        (with_us | against_us)
+        & ~standing
+        & (np.abs(offset) < LANE_REACH)
+        & (tracks.classes != PEDESTRIAN)
+        & ~crosses_bent_junction(path, station, far)
+    )
+    along = speed * np.cos(relative)
+    if follows.any():
+        onward = np.sign(along[follows, None]) * travelled[follows]
+        stations = station[follows, None] + onward
+        points, road_yaw = path.at(stations)
+        right = np.stack([-np.sin(road_yaw), np.cos(road_yaw)], -1)
+        centre[follows] = points + offset[follows, None, None] * right
+        yaw[follows] = road_yaw + (yaw[follows, :1] - road_yaw[:, :1])
+    return Future(centre, yaw, speed, along, station, offset, relative, standing)
+
+
+def motion(tracks: Tracks) -> tuple[Floats, Floats]:
+    """Return speeds and headings; a vehicle moves along its own axis, forwards or backwards."""
+    vx, vy = tracks.velocity.T
+    speed, heading = np.hypot(vx, vy), np.arctan2(vy, vx)
+    drift = wrapped(heading - tracks.yaw)
+    rolling = tracks.classes != PEDESTRIAN
+    forward = np.abs(np.cos(drift)) > 0.7
+    speed = np.where(rolling & forward, np.abs(speed * np.cos(drift)), speed)
+    axis = np.where(np.cos(drift) >= 0.0, tracks.yaw, wrapped(tracks.yaw + np.pi))
+    still = speed < STANDING[tracks.classes]
+    heading = np.where(rolling & (forward | still), np.where(still, tracks.yaw, axis), heading)
+    return speed, heading
+
+
+def distances(speed: Floats, braking: Floats, times: Floats) -> Floats:
+    """Return metres travelled (N, T) until these times, braking until standstill."""
+    held = np.minimum(times, (speed / np.maximum(braking, 1e-6))[:, None])
+    way: Floats = speed[:, None] * held - 0.5 * braking[:, None] * held**2
+    return way
+
+
+def kept_course(
+    tracks: Tracks, travelled: Floats, heading: Floats, times: Floats
+) -> tuple[Floats, Floats]:
+    """Return centres and body headings with steady speed and a turn that fades."""
+    turned = tracks.turn_rate[:, None] * TURN_MEMORY * (1.0 - np.exp(-times / TURN_MEMORY))
+    turns = (travelled[:, -1:] > 0.0) & (tracks.classes != PEDESTRIAN)[:, None]
+    turned = np.where(turns, turned, 0.0)
+    course = heading[:, None] + turned
+    step = np.diff(travelled, prepend=0.0)
+    middle = 0.5 * (course + np.concatenate([course[:, :1], course[:, :-1]], axis=1))
+    way = np.stack([np.cos(middle), np.sin(middle)], -1) * step[..., None]
+    return tracks.position[:, None] + np.cumsum(way, axis=1), tracks.yaw[:, None] + turned
+
+
+def crosses_bent_junction(path: Path, start: Floats, end: Floats) -> Mask:
+    """Tell whether our path turns in a junction between two stations: others need not."""
+    inside = path.route.in_junction
+    bends = np.abs(path.bend(path.route.station)) * inside
+    pieces = np.diff(path.route.station, append=path.length)
+    turned = np.concatenate([[0.0], np.cumsum(bends * pieces)])
+    low = np.searchsorted(path.route.station, np.minimum(start, end))
+    high = np.searchsorted(path.route.station, np.maximum(start, end))
+    result: Mask = turned[high] - turned[low] > BENT_JUNCTION
+    return result

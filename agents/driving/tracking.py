@@ -1,0 +1,172 @@
+"""Who moves how: detections become tracks, and positions in time become velocities.
+
+Each track is a Kalman filter with constant velocity. Both axes share one covariance, so that all
+tracks are stepped at once. Nothing but positions, sizes and headings of detections comes in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.driving.angles import half_wrapped, wrapped
+from harness.vocabulary import Boxes, Floats, Integers, Mask
+
+POSITION_NOISE = 0.2
+"""Metres by which a detection's centre may be off from one look to the next."""
+
+UNRULY = np.array([3.0, 4.0, 3.0])
+"""m/s² by which a vehicle, pedestrian, cyclist may surprise."""
+
+FIRST_GUESS = np.array([8.0, 2.0, 5.0])
+"""m/s: how fast one may turn out to be who was only seen once."""
+
+TOP_SPEED = np.array([20.0, 6.0, 12.0])
+"""m/s at which somebody of a class can still be the same one at the second look."""
+
+GATE = np.array([2.0, 0.8, 1.5])
+"""Metres between where a track should be and a detection of it."""
+
+PATIENCE = 3
+"""Looks that a track outlives unseen."""
+
+FASTEST_TURN = 0.8
+"""rad/s"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracks:
+    """Road users in the world, one row each."""
+
+    position: Floats  # (N, 2)
+    velocity: Floats  # (N, 2); zero where seen only once
+    variance: Floats  # (N, 3) of position, mixed, of velocity
+    yaw: Floats  # (N,)
+    turn_rate: Floats  # (N,) rad/s
+    size: Floats  # (N, 2) length, width
+    classes: Integers  # (N,)
+    looks: Integers  # (N,) how often detected
+    missed: Integers  # (N,) looks since then
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, chosen: Mask | Integers) -> Tracks:
+        return Tracks(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+    @staticmethod
+    def join(first: Tracks, second: Tracks) -> Tracks:
+        """Return the rows of both."""
+        return Tracks(
+            *(
+                np.concatenate([getattr(first, name), getattr(second, name)])
+                for name in Tracks.__slots__
+            )
+        )
+
+    @staticmethod
+    def born(boxes_in_world: Boxes) -> Tracks:
+        """Return a track for each detection nobody expected."""
+        count, classes = len(boxes_in_world), boxes_in_world.classes
+        variance = np.zeros((count, 3))
+        variance[:, 0] = POSITION_NOISE**2
+        variance[:, 2] = FIRST_GUESS[classes] ** 2
+        return Tracks(
+            position=boxes_in_world.geometry[:, :2].copy(),
+            velocity=np.zeros((count, 2)),
+            variance=variance,
+            yaw=boxes_in_world.geometry[:, 6].copy(),
+            turn_rate=np.zeros(count),
+            size=boxes_in_world.geometry[:, 3:5].copy(),
+            classes=classes.copy(),
+            looks=np.ones(count, np.int64),
+            missed=np.zeros(count, np.int64),
+        )
+
+
+class Tracker:
+    """Keeps the tracks of one attempt."""
+
+    def __init__(self) -> None:
+        self.tracks = Tracks.born(Boxes.none())
+        self._time: float | None = None
+
+    def step(self, time: float, boxes_in_world: Boxes) -> Tracks:
+        """Take in what is detected now and return who is where."""
+        elapsed = 0.0 if self._time is None else time - self._time
+        self._time = time
+        expected = moved_on(self.tracks, elapsed)
+        mine, theirs = pairs(expected, boxes_in_world, elapsed)
+        seen = updated(expected[mine], boxes_in_world[theirs], elapsed)
+        unseen = np.setdiff1d(np.arange(len(expected)), mine)
+        coasting = expected[unseen[expected.missed[unseen] <= PATIENCE]]
+        new = np.setdiff1d(np.arange(len(boxes_in_world)), theirs)
+        self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.born(boxes_in_world[new]))
+        return self.tracks
+
+
+def moved_on(tracks: Tracks, elapsed: float) -> Tracks:
+    """Return the tracks as they should be a moment later."""
+    position, mixed, velocity = tracks.variance.T
+    noise = UNRULY[tracks.classes] ** 2
+    variance = np.stack(
+        [
+            position + 2 * elapsed * mixed + elapsed**2 * velocity + noise * elapsed**4 / 4,
+            mixed + elapsed * velocity + noise * elapsed**3 / 2,
+            velocity + noise * elapsed**2,
+        ],
+        axis=1,
+    )
+    return Tracks(
+        position=tracks.position + elapsed * tracks.velocity,
+        velocity=tracks.velocity,
+        variance=variance,
+        yaw=wrapped(tracks.yaw + elapsed * tracks.turn_rate),
+        turn_rate=tracks.turn_rate,
+        size=tracks.size,
+        classes=tracks.classes,
+        looks=tracks.looks,
+        missed=tracks.missed + 1,
+    )
+
+
+def pairs(expected: Tracks, boxes_in_world: Boxes, elapsed: float) -> tuple[Integers, Integers]:
+    """Return which track is which detection: nearest pairs first, each once, within a class."""
+    away = np.linalg.norm(expected.position[:, None] - boxes_in_world.geometry[None, :, :2], axis=2)
+    reach = GATE[expected.classes]
+    unknown = expected.looks == 1
+    reach = np.where(unknown, GATE[expected.classes] + TOP_SPEED[expected.classes] * elapsed, reach)
+    possible = (away < reach[:, None]) & (expected.classes[:, None] == boxes_in_world.classes)
+    rows, columns = np.nonzero(possible)
+    mine: list[int] = []
+    theirs: list[int] = []
+    for k in np.argsort(away[rows, columns], kind="stable"):
+        if rows[k] not in mine and columns[k] not in theirs:
+            mine.append(int(rows[k]))
+            theirs.append(int(columns[k]))
+    return np.array(mine, np.int64), np.array(theirs, np.int64)
+
+
+def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
+    """Return tracks corrected by their detections."""
+    position, mixed, velocity = expected.variance.T
+    total = position + POSITION_NOISE**2
+    pull, push = position / total, mixed / total
+    off = detected.geometry[:, :2] - expected.position
+    variance = np.stack(
+        [(1 - pull) * position, (1 - pull) * mixed, velocity - push * mixed], axis=1
+    )
+    turned = half_wrapped(detected.geometry[:, 6] - expected.yaw)
+    drift = 0.4 * turned / elapsed if elapsed > 0 else np.zeros(len(expected))
+    return Tracks(
+        position=expected.position + pull[:, None] * off,
+        velocity=expected.velocity + push[:, None] * off,
+        variance=variance,
+        yaw=detected.geometry[:, 6].copy(),
+        turn_rate=np.clip(expected.turn_rate + drift, -FASTEST_TURN, FASTEST_TURN),
+        size=detected.geometry[:, 3:5].copy(),
+        classes=expected.classes,
+        looks=expected.looks + 1,
+        missed=np.zeros(len(expected), np.int64),
+    )

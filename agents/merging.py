@@ -1,0 +1,51 @@
+"""Late fusion: partners' boxes brought into the ego's LiDAR frame, each road user once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.geometry import boxes_between
+from harness.vocabulary import Boxes, Mask, Message, Pose
+
+CLOSEST, FARTHEST = 1.0, 2.5
+"""Metres between the centres of two boxes that may be one road user, small or large."""
+
+OWN_BODY = (2.9, 1.5)
+"""Metres ahead or behind, and aside, of the ego's centre: a box there is the ego itself."""
+
+
+def merge(
+    own: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, ego_in_world: Pose
+) -> Boxes:
+    """Return the ego's boxes and what partners add to them, in the ego's LiDAR frame now.
+
+    Partners' boxes come from where their senders believed to be when they captured. Where two may
+    be one road user, the ego's own counts before those of others, the newest message before older
+    ones.
+    """
+    merged = own
+    newest_first = sorted(messages, key=lambda each: (-each.capture_time, each.sender))
+    for message in newest_first:
+        if not isinstance(message.payload, Boxes):
+            raise TypeError(f"{message.sender} sent no boxes")
+        theirs = boxes_between(message.payload, message.lidar_in_world, lidar_in_world)
+        theirs = theirs[~on_ego(theirs, lidar_in_world, ego_in_world)]
+        merged = Boxes.join([merged, theirs[~known(theirs, merged)]])
+    return merged
+
+
+def known(boxes: Boxes, already: Boxes) -> Mask:
+    """Tell which boxes may be somebody that is there already."""
+    away = np.linalg.norm(boxes.geometry[:, None, :2] - already.geometry[None, :, :2], axis=2)
+    reach = np.clip(0.5 * already.geometry[:, 3], CLOSEST, FARTHEST)
+    same = (away < reach) & (boxes.classes[:, None] == already.classes)
+    result: Mask = same.any(1)
+    return result
+
+
+def on_ego(boxes_in_lidar: Boxes, lidar_in_world: Pose, ego_in_world: Pose) -> Mask:
+    """Tell which boxes stand where the ego stands."""
+    boxes_in_ego = boxes_between(boxes_in_lidar, lidar_in_world, ego_in_world).geometry
+    ahead, aside = OWN_BODY
+    result: Mask = (np.abs(boxes_in_ego[:, 0]) < ahead) & (np.abs(boxes_in_ego[:, 1]) < aside)
+    return result

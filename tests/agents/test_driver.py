@@ -1,0 +1,135 @@
+"""The driver in a world without a simulator: what it does about whom it meets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from agents.driving.path import Path
+from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
+from tests.agents.little_world import LittleWorld, Other, moves, right_turn, stands, straight
+
+LEFTWARDS = -0.5 * math.pi
+RIGHTWARDS = 0.5 * math.pi
+
+
+def test_an_empty_road_is_driven_at_cruising_speed_in_the_middle() -> None:
+    world = LittleWorld(straight()).drive(15)
+    assert max(world.speeds) < 8.6
+    assert world.speeds[-1] == pytest.approx(8.0, abs=0.3)
+    assert max(abs(y) for _, y in world.places) < 0.1
+
+
+@pytest.mark.parametrize("radius", [6.0, 9.0, 15.0, 30.0])
+def test_turns_are_driven_on_the_line_and_slowly(radius: float) -> None:
+    route = right_turn(radius)
+    world = LittleWorld(route).drive(22)
+    offsets = Path(route).locate(np.array(world.places))[1]
+    assert np.abs(offsets).max() < 0.5
+    assert world.ego.yaw == pytest.approx(0.5 * math.pi, abs=0.05)
+    slowest = min(world.speeds[100:])
+    assert slowest**2 / radius < 3.5
+
+
+@pytest.mark.parametrize("speed", [1.4, 3.0])
+@pytest.mark.parametrize("begin", [2.0, 3.0, 4.0, 5.0])
+def test_who_crosses_on_foot_is_not_touched(speed: float, begin: float) -> None:
+    walker = moves(PEDESTRIAN, (45.0, 5.0), LEFTWARDS, speed, begin)
+    world = LittleWorld(straight(), [walker]).drive(20)
+    assert not world.touched
+    assert world.ego.x > 60.0
+
+
+def test_a_cyclist_from_the_side_is_not_touched() -> None:
+    cyclist = moves(CYCLIST, (50.0, -30.0), RIGHTWARDS, 5.0)
+    assert not LittleWorld(straight(), [cyclist]).drive(20).touched
+
+
+def test_a_slow_leader_is_followed_at_its_pace() -> None:
+    leader = moves(VEHICLE, (25.0, 0.0), 0.0, 4.0)
+    world = LittleWorld(straight(), [leader]).drive(20)
+    assert not world.touched
+    assert world.speeds[-1] == pytest.approx(4.0, abs=0.4)
+    gap = 25.0 + 4.0 * world.time - world.ego.x - 4.75
+    assert 5.0 < gap < 14.0
+
+
+def test_a_leader_that_brakes_hard_is_not_hit() -> None:
+    def pose(time: float) -> tuple[float, float, float]:
+        braking = min(max(time - 6.0, 0.0), 8.0 / 7.0)
+        return 20.0 + 8.0 * min(time, 6.0) + 8.0 * braking - 3.5 * braking**2, 0.0, 0.0
+
+    world = LittleWorld(straight(), [Other(VEHICLE, pose)]).drive(15)
+    assert not world.touched
+    assert world.speeds[-1] == 0.0
+
+
+def test_who_stands_in_the_lane_is_waited_for() -> None:
+    world = LittleWorld(straight(), [stands(VEHICLE, 60.0, 0.0)]).drive(20)
+    assert not world.touched
+    assert world.speeds[-1] == 0.0
+    assert 1.5 < 60.0 - world.ego.x - 4.75 < 4.5
+
+
+def test_parked_cars_beside_the_lane_are_passed() -> None:
+    parked = [stands(VEHICLE, x, 2.6) for x in (30.0, 37.0, 44.0)]
+    world = LittleWorld(straight(), parked).drive(20)
+    assert not world.touched
+    assert world.ego.x > 80.0
+
+
+def test_traffic_in_the_other_lane_slows_nobody_down() -> None:
+    oncoming = [moves(VEHICLE, (60.0 + 25.0 * k, -3.5), math.pi, 8.0) for k in range(5)]
+    world = LittleWorld(straight(), oncoming).drive(15)
+    assert not world.touched
+    assert min(world.speeds[100:]) > 7.5
+
+
+def test_a_red_light_is_stopped_for_and_left_at_green() -> None:
+    def light(time: float) -> LightState:
+        return "red" if time < 15.0 else "green"
+
+    world = LittleWorld(straight(), light=light, light_station=60.0)
+    world.drive(14)
+    assert world.speeds[-1] == 0.0
+    assert 0.5 < 60.0 - world.ego.x - 2.45 < 2.5
+    world.drive(8)
+    assert world.ego.x > 75.0
+
+
+def test_a_light_that_turns_yellow_too_late_is_passed() -> None:
+    def light(time: float) -> LightState:
+        return "green" if time < 8.0 else "yellow"
+
+    station = 60.0
+    before = LittleWorld(straight(), light=lambda _: "green", light_station=station).drive(8)
+    late = LittleWorld(straight(), light=light, light_station=before.ego.x + 6.0).drive(14)
+    assert min(late.speeds[160:]) > 7.0
+    soon = LittleWorld(straight(), light=light, light_station=before.ego.x + 18.0).drive(14)
+    assert soon.speeds[-1] == 0.0
+
+
+def test_cross_traffic_at_a_junction_is_given_way() -> None:
+    crossing = [moves(VEHICLE, (50.0, -45.0 - 12.0 * k), RIGHTWARDS, 8.0) for k in range(3)]
+    world = LittleWorld(straight(junction=(40.0, 60.0)), crossing).drive(25)
+    assert not world.touched
+    assert world.ego.x > 70.0
+
+
+def test_turning_across_an_oncoming_car_waits() -> None:
+    route = right_turn(9.0, before=40.0)
+    route.xyz[:, 1] *= -1.0
+    route.yaw[:] *= -1.0
+    oncoming = [moves(VEHICLE, (110.0 + 14.0 * k, -3.5), math.pi, 9.0) for k in range(3)]
+    world = LittleWorld(route, oncoming).drive(25)
+    assert not world.touched
+    assert world.ego.y < -30.0
+
+
+def test_boxes_that_tremble_do_not_stop_the_car() -> None:
+    parked = [stands(VEHICLE, x, 3.2) for x in range(20, 100, 7)]
+    people = [stands(PEDESTRIAN, x, -4.0) for x in range(20, 100, 9)]
+    world = LittleWorld(straight(), [*parked, *people], jitter=0.15).drive(18)
+    assert world.ego.x > 85.0
