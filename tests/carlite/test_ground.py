@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+import shapely
 
 from harness.carlite.labels import Label
 from harness.carlite.towns import ground as relief
@@ -136,3 +137,50 @@ def test_terrain_between_two_levels_slopes_evenly() -> None:
     heights_[:, 0], heights_[:, -1] = 0.0, 4.0
     filled = fill(heights_)
     np.testing.assert_allclose(filled[30], np.linspace(0, 4, 41), atol=0.3)
+
+
+@pytest.mark.parametrize("name", ["Crucible05", "CrucibleHill", "Town05"])
+def test_gaps_between_the_lanes_of_a_junction_are_road(name: str) -> None:
+    """And what lies beyond its corners is not, although it is within its hull."""
+    lanes, ground = ground_of(name)
+    strips = [strip_of(lanes, lane) for lane in range(len(lanes.first))]
+    free = shapely.box(*shapely.total_bounds(strips)).difference(shapely.union_all(strips))
+    patches = shapely.get_parts(free.buffer(-ground.cell / 2))
+    gaps = blocks = 0
+    for junction in np.unique(lanes.junction[lanes.junction >= 0]):
+        driven = (lanes.junction == junction) & (lanes.kind == LaneKind.DRIVING)
+        hull = shapely.union_all([strips[lane] for lane in np.flatnonzero(driven)]).convex_hull
+        for patch in patches[shapely.intersects(patches, hull)]:
+            if patch.within(hull.buffer(-0.5)):
+                found = labels_in(ground, patch)
+                assert set(found) <= {Label.ROAD}
+                gaps += len(found)
+            elif patch.area > 1000.0:
+                found = labels_in(ground, patch.intersection(hull).buffer(-0.5))
+                assert set(found) <= {Label.TERRAIN}
+                blocks += len(found)
+    assert gaps > 50
+    assert blocks > 50
+
+
+def strip_of(lanes: Lanes, lane: int) -> shapely.Polygon:
+    """Return the outline of a lane's surface."""
+    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    across = np.stack([-np.sin(lanes.yaw[own]), np.cos(lanes.yaw[own])], axis=1)
+    half = across * (lanes.width[own, None] / 2 + relief.EDGE)
+    middle = lanes.points[own, :2]
+    return shapely.make_valid(shapely.Polygon([*(middle - half), *(middle + half)[::-1]]))
+
+
+def labels_in(ground: Ground, area: shapely.Geometry) -> list[int]:
+    """Return the labels of the grid points within an area."""
+    if area.is_empty:
+        return []
+    low_x, low_y, high_x, high_y = area.bounds
+    first = int((low_x - ground.x) / ground.cell), int((low_y - ground.y) / ground.cell)
+    last = int((high_x - ground.x) / ground.cell) + 1, int((high_y - ground.y) / ground.cell) + 1
+    row, column = np.mgrid[first[1] : last[1] + 1, first[0] : last[0] + 1]
+    x, y = ground.x + column * ground.cell, ground.y + row * ground.cell
+    within = shapely.contains_xy(area, x, y)
+    labels: list[int] = ground.label[row[within], column[within]].tolist()
+    return labels

@@ -15,6 +15,7 @@ from harness.carlite.arrays import Bytes, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import Ground, LaneKind, Lanes
+from harness.carlite.towns.patches import gaps
 from harness.carlite.towns.terrain import fill
 
 CELL = 0.5
@@ -49,6 +50,7 @@ def build(lanes: Lanes) -> Ground:
     bottom, top = _levels(x, y, cell, shape, *segments[:-1])
     inner, outer = _deck_thresholds(bottom, top, cell)
     lower, upper, rank = _surfaces(x, y, cell, inner, outer, *segments)
+    rank[gaps(lanes, x, y, cell, np.isnan(bottom))] = RANK[Label.ROAD]
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
     return Ground(x, y, cell, fill(lower), _widen(upper), labels[rank])
 
