@@ -40,6 +40,6 @@ class IdealLate:
     ) -> Step:
         """Put together what all of us see, and drive."""
         own = seen(truth, self._min_hits)
-        merged = merge(own, messages, observation.lidar_in_world, observation.vehicle_in_world)
+        merged = merge(own, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
         ego_alone, cooperative = within(own, self._window), within(merged, self._window)
         return Step(self._driver.step(observation, cooperative), cooperative, ego_alone)

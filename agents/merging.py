@@ -7,6 +7,8 @@ import numpy as np
 from harness.geometry import boxes_between
 from harness.vocabulary import Boxes, Mask, Message, Pose
 
+EGO = Pose(0.0, 0.0)
+
 CLOSEST, FARTHEST = 1.0, 2.5
 """Metres between the centres of two boxes that may be one road user, small or large."""
 
@@ -15,7 +17,7 @@ OWN_BODY = (2.9, 1.5)
 
 
 def merge(
-    own: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, ego_in_world: Pose
+    own: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, lidar_in_ego: Pose
 ) -> Boxes:
     """Return the ego's boxes and what partners add to them, in the ego's LiDAR frame now.
 
@@ -29,7 +31,7 @@ def merge(
         if not isinstance(message.payload, Boxes):
             raise TypeError(f"{message.sender} sent no boxes")
         theirs = boxes_between(message.payload, message.lidar_in_world, lidar_in_world)
-        theirs = theirs[~on_ego(theirs, lidar_in_world, ego_in_world)]
+        theirs = theirs[~on_ego(theirs, lidar_in_ego)]
         merged = Boxes.join([merged, theirs[~known(theirs, merged)]])
     return merged
 
@@ -43,9 +45,9 @@ def known(boxes: Boxes, already: Boxes) -> Mask:
     return result
 
 
-def on_ego(boxes_in_lidar: Boxes, lidar_in_world: Pose, ego_in_world: Pose) -> Mask:
+def on_ego(boxes_in_lidar: Boxes, lidar_in_ego: Pose) -> Mask:
     """Tell which boxes stand where the ego stands."""
-    boxes_in_ego = boxes_between(boxes_in_lidar, lidar_in_world, ego_in_world).geometry
+    boxes_in_ego = boxes_between(boxes_in_lidar, lidar_in_ego, EGO).geometry
     ahead, aside = OWN_BODY
     result: Mask = (np.abs(boxes_in_ego[:, 0]) < ahead) & (np.abs(boxes_in_ego[:, 1]) < aside)
     return result

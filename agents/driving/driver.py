@@ -13,7 +13,7 @@ from agents.driving.path import Path
 from agents.driving.planner import Planner
 from agents.driving.settings import DrivingSettings
 from agents.driving.tracking import Tracker
-from harness.geometry import boxes_between
+from harness.geometry import boxes_between, compose
 from harness.vocabulary import Boxes, Control, EgoObservation, Pose, Route
 
 WORLD = Pose(0.0, 0.0)
@@ -36,7 +36,8 @@ class Driver:
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
         """Return pedals and wheel until the next look."""
         pose, speed = observation.vehicle_in_world, observation.speed
-        boxes_in_world = boxes_between(detections_in_lidar, observation.lidar_in_world, WORLD)
+        lidar_in_world = compose(pose, observation.lidar_in_vehicle)
+        boxes_in_world = boxes_between(detections_in_lidar, lidar_in_world, WORLD)
         tracks = self._tracker.step(observation.time, boxes_in_world)
         stations, offsets = self._path.locate(np.array([[pose.x, pose.y]]), self._station)
         self._station = float(stations[0])

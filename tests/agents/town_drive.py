@@ -58,6 +58,7 @@ class TownDrive:
             blueprints.find("sensor.other.collision"), carla.Transform(), attach_to=self.ego
         )
         bump.listen(self._bumped)
+        world.tick()
         self._lights = lights_on(world, route)
         self._kinds = {
             actor.id: (kind_of(actor), actor.bounding_box)
