@@ -157,4 +157,8 @@ def text_in(holder: Mapping[str, Any], name: str, place: str) -> str:
     value = field_of(holder, name, place)
     if not isinstance(value, str) or not value:
         raise UserError(f'{place}: "{name}" is no text; write it in quotes')
+    if not value.isprintable():
+        raise UserError(
+            f'{place}: "{name}" is {value[:40]!r}; write letters, digits and signs only'
+        )
     return value

@@ -7,7 +7,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -16,11 +16,10 @@ import carla
 import numpy as np
 
 from harness.errors import UserError
-from harness.vocabulary import Floats, Route
-from harness.world.roads import RoadNetwork
+from harness.vocabulary import Floats
+from harness.world.maps import NAME
 from harness.world.routes.documents import Element, finite, read_xml
 
-TOWN = re.compile(r"\w{1,64}", re.ASCII)
 WEATHER = frozenset(
     [
         "cloudiness",
@@ -84,14 +83,6 @@ def read_routes(path: str | Path) -> list[RouteSpec]:
         replace(route, id=f"{route.file.stem}:{route.id}") if uses[route.id] > 1 else route
         for route in routes
     ]
-
-
-def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
-    """Return the way through the town that a route of a file means."""
-    try:
-        return network.route(spec.id, spec.town, spec.locations)
-    except UserError as problem:
-        raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
 
 
 def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
@@ -160,7 +151,7 @@ def _routes_in(file: Path) -> list[RouteSpec]:
 
 def _route(element: Element) -> RouteSpec:
     town = element.text("town")
-    if not TOWN.fullmatch(town):
+    if not NAME.fullmatch(town):
         element.wrong(f'names the town {town[:40]!r}; write a name such as town="Town05"')
     nested = [position for group in element.all("waypoints") for position in group.all("position")]
     points = element.all("waypoint") or nested
@@ -229,8 +220,3 @@ def _parameters(children: Iterable[Element]) -> dict[str, float | str]:
             number = finite(text)
             parameters[key] = text if number is None else number
     return parameters
-
-
-def towns(routes: Sequence[RouteSpec]) -> list[str]:
-    """Return the towns that routes run through, in order of first use."""
-    return list(dict.fromkeys(route.town for route in routes))

@@ -57,8 +57,8 @@ def triggers_by_town(content: dict[str, Any], path: Path) -> dict[str, Triggers]
         place = f"{path}: available_scenarios[{at}]"
         for town, groups in object_in(towns, place).items():
             types, poses = rows.setdefault(town, ([], []))
-            for number, group in enumerate(list_in(groups, f"{place}.{town}")):
-                where = f"{place}.{town}[{number}]"
+            for number, group in enumerate(list_in(groups, f"{place}[{town[:40]!r}]")):
+                where = f"{place}[{town[:40]!r}][{number}]"
                 kind = text_in(object_in(group, where), "scenario_type", where)
                 events = list_in(group.get("available_event_configurations"), f"{where} events")
                 for event in events:

@@ -1,0 +1,40 @@
+"""Maps of towns from files, for work that needs no simulator."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import carla
+
+from harness.errors import UserError
+from harness.world.roads import RoadNetwork
+
+OWN_TOWNS = Path(__file__).parent.parent / "carlite" / "towns" / "data"
+NAME = re.compile(r"\w{1,64}", re.ASCII)
+
+
+def find_map(town: str, maps: Path | None) -> Path | None:
+    """Return a town's OpenDRIVE file, from a folder of maps or of our own towns."""
+    folders = [maps, OWN_TOWNS] if maps is not None else [OWN_TOWNS]
+    candidates = [folder / f"{town}.xodr" for folder in folders if NAME.fullmatch(town)]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@lru_cache(maxsize=4)
+def network_of(town: str, maps: Path | None) -> RoadNetwork:
+    """Return the roads of a town whose map lies in a file."""
+    path = find_map(town, maps)
+    if path is None:
+        raise UserError(
+            f"{town}: there is no map {town}.xodr in {maps or 'the folder of own towns'}; save one"
+            f" from a running CARLA with `python -m harness maps export --town {town} --out DIR`"
+            " and name that folder"
+        )
+    try:
+        return RoadNetwork(carla.Map(town, path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, RuntimeError) as problem:
+        raise UserError(
+            f"{path}: is no map that CARLA can read ({problem}); save it anew"
+        ) from None

@@ -1,0 +1,138 @@
+"""Hazard files: our own, and the Leaderboard's scenario files, by one door."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.world.hazards.spec import HazardSpec
+from harness.world.maps import find_map
+from harness.world.routes.documents import finite, list_in, number_in, object_in, read_json, text_in
+from harness.world.routes.files import RouteSpec
+from harness.world.routes.laying import ways
+from harness.world.routes.scenarios import (
+    Sampling,
+    hazards_from_nested,
+    hazards_from_triggers,
+    triggers_by_town,
+)
+
+VERSION = 1
+
+
+def read_hazards(
+    path: str | Path,
+    *,
+    kinds: Collection[str],
+    routes: Mapping[str, RouteSpec],
+    maps: Path | None = None,
+    sampling: Sampling = "v2xverse",
+) -> list[HazardSpec]:
+    """Return the hazards that a file, ours or the Leaderboard's, puts on these routes.
+
+    A file of ours may speak of further routes, but not of other ones only. Where the town's map is
+    at hand the stations are checked; the Leaderboard's triggers cannot be laid without it.
+    """
+    path = Path(path)
+    content = read_json(path)
+    if "available_scenarios" in content:
+        towns = triggers_by_town(content, path)
+        return [
+            spec
+            for way in ways(routes.values(), maps).values()
+            if way.town in towns
+            for spec in hazards_from_triggers(way, towns[way.town], kinds, sampling)
+        ]
+    hazards = _hazards(content, path, kinds)
+    ours = [(place, hazard) for place, hazard in hazards if hazard.route in routes]
+    if hazards and not ours:
+        place, hazard = hazards[0]
+        raise UserError(
+            f'{place}: there is no route "{hazard.route}"; there are {", ".join(list(routes)[:12])}'
+        )
+    used = {hazard.route for _, hazard in ours}
+    mapped = [spec for name, spec in routes.items() if name in used and find_map(spec.town, maps)]
+    laid = ways(mapped, maps)
+    for place, hazard in ours:
+        if hazard.route in laid:
+            _on_route(place, hazard, laid[hazard.route].length)
+    return [hazard for _, hazard in ours]
+
+
+def nested_hazards(
+    *, kinds: Collection[str], routes: Mapping[str, RouteSpec], maps: Path | None = None
+) -> list[HazardSpec]:
+    """Return the hazards that Leaderboard 2.x routes carry themselves."""
+    carrying = [spec for spec in routes.values() if spec.scenarios]
+    laid = ways(carrying, maps)
+    return [
+        hazard
+        for spec in carrying
+        for hazard in hazards_from_nested(laid[spec.id], spec.scenarios, kinds)
+    ]
+
+
+def write_hazards(path: Path, hazards: Iterable[HazardSpec]) -> None:
+    """Write hazards so that `read_hazards` gives them back."""
+    rows = [
+        {
+            "route": hazard.route,
+            "kind": hazard.kind,
+            "station": hazard.station,
+            "parameters": hazard.parameters,
+        }
+        for hazard in hazards
+    ]
+    path.write_text(json.dumps({"version": VERSION, "hazards": rows}, indent=1) + "\n")
+
+
+def _hazards(
+    content: dict[str, Any], path: Path, kinds: Collection[str]
+) -> list[tuple[str, HazardSpec]]:
+    """Return each hazard with the place it is at in the file."""
+    if content.get("version") != VERSION:
+        raise UserError(
+            f'{path}: is neither a hazard file nor a scenario file; begin with "version": {VERSION}'
+            ' or "available_scenarios"'
+        )
+    hazards = list_in(content.get("hazards"), f"{path}: hazards")
+    places = [f"{path}: hazards[{at}]" for at in range(len(hazards))]
+    return [
+        (place, _hazard(value, place, kinds)) for place, value in zip(places, hazards, strict=True)
+    ]
+
+
+def _hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
+    hazard = object_in(value, place)
+    if strange := sorted(set(hazard) - {"route", "kind", "station", "parameters"}):
+        raise UserError(f"{place}: knows no {strange[0][:40]!r}; delete it")
+    kind = text_in(hazard, "kind", place)
+    if kind not in kinds:
+        there_are = ", ".join(sorted(kinds))
+        raise UserError(f"{place}: there is no hazard {kind[:40]!r}; there are {there_are}")
+    parameters = object_in(hazard.get("parameters", {}), f"{place}.parameters")
+    for name, given in parameters.items():
+        if not isinstance(given, str) and finite(given) is None:
+            raise UserError(
+                f"{place}.parameters: {name[:40]!r} is neither number nor text; write one"
+            )
+    return HazardSpec(
+        route=text_in(hazard, "route", place),
+        kind=kind,
+        station=number_in(hazard, "station", place),
+        parameters={
+            name: given if isinstance(given, str) else float(given)
+            for name, given in parameters.items()
+        },
+    )
+
+
+def _on_route(place: str, hazard: HazardSpec, length: float) -> None:
+    if not 0.0 <= hazard.station <= length:
+        raise UserError(
+            f"{place}: station {hazard.station:g} is not on route {hazard.route}, which is"
+            f" {length:.0f} m long; write 0 to {length:.0f}"
+        )

@@ -1,0 +1,25 @@
+"""Lays the routes of files on the roads of their towns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.vocabulary import Route
+from harness.world.maps import network_of
+from harness.world.roads import RoadNetwork
+from harness.world.routes.files import RouteSpec
+
+
+def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
+    """Return the way through the town that a route of a file means."""
+    try:
+        return network.route(spec.id, spec.town, spec.locations)
+    except UserError as problem:
+        raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
+
+
+def ways(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:
+    """Return the ways of routes by id, from maps in files."""
+    return {spec.id: lay(spec, network_of(spec.town, maps)) for spec in routes}
