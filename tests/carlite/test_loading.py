@@ -16,7 +16,7 @@ import pytest
 
 from harness.carlite import compiled, towns
 from harness.carlite.errors import UserError
-from harness.carlite.towns import cache
+from harness.carlite.towns import cache, navmesh
 from harness.carlite.towns.model import Town
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import MAPS
@@ -159,6 +159,36 @@ def test_old_entries_make_room(maps: Path, cache_folder: Path) -> None:
         (maps / "Corner.xodr").write_text(samples.straight_road(float(length)), encoding="utf-8")
         towns.load("Corner", maps)
     assert len(list(cache_folder.iterdir())) == cache.KEPT_PER_TOWN
+
+
+def test_a_navigation_mesh_is_built_once(maps: Path, cache_folder: Path) -> None:
+    (maps / "Street.xodr").write_text(street(2.0), encoding="utf-8")
+    town = towns.load("Street", maps)
+    built = navmesh.load(town)
+    assert built == navmesh.build(town) != b""
+    cache.write_mesh(town, b"kept")
+    assert navmesh.load(town) == b"kept"
+    (entry,) = cache_folder.glob("*.walkers-*")
+    entry.write_bytes(entry.read_bytes()[:-100])
+    assert navmesh.load(town) == built
+    assert navmesh.load(town) == built == cache.read_mesh(town)
+
+
+def test_another_town_of_that_name_has_another_mesh(maps: Path) -> None:
+    meshes = []
+    for width in (2.0, 3.0):
+        (maps / "Street.xodr").write_text(street(width), encoding="utf-8")
+        meshes.append(navmesh.load(towns.load("Street", maps)))
+    assert meshes[0] != meshes[1]
+
+
+def street(sidewalk: float) -> str:
+    """A straight road with sidewalks of this width."""
+    width = f'<width sOffset="0" a="{sidewalk}" b="0" c="0" d="0"/>'
+    beside = [samples.lane(number, "sidewalk", width) for number in (2, -2)]
+    row = samples.section([beside[0], samples.lane(1), samples.lane(-1), beside[1]])
+    plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 100.0, "<line/>")
+    return samples.document(samples.road(1, 100.0, plan, row))
 
 
 def test_another_process_builds_the_same_town(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Built towns on disk: what takes seconds to build is read back in a fraction of one.
 
 An entry's name is made of the town's name, its OpenDRIVE text and the source code that builds
-towns, so an entry is never out of date. Entries are written aside and moved into place whole. One
-that cannot be read is built again; one that cannot be written is not missed.
+towns, so an entry is never out of date; the navigation mesh, which few programs ask for, has an
+entry of its own, named after all of the town but its ground. Entries are written aside and moved
+into place whole. One that cannot be read is built again; one that cannot be written is not missed.
 """
 
 from __future__ import annotations
@@ -23,36 +24,71 @@ import numpy as np
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal, StopLine, Town
 
 KEPT_PER_TOWN = 3
+Arrays = dict[str, np.ndarray[Any, Any]]
 SOURCES = ("towns", "bodies")
 
 
 def read(name: str, text: str) -> Town | None:
     """Return the town kept for this name and text, None if there is none fit to use."""
     try:
-        with np.load(_path(name, text), allow_pickle=False) as arrays:
-            return _unpack(name, text, {key: arrays[key] for key in arrays.files})
+        return _unpack(name, text, _load(name, _town_key(name, text)))
     except Exception:  # whatever is wrong with the entry, the town can be built
         return None
 
 
 def write(town: Town) -> None:
     """Keep a town for the next start."""
-    path = _path(town.name, town.opendrive)
+    _save(town.name, _town_key(town.name, town.opendrive), _pack(town))
+
+
+def read_mesh(town: Town) -> bytes | None:
+    """Return the navigation mesh kept for a town, None if there is none fit to use."""
+    try:
+        return _load(f"{town.name}.walkers", _mesh_key(town))["mesh"].tobytes()
+    except Exception:  # whatever is wrong with the entry, the mesh can be built
+        return None
+
+
+def write_mesh(town: Town, mesh: bytes) -> None:
+    """Keep a town's navigation mesh for the next start."""
+    arrays: Arrays = {"mesh": np.frombuffer(mesh, np.uint8)}
+    _save(f"{town.name}.walkers", _mesh_key(town), arrays)
+
+
+def _load(label: str, key: str) -> Arrays:
+    with np.load(_path(label, key), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def _save(label: str, key: str, arrays: Arrays) -> None:
+    """Write an entry, and remove the oldest ones of its label."""
+    path = _path(label, key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as aside:
             part = Path(aside) / path.name
-            np.savez(part, allow_pickle=False, **_pack(town))
+            np.savez(part, allow_pickle=False, **arrays)
             part.replace(path)
-        entries = sorted(path.parent.glob(f"{town.name}-*.npz"), key=lambda p: p.stat().st_mtime)
+        entries = sorted(path.parent.glob(f"{label}-*.npz"), key=lambda p: p.stat().st_mtime)
         for stale in entries[:-KEPT_PER_TOWN]:
             stale.unlink(missing_ok=True)
 
 
-def _path(name: str, text: str) -> Path:
+def _path(label: str, key: str) -> Path:
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carlite"
-    key = hashlib.sha256(f"{_builder_digest()}\n{name}\n{text}".encode()).hexdigest()
-    return folder / f"{name}-{key[:32]}.npz"
+    return folder / f"{label}-{key[:32]}.npz"
+
+
+def _town_key(name: str, text: str) -> str:
+    return hashlib.sha256(f"{_builder_digest()}\n{name}\n{text}".encode()).hexdigest()
+
+
+def _mesh_key(town: Town) -> str:
+    digest = hashlib.sha256(_builder_digest().encode())
+    for name, array in sorted(_pack(town).items()):
+        if not name.startswith("ground."):
+            digest.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 @functools.cache
@@ -71,8 +107,8 @@ def _sources() -> Iterator[Path]:
     yield from sorted(package.glob("*.py"))
 
 
-def _pack(town: Town) -> dict[str, np.ndarray[Any, Any]]:
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+def _pack(town: Town) -> Arrays:
+    arrays: Arrays = {}
     for part in ("lanes", "ground", "scenery"):
         record = getattr(town, part)
         arrays |= {f"{part}.{f.name}": np.asarray(getattr(record, f.name)) for f in fields(record)}
@@ -84,7 +120,7 @@ def _pack(town: Town) -> dict[str, np.ndarray[Any, Any]]:
     return arrays
 
 
-def _unpack(name: str, text: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Town:
+def _unpack(name: str, text: str, arrays: Arrays) -> Town:
     def part(prefix: str) -> dict[str, Any]:
         return {
             key.removeprefix(f"{prefix}."): value

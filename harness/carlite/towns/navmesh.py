@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.towns import crossings, detour, footways
+from harness.carlite.towns import cache, crossings, detour, footways
 from harness.carlite.towns.crossings import Crossing
 from harness.carlite.towns.detour import Area, Mesh
 from harness.carlite.towns.footways import Strip
@@ -24,6 +24,15 @@ JOINT = 1.5
 """How far apart the ends of two strips may be and still be one place."""
 
 Edge = tuple[int, int]
+
+
+def load(town: Town) -> bytes:
+    """Return a town's navigation mesh as it was kept, or build it and keep it."""
+    kept = cache.read_mesh(town)
+    if kept is None:
+        kept = build(town)
+        cache.write_mesh(town, kept)
+    return kept
 
 
 def build(town: Town) -> bytes:

@@ -10,7 +10,7 @@ from harness.carlite.towns.model import Town
 
 
 class Navigation:
-    """A town's navigation mesh, built when first asked for."""
+    """A town's navigation mesh, loaded when first asked for."""
 
     def __init__(self, town: Town) -> None:
         self._town = town
@@ -18,7 +18,7 @@ class Navigation:
     @cached_property
     def mesh(self) -> bytes:
         """The mesh itself."""
-        return navmesh.build(self._town)
+        return navmesh.load(self._town)
 
     @property
     def files(self) -> list[str]:
