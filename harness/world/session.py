@@ -1,0 +1,92 @@
+"""A world for one attempt: connected, fresh, in synchronous mode; and left as it was found."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import carla
+
+from harness.errors import AttemptError
+from harness.world.probe import probe
+
+RPC_TIMEOUT = 60.0
+LIBRARY_PORTS = range(8000, 8200)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a client holds while an attempt lasts."""
+
+    client: carla.Client
+    world: carla.World
+    map: carla.Map
+    traffic_manager: carla.TrafficManager
+
+
+@contextmanager
+def open_session(
+    host: str, port: int, town: str, tick_seconds: float, seed: int
+) -> Iterator[Session]:
+    """Load the town afresh and stop its clock; start it again at the end."""
+    probe(host, port)
+    with naming_problems():
+        client = carla.Client(host, port)
+        client.set_timeout(RPC_TIMEOUT)
+        world = fresh_world(client, town)
+        settings = world.get_settings()
+        settings.synchronous_mode = True
+        settings.fixed_delta_seconds = tick_seconds
+        settings.deterministic_ragdolls = True
+        settings.max_substep_delta_time = 0.01
+        settings.max_substeps = 10
+        world.apply_settings(settings)
+        world.set_pedestrians_seed(seed % 2**31)
+        manager = client.get_trafficmanager(manager_port())
+        manager.set_synchronous_mode(True)
+        manager.set_random_device_seed(seed % 2**31)
+        session = Session(client, world, world.get_map(), manager)
+    try:
+        with naming_problems():
+            yield session
+    finally:
+        with suppress(RuntimeError):
+            settings.synchronous_mode = False
+            settings.fixed_delta_seconds = None
+            world.apply_settings(settings)
+
+
+def fresh_world(client: carla.Client, town: str) -> carla.World:
+    """Return a world in which nothing has happened yet."""
+    try:
+        current = client.get_world().get_map().name.rsplit("/", maxsplit=1)[-1]
+        return client.reload_world() if current == town else client.load_world(town)
+    except RuntimeError as problem:
+        if "time-out" in str(problem):
+            raise
+        raise AttemptError("world_load", f"{town}: {problem}") from None
+
+
+def manager_port() -> int:
+    """Return a free port for the library's Traffic Manager; a server's own goes before it."""
+    for candidate in LIBRARY_PORTS:
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", candidate))
+            return candidate
+    raise AttemptError("port_conflict", "no free port for the Traffic Manager")
+
+
+@contextmanager
+def naming_problems() -> Iterator[None]:
+    """Give the client library's exceptions their failure class."""
+    try:
+        yield
+    except RuntimeError as problem:
+        said = " ".join(str(problem).split())
+        if "time-out" in said:
+            raise AttemptError("rpc_timeout", said) from problem
+        if "connect" in said or "broken pipe" in said.lower():
+            raise AttemptError("server_crash", said) from problem
+        raise
