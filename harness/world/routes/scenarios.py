@@ -14,11 +14,10 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from harness.errors import UserError
 from harness.vocabulary import Floats, Mask, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.documents import list_in, number_in, object_in, text_in
@@ -26,6 +25,7 @@ from harness.world.routes.files import NestedScenario
 from harness.world.routes.kinds import NOT_RUN, NUMBERED, Meaning, Turn, meaning_of, rank
 
 Sampling = Literal["v2xverse", "leaderboard"]
+SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 NEAR, ALIGNED = 2.0, math.radians(10.0)
 NESTED_NEAR = 10.0
 TURNS = math.radians(35.0)
@@ -170,23 +170,21 @@ def _meeting(route: Route, row: int, meaning: Meaning) -> tuple[float, str]:
     if meaning.turns is None:
         station = here + meaning.ahead
         return (station, "") if station <= route.length else (here, "the route ends before it")
-    inside = np.flatnonzero(route.in_junction[row:])
-    if not len(inside):
+    ahead = [(first, last) for first, last in junctions(route) if last >= row]
+    if not ahead:
         return here, "no junction follows on the route"
-    first, last = junction_at(route, row + int(inside[0]))
+    first, last = ahead[0]
     turn = turn_of(route, first, last)
     if turn not in meaning.turns:
         return here, f"the route goes {turn} at the next junction"
     return float(route.station[(first + last) // 2]), ""
 
 
-def junction_at(route: Route, row: int) -> tuple[int, int]:
-    """Return the first and last row of the junction that a row lies in."""
-    outside = np.flatnonzero(~route.in_junction)
-    before, after = outside[outside < row], outside[outside > row]
-    first = int(before[-1]) + 1 if len(before) else 0
-    last = int(after[0]) - 1 if len(after) else len(route.station) - 1
-    return first, last
+def junctions(route: Route) -> list[tuple[int, int]]:
+    """Return the first and last row of every junction on a route."""
+    steps = np.diff(np.concatenate([[0], route.in_junction.astype(np.int8), [0]]))
+    first, beyond = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
+    return list(zip(first.tolist(), (beyond - 1).tolist(), strict=True))
 
 
 def turn_of(route: Route, first: int, last: int) -> Turn:
@@ -222,11 +220,3 @@ def _apart(specs: Iterable[HazardSpec]) -> list[HazardSpec]:
         first, number = group[0], float(len(group))
         kept.append(HazardSpec(first.route, kind, first.station, {"count": number}, source))
     return kept
-
-
-def sampling_named(name: str) -> Sampling:
-    """Return a rule of sampling by its name."""
-    for known in ("v2xverse", "leaderboard"):
-        if name == known:
-            return known
-    raise UserError(f"sampling={name}: there is v2xverse and leaderboard; write one of them")
