@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from harness.carlite.dynamics.control import Curve, Gear, PhysicsControl, Wheel
 from harness.carlite.dynamics.models import CLASSES, MODELS, Drivetrain, Figures
@@ -19,8 +20,9 @@ TRACK_SHARE = 0.80
 STEERING_CURVE: Curve = ((0.0, 1.0), (20.0, 0.9), (60.0, 0.8), (120.0, 0.7))
 
 
+@cache
 def defaults(
-    blueprint_id: str, extent: Sequence[float], wheels: int, mass: float
+    blueprint_id: str, extent: tuple[float, float, float], wheels: int, mass: float
 ) -> PhysicsControl:
     """Return the physics control of a blueprint with this bounding box, wheel count and mass."""
     figures = MODELS.get(blueprint_id) or CLASSES[_class(extent, wheels, mass)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,7 +103,8 @@ class Physics:
     def apply(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
         """Give an actor these parameters; ValueError if no vehicle could have them."""
         slot = table.slot(actor_id)
-        packed = pack(_on_ground(control, self._friction.get(actor_id)), table.extent[slot])
+        effective = _on_ground(control, self._friction.get(actor_id))
+        packed = pack(effective, *table.extent[slot].tolist())
         row = self._row_of.get(actor_id)
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
@@ -111,8 +113,8 @@ class Physics:
             self._row_of[actor_id] = row
             self._pull[actor_id] = tyre_pull(self._born)
             self._born += 1
-        packed["pull"] = self._pull[actor_id] * (packed["front"] + packed["rear"])
         self.rows[row] = packed
+        self.rows[row]["pull"] = self._pull[actor_id] * (packed["front"] + packed["rear"])
         self._controls[actor_id] = control
         table.physics[slot] = row
         table.mass[slot] = control.mass
@@ -135,14 +137,17 @@ class Physics:
             self._free.append(self._row_of.pop(actor_id))
 
 
-def pack(control: PhysicsControl, extent: NDArray[np.float64]) -> np.void:
+@lru_cache(maxsize=256)
+def pack(
+    control: PhysicsControl, half_length: float, half_width: float, half_height: float
+) -> np.void:
     """Turn a control into a row; ValueError if it makes no sense."""
     check(control)
     front, rear = axles(control)
     centre = control.center_of_mass[0]
     row: np.void = np.zeros(1, ROW)[0]
     row["mass"] = control.mass
-    row["yaw_inertia"] = yaw_inertia(control.mass, float(extent[0]), float(extent[1]))
+    row["yaw_inertia"] = yaw_inertia(control.mass, half_length, half_width)
     row["centre"] = centre
     row["front"] = max(_mean([wheel.position[0] for wheel in front]) - centre, 0.05)
     row["rear"] = max(centre - _mean([wheel.position[0] for wheel in rear]), 0.05)
@@ -156,7 +161,7 @@ def pack(control: PhysicsControl, extent: NDArray[np.float64]) -> np.void:
         row[f"{name}_brake"] = max(sum(w.max_brake_torque / w.radius for w in axle), 0.0)
     row["max_steer"] = min(_mean([wheel.max_steer_angle for wheel in front]), 1.4)
     row["hand_brake"] = max(sum(w.max_handbrake_torque / w.radius for w in control.wheels), 0.0)
-    area = FRONT_SHARE * 4.0 * float(extent[1]) * float(extent[2])
+    area = FRONT_SHARE * 4.0 * half_width * half_height
     row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * area
     _pack_engine(row, control)
     speeds = np.arange(STEERING_SAMPLES) * STEERING_STEP * 3.6
