@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import carla
 import numpy as np
 
 from harness.randomness import stream
 from harness.vocabulary import Pose, Route
-
-if TYPE_CHECKING:
-    from harness.world.roads import RoadNetwork
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +19,6 @@ class Stage:
     world: carla.World
     map: carla.Map
     traffic_manager: carla.TrafficManager
-    roads: RoadNetwork
     route: Route
     seed: int
     tick_seconds: float

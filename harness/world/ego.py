@@ -1,0 +1,133 @@
+"""The vehicle under test: where it is on its route, what it touches, how it is driven."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+import carla
+import numpy as np
+
+from harness.errors import AttemptError
+from harness.vocabulary import Control, Pose, Route
+from harness.world.poses import pose_of, transform_of
+from harness.world.stage import EgoState, Stage
+
+MODELS = ("vehicle.lincoln.mkz_2017", "vehicle.lincoln.mkz", "vehicle.tesla.model3")
+AHEAD, BACK = 20, 5
+"""Rows of the route, one for each metre, in which the ego is looked for."""
+DROP = 0.3
+"""Metres above the road at which a vehicle is spawned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Something the ego touched in a tick."""
+
+    actor_id: int  # 0: the town itself
+    actor_type: str
+    relative_speed: float  # m/s, in the tick before
+
+
+class Ego:
+    """The car on its route."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._route = stage.route
+        self._row = 0
+        self._touches: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
+        self.actor = spawn(stage)
+        blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
+        self._feeler = stage.world.spawn_actor(blueprint, carla.Transform(), self.actor)
+        self._feeler.listen(self._note)
+
+    def state(self, snapshot: carla.WorldSnapshot) -> EgoState:
+        """Return where the ego is after a tick."""
+        own = snapshot.find(self.actor.id)
+        if own is None:
+            raise AttemptError("server_crash", "the ego has vanished from the world")
+        pose = pose_of(own.get_transform())
+        self._row = row_near(self._route, pose, self._row)
+        return EgoState(
+            snapshot.frame,
+            snapshot.timestamp.elapsed_seconds,
+            pose,
+            own.get_velocity().length(),
+            station_near(self._route, pose, self._row),
+        )
+
+    def touches(self, before: carla.WorldSnapshot | None) -> list[Touch]:
+        """Return what was touched since last asked, each once."""
+        met: dict[int, str] = {}
+        while True:
+            try:
+                _, actor, kind = self._touches.get_nowait()
+            except Empty:
+                break
+            met.setdefault(actor, kind)
+        return [Touch(actor, kind, self._closing(before, actor)) for actor, kind in met.items()]
+
+    def drive(self, control: Control) -> None:
+        """Press the pedals and turn the wheel."""
+        self.actor.apply_control(
+            carla.VehicleControl(
+                throttle=control.throttle, steer=control.steer, brake=control.brake
+            )
+        )
+
+    def end(self) -> None:
+        """Leave the world."""
+        self._feeler.stop()
+        self._feeler.destroy()
+        self.actor.destroy()
+
+    def _note(self, event: carla.CollisionEvent) -> None:
+        other = event.other_actor
+        solid = other is not None and other.type_id.startswith(("vehicle.", "walker."))
+        self._touches.put(
+            (event.frame, other.id if solid else 0, other.type_id if other else "static")
+        )
+
+    def _closing(self, before: carla.WorldSnapshot | None, actor: int) -> float:
+        own = before.find(self.actor.id) if before else None
+        if before is None or own is None:
+            return 0.0
+        other = before.find(actor) if actor else None
+        velocity = own.get_velocity()
+        if other is not None:
+            velocity = velocity - other.get_velocity()
+        return float(velocity.length())
+
+
+def spawn(stage: Stage) -> carla.Vehicle:
+    """Put the ego at the start of its route."""
+    library = stage.world.get_blueprint_library()
+    known = {blueprint.id for blueprint in library}
+    blueprint = library.find(next(model for model in MODELS if model in known))
+    blueprint.set_attribute("role_name", "hero")
+    if blueprint.has_attribute("color"):
+        blueprint.set_attribute("color", "255,255,255")
+    x, y, z = stage.route.xyz[0]
+    start = transform_of(Pose(x, y, z + DROP, yaw=float(stage.route.yaw[0])))
+    actor = stage.world.try_spawn_actor(blueprint, start)
+    if actor is None:
+        raise AttemptError("route_invalid", f"{stage.route.name}: its start is not free")
+    return actor
+
+
+def row_near(route: Route, pose: Pose, last: int) -> int:
+    """Return the row of the route nearest to a place, near the last one found."""
+    first = max(last - BACK, 0)
+    part = route.xyz[first : last + AHEAD, :2]
+    gaps = np.hypot(part[:, 0] - pose.x, part[:, 1] - pose.y)
+    return first + int(gaps.argmin())
+
+
+def station_near(route: Route, pose: Pose, row: int) -> float:
+    """Return metres along the route at a place near one of its rows."""
+    x, y, _ = route.xyz[row]
+    yaw = float(route.yaw[row])
+    ahead = (pose.x - x) * math.cos(yaw) + (pose.y - y) * math.sin(yaw)
+    ahead = max(-1.0, min(1.0, ahead))
+    return float(np.clip(route.station[row] + ahead, 0.0, route.length))

@@ -1,0 +1,34 @@
+"""Between CARLA's transforms, in degrees, and ours."""
+
+from __future__ import annotations
+
+import math
+
+import carla
+
+from harness.vocabulary import Pose
+
+
+def pose_of(transform: carla.Transform) -> Pose:
+    """Return a transform as a pose."""
+    place, turn = transform.location, transform.rotation
+    return Pose(
+        place.x,
+        place.y,
+        place.z,
+        yaw=math.radians(turn.yaw),
+        pitch=math.radians(turn.pitch),
+        roll=math.radians(turn.roll),
+    )
+
+
+def transform_of(pose: Pose) -> carla.Transform:
+    """Return a pose as a transform."""
+    return carla.Transform(
+        carla.Location(pose.x, pose.y, pose.z),
+        carla.Rotation(
+            pitch=math.degrees(pose.pitch),
+            yaw=math.degrees(pose.yaw),
+            roll=math.degrees(pose.roll),
+        ),
+    )

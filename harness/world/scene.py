@@ -1,0 +1,143 @@
+"""Who is in the world, where, and what of it an observer's LiDAR hits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.geometry import boxes_between
+from harness.vocabulary import (
+    CYCLIST,
+    PEDESTRIAN,
+    VEHICLE,
+    Boxes,
+    Floats,
+    Integers,
+    Pose,
+    Truth,
+)
+
+WORLD = Pose(0.0, 0.0)
+CYCLES = ("bicycle", "motorcycle")
+LEAST_EXTENT = 0.05
+"""Metres: CARLA says zero for the extents of some two-wheelers."""
+USUAL_EXTENTS = {
+    VEHICLE: (2.3, 1.0, 0.75),
+    PEDESTRIAN: (0.25, 0.25, 0.93),
+    CYCLIST: (0.9, 0.35, 0.8),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What does not change of a road user."""
+
+    kind: int
+    centre: tuple[float, float, float]  # of its box, in its own frame
+    extent: tuple[float, float, float]
+    repaired: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """All road users in one frame, as boxes in the world."""
+
+    frame: int
+    time: float
+    boxes_in_world: Boxes
+    actor_ids: Integers
+
+    def truth_for(
+        self, lidar_in_world: Pose, hits: Mapping[int, int], reach: float, without: int
+    ) -> Truth:
+        """Return who stands within reach of a LiDAR, and how often it hits each."""
+        centres = self.boxes_in_world.geometry[:, :2]
+        near = np.hypot(centres[:, 0] - lidar_in_world.x, centres[:, 1] - lidar_in_world.y) <= reach
+        near &= self.actor_ids != without
+        ids = self.actor_ids[near]
+        boxes = boxes_between(self.boxes_in_world[near], WORLD, lidar_in_world)
+        return Truth(boxes, ids, np.array([hits.get(int(each), 0) for each in ids], np.int64))
+
+
+class Cast:
+    """Knows every road user's class and size; reads them once."""
+
+    def __init__(self, world: carla.World) -> None:
+        self._world = world
+        self._figures: dict[int, Figure] = {}
+        self._others: set[int] = set()
+        self.repaired: list[str] = []
+
+    def scene(self, snapshot: carla.WorldSnapshot) -> Scene:
+        """Return who is where; the ego is among them."""
+        rows, ids, kinds = [], [], []
+        for actor in snapshot:
+            figure = self._figure(actor.id)
+            if figure is not None:
+                rows.append(box_of(actor.get_transform(), figure))
+                ids.append(actor.id)
+                kinds.append(figure.kind)
+        boxes = Boxes(
+            np.array(rows, np.float64).reshape(-1, 7),
+            np.array(kinds, np.int64),
+            np.ones(len(rows)),
+        )
+        return Scene(
+            snapshot.frame,
+            snapshot.timestamp.elapsed_seconds,
+            boxes,
+            np.array(ids, np.int64),
+        )
+
+    def _figure(self, actor_id: int) -> Figure | None:
+        if actor_id in self._others:
+            return None
+        known = self._figures.get(actor_id)
+        if known is not None:
+            return known
+        actor = self._world.get_actor(actor_id)
+        if actor is None or not actor.type_id.startswith(("vehicle.", "walker.")):
+            self._others.add(actor_id)
+            return None
+        figure = self._figures[actor_id] = figure_of(actor)
+        if figure.repaired:
+            self.repaired.append(f"{actor.type_id} id={actor_id}")
+        return figure
+
+
+def figure_of(actor: carla.Actor) -> Figure:
+    """Return class and size of a road user."""
+    kind = class_of(actor)
+    box = actor.bounding_box
+    extent = (box.extent.x, box.extent.y, box.extent.z)
+    repaired = min(extent) < LEAST_EXTENT
+    if repaired:
+        usual = USUAL_EXTENTS[kind]
+        extent = tuple(
+            told if told >= LEAST_EXTENT else known
+            for told, known in zip(extent, usual, strict=True)
+        )
+    return Figure(kind, (box.location.x, box.location.y, box.location.z), extent, repaired)
+
+
+def class_of(actor: carla.Actor) -> int:
+    """Return the class of a road user; whoever rides a cycle is a cyclist."""
+    if actor.type_id.startswith("walker."):
+        return PEDESTRIAN
+    return CYCLIST if actor.attributes.get("base_type", "").lower() in CYCLES else VEHICLE
+
+
+def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
+    """Return the box of a road user in the world, upright."""
+    place = transform.transform(carla.Location(*figure.centre))
+    length, width, height = (2 * each for each in figure.extent)
+    return place.x, place.y, place.z, length, width, height, math.radians(transform.rotation.yaw)
+
+
+def centres(scene: Scene) -> dict[int, Floats]:
+    """Return the centre of every road user's box by id."""
+    return dict(zip(scene.actor_ids.tolist(), scene.boxes_in_world.geometry[:, :3], strict=True))
