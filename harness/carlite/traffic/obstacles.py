@@ -91,7 +91,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
     me.gap, me.gap_speed, me.blocker, me.askew = np.inf, 0.0, 0, False
     x, y = b[slot].x, b[slot].y
     me.dodging = 0.0
-    foresee_swing(me, b[slot].yaw, b[slot].half_length)
+    foreseen = False
     for other in range(len(b)):
         if other == slot:
             continue
@@ -100,6 +100,9 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
         limit = reach + size + 12.0
         if dx * dx + dy * dy > limit * limit:
             continue
+        if b[other].driver < 0 and not foreseen:
+            foresee_swing(me, b[slot].yaw, b[slot].half_length)
+            foreseen = True
         share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
         if ignores(now, me, b[other].id, share):
             continue
