@@ -63,7 +63,7 @@ class Scene:
         return Truth(boxes, ids, np.array([hits.get(int(each), 0) for each in ids], np.int64))
 
 
-class Cast:
+class Census:
     """Knows every road user's class and size; reads them once."""
 
     def __init__(self, world: carla.World) -> None:
@@ -113,15 +113,13 @@ def figure_of(actor: carla.Actor) -> Figure:
     """Return class and size of a road user."""
     kind = class_of(actor)
     box = actor.bounding_box
-    extent = (box.extent.x, box.extent.y, box.extent.z)
-    repaired = min(extent) < LEAST_EXTENT
-    if repaired:
-        usual = USUAL_EXTENTS[kind]
-        extent = tuple(
-            told if told >= LEAST_EXTENT else known
-            for told, known in zip(extent, usual, strict=True)
-        )
-    return Figure(kind, (box.location.x, box.location.y, box.location.z), extent, repaired)
+    told = (box.extent.x, box.extent.y, box.extent.z)
+    x, y, z = (
+        each if each >= LEAST_EXTENT else usual
+        for each, usual in zip(told, USUAL_EXTENTS[kind], strict=True)
+    )
+    centre = (box.location.x, box.location.y, box.location.z)
+    return Figure(kind, centre, (x, y, z), repaired=min(told) < LEAST_EXTENT)
 
 
 def class_of(actor: carla.Actor) -> int:

@@ -1,0 +1,199 @@
+"""LiDARs as they are mounted, and a post that scans: points if anybody reads them, hits always."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+import carla
+import numpy as np
+
+from harness.errors import AttemptError
+from harness.geometry import matrix, pose_of
+from harness.vocabulary import Pose, Singles
+from harness.world import poses
+from harness.world.stage import Stage
+
+SEMANTIC_RETURN = np.dtype(
+    [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")]
+)
+PATIENCE = 30.0
+"""Seconds to wait for a frame that is due."""
+OWN_BODY = (-2.95, 1.95, 1.1)
+"""Metres behind, ahead and aside of a car's LiDAR within which points are the car itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class LidarMount:
+    """A spinning LiDAR; the defaults are V2Xverse's for vehicles."""
+
+    x: float = 1.3  # m, on the vehicle
+    y: float = 0.0
+    z: float = 1.85
+    yaw: float = -90.0  # degrees: V2Xverse turns its LiDARs; it is undone before anybody looks
+    channels: int = 64
+    range: float = 85.0  # m
+    points_per_second: int = 500_000
+    upper_fov: float = 10.0  # degrees
+    lower_fov: float = -30.0
+    atmosphere_attenuation_rate: float = 0.004  # per m
+    dropoff_general_rate: float = 0.0
+    dropoff_intensity_limit: float = 1.0
+    dropoff_zero_intensity: float = 0.0
+    noise_stddev: float = 0.0  # m
+
+    @property
+    def pose_in_carrier(self) -> Pose:
+        """Where the LiDAR stands on what carries it, its yaw undone."""
+        return Pose(self.x, self.y, self.z)
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """The sensors of the ego, of roadside units and of connected vehicles."""
+
+    ego: LidarMount
+    roadside: LidarMount
+    vehicle: LidarMount
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """One turn of a LiDAR."""
+
+    frame: int
+    time: float
+    lidar_in_world: Pose
+    points_in_lidar: Singles
+    hits: dict[int, int]  # returns by actor
+
+
+class ScanningPost:
+    """A LiDAR, and its semantic twin with the same rays: truth needs to know who is hit."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        mount: LidarMount,
+        period: float,
+        reads_points: bool,
+        carrier: carla.Actor | None = None,
+        place: carla.Transform | None = None,
+        noise_seed: int = 0,
+    ) -> None:
+        kinds = ["sensor.lidar.ray_cast_semantic"]
+        if reads_points:
+            kinds.append("sensor.lidar.ray_cast")
+        self.mount = mount
+        self.listening = False
+        self._on_vehicle = carrier is not None
+        self._sensors = [
+            _spawn(stage, kind, mount, period, carrier, place, noise_seed) for kind in kinds
+        ]
+        self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
+
+    def listen(self) -> None:
+        """Start to scan."""
+        if not self.listening:
+            self.listening = True
+            for sensor, queue in zip(self._sensors, self._queues, strict=True):
+                sensor.listen(queue.put)
+
+    def rest(self) -> None:
+        """Stop scanning: a sensor nobody reads costs nothing."""
+        if self.listening:
+            self.listening = False
+            for sensor in self._sensors:
+                sensor.stop()
+
+    def move(self, place: carla.Transform) -> None:
+        """Stand elsewhere from the next tick on."""
+        for sensor in self._sensors:
+            sensor.set_transform(place)
+
+    def collect(self, frame: int) -> Scan:
+        """Return the scan of this frame; it is late only if something is wrong."""
+        data = [_take(queue, frame) for queue in self._queues]
+        semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
+        actors, counts = np.unique(semantic["actor"], return_counts=True)
+        points = np.zeros((0, 4), np.float32)
+        if len(data) > 1:
+            points = self._upright(np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4))
+        return Scan(
+            frame,
+            data[0].timestamp,
+            self._unturned(data[0].transform),
+            points,
+            {int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
+        )
+
+    def end(self) -> None:
+        """Leave the world."""
+        self.rest()
+        for sensor in self._sensors:
+            sensor.destroy()
+
+    def _unturned(self, transform: carla.Transform) -> Pose:
+        """Return where the LiDAR stands and where its carrier looks."""
+        turned_back = Pose(0.0, 0.0, yaw=-math.radians(self.mount.yaw))
+        return pose_of(matrix(poses.pose_of(transform)) @ matrix(turned_back))
+
+    def _upright(self, points: Singles) -> Singles:
+        turned = points.copy()
+        yaw = math.radians(self.mount.yaw)
+        cos, sin = np.float32(math.cos(yaw)), np.float32(math.sin(yaw))
+        turned[:, 0] = cos * points[:, 0] - sin * points[:, 1]
+        turned[:, 1] = sin * points[:, 0] + cos * points[:, 1]
+        if not self._on_vehicle:
+            return turned
+        behind, ahead, aside = OWN_BODY
+        own = (turned[:, 0] > behind) & (turned[:, 0] < ahead) & (np.abs(turned[:, 1]) < aside)
+        return turned[~own]
+
+
+def _spawn(
+    stage: Stage,
+    kind: str,
+    mount: LidarMount,
+    period: float,
+    carrier: carla.Actor | None,
+    place: carla.Transform | None,
+    noise_seed: int,
+) -> carla.Sensor:
+    blueprint = stage.world.get_blueprint_library().find(kind)
+    settings = {
+        "channels": mount.channels,
+        "range": mount.range,
+        "points_per_second": mount.points_per_second,
+        "rotation_frequency": 1 / stage.tick_seconds,
+        "upper_fov": mount.upper_fov,
+        "lower_fov": mount.lower_fov,
+        "sensor_tick": period,
+        "atmosphere_attenuation_rate": mount.atmosphere_attenuation_rate,
+        "dropoff_general_rate": mount.dropoff_general_rate,
+        "dropoff_intensity_limit": mount.dropoff_intensity_limit,
+        "dropoff_zero_intensity": mount.dropoff_zero_intensity,
+        "noise_stddev": mount.noise_stddev,
+        "noise_seed": noise_seed % 2**31,
+    }
+    for name, value in settings.items():
+        if blueprint.has_attribute(name):
+            blueprint.set_attribute(name, str(value))
+    at = place or poses.transform_of(Pose(mount.x, mount.y, mount.z, yaw=math.radians(mount.yaw)))
+    return stage.world.spawn_actor(blueprint, at, carrier)
+
+
+def _take(queue: SimpleQueue[carla.SensorData], frame: int) -> carla.SensorData:
+    while True:
+        try:
+            data = queue.get(timeout=PATIENCE)
+        except Empty:
+            raise AttemptError(
+                "sensor_timeout", f"no LiDAR frame {frame} within {PATIENCE:g} s"
+            ) from None
+        if data.frame >= frame:
+            break
+    if data.frame > frame:
+        raise AttemptError("sensor_timeout", f"LiDAR frame {frame} is missing; {data.frame} came")
+    return data
