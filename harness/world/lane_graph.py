@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import carla
@@ -17,8 +15,6 @@ LaneKey = tuple[int, int, int]
 SPACING = 1.0
 LANE_CHANGE_COSTS = {12: 6.0, 6: 20.0, 3: 60.0}
 """How many metres a lane change takes, and what it costs beside them: short ones are a last way."""
-DEFAULT_LIMIT = 50 / 3.6
-SPEED_SIGN = "274"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,41 +139,3 @@ def _changes(
                     if (window >= 0).all():
                         changes.setdefault((first + start, int(window[-1])), (length, side))
     return changes
-
-
-def speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
-    """Return the limit at each waypoint: what the last sign passed says, as CARLA takes it.
-
-    CARLA reads a sign's number as km/h whatever unit its map gives.
-    """
-    limits = np.full(len(graph.waypoints), np.nan)
-    waiting: list[tuple[float, int, float]] = []
-    for place, limit in _signs(carla_map, graph):
-        heapq.heappush(waiting, (0.0, place, limit))
-    while waiting:
-        distance, index, limit = heapq.heappop(waiting)
-        if not np.isnan(limits[index]):
-            continue
-        limits[index] = limit
-        for ahead, cost in graph.edges[index]:
-            if np.isnan(limits[ahead]):
-                heapq.heappush(waiting, (distance + cost, ahead, limit))
-    return np.where(np.isnan(limits), DEFAULT_LIMIT, limits)
-
-
-def _signs(carla_map: carla.Map, graph: LaneGraph) -> Iterable[tuple[int, float]]:
-    """Yield the waypoint from which each speed sign holds, and its limit in m/s."""
-    stations = np.array([waypoint.s for waypoint in graph.waypoints])
-    lanes_of_road: dict[int, list[LaneKey]] = defaultdict(list)
-    for key in graph.lanes:
-        lanes_of_road[key[0]].append(key)
-    for sign in carla_map.get_all_landmarks_of_type(SPEED_SIGN):
-        if sign.value <= 0.0:
-            continue
-        for key in lanes_of_road[sign.road_id]:
-            if not any(first <= key[2] <= last for first, last in sign.get_lane_validities()):
-                continue
-            first, count = graph.lanes[key]
-            offsets = np.abs(stations[first : first + count] - sign.s)
-            if offsets.min() <= 2 * SPACING:
-                yield first + int(offsets.argmin()), sign.value / 3.6

@@ -14,10 +14,13 @@ import numpy as np
 from harness.errors import UserError
 from harness.vocabulary import Floats, Integers, Mask, Route
 from harness.world import lane_graph
+from harness.world.speed_limits import speed_limits
 
 OFF_ROAD = 80.0
 """Metres from the nearest lane that a point of a route may lie: V2Xverse has some at 58."""
 SAME_PLACE = 1.5
+RUN_UP = 10
+"""Metres from a point of the route before a lane change is begun, where there is room."""
 EASY = 12
 """Metres over which the route of a shorter lane change is rounded."""
 AMBIGUOUS = 0.75
@@ -54,7 +57,7 @@ class RoadNetwork:
     @cached_property
     def speed_limits(self) -> Floats:
         """The speed limit at each waypoint of the graph, m/s."""
-        return lane_graph.speed_limits(self.map, self.graph)
+        return speed_limits(self.map, self.graph)
 
     def trace(self, locations: Sequence[carla.Location]) -> list[carla.Waypoint]:
         """Return the waypoints of the shortest way past all locations, about a metre apart.
@@ -170,10 +173,30 @@ class RoadNetwork:
                 )
             reached = {target: cost for target, (cost, _) in paths.items()}
             legs.append({target: path for target, (_, path) in paths.items()})
-        chain = legs[-1][min(reached, key=lambda node: (reached[node], node))]
+        path = legs[-1][min(reached, key=lambda node: (reached[node], node))]
+        chain = self._early(path)
         for leg in reversed(legs[:-1]):
-            chain = leg[chain[0]][:-1] + chain
+            path = leg[path[0]]
+            chain = self._early(path)[:-1] + chain
         return chain
+
+    def _early(self, path: list[int]) -> list[int]:
+        """Return the same path with each lane change as soon as the markings allow it.
+
+        The search finds all places for a change equally good; drivers do not leave it to the last.
+        """
+        path, at = list(path), 0
+        while at + 1 < len(path):
+            before, here, landing = path[max(at - 1, 0)], path[at], path[at + 1]
+            change = self.graph.changes.get((here, landing))
+            if change and at > RUN_UP and before == here - 1:
+                sooner = int(self.graph.beside[before + change[0], change[1]])
+                if self.graph.changes.get((before, sooner)) == change and sooner < landing:
+                    path[at : at + 1] = range(sooner, landing)
+                    at -= 1
+                    continue
+            at += 1
+        return path
 
     def _candidates(self, number: int, location: carla.Location) -> list[int]:
         """Return the graph nodes that a point of a route may mean, the nearest one first."""
