@@ -122,11 +122,11 @@ class Surveyed:
     def begin(self, poles: Poles) -> list[Partner]:
         """Put up all units the route passes."""
         route = poles.stage.route
-        entries = np.flatnonzero(np.diff(route.in_junction.astype(int), prepend=0) == 1)
+        entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
         places = []
         for row in entries:
-            x, y, z = route.xyz[max(row - 1, 0)]
-            here = Pose(x, y, z, yaw=float(route.yaw[max(row - 1, 0)]))
+            x, y, z = route.xyz[row]
+            here = Pose(x, y, z, yaw=float(route.yaw[row]))
             places.append(beside_road(poles.stage.map, here, 0.0, self.height))
         return [poles.put_up(number, place) for number, place in enumerate(places)]
 
