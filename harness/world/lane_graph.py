@@ -133,9 +133,10 @@ def _changes(
     for first, count in lanes.values():
         for side in (0, 1):
             neighbours = beside[first : first + count, side]
+            allowed = np.concatenate([[0], np.cumsum(neighbours >= 0)])
             for length in LANE_CHANGE_COSTS:
-                for start in range(count - length):
-                    window = neighbours[start : start + length + 1]
-                    if (window >= 0).all():
-                        changes.setdefault((first + start, int(window[-1])), (length, side))
+                windows = allowed[length + 1 :] - allowed[: -length - 1]
+                for start in np.flatnonzero(windows == length + 1).tolist():
+                    landing = int(neighbours[start + length])
+                    changes.setdefault((first + start, landing), (length, side))
     return changes
