@@ -20,6 +20,15 @@ def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
         raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
 
 
+def lay_in(spec: RouteSpec, maps: Path | None) -> Route:
+    """Return the way through the town of a route whose map lies in a file."""
+    try:
+        network = network_of(spec.town, maps)
+    except UserError as problem:
+        raise UserError(f"{spec.file}: line {spec.line}: route {spec.id}: {problem}") from None
+    return lay(spec, network)
+
+
 def ways(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:
     """Return the ways of routes by id, from maps in files."""
-    return {spec.id: lay(spec, network_of(spec.town, maps)) for spec in routes}
+    return {spec.id: lay_in(spec, maps) for spec in routes}

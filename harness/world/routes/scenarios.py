@@ -53,7 +53,9 @@ class Match:
 def triggers_by_town(content: dict[str, Any], path: Path) -> dict[str, Triggers]:
     """Return the triggers of a Leaderboard scenario file."""
     rows: dict[str, tuple[list[str], list[list[float]]]] = {}
-    for at, towns in enumerate(list_in(content["available_scenarios"], f"{path}")):
+    for at, towns in enumerate(
+        list_in(content["available_scenarios"], f"{path}: available_scenarios")
+    ):
         place = f"{path}: available_scenarios[{at}]"
         for town, groups in object_in(towns, place).items():
             types, poses = rows.setdefault(town, ([], []))
