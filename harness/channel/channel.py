@@ -6,7 +6,7 @@ each sender the newest usable capture counts; if none has arrived, or it is too 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from harness.channel.disturbance import NO_SHIFT, Disturbance
@@ -72,8 +72,13 @@ class Channel:
             Underway(sent, message.capture_time + delay)
         )
 
-    def deliver(self, now: float) -> tuple[Message, ...]:
-        """Return the newest message of each sender that has arrived and is not too old."""
+    def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
+        """Return the newest message of each partner in range that has arrived and is not too old.
+
+        What others sent is given up: whoever comes back begins anew.
+        """
+        for sender in self._underway.keys() - set(present):
+            self.door.unheard(each.message for each in self._underway.pop(sender))
         delivered = []
         for sender in sorted(self._underway):
             waiting = self._underway[sender]

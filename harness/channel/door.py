@@ -8,7 +8,7 @@ not happen, or happened otherwise, fails the attempt.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
@@ -78,6 +78,13 @@ class Door:
     def lost(self, message: Message) -> None:
         """Enter a message that never arrives."""
         self._enter(message).fate = "lost"
+
+    def unheard(self, messages: Iterable[Message]) -> None:
+        """Enter that the sender left the range before these arrived."""
+        for message in messages:
+            record = self.records[message.sender, message.capture_frame]
+            if record.fate == "in_flight":
+                record.fate = "out_of_range"
 
     def delivered(self, messages: Sequence[Message], now: float) -> None:
         """Enter what the system is given at a planning step."""
