@@ -1,0 +1,171 @@
+"""An asymmetric scene through the whole chain: sensors, mounts, poses, boxes, truth.
+
+Where things stand is worked out by `carla.Transform`, never by our own arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+import pytest
+
+from harness.geometry import boxes_between, compose, matrix, points_between, relative
+from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask, Pose, Singles
+from harness.world.ego import Ego
+from harness.world.poses import pose_of, transform_of
+from harness.world.rig import LidarMount, Scan, ScanningPost
+from harness.world.scene import Census, Scene
+from harness.world.stage import Stage
+from tests.world.staging import clear_away, stage_of, stand, where
+
+STANDING = {
+    "vehicle.mercedes.sprinter": (14.0, 4.5, 0.5, VEHICLE),
+    "walker.pedestrian.0004": (8.0, -3.0, 0.0, PEDESTRIAN),
+    "vehicle.gazelle.omafiets": (-9.0, 3.5, -0.8, CYCLIST),
+}
+"""Metres forward and right of the ego, turned clockwise, and the class."""
+
+
+@dataclass
+class Golden:
+    stage: Stage
+    ego: Ego
+    actors: dict[str, carla.Actor]
+    scene: Scene
+    ego_scan: Scan
+    unit_scan: Scan
+
+
+@pytest.fixture(params=[-90.0, 0.0, 25.0])
+def golden(client: carla.Client, world: carla.World, request: pytest.FixtureRequest) -> Golden:
+    """The ego turned out of its lane, three others round it, a unit looking elsewhere."""
+    clear_away(world)
+    stage = stage_of(client, world)
+    ego = Ego(stage)
+    for _ in range(20):
+        world.tick()
+    home = where(ego.actor)
+    turned = Pose(home.x, home.y, home.z, yaw=home.yaw + 0.21)
+    ego.actor.set_simulate_physics(False)
+    ego.actor.set_transform(transform_of(turned))
+    actors = {
+        name: stand(world, name, turned, forward, right, angle)
+        for name, (forward, right, angle, _) in STANDING.items()
+    }
+    for _ in range(40):
+        world.tick()
+    mount = LidarMount(yaw=request.param)
+    pole = LidarMount(yaw=request.param, points_per_second=1_000_000, lower_fov=-80.0)
+    place = compose(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
+    sensor = compose(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
+    posts = [
+        ScanningPost(stage, mount, 0.05, True, carrier=ego.actor),
+        ScanningPost(stage, pole, 0.05, True, place=transform_of(sensor)),
+    ]
+    for post in posts:
+        post.listen()
+    frame = world.tick()
+    ego_scan, unit_scan = (post.collect(frame) for post in posts)
+    scene = Census(world).scene(world.get_snapshot())
+    for post in posts:
+        post.end()
+    return Golden(stage, ego, actors, scene, ego_scan, unit_scan)
+
+
+def inside(points: Singles, box: Floats, margin: float) -> Mask:
+    """Say which points lie within an upright box."""
+    x, y, z, length, width, height, yaw = box
+    ahead, aside = points[:, 0] - x, points[:, 1] - y
+    forward = math.cos(yaw) * ahead + math.sin(yaw) * aside
+    right = math.cos(yaw) * aside - math.sin(yaw) * ahead
+    within = np.abs(forward) <= length / 2 + margin
+    within &= np.abs(right) <= width / 2 + margin
+    return np.asarray(within & (np.abs(points[:, 2] - z) <= height / 2 + margin))
+
+
+def truth(golden: Golden, scan: Scan) -> dict[str, tuple[Floats, int]]:
+    """Return box and hits of each by name, as that LiDAR sees them."""
+    found = golden.scene.truth_for(scan.lidar_in_world, scan.hits, 85.0, golden.ego.actor.id)
+    names = {actor.id: name for name, actor in golden.actors.items()}
+    return {
+        names[number]: (box, hits)
+        for number, box, hits in zip(
+            found.actor_ids.tolist(), found.boxes_in_lidar.geometry, found.hits, strict=True
+        )
+    }
+
+
+def test_boxes_stand_where_they_were_put(golden: Golden) -> None:
+    found = truth(golden, golden.ego_scan)
+    assert set(found) == set(STANDING)
+    for name, (forward, right, angle, _) in STANDING.items():
+        x, y, _, length, width, height, yaw = found[name][0]
+        extent = golden.actors[name].bounding_box.extent
+        assert (x + 1.3, y) == pytest.approx((forward, right), abs=0.1), name
+        assert yaw == pytest.approx(angle, abs=0.03), name
+        assert (length, width, height) == pytest.approx((2 * extent.x, 2 * extent.y, 2 * extent.z))
+
+
+def test_boxes_rest_on_the_ground(golden: Golden) -> None:
+    for name, (box, _) in truth(golden, golden.ego_scan).items():
+        assert box[2] - box[5] / 2 == pytest.approx(-1.85, abs=0.12), name
+
+
+def test_classes(golden: Golden) -> None:
+    kinds = dict(
+        zip(golden.scene.actor_ids.tolist(), golden.scene.boxes_in_world.classes, strict=True)
+    )
+    assert {n: kinds[a.id] for n, a in golden.actors.items()} == {
+        name: kind for name, (*_, kind) in STANDING.items()
+    }
+
+
+def test_the_lidar_looks_where_the_ego_looks(golden: Golden) -> None:
+    car = golden.ego.actor.get_transform()
+    mounted = car.transform(carla.Location(1.3, 0.0, 1.85))
+    pose = golden.ego_scan.lidar_in_world
+    assert (pose.x, pose.y, pose.z) == pytest.approx((mounted.x, mounted.y, mounted.z), abs=1e-3)
+    assert math.cos(pose.yaw - math.radians(car.rotation.yaw)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_returns_lie_on_the_boxes(golden: Golden) -> None:
+    for scan in (golden.ego_scan, golden.unit_scan):
+        for name, (box, hits) in truth(golden, scan).items():
+            count = int(inside(scan.points_in_lidar, box, 0.06).sum())
+            assert hits >= 5, name
+            assert 0.7 * hits < count < 1.3 * hits + 30, (name, hits, count)
+
+
+def test_the_unit_and_the_ego_agree(golden: Golden) -> None:
+    ego, unit = golden.ego_scan, golden.unit_scan
+    for name, (box, hits) in truth(golden, unit).items():
+        told = Boxes(box[None], np.array([0]), np.ones(1))
+        brought = boxes_between(told, unit.lidar_in_world, ego.lidar_in_world).geometry[0]
+        own = truth(golden, ego)[name][0]
+        assert brought[:6] == pytest.approx(own[:6], abs=1e-6)
+        assert math.cos(brought[6] - own[6]) == pytest.approx(1.0)
+        points = points_between(unit.points_in_lidar, unit.lidar_in_world, ego.lidar_in_world)
+        assert inside(points, own, 0.06).sum() >= 0.7 * hits
+
+
+def test_nothing_of_the_ego_itself_is_left(golden: Golden) -> None:
+    near = np.abs(golden.ego_scan.points_in_lidar[:, :2]) < (0.6, 0.9)
+    assert not near.all(axis=1).any()
+
+
+@pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (30.0, 20.0, 10.0), (-75.0, 200.0, -160.0)])
+def test_geometry_agrees_with_carla(turn: tuple[float, float, float]) -> None:
+    pitch, yaw, roll = turn
+    outer = carla.Transform(
+        carla.Location(3.0, -4.0, 5.0), carla.Rotation(pitch=pitch, yaw=yaw, roll=roll)
+    )
+    assert matrix(pose_of(outer)) == pytest.approx(np.array(outer.get_matrix()), abs=1e-5)
+    inner = Pose(1.0, 2.0, -3.0, yaw=0.4, pitch=-0.3, roll=0.2)
+    told = compose(pose_of(outer), inner)
+    place = outer.transform(carla.Location(inner.x, inner.y, inner.z))
+    assert (told.x, told.y, told.z) == pytest.approx((place.x, place.y, place.z), abs=1e-4)
+    back = relative(told, pose_of(outer))
+    assert matrix(back) == pytest.approx(matrix(inner), abs=1e-6)
