@@ -80,15 +80,15 @@ CLIENT: Table = {
     "set_replayer_ignore_spectator": Idle(
         "set_replayer_ignore_spectator", lambda s: s.client.set_replayer_ignore_spectator(True)
     ),
-    "load_world_if_different": _loads(
-        "Crucible05", lambda client: client.load_world_if_different("Crucible05")
-    ),
-    "reload_world": _loads("Crucible05", lambda client: client.reload_world()),
-    "load_world": _loads("CrucibleOld", lambda client: client.load_world("CrucibleOld")),
     "generate_opendrive_world": _loads(
         "OpenDriveMap",
         lambda client: client.generate_opendrive_world(OPENDRIVE.read_text(encoding="utf-8")),
     ),
+    "load_world": _loads("CrucibleOld", lambda client: client.load_world("CrucibleOld")),
+    "load_world_if_different": _loads(
+        "Crucible05", lambda client: client.load_world_if_different("Crucible05")
+    ),
+    "reload_world": _loads("Crucible05", lambda client: client.reload_world()),
     "get_trafficmanager": lambda s: s.client.get_trafficmanager(8000).get_port() == 8000,
 }
 

@@ -73,7 +73,9 @@ WORLD: Table = {
     ),
     "get_imui_sensor_gravity": lambda s: 9.7 < s.world.get_imui_sensor_gravity() < 9.9,
     "set_imui_sensor_gravity": lambda s: (
-        s.after(s.world.set_imui_sensor_gravity(9.75)) and s.world.get_imui_sensor_gravity() == 9.75
+        s.after(s.world.set_imui_sensor_gravity(9.75))
+        and s.world.get_imui_sensor_gravity() == 9.75
+        and s.after(s.world.set_imui_sensor_gravity(9.81))
     ),
     "get_random_location_from_navigation": lambda s: s.map.get_waypoint(
         s.world.get_random_location_from_navigation(), lane_type=carla.LaneType.Any
