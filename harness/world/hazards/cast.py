@@ -1,0 +1,95 @@
+"""Puts hazards' actors into the world and takes them out again."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Floats, Pose
+from harness.world.hazards.courses import Course
+from harness.world.hazards.meeting import Mover, Standing
+from harness.world.hazards.puppets import Puppet, VehiclePuppet, WalkerPuppet
+from harness.world.hazards.track import transform
+from harness.world.stage import Stage
+
+DROP = 0.3
+"""Metres above the ground at which vehicles and props are let down."""
+MIDDLE = 1.1
+"""Metres above the ground of a walker's middle when it is let down."""
+
+
+class Cast:
+    """All actors of one hazard."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.actors: list[carla.Actor] = []
+
+    def stand(self, standing: Standing) -> carla.Actor | None:
+        """Put something where it only stands, or return None where it cannot."""
+        actor = self.spawn(standing.blueprint, standing.pose)
+        if isinstance(actor, carla.Vehicle):
+            actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
+        return actor
+
+    def mover(self, mover: Mover) -> Puppet | None:
+        """Put a mover at the start of its course, or return None where it cannot stand."""
+        actor = self.spawn(mover.blueprint, mover.course.start)
+        return None if actor is None else puppet(actor, mover.course)
+
+    def spawn(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
+        """Spawn by name; a name with a `*` stands for any that fits, drawn by the seed."""
+        library = self.stage.world.get_blueprint_library()
+        names = sorted(each.id for each in library if fnmatch.fnmatchcase(each.id, blueprint))
+        chosen = library.find(
+            names[0]
+            if len(names) == 1
+            else str(self.stage.random("hazards", blueprint).choice(names))
+        )
+        if chosen.has_attribute("role_name"):
+            chosen.set_attribute("role_name", "hazard")
+        for name, value in attributes.items():
+            chosen.set_attribute(name, value)
+        above = MIDDLE if blueprint.startswith("walker") else DROP
+        actor = self.stage.world.try_spawn_actor(chosen, transform(pose, above))
+        if actor is not None:
+            self.actors.append(actor)
+        return actor
+
+    def fits(self, blueprint: str, pose: Pose) -> bool:
+        """Say whether something could be spawned there."""
+        actor = self.spawn(blueprint, pose)
+        if actor is None:
+            return False
+        self.actors.remove(actor)
+        self.stage.client.apply_batch_sync([carla.command.DestroyActor(actor.id)])
+        return True
+
+    def others(self) -> Floats:
+        """Return the places (N, 2) of all road users that are not of this cast."""
+        own = {actor.id for actor in self.actors}
+        places = [
+            (here.x, here.y)
+            for actor in self.stage.world.get_actors()
+            if actor.id not in own and actor.type_id.startswith(("vehicle.", "walker."))
+            for here in [actor.get_location()]
+        ]
+        return np.array(places).reshape(-1, 2)
+
+    def dismiss(self) -> None:
+        """Take everybody out of the world."""
+        self.stage.client.apply_batch_sync(
+            [carla.command.DestroyActor(actor.id) for actor in self.actors]
+        )
+        self.actors = []
+
+
+def puppet(actor: carla.Actor, course: Course) -> Puppet:
+    """Return what leads an actor along a course."""
+    if isinstance(actor, carla.Walker):
+        return WalkerPuppet(actor, course)
+    if isinstance(actor, carla.Vehicle):
+        return VehiclePuppet(actor, course)
+    raise TypeError(f"{actor.type_id} cannot be led")

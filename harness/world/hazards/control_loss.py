@@ -1,0 +1,45 @@
+"""Slippery patches on the ego's lane."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.vocabulary import Pose
+from harness.world.hazards.figures import EGO_LENGTH
+from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.track import Track
+from harness.world.stage import EgoState
+
+APART = 7.0
+"""Metres from the middle of one patch to the next."""
+HALF = 2.0
+"""Half the length and width of a patch, metres."""
+
+
+class ControlLoss(Hazard):
+    """Three friction triggers one after the other; the ego's tyres grip less on them."""
+
+    kind = "control_loss"
+    defaults: ClassVar[dict[str, Value]] = {
+        "friction": 0.8,  # on CARLA's scale, where dry road is about 3.5
+    }
+
+    def set_up(self, track: Track) -> None:
+        """Lay the patches."""
+        self.last = min(self.spec.station + 2 * APART, track.route.length)
+        for number in range(3):
+            pose = track.pose(min(self.spec.station + number * APART, track.route.length))
+            centre = Pose(pose.x, pose.y, pose.z, pose.yaw)
+            size = {f"extent_{axis}": f"{100 * HALF:.0f}" for axis in "xyz"}
+            friction = f"{self.number('friction'):g}"
+            patch = self.cast.spawn("static.trigger.friction", centre, friction=friction, **size)
+            if patch is None:
+                raise self.cannot_stand("a friction trigger was refused")
+
+    def step(self, ego: EgoState) -> None:
+        """Note when the ego is on the patches and when it has left them."""
+        nose = ego.station + EGO_LENGTH / 2
+        if self.status == "waiting" and nose >= self.spec.station - HALF:
+            self.begin(ego)
+        if self.status == "running" and ego.station - EGO_LENGTH / 2 > self.last + HALF:
+            self.finish("over", "the ego has left the patches")

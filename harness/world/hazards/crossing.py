@@ -1,0 +1,122 @@
+"""Plans for a vehicle that crosses the ego's way at a junction, hidden by what is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from harness.vocabulary import Floats, Pose
+from harness.world.hazards.courses import through
+from harness.world.hazards.figures import size
+from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, Standing, meet, outline
+from harness.world.hazards.sightline import Sightline
+from harness.world.hazards.track import DRIVEN, Track
+from harness.world.hazards.ways import Way, junction_rows
+
+SCREEN = "vehicle.carlamotors.carlacola"
+OCCLUDERS = (SCREEN, "vehicle.mercedes.sprinter")
+CLEARANCE = 0.3
+"""Metres that what stands at a corner keeps from all driving lanes."""
+ROOM = 1.2
+"""Metres that a screen leaves in front of it for the mover."""
+FEW = 4
+"""Places at corners tried for each way and occluder."""
+
+
+def plans(
+    track: Track, station: float, ways: Iterable[Way], blueprint: str, speed: float
+) -> Iterator[Plan]:
+    """Yield plans for all ways that cross the ego's, the suddenest first."""
+    found: list[Plan] = []
+    for way in ways:
+        mover = Mover(blueprint, way.course(speed, acceleration=4.0))
+        meeting = meet(track, mover, station)
+        if meeting is None:
+            continue
+        plan, line = Plan(mover, meeting), Sightline(track, mover, meeting)
+        if (screen := beside(track, station, mover, meeting)) is not None:
+            gap, hidden = line.past([screen])
+            found.append(replace(plan, screens=(screen,), gap_at_sight=gap, hidden=hidden))
+        found += _cornered(track, station, way, plan, line)
+    return iter(sorted(found, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
+
+
+def beside(track: Track, station: float, mover: Mover, meeting: Meeting) -> Mover | None:
+    """Return a lorry in the lane beside the ego's that rolls forward to let the mover pass."""
+    rows = junction_rows(track, station)
+    if rows is None:
+        return None
+    _, right = track.project(mover.course.xyz[:1, :2])
+    own = track.waypoint(rows[0] - 2)
+    lane = own.get_right_lane() if right[0] > 0 else own.get_left_lane()
+    if lane is None or not lane.lane_type & DRIVEN or lane.lane_id * own.lane_id < 0:
+        return None
+    length, width, _ = size(SCREEN)
+    side = math.copysign(lane.lane_width / 2 + own.lane_width / 2, float(right[0]))
+    times = np.arange(0.0, mover.course.duration, 0.1)
+    swept, aside = track.project(outline(mover, times).reshape(-1, 2))
+    taken = swept[(np.abs(aside - side) < width / 2 + 0.4) & (np.abs(swept - station) < 25.0)]
+    if len(taken) == 0:
+        return None
+    begin, stop = rows[0] - 0.5 - length / 2, float(taken.min()) - ROOM - length / 2
+    end = min(rows[1] + 12.0, track.route.length - 1.0)
+    if stop < begin + 0.5 or end < stop + 2.0:
+        return None
+    stations = np.arange(begin, end, 1.0)
+    wait = max(meeting.seconds + 1.0 - (stop - begin) / 3.0, 1.0)
+    course = through(
+        track.points(stations, side), 5.0, acceleration=2.5, pause_at=stop - begin, pause=wait
+    )
+    return Mover(SCREEN, course)
+
+
+def _cornered(
+    track: Track, station: float, way: Way, plan: Plan, line: Sightline
+) -> Iterator[Plan]:
+    for blueprint in OCCLUDERS:
+        tried = [
+            replace(plan, standing=(each,), gap_at_sight=gap, hidden=hidden)
+            for each in corners(track, station, way, blueprint)
+            for gap, hidden in [line.past([each])]
+            if hidden > 0.5
+        ]
+        free = (
+            plan
+            for plan in sorted(tried, key=lambda plan: (plan.gap_at_sight, -plan.hidden))
+            if off_road(track, plan.standing[0])
+        )
+        yield from (plan for plan, _ in zip(free, range(FEW), strict=False))
+
+
+def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[Standing]:
+    """Yield what could stand at the corner between the ego's road and where a way comes from."""
+    rows = junction_rows(track, station)
+    if rows is None:
+        return
+    edge = rows[0]
+    _, right = track.project(way.points[:1, :2])
+    side = math.copysign(1.0, float(right[0]))
+    kerb = track.half_width(edge) if side > 0 else track.carriageway_left(edge - 3)
+    for turned in (0.0, math.pi / 4, math.pi / 2, -math.pi / 4):
+        for along in np.arange(edge - 6.0, edge + 9.0, 1.5):
+            for out in np.arange(kerb + 1.4, kerb + 6.0, 1.0):
+                yield Standing(blueprint, track.pose(float(along), side * float(out), turned))
+
+
+def off_road(track: Track, standing: Standing) -> bool:
+    """Say whether it keeps clear of all driving lanes."""
+    return not any(track.on_road(Pose(x, y, standing.pose.z)) for x, y in edges(standing))
+
+
+def edges(standing: Standing) -> Floats:
+    """Return places (N, 2) all over a standing thing, a little enlarged."""
+    length, width, _ = (each + 2 * CLEARANCE for each in size(standing.blueprint))
+    xs = np.linspace(-length / 2, length / 2, math.ceil(length / 0.8) + 1)
+    ys = np.linspace(-width / 2, width / 2, math.ceil(width / 0.8) + 1)
+    x, y = (each.ravel() for each in np.meshgrid(xs, ys))
+    cos, sin = math.cos(standing.pose.yaw), math.sin(standing.pose.yaw)
+    place = standing.pose
+    return np.stack([place.x + cos * x - sin * y, place.y + sin * x + cos * y], axis=1)

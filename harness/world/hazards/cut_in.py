@@ -1,0 +1,54 @@
+"""A car pulls out of a driveway behind a parked van, into the ego's lane, and is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from harness.world.hazards import emerging
+from harness.world.hazards.courses import Course, through
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.hazard import Value
+from harness.world.hazards.meeting import Plan
+from harness.world.hazards.track import Track
+
+RADIUS = 4.5
+"""Of the middle of the car's way into the lane, metres."""
+ALONG = 30.0
+"""Metres that it then drives in the lane before it becomes traffic."""
+ACTOR = "vehicle.citroen.c3"
+
+
+class CutIn(Encounter):
+    """It drives off as the ego comes near, turns into the lane and gathers speed slowly."""
+
+    kind = "cut_in"
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 3.2,  # m/s, while it turns
+        "depth": 4.4,  # m from the lane's edge to its nose at the start, or what room there is
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield places at the kerb near the station."""
+        speed, depth = self.number("speed"), self.number("depth")
+
+        def course(station: float, start: float) -> Course | None:
+            return turning_in(track, station, start, speed)
+
+        return emerging.plans(track, self.spec.station, ACTOR, depth, course)
+
+
+def turning_in(track: Track, station: float, start: float, speed: float) -> Course | None:
+    """Return the way from beside the road round into the lane and along it."""
+    end = station + RADIUS + ALONG
+    if end > track.route.length - 1.0 or start <= RADIUS:
+        return None
+    angles = np.linspace(0.0, np.pi / 2, 10)
+    stations = np.concatenate(
+        [[station], station + RADIUS * (1 - np.cos(angles)), np.arange(station + RADIUS + 1, end)]
+    )
+    right = np.concatenate([[start], RADIUS * (1 - np.sin(angles)), np.zeros(len(stations) - 11)])
+    speeds = np.where(stations < station + RADIUS + 4.0, speed, 7.0)
+    return through(track.points(stations, right), speeds, acceleration=2.0)

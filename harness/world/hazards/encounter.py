@@ -1,0 +1,106 @@
+"""Hazards in which somebody hidden sets off so as to meet the ego."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from harness.vocabulary import Pose
+from harness.world.hazards.arrival import Arrival
+from harness.world.hazards.figures import EGO_LENGTH
+from harness.world.hazards.hazard import Hazard, Status
+from harness.world.hazards.meeting import Mover, Plan
+from harness.world.hazards.puppets import Performance, VehiclePuppet
+from harness.world.hazards.track import Track
+from harness.world.stage import EgoState
+
+TRIES = 60
+"""Placements tried before a hazard is said not to stand."""
+
+
+class Encounter(Hazard):
+    """The mover starts by the ego's time of arrival; from then on nothing the ego does matters."""
+
+    plan: Plan
+    drives_on: ClassVar[bool] = True
+    """Whether the mover ends on a lane, where it can drive on as traffic."""
+
+    @abstractmethod
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield ways it could stand, the best first."""
+
+    def set_up(self, track: Track) -> None:
+        """Take the first plan for which there is room."""
+        tried = 0
+        for plan, _ in zip(self.plans(track), range(TRIES), strict=False):
+            if self._stands(track, plan):
+                self.plan, self._arrival = plan, Arrival()
+                return
+            self.cast.dismiss()
+            tried += 1
+        why = f"{tried} places tried, all taken" if tried else "the road has no place for it"
+        raise self.cannot_stand(why)
+
+    def step(self, ego: EgoState) -> None:
+        """Wait for the ego, then act."""
+        self._arrival.observe(ego)
+        if self.status == "waiting":
+            self.while_waiting(ego)
+            to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
+            if to_go < -EGO_LENGTH:
+                self.leave("not_run", "the ego had passed before it was due")
+            elif self._arrival.seconds(to_go) <= self.plan.meeting.seconds:
+                self.begin(ego)
+        if self.status == "running":
+            self._act(ego)
+
+    def while_waiting(self, ego: EgoState) -> None:
+        """Prepare what has to be prepared while the ego comes nearer."""
+
+    def leave(self, status: Status, reason: str) -> None:
+        """End it; vehicles that can still drive become traffic."""
+        self.finish(status, reason)
+        port = self.cast.stage.traffic_manager.get_port()
+        movers = [self.performance] if self.drives_on else []
+        for each in (*movers, *self.screens):
+            if isinstance(each.puppet, VehiclePuppet) and not each.struck:
+                each.puppet.actor.set_autopilot(True, port)
+
+    def _act(self, ego: EgoState) -> None:
+        seconds, others = self.cast.stage.tick_seconds, self.cast.others()
+        here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
+        seen = others if ego.speed < 0.5 else others[np.linalg.norm(others - here, axis=1) > 0.5]
+        self.performance.step(seconds, seen)
+        for screen in self.screens:
+            screen.step(seconds, others)
+        if self.performance.over and all(screen.over for screen in self.screens):
+            self.leave("over", "struck" if self.performance.struck else "its course was done")
+
+    def _stands(self, track: Track, plan: Plan) -> bool:
+        if any(self.cast.stand(each) is None for each in plan.standing):
+            return False
+        if not self._way_is_free(track, plan.mover):
+            return False
+        puppets = [self.cast.mover(each) for each in (plan.mover, *plan.screens)]
+        staged = [Performance(each) for each in puppets if each is not None]
+        if len(staged) < len(puppets):
+            return False
+        for each in staged:
+            each.puppet.hold()
+        self.performance, self.screens = staged[0], staged[1:]
+        return True
+
+    def _way_is_free(self, track: Track, mover: Mover) -> bool:
+        """Say whether the mover fits at every metre of its course that is not on the road."""
+        course = mover.course
+        for distance in np.arange(1.0, course.along[-1], 1.0):
+            (x, y, z), yaw = course.poses(float(distance))
+            pose = Pose(float(x), float(y), float(z), float(yaw))
+            if track.on_road(pose):
+                return True
+            if not self.cast.fits(mover.blueprint, pose):
+                return False
+        return True

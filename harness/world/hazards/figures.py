@@ -1,0 +1,29 @@
+"""Who stands and moves in hazards, and how big they are: full length, width and height."""
+
+from __future__ import annotations
+
+from harness.errors import UserError
+
+SIZES = {
+    "vehicle.mercedes.sprinter": (5.92, 1.99, 2.56),
+    "vehicle.carlamotors.carlacola": (5.20, 2.63, 2.47),
+    "vehicle.carlamotors.european_hgv": (7.94, 2.89, 3.46),
+    "vehicle.audi.tt": (4.18, 1.99, 1.39),
+    "vehicle.citroen.c3": (3.99, 1.85, 1.62),
+    "vehicle.dodge.charger_2020": (5.01, 1.88, 1.54),
+    "vehicle.bh.crossbike": (1.51, 0.87, 1.61),
+    "vehicle.gazelle.omafiets": (1.84, 0.66, 1.78),
+    "static.prop.kiosk_01": (1.63, 1.65, 3.25),
+    "walker.pedestrian.*": (0.50, 0.50, 1.80),
+}
+
+EGO_LENGTH, EGO_WIDTH = 4.90, 2.13
+EGO_LIDAR_FORWARD = 1.3
+"""Metres from the ego's centre to its LiDAR."""
+
+
+def size(blueprint: str) -> tuple[float, float, float]:
+    """Return a figure's size, or say which figures there are."""
+    if blueprint not in SIZES:
+        raise UserError(f"no hazard knows how big {blueprint} is; take one of {', '.join(SIZES)}")
+    return SIZES[blueprint]

@@ -1,0 +1,107 @@
+"""What all hazards have in common: a life from waiting to over, and a report about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import carla
+
+from harness.errors import AttemptError
+from harness.world.hazards.cast import Cast
+from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
+from harness.world.stage import EgoState, Stage
+
+Status = Literal["waiting", "running", "over", "not_run"]
+Value = float | str
+
+
+@dataclass(frozen=True, slots=True)
+class HazardReport:
+    """What became of a hazard."""
+
+    kind: str
+    source: str
+    station: float
+    status: Status
+    started_at: float | None
+    reason: str
+
+
+class Hazard(ABC):
+    """Something that happens once on a route."""
+
+    kind: ClassVar[str]
+    defaults: ClassVar[dict[str, Value]] = {}
+
+    def __init__(self, spec: HazardSpec) -> None:
+        self.spec = spec
+        self.status: Status = "waiting"
+        self.started_at: float | None = None
+        self.reason = ""
+        self._cast: Cast | None = None
+
+    @property
+    def cast(self) -> Cast:
+        """The actors, once placed."""
+        if self._cast is None:
+            raise RuntimeError("place the hazard first")
+        return self._cast
+
+    @property
+    def actors(self) -> Sequence[carla.Actor]:
+        """Everybody and everything it put into the world."""
+        return () if self._cast is None else self._cast.actors
+
+    def number(self, name: str) -> float:
+        """Return a parameter that is a number."""
+        return float(self.spec.parameters.get(name, self.defaults[name]))
+
+    def word(self, name: str) -> str:
+        """Return a parameter that is a word."""
+        return str(self.spec.parameters.get(name, self.defaults[name]))
+
+    def place(self, stage: Stage) -> None:
+        """Put occluders and actors into the world, before the run."""
+        self._cast = Cast(stage)
+        self.set_up(Track(stage.map, stage.route))
+
+    def report(self) -> HazardReport:
+        """Return what has become of it so far."""
+        spec = self.spec
+        return HazardReport(
+            spec.kind, spec.source, spec.station, self.status, self.started_at, self.reason
+        )
+
+    def end(self) -> None:
+        """Take everything out of the world again; what has not begun was not run."""
+        if self._cast is not None:
+            self._cast.dismiss()
+        if self.status == "waiting":
+            self.finish("not_run", self.reason or "the attempt ended before the ego came near")
+
+    def begin(self, ego: EgoState) -> None:
+        """Note that it runs."""
+        self.status, self.started_at = "running", ego.time
+
+    def finish(self, status: Status, reason: str) -> None:
+        """Note how it ended."""
+        self.status, self.reason = status, reason
+
+    def cannot_stand(self, why: str) -> AttemptError:
+        """Return the error that says why it cannot be placed."""
+        spec = self.spec
+        return AttemptError(
+            "scenario_error", f"{spec.kind} at {spec.station:g} m of route {spec.route}: {why}"
+        )
+
+    @abstractmethod
+    def set_up(self, track: Track) -> None:
+        """Spawn what it needs."""
+
+    @abstractmethod
+    def step(self, ego: EgoState) -> None:
+        """Act after a tick."""

@@ -1,0 +1,45 @@
+"""Plans for a lorry ahead of the ego that swerves out before whoever stands or brakes ahead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.world.hazards.courses import Course, through
+from harness.world.hazards.figures import size
+from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.track import DRIVEN, Track
+
+LORRY, CAR = "vehicle.carlamotors.carlacola", "vehicle.citroen.c3"
+RUN = 42.0
+"""Metres that the lorry drives ahead of the ego."""
+SWERVE, SHORT = 13.0, 3.5
+"""Metres in which it changes lanes, and that it is short of the car when it has."""
+NOTICE = 2.8
+"""Seconds before the ego would reach the standing lorry when it drives off."""
+RUN_OUT = 25.0
+PULLING_OFF = 3.0
+"""Acceleration, m/s²."""
+
+
+def plan(track: Track, station: float, car: Course, speed: float) -> Plan | None:
+    """Return the lorry and the car, the car's tail coming to stand at the station."""
+    side = beside(track, station)
+    length = size(LORRY)[0]
+    out = station - SHORT - length / 2
+    begin, end = out - RUN, station + RUN_OUT
+    if side is None or begin < length / 2 or end > track.route.length:
+        return None
+    stations = np.arange(begin, end, 1.0)
+    share = np.clip((stations - (out - SWERVE)) / SWERVE, 0.0, 1.0)
+    line = track.points(stations, side * share * share * (3.0 - 2.0 * share))
+    lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
+    return Plan(Mover(CAR, car), Meeting(begin - length / 2, NOTICE), (), (lorry,))
+
+
+def beside(track: Track, station: float) -> float | None:
+    """Return the metres to the right of a lane into which the lorry may swerve."""
+    here = track.waypoint(station)
+    for side, lane in ((-1.0, here.get_left_lane()), (1.0, here.get_right_lane())):
+        if lane is not None and lane.lane_type & DRIVEN and lane.lane_id * here.lane_id > 0:
+            return float(side * (lane.lane_width + here.lane_width) / 2)
+    return None

@@ -1,0 +1,79 @@
+"""A van blocks the lane while others come towards the ego; it drives on after a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import carla
+import numpy as np
+
+from harness.world.hazards.courses import through
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.figures import size
+from harness.world.hazards.hazard import Value
+from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.track import DRIVEN, Track
+
+VAN, CAR = "vehicle.mercedes.sprinter", "vehicle.citroen.c3"
+NOTICE = 4.0
+"""Seconds before the ego would reach the van when the others drive off."""
+RUN_OUT, FAR, APART = 25.0, 40.0, 14.0
+
+
+class ManoeuvreOpposite(Encounter):
+    """Whoever overtakes must mind the two that come; whoever waits gets past as well."""
+
+    kind = "manoeuvre_opposite"
+    defaults: ClassVar[dict[str, Value]] = {
+        "standing": 20.0,  # s, from when the ego comes near
+        "speed": 7.0,  # m/s, of those who come
+    }
+
+    def plans(self, track: Track) -> Iterator[Plan]:
+        """Yield the van, with those that come if there is a lane for them."""
+        station = self.spec.station
+        middle = station + size(VAN)[0] / 2
+        end = min(middle + RUN_OUT, track.route.length)
+        if end < middle + 2.0:
+            return
+        van = through(
+            track.points(np.arange(middle, end, 1.0)), 7.0,
+            pause_at=0.0, pause=self.number("standing"),
+        )  # fmt: skip
+        coming = tuple(
+            mover
+            for distance in (FAR, FAR + APART)
+            for mover in [_coming(track, station, distance, self.number("speed"))]
+            if mover is not None
+        )
+        yield Plan(Mover(VAN, van), Meeting(station, NOTICE), (), coming)
+
+
+def _coming(track: Track, station: float, distance: float, speed: float) -> Mover | None:
+    """Return a car that comes towards the ego on the nearest lane that leads the other way."""
+    here = track.waypoint(station)
+    lane = here
+    while lane is not None and lane.lane_id * here.lane_id > 0:
+        lane = lane.get_left_lane()
+    if lane is None or not lane.lane_type & DRIVEN:
+        return None
+    back = _steps(lane, round(distance), backwards=True)
+    on = _steps(lane, 40, backwards=False)
+    line = [*reversed(back), lane, *on]
+    if len(back) < round(distance) or len(line) < 20:
+        return None
+    points = np.array([(p.x, p.y, p.z) for p in (each.transform.location for each in line)])
+    return Mover(CAR, through(points, speed))
+
+
+def _steps(lane: carla.Waypoint, count: int, *, backwards: bool) -> list[carla.Waypoint]:
+    found: list[carla.Waypoint] = []
+    here = lane
+    while len(found) < count:
+        ahead = here.previous(1.0) if backwards else here.next(1.0)
+        if not ahead or ahead[0].is_junction:
+            break
+        here = ahead[0]
+        found.append(here)
+    return found

@@ -1,0 +1,28 @@
+"""A pedestrian steps out from behind a parked van."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from harness.world.hazards import emerging
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.hazard import Value
+from harness.world.hazards.meeting import Plan
+from harness.world.hazards.track import Track
+
+
+class OccludedPedestrian(Encounter):
+    """Walks straight across the road, and was walking behind the van before."""
+
+    kind = "occluded_pedestrian"
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 2.0,  # m/s
+        "depth": 5.6,  # m from the lane's edge at the start, or what room there is
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield places at the kerb near the station."""
+        across = emerging.straight_across(track, self.number("speed"))
+        depth = self.number("depth")
+        return emerging.plans(track, self.spec.station, "walker.pedestrian.*", depth, across)

@@ -1,0 +1,143 @@
+"""Actors that keep a timetable. They mind everybody but the ego; once hit they let go."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Floats
+from harness.world.hazards.courses import Course
+
+CORRECTION = 2.0
+"""Metres a second of correction for each metre beside the timetable."""
+ASTRAY = 1.0
+"""Metres from the timetable at which a mover has been hit."""
+CARE = 1.2
+"""How fast the timetable slows down and goes on again, 1/s: 1 is from full to nothing."""
+
+
+class Puppet(Protocol):
+    """A mover in the world."""
+
+    actor: carla.Actor
+    course: Course
+
+    def hold(self) -> None:
+        """Stand still until the start."""
+
+    def follow(self, distance: float, rate: float) -> None:
+        """Head for where the timetable wants it, `rate` being 1 unless it is slowed down."""
+
+    def let_go(self) -> None:
+        """Come to rest by itself."""
+
+
+class VehiclePuppet:
+    """A vehicle or bicycle, led by its velocity, as CARLA's scenario runner leads its own."""
+
+    def __init__(self, actor: carla.Vehicle, course: Course) -> None:
+        self.actor, self.course = actor, course
+
+    def hold(self) -> None:
+        """Stand still until the start."""
+        self.actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
+
+    def follow(self, distance: float, rate: float) -> None:
+        """Set the velocity that keeps it on its timetable."""
+        course = self.course
+        (place, yaw), here = course.poses(distance), self.actor.get_transform()
+        pace = rate * float(np.interp(distance, course.along, course.pace))
+        heading = math.radians(here.rotation.yaw)
+        falling = self.actor.get_velocity().z
+        moving = pace > 0.05
+        self.actor.apply_control(carla.VehicleControl(brake=0.0 if moving else 1.0))
+        if moving:
+            ahead = pace * math.cos(yaw) + CORRECTION * (place[0] - here.location.x)
+            aside = pace * math.sin(yaw) + CORRECTION * (place[1] - here.location.y)
+            self.actor.set_target_velocity(carla.Vector3D(ahead, aside, falling))
+            turn = (float(yaw) - heading + math.pi) % (2 * math.pi) - math.pi
+            turning = self._turning(distance) * pace + 4.0 * turn
+            self.actor.set_target_angular_velocity(carla.Vector3D(0, 0, math.degrees(turning)))
+
+    def let_go(self) -> None:
+        """Brake to a stand."""
+        self.actor.apply_control(carla.VehicleControl(brake=1.0))
+
+    def _turning(self, distance: float) -> float:
+        """Return by how many radians the course turns in a metre."""
+        _, yaws = self.course.poses(np.array([distance - 0.25, distance + 0.25]))
+        return float(yaws[1] - yaws[0]) / 0.5
+
+
+class WalkerPuppet:
+    """A pedestrian."""
+
+    def __init__(self, actor: carla.Walker, course: Course) -> None:
+        self.actor, self.course = actor, course
+
+    def hold(self) -> None:
+        """Stand still until the start."""
+        self.actor.apply_control(carla.WalkerControl(speed=0.0))
+
+    def follow(self, distance: float, rate: float) -> None:
+        """Walk towards where the timetable will be in a moment."""
+        ahead = distance + 0.6
+        place, _ = self.course.poses(ahead)
+        here = self.actor.get_location()
+        x, y = place[0] - here.x, place[1] - here.y
+        far = math.hypot(x, y)
+        pace = float(np.interp(distance, self.course.along, self.course.pace))
+        speed = rate * max(pace, 0.5) if far > 0.1 else 0.0
+        direction = carla.Vector3D(x / max(far, 0.1), y / max(far, 0.1), 0.0)
+        self.actor.apply_control(carla.WalkerControl(direction=direction, speed=speed))
+
+    def let_go(self) -> None:
+        """Stand still."""
+        self.hold()
+
+
+class Performance:
+    """One puppet's way along its course, from its start to its end."""
+
+    def __init__(self, puppet: Puppet, delay: float = 0.0) -> None:
+        self.puppet = puppet
+        self.clock = -delay
+        self.rate = 1.0
+        self.struck = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the course is done, or nobody is left to follow it."""
+        return self.struck or self.clock >= self.puppet.course.duration
+
+    def step(self, seconds: float, others: Floats) -> None:
+        """Follow the course for one tick; `others` (N, 2) are places it must not run into."""
+        if self.over:
+            return
+        distance = float(self.puppet.course.distance_at(max(self.clock, 0.0)))
+        if self.clock > 0.0 and self._astray(distance):
+            self.struck = True
+            self.puppet.let_go()
+            return
+        wanted = -CARE if self._in_the_way(distance, others) else CARE
+        self.rate = min(max(self.rate + wanted * seconds, 0.0), 1.0)
+        self.clock += seconds * (self.rate if self.clock > 0.0 else 1.0)
+        if self.clock > 0.0:
+            self.puppet.follow(float(self.puppet.course.distance_at(self.clock)), self.rate)
+
+    def _astray(self, distance: float) -> bool:
+        place, _ = self.puppet.course.poses(distance)
+        here = self.puppet.actor.get_location()
+        return math.hypot(place[0] - here.x, place[1] - here.y) > ASTRAY
+
+    def _in_the_way(self, distance: float, others: Floats) -> bool:
+        course = self.puppet.course
+        pace = float(np.interp(distance, course.along, course.pace))
+        half = self.puppet.actor.bounding_box.extent
+        reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
+        ahead, _ = course.poses(distance + reach)
+        apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)
+        return bool((apart < half.y + 1.2).any())

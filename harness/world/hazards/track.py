@@ -1,0 +1,91 @@
+"""The ego's route as a rail to place things beside: stations along, metres to the right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Floats, Pose, Route
+
+DRIVEN = carla.LaneType.Driving
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A route on its map."""
+
+    map: carla.Map
+    route: Route
+
+    @cached_property
+    def _yaw(self) -> Floats:
+        return np.unwrap(self.route.yaw)
+
+    def pose(self, station: float, right: float = 0.0, turned: float = 0.0) -> Pose:
+        """Return the pose some metres right of the route, turned clockwise from its heading."""
+        route = self.route
+        x, y, z = (np.interp(station, route.station, route.xyz[:, axis]) for axis in range(3))
+        yaw = float(np.interp(station, route.station, self._yaw))
+        return Pose(
+            float(x) - right * math.sin(yaw), float(y) + right * math.cos(yaw), float(z),
+            yaw + turned,
+        )  # fmt: skip
+
+    def points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
+        """Return places (N, 3) beside the route."""
+        sideways = np.broadcast_to(right, np.shape(stations))
+        poses = [self.pose(s, r) for s, r in zip(stations, sideways, strict=True)]
+        return np.array([(pose.x, pose.y, pose.z) for pose in poses])
+
+    def project(self, xy: Floats) -> tuple[Floats, Floats]:
+        """Return station and metres to the right of places (…, 2)."""
+        line = self.route.xyz[:, :2]
+        nearest = np.linalg.norm(xy[..., None, :] - line, axis=-1).argmin(axis=-1)
+        offset, yaw = xy - line[nearest], self._yaw[nearest]
+        forward = offset[..., 0] * np.cos(yaw) + offset[..., 1] * np.sin(yaw)
+        right = offset[..., 1] * np.cos(yaw) - offset[..., 0] * np.sin(yaw)
+        return self.route.station[nearest] + forward, right
+
+    def waypoint(self, station: float) -> carla.Waypoint:
+        """Return the waypoint of the route's lane."""
+        return self.map.get_waypoint(location(self.pose(station)), lane_type=DRIVEN)
+
+    def half_width(self, station: float) -> float:
+        """Return the metres from the route's centre to its lane's edge."""
+        return float(np.interp(station, self.route.station, self.route.lane_width)) / 2
+
+    def beside_kerb(self, station: float) -> bool:
+        """Say whether no driving lane lies to the right."""
+        beside = self.waypoint(station).get_right_lane()
+        return beside is None or not beside.lane_type & DRIVEN
+
+    def in_junction(self, station: float) -> bool:
+        """Say whether the route is in a junction there."""
+        row = int(np.clip(round(station), 0, len(self.route.station) - 1))
+        return bool(self.route.in_junction[row])
+
+    def carriageway_left(self, station: float) -> float:
+        """Return the metres from the route's centre to the left end of all driving lanes."""
+        right = -self.half_width(station)
+        while self.on_road(self.pose(station, right - 0.5)) and right > -40.0:
+            right -= 0.5
+        return -right
+
+    def on_road(self, pose: Pose) -> bool:
+        """Say whether a place lies on a driving lane."""
+        found = self.map.get_waypoint(location(pose), project_to_road=False, lane_type=DRIVEN)
+        return found is not None
+
+
+def location(pose: Pose, above: float = 0.0) -> carla.Location:
+    """Return a pose's place for CARLA."""
+    return carla.Location(pose.x, pose.y, pose.z + above)
+
+
+def transform(pose: Pose, above: float = 0.0) -> carla.Transform:
+    """Return a pose for CARLA."""
+    return carla.Transform(location(pose, above), carla.Rotation(yaw=math.degrees(pose.yaw)))

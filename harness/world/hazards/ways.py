@@ -1,0 +1,131 @@
+"""The ways through a junction, and how they lie to the ego's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Floats
+from harness.world.hazards.courses import Course, through
+from harness.world.hazards.track import DRIVEN, Track
+
+REACH = 30.0
+"""Metres from a station within which its junction lies."""
+BEND = 4.5
+"""Sideways acceleration, m/s², that a mover allows itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One lane through a junction, with what leads to it and on from it."""
+
+    entry: carla.Waypoint
+    exit: carla.Waypoint
+    points: Floats  # (N, 3) a metre apart, run-up and run-out included
+    inside: slice  # the rows within the junction
+    heading: float  # on entering, seen from the ego's heading when it enters: clockwise, radians
+    turn: float  # from entry to exit, clockwise
+
+    def course(self, speed: float, **manners: float) -> Course:
+        """Return the course along it, slower in bends."""
+        return through(self.points, np.minimum(speed, bend_speeds(self.points)), **manners)
+
+
+def junction_rows(track: Track, station: float) -> tuple[int, int] | None:
+    """Return the first and last row of the route within the junction near a station."""
+    inside = np.flatnonzero(track.route.in_junction)
+    if len(inside) == 0:
+        return None
+    nearest = int(inside[np.abs(inside - station).argmin()])
+    if abs(nearest - station) > REACH:
+        return None
+    junction = track.waypoint(nearest).junction_id
+    first = last = nearest
+    while first > 0 and track.waypoint(first - 1).junction_id == junction:
+        first -= 1
+    while last < len(track.route.station) - 1 and track.waypoint(last + 1).junction_id == junction:
+        last += 1
+    return first, last
+
+
+def ways(track: Track, station: float, run_up: float, run_out: float) -> Iterator[Way]:
+    """Yield the ways through the junction near a station, but those from the ego's own road."""
+    rows = junction_rows(track, station)
+    if rows is None:
+        return
+    first = rows[0]
+    own = track.waypoint(max(first - 2, 0))
+    yaw = track.pose(max(first - 1, 0)).yaw
+    junction = track.waypoint(first + 1).get_junction()
+    for entry, leaving in junction.get_waypoints(DRIVEN):
+        before = _back(entry, run_up)
+        if not before or _one_way(before[0], own):
+            continue
+        through_it = _along(entry)
+        line = [*before[::-1], *through_it, *_ahead(leaving, run_out)]
+        points = np.array([_place(each) for each in line])
+        heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
+        turn = float(np.radians(leaving.transform.rotation.yaw - entry.transform.rotation.yaw))
+        inside = slice(len(before), len(before) + len(through_it))
+        yield Way(entry, leaving, points, inside, wrap(heading), wrap(turn))
+
+
+def bend_speeds(points: Floats) -> Floats:
+    """Return the speed at which each point's bend is comfortable for a mover."""
+    forward = np.gradient(points[:, :2], axis=0)
+    yaw = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
+    step = np.maximum(np.linalg.norm(forward, axis=1), 0.1)
+    bend = np.abs(np.gradient(yaw)) / step
+    smooth = np.convolve(bend, np.ones(5) / 5, mode="same") if len(bend) >= 5 else bend
+    return np.asarray(np.sqrt(BEND / np.maximum(smooth, 1e-3)))
+
+
+def wrap(angle: float) -> float:
+    """Return an angle between -pi and pi."""
+    return (angle + np.pi) % (2 * np.pi) - np.pi
+
+
+def _one_way(one: carla.Waypoint, other: carla.Waypoint) -> bool:
+    """Say whether two waypoints lie on lanes of one road and direction."""
+    return bool(one.road_id == other.road_id and one.lane_id * other.lane_id > 0)
+
+
+def _back(entry: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
+    found: list[carla.Waypoint] = []
+    here = entry
+    while len(found) < distance:
+        before = [each for each in here.previous(1.0) if not each.is_junction]
+        if not before:
+            break
+        here = before[0]
+        found.append(here)
+    return found
+
+
+def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
+    found, lane = [entry], (entry.road_id, entry.lane_id)
+    while True:
+        ahead = [e for e in found[-1].next(1.0) if (e.road_id, e.lane_id) == lane]
+        if not ahead or len(found) > 80:
+            return found
+        found.append(ahead[0])
+
+
+def _ahead(leaving: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
+    found: list[carla.Waypoint] = []
+    here = leaving
+    while len(found) < distance:
+        ahead = here.next(1.0)
+        if not ahead or ahead[0].is_junction:
+            break
+        here = ahead[0]
+        found.append(here)
+    return found
+
+
+def _place(waypoint: carla.Waypoint) -> tuple[float, float, float]:
+    here = waypoint.transform.location
+    return here.x, here.y, here.z

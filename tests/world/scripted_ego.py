@@ -1,0 +1,91 @@
+"""An ego for tests of hazards: keeps to its route and its speed, and brakes when it is told to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Self
+
+import carla
+
+from harness.vocabulary import Pose
+from harness.world.hazards.courses import through
+from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.puppets import VehiclePuppet
+from harness.world.hazards.track import Track, transform
+from harness.world.stage import EgoState, Stage
+
+SPEED, BRAKING = 8.0, 6.5
+EMPTY = carla.Transform(carla.Location(0, 0, -50))
+
+
+class ScriptedEgo:
+    """A car led along the route; `closest` is the least distance between it and others' bodies."""
+
+    def __init__(self, stage: Stage, speed: float = SPEED) -> None:
+        self.stage, self.wanted, self.speed, self.distance = stage, speed, 0.0, 0.0
+        track = Track(stage.map, stage.route)
+        car = stage.world.get_blueprint_library().find("vehicle.lincoln.mkz_2017")
+        car.set_attribute("role_name", "hero")
+        actor = stage.world.spawn_actor(car, transform(track.pose(0.0), 0.3))
+        assert isinstance(actor, carla.Vehicle)
+        self.actor, self.course = actor, through(stage.route.xyz, 30.0, acceleration=1e9)
+        self.puppet = VehiclePuppet(actor, self.course)
+        self.hits: list[str] = []
+        bell = stage.world.get_blueprint_library().find("sensor.other.collision")
+        sensor = stage.world.spawn_actor(bell, carla.Transform(), attach_to=actor)
+        assert isinstance(sensor, carla.Sensor)
+        self.sensor = sensor
+        sensor.listen(lambda event: self.hits.append(event.other_actor.type_id))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sensor.stop()
+        self.sensor.destroy()
+        self.actor.destroy()
+
+    def state(self) -> EgoState:
+        """Return the state after a tick."""
+        snapshot = self.stage.world.get_snapshot()
+        here, moving = self.actor.get_transform(), self.actor.get_velocity()
+        pose = Pose(
+            here.location.x, here.location.y, here.location.z, math.radians(here.rotation.yaw)
+        )
+        time = snapshot.timestamp.elapsed_seconds
+        speed = math.hypot(moving.x, moving.y)
+        return EgoState(snapshot.frame, time, pose, speed, self.distance)
+
+    def drive(self, brake: bool) -> None:
+        """Set the velocity for the next tick."""
+        dt = self.stage.tick_seconds
+        change = -BRAKING * dt if brake else 3.0 * dt
+        self.speed = min(max(self.speed + change, 0.0), self.wanted)
+        self.distance += self.speed * dt
+        place, yaw = self.course.poses(self.distance)
+        here = self.actor.get_transform()
+        x = self.speed * math.cos(yaw) + 2.0 * (place[0] - here.location.x) * (self.speed > 0.0)
+        y = self.speed * math.sin(yaw) + 2.0 * (place[1] - here.location.y) * (self.speed > 0.0)
+        turn = (float(yaw) - math.radians(here.rotation.yaw) + math.pi) % (2 * math.pi) - math.pi
+        self.actor.apply_control(carla.VehicleControl(brake=0.0 if self.speed else 1.0))
+        self.actor.set_target_velocity(carla.Vector3D(x, y, self.actor.get_velocity().z))
+        self.actor.set_target_angular_velocity(carla.Vector3D(0, 0, math.degrees(8.0 * turn)))
+
+
+def run(
+    stage: Stage, hazard: Hazard, brakes: Callable[[ScriptedEgo], bool], seconds: float = 60.0
+) -> ScriptedEgo:
+    """Drive past a hazard until it is over or time is up; the ego's hits tell how it went."""
+    hazard.place(stage)
+    with ScriptedEgo(stage) as ego:
+        for _ in range(round(seconds / stage.tick_seconds)):
+            ego.drive(brakes(ego))
+            stage.world.tick()
+            hazard.step(ego.state())
+            if ego.hits or hazard.status in {"over", "not_run"}:
+                break
+            if ego.distance > stage.route.length - 8.0:
+                break
+        stage.world.tick()
+    return ego
