@@ -108,7 +108,8 @@ class RoadNetwork:
         """Return the index of the graph's waypoint nearest to a location on the road."""
         projected = self.map.get_waypoint(location, lane_type=carla.LaneType.Driving)
         place = projected.transform.location
-        first, count = self.graph.lanes[lane_graph.key_of(projected)]
+        everywhere = (0, len(self.graph.waypoints))  # for lanes that lead nowhere
+        first, count = self.graph.lanes.get(lane_graph.key_of(projected), everywhere)
         gaps = self.graph.xyz[first : first + count] - (place.x, place.y, place.z)
         return first + int(np.einsum("ij,ij->i", gaps, gaps).argmin())
 
@@ -178,6 +179,8 @@ class RoadNetwork:
         for leg in reversed(legs[:-1]):
             path = leg[path[0]]
             chain = self._early(path)[:-1] + chain
+        if len(chain) < 2:
+            raise UserError("its points lie at one and the same place of the road; move its goal")
         return chain
 
     def _early(self, path: list[int]) -> list[int]:

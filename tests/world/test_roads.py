@@ -199,6 +199,11 @@ def test_what_cannot_be_driven_is_said() -> None:
         network.route("r", "crossing", [far, near])
     with pytest.raises(UserError, match="two different points"):
         network.route("r", "crossing", [near, near])
+    lane = graph.waypoints[graph.lanes[inward][0] + 3].transform
+    beside = lane.location + 3.0 * lane.get_right_vector()
+    further = lane.location + 6.0 * lane.get_right_vector()
+    with pytest.raises(UserError, match="at one and the same place"):
+        network.route("r", "crossing", [carla.Location(beside), carla.Location(further)])
     away = carla.Location(1000.0, 1000.0, 0.0)
     with pytest.raises(UserError, match=r"route r: point 1 .* m from the nearest driving lane"):
         network.route("r", "crossing", [away, far])
