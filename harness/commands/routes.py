@@ -1,0 +1,144 @@
+"""Routes at the command line: what a file holds, whether it can be driven, how it looks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+from harness.vocabulary import Route
+from harness.world.hazards.spec import HazardSpec
+from harness.world.maps import network_of
+from harness.world.routes.duplicates import duplicates
+from harness.world.routes.files import RouteSpec, read_routes
+from harness.world.routes.hazard_files import nested_hazards, read_hazards
+from harness.world.routes.kinds import NOT_RUN
+from harness.world.routes.laying import lay_in, ways
+from harness.world.routes.scenarios import SAMPLINGS, junctions, turn_of
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(commands: Commands) -> None:
+    """Add `routes list | check | draw | generate`."""
+    parser = commands.add_parser("routes", help="list, check, draw and generate routes")
+    actions = parser.add_subparsers(dest="action", required=True)
+    for name, run, what in (
+        ("list", list_routes, "what the files hold"),
+        ("check", check_routes, "whether the routes can be driven, and which are the same way"),
+        ("draw", draw_routes, "write a picture of the routes on their town's lanes"),
+    ):
+        action = actions.add_parser(name, help=what)
+        action.add_argument("file", type=Path, help="a route file, a folder of them, or a pattern")
+        action.set_defaults(run=run)
+        if name != "list":
+            action.add_argument(
+                "--maps", type=Path, metavar="DIR", help="OpenDRIVE files of further towns"
+            )
+            action.add_argument(
+                "--hazards", type=Path, help="a hazard or Leaderboard scenario file"
+            )
+            action.add_argument("--sampling", choices=SAMPLINGS, default=SAMPLINGS[0])
+        if name == "draw":
+            action.add_argument("--out", type=Path, required=True, metavar="PNG")
+    actions.add_parser("generate", help="make routes and hazards from a seed", add_help=False)
+
+
+def list_routes(options: argparse.Namespace) -> int:
+    """Print one line for each route."""
+    for spec in read_routes(options.file):
+        apart = sum(float(((b[:2] - a[:2]) ** 2).sum()) ** 0.5 for a, b in pairwise(spec.keypoints))
+        parts = [f"{len(spec.keypoints)} points", f"{apart:.0f} m between them"]
+        if spec.weather is not None:
+            parts.append("weather")
+        if spec.scenarios:
+            parts.append(f"{len(spec.scenarios)} scenarios")
+        print(f"{spec.id:12} {spec.town:12} {', '.join(parts)}")
+    return 0
+
+
+def check_routes(options: argparse.Namespace) -> int:
+    """Lay every route, tell duplicates, count hazards; exit code 2 where a route is no good."""
+    specs = {spec.id: spec for spec in read_routes(options.file)}
+    tried = {name: _try(spec, options.maps) for name, spec in specs.items()}
+    for problem in tried.values():
+        if isinstance(problem, UserError):
+            print(problem, file=sys.stderr)
+    laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
+    good = {name: spec for name, spec in specs.items() if name in laid}
+    hazards = _hazards(options, good)
+    for name, route in laid.items():
+        print(_line(route, hazards.get(name, [])))
+    for group in duplicates(list(laid.values())):
+        print(f"the same way: {', '.join(group)}")
+    left_out = Counter(
+        (hazard.source, hazard.kind.removeprefix(NOT_RUN))
+        for each in hazards.values()
+        for hazard in each
+        if hazard.kind.startswith(NOT_RUN)
+    )
+    for (source, reason), count in sorted(left_out.items()):
+        print(f"not run on {count} routes: {source}: {reason}")
+    return 0 if len(laid) == len(specs) else 2
+
+
+def _try(spec: RouteSpec, maps: Path | None) -> Route | UserError:
+    try:
+        return lay_in(spec, maps)
+    except UserError as problem:
+        return problem
+
+
+def draw_routes(options: argparse.Namespace) -> int:
+    """Write a picture of all routes and their hazards."""
+    try:
+        from harness.world.routes.drawing import draw  # noqa: PLC0415
+    except ImportError:
+        raise UserError("routes draw needs matplotlib: pip install 'v2x-crucible[draw]'") from None
+    specs = {spec.id: spec for spec in read_routes(options.file)}
+    laid = list(ways(specs.values(), options.maps).values())
+    graphs = {route.town: network_of(route.town, options.maps).graph for route in laid}
+    try:
+        draw(laid, _hazards(options, specs), graphs, options.out)
+    except OSError as problem:
+        raise UserError(f"{options.out}: cannot be written ({problem.strerror})") from None
+    print(f"{len(laid)} routes in {options.out}")
+    return 0
+
+
+def _hazards(
+    options: argparse.Namespace, routes: dict[str, RouteSpec]
+) -> dict[str, list[HazardSpec]]:
+    from harness.world.hazards.catalogue import KINDS  # noqa: PLC0415
+
+    found = (
+        nested_hazards(kinds=KINDS, routes=routes, maps=options.maps)
+        if options.hazards is None
+        else read_hazards(
+            options.hazards,
+            kinds=KINDS,
+            routes=routes,
+            maps=options.maps,
+            sampling=options.sampling,
+        )
+    )
+    return {name: [hazard for hazard in found if hazard.route == name] for name in routes}
+
+
+def _line(route: Route, hazards: list[HazardSpec]) -> str:
+    turns = [turn_of(route, first, last) for first, last in junctions(route)]
+    parts = [f"{route.length:5.0f} m"]
+    parts.append(", ".join(turns) if turns else "no junction")
+    if route.lane_change.any():
+        parts.append("changes lanes")
+    parts += [
+        f"{hazard.kind} at {hazard.station:.0f} m"
+        for hazard in hazards
+        if not hazard.kind.startswith(NOT_RUN)
+    ]
+    return f"{route.name:12} {route.town:12} {'; '.join(parts)}"
