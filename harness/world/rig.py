@@ -70,7 +70,11 @@ class Scan:
 
 
 class ScanningPost:
-    """A LiDAR, and its semantic twin with the same rays: truth needs to know who is hit."""
+    """A LiDAR, and its semantic twin with the same rays: truth needs to know who is hit.
+
+    It sweeps every tick, as in V2Xverse, and is read when somebody plans. With a `sensor_tick` its
+    phase would hang on the tick it was first heard, and the turn of a sweep on the simulator.
+    """
 
     def __init__(
         self,
@@ -88,9 +92,7 @@ class ScanningPost:
         self.mount = mount
         self.listening = False
         self._on_vehicle = carrier is not None
-        self._sensors = [
-            _spawn(stage, kind, mount, period, carrier, place, noise_seed) for kind in kinds
-        ]
+        self._sensors = [_spawn(stage, kind, mount, carrier, place, noise_seed) for kind in kinds]
         self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
 
     def listen(self) -> None:
@@ -156,7 +158,6 @@ def _spawn(
     stage: Stage,
     kind: str,
     mount: LidarMount,
-    period: float,
     carrier: carla.Actor | None,
     place: carla.Transform | None,
     noise_seed: int,
@@ -169,7 +170,6 @@ def _spawn(
         "rotation_frequency": 1 / stage.tick_seconds,
         "upper_fov": mount.upper_fov,
         "lower_fov": mount.lower_fov,
-        "sensor_tick": period,
         "atmosphere_attenuation_rate": mount.atmosphere_attenuation_rate,
         "dropoff_general_rate": mount.dropoff_general_rate,
         "dropoff_intensity_limit": mount.dropoff_intensity_limit,
