@@ -117,6 +117,7 @@ class Drive:
     completion_before_violation: float = 0.0
     finished: bool = False
     ended: bool = False
+    ticks: int = 0
     outside_metres: float = 0.0
     deviated_metres: float = 0.0
     start: float = math.nan
@@ -140,12 +141,18 @@ class Drive:
             self._note("red_light", moment)
         self._judge_progress(moment)
         self._last = moment
+        self.ticks += 1
         violated = self.violation is not None
         if not self._violated_before:
             self.completion_before_violation = self.completion
         self._violated_before = violated
         if self.finished or (violated and self.rules.ends_at_first_violation):
             self.ended = True
+
+    @property
+    def last_time(self) -> float:
+        """When it was last looked at."""
+        return math.nan if self._last is None else self._last.time
 
     @property
     def violation(self) -> Infraction | None:

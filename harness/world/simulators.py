@@ -53,8 +53,7 @@ class CarliteSimulator:
     name = "carlite"
 
     def __init__(self, maps: str | None = None, start_timeout: float = 60.0) -> None:
-        if maps is not None and not Path(maps).expanduser().is_dir():
-            raise UserError(f"simulator.maps: there is no folder {maps}")
+        check_folder(maps)
         self._maps = None if maps is None else Path(maps).expanduser().resolve()
         self._start_timeout = start_timeout
 
@@ -95,7 +94,8 @@ class CarlaSimulator:
 
     name = "CARLA"
 
-    def __init__(self, address: str = "localhost:2000") -> None:
+    def __init__(self, address: str = "localhost:2000", maps: str | None = None) -> None:
+        check_folder(maps)
         host, colon, port = address.rpartition(":")
         if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
             raise UserError(f"simulator.address: {address!r}; host:port is needed")
@@ -113,6 +113,12 @@ class CarlaSimulator:
         except AttemptError:
             return False
         return True
+
+
+def check_folder(maps: str | None) -> None:
+    """Refuse a folder of maps that is not there."""
+    if maps is not None and not Path(maps).expanduser().is_dir():
+        raise UserError(f"simulator.maps: there is no folder {maps}")
 
 
 def first_line(process: subprocess.Popen[str], timeout: float) -> str | None:

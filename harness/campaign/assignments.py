@@ -1,0 +1,82 @@
+"""Routes as they are driven, with their hazards, kept in the campaign folder for its workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.campaign.folder import write_whole
+from harness.records.keys import safe_name
+from harness.vocabulary import Route
+from harness.world.hazards.spec import HazardSpec
+from harness.world.routes.kinds import NOT_RUN
+
+FOLDER = "routes"
+FLAGS = ("in_junction", "lane_change")
+NUMBERS = ("xyz", "yaw", "station", "lane_width", "speed_limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A route, what happens on it, and the weather."""
+
+    route: Route
+    hazards: tuple[HazardSpec, ...]
+    weather: dict[str, float] | None
+
+    @property
+    def runnable(self) -> tuple[HazardSpec, ...]:
+        """The hazards that can be run."""
+        return tuple(each for each in self.hazards if not each.kind.startswith(NOT_RUN))
+
+    @property
+    def not_run(self) -> tuple[HazardSpec, ...]:
+        """Those that cannot; their kind says why."""
+        return tuple(each for each in self.hazards if each.kind.startswith(NOT_RUN))
+
+    def to_json(self) -> str:
+        """Return the assignment as text."""
+        way = {name: getattr(self.route, name).tolist() for name in (*NUMBERS, *FLAGS)}
+        return json.dumps(
+            {
+                "name": self.route.name,
+                "town": self.route.town,
+                "way": way,
+                "hazards": [asdict(each) for each in self.hazards],
+                "weather": self.weather,
+            }
+        )
+
+    @staticmethod
+    def from_json(text: str) -> Assignment:
+        """Return the assignment that a text holds."""
+        told = json.loads(text)
+        way = {name: np.array(told["way"][name], np.float64) for name in NUMBERS}
+        flags = {name: np.array(told["way"][name], np.bool_) for name in FLAGS}
+        return Assignment(
+            Route(told["name"], told["town"], **way, **flags),  # type: ignore[arg-type]
+            tuple(HazardSpec(**each) for each in told["hazards"]),
+            told["weather"],
+        )
+
+
+def write_assignments(campaign: Path, assignments: Sequence[Assignment]) -> None:
+    """Keep what is not kept yet."""
+    (campaign / FOLDER).mkdir(exist_ok=True)
+    for each in assignments:
+        file = _file(campaign, each.route.name)
+        if not file.exists():
+            write_whole(file, each.to_json())
+
+
+def read_assignment(campaign: Path, route: str) -> Assignment:
+    """Return one route's assignment."""
+    return Assignment.from_json(_file(campaign, route).read_text())
+
+
+def _file(campaign: Path, route: str) -> Path:
+    return campaign / FOLDER / f"{safe_name(route)}.json"

@@ -1,0 +1,229 @@
+"""One attempt: a system drives a route, cooperates, is disturbed; all of it is written down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import carla
+
+from harness.campaign.assignments import Assignment, read_assignment
+from harness.campaign.config import Settings, build
+from harness.campaign.folder import read_header
+from harness.campaign.perception import Perception
+from harness.campaign.recording import Recorder
+from harness.campaign.results import (
+    crucible_record,
+    driving_record,
+    pattern_record,
+    result_record,
+)
+from harness.campaign.tasks import Task
+from harness.campaign.town_map import lines_around
+from harness.campaign.witness import Witness
+from harness.channel.channel import Channel
+from harness.errors import AttemptError, UserError
+from harness.judging.driving import Drive
+from harness.judging.scoring import score
+from harness.randomness import derived_seed
+from harness.records.writing import EpisodeWriter
+from harness.vocabulary import Control, PrivilegedSystem, System
+from harness.world.ego import Ego
+from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.hazard import Hazard, HazardReport
+from harness.world.hazards.spec import HazardSpec
+from harness.world.lights import RouteLights, force_green
+from harness.world.partners import assemble
+from harness.world.rig import Rig
+from harness.world.routes.kinds import NOT_RUN
+from harness.world.session import open_session
+from harness.world.stage import Stage
+
+SETTLE_TICKS = 10
+"""Ticks in which vehicles come to rest on their wheels before anybody drives."""
+
+
+@dataclass(slots=True)
+class Company:
+    """Everybody and everything of an attempt that acts on its own."""
+
+    hazards: list[Hazard]
+    lights: RouteLights
+    perception: Perception
+    ego: Ego
+    not_run: tuple[HazardSpec, ...]
+
+
+def run_attempt(task: Task) -> str:
+    """Run one try, write its records, and return what happened in a few words."""
+    began = time.monotonic()
+    settings = read_header(task.folder / "campaign.yaml")["settings"]
+    assignment = read_assignment(task.folder, task.key.route)
+    system = set_up_system(settings, task.key.system)
+    channel = set_up_channel(settings, task.key.condition)
+    seed = derived_seed(task.key.seed, assignment.route.town, task.key.route)
+    drive = Drive(build(settings["driving"], "driving"), assignment.route.length)
+    with open_session(
+        task.host, task.port, assignment.route.town, settings["tick"], seed
+    ) as session:
+        stage = Stage(
+            session.client,
+            session.world,
+            session.map,
+            session.traffic_manager,
+            assignment.route,
+            seed,
+            settings["tick"],
+        )
+        with set_up(stage, assignment, settings, system, channel) as company:
+            recorder = play(stage, company, settings, drive, began)
+            seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
+        lines = lines_around(stage.map, stage.route)
+    channel.door.verify()
+    coefficients = build(settings["scoring"], "scoring")
+    end = drive.violation.time if drive.violation else drive.last_time
+    with EpisodeWriter(task.folder, task.key, task.number) as writer:
+        recorder.write(writer, channel.door.close(), lines)
+        result = result_record(task.key, drive, coefficients, recorder)
+        result["crucible"] = crucible_record(
+            **driving_record(drive, coefficients, recorder),
+            patterns=pattern_record(
+                recorder.frames, drive, end - recorder.start, build(settings["windows"], "windows")
+            ),
+            average_precision=company.perception.precision.record(),
+            attempt={
+                "system": task.key.system,
+                "condition": task.key.condition,
+                "route": task.key.route,
+                "seed": task.key.seed,
+                "episode_seed": seed,
+                "simulator": task.simulator,
+            },
+        )
+        writer.json("result", result)
+        seconds["total"] = time.monotonic() - began
+        writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
+        writer.commit()
+    return in_words(drive, score(drive, coefficients).driving_score)
+
+
+def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
+    """Return the system under test."""
+    try:
+        system: System | PrivilegedSystem = build(settings["system"][name], f"system.{name}")
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    return system
+
+
+def set_up_channel(settings: Settings, condition: str) -> Channel:
+    """Return the channel with the disturbances of a condition."""
+    disturbances = settings["interference"].get(condition, [])
+    channel: Channel = build(
+        settings["channel"],
+        "channel",
+        disturbances=[build(each, f"interference.{condition}") for each in disturbances],
+        tick_seconds=settings["tick"],
+    )
+    return channel
+
+
+@contextmanager
+def set_up(
+    stage: Stage,
+    assignment: Assignment,
+    settings: Settings,
+    system: System | PrivilegedSystem,
+    channel: Channel,
+) -> Iterator[Company]:
+    """Bring everybody into the world, and out of it again."""
+    if assignment.weather is not None:
+        stage.world.set_weather(carla.WeatherParameters(**assignment.weather))
+    if settings["lights"] == "green":
+        force_green(stage.world)
+    with ExitStack() as stack:
+        ego = Ego(stage)
+        stack.callback(ego.end)
+        hazards = []
+        for spec in assignment.runnable:
+            hazard = build_hazard(spec)
+            stack.callback(hazard.end)
+            hazard.place(stage)
+            hazards.append(hazard)
+        taken = [actor for hazard in hazards for actor in hazard.actors]
+        traffic = build(settings["traffic"], "traffic").populate(stage, taken)
+        stack.callback(traffic.end)
+        rig: Rig = build(settings["rig"], "rig")
+        period = settings["tick"] * settings["perceive_every"]
+        partners = assemble(
+            build(settings["cooperation"], "cooperation"),
+            stage,
+            rig,
+            period,
+            system.reads_points,
+            traffic.vehicles,
+        )
+        stack.callback(partners.end)
+        perception = Perception(
+            stage,
+            system,
+            channel,
+            partners,
+            ego,
+            rig.ego,
+            period,
+            build(settings["patterns"], "patterns"),
+        )
+        stack.callback(perception.end)
+        system.reset(derived_seed(stage.seed, "system"), stage.route)
+        channel.reset(stage.seed, stage.route.name)
+        yield Company(hazards, RouteLights(stage), perception, ego, assignment.not_run)
+
+
+def play(
+    stage: Stage, company: Company, settings: Settings, drive: Drive, began: float
+) -> Recorder:
+    """Let time pass until the drive is over."""
+    ego, perception = company.ego, company.perception
+    ego.drive(Control(brake=1.0))
+    for _ in range(SETTLE_TICKS):
+        stage.world.tick()
+    snapshot = stage.world.get_snapshot()
+    state = ego.state(snapshot)
+    recorder = Recorder(state.time, state.frame, ego.actor.id)
+    perception.begin()
+    witness = Witness(stage, ego, company.lights)
+    for tick in range(settings["perceive_every"] * 10**6):
+        perceives = tick % settings["perceive_every"] == 0
+        if perceives:
+            perception.partners.renew(state, snapshot)
+        stage.world.tick()
+        snapshot = stage.world.get_snapshot()
+        state = ego.state(snapshot)
+        for hazard in company.hazards:
+            hazard.step(state)
+        known = len(drive.infractions)
+        drive.observe(witness.moment(state, snapshot))
+        for infraction in drive.infractions[known:]:
+            recorder.infraction(infraction)
+        if perceives:
+            lights = company.lights.ahead(state.station)
+            ego.drive(perception.step(state, snapshot, lights, recorder))
+        if drive.ended:
+            break
+    for hazard in company.hazards:
+        recorder.hazard(hazard.report(), state.frame, state.time)
+    for spec in company.not_run:
+        reason = spec.kind.removeprefix(NOT_RUN)
+        report = HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
+        recorder.hazard(report, state.frame, state.time)
+    return recorder
+
+
+def in_words(drive: Drive, driving_score: float) -> str:
+    """Return what happened in a few words."""
+    violation = drive.violation
+    what = "clean" if violation is None else violation.kind.replace("_", " ")
+    return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}"

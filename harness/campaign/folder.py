@@ -1,0 +1,142 @@
+"""The campaign folder: made once, locked while running, never mixed with another configuration."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, digest
+from harness.errors import UserError
+
+PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
+
+
+def place(settings: Settings) -> Path:
+    """Return where a campaign with these settings lies."""
+    chosen = settings["out"]
+    if chosen is not None:
+        return Path(chosen).expanduser()
+    return Path("runs") / f"{settings['study']['name']}-{digest(settings)}"
+
+
+def prepare(folder: Path, settings: Settings, simulator: str) -> None:
+    """Write `campaign.yaml`, or refuse a folder that was made with other settings."""
+    file = folder / "campaign.yaml"
+    if file.exists():
+        refuse_other_settings(file, settings)
+        return
+    if folder.exists() and any(each.name != ".lock" for each in folder.iterdir()):
+        raise UserError(f"{folder}: not empty and not a campaign; choose another out=DIR")
+    header = {
+        "schema": 1,
+        "digest": digest(settings),
+        "simulator": simulator,
+        "git": git_revision(),
+        "python": platform.python_version(),
+        "versions": {name: found for name in PACKAGES if (found := package_version(name))},
+        "settings": settings,
+    }
+    write_whole(file, yaml.safe_dump(header, sort_keys=False))
+
+
+def refuse_other_settings(file: Path, settings: Settings) -> None:
+    """Compare with the settings a folder was made with."""
+    known = read_header(file)["settings"]
+    changes = [
+        change
+        for change in differences(known, settings)
+        if change.split(":")[0].split(".")[0] not in NOT_OF_THE_RESULT
+    ]
+    if changes:
+        raise UserError(
+            f"{file.parent}: made with other settings; choose another out=DIR or undo\n  "
+            + "\n  ".join(changes)
+        )
+
+
+def read_header(file: Path) -> dict[str, Any]:
+    """Return what `campaign.yaml` says."""
+    try:
+        header = yaml.safe_load(file.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        raise UserError(f"{file}: {' '.join(str(problem).split())}") from None
+    if not isinstance(header, dict) or not isinstance(header.get("settings"), dict):
+        raise UserError(f"{file}: not a campaign's configuration")
+    if header.get("schema") != 1:
+        raise UserError(f"{file}: schema {header.get('schema')}, this version reads 1")
+    return header
+
+
+def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
+    """Yield every setting that differs: `place: old -> new`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in [*old, *(each for each in new if each not in old)]:
+            inner = f"{place}.{name}" if place else str(name)
+            yield from differences(old.get(name, "(absent)"), new.get(name, "(absent)"), inner)
+    elif old != new:
+        yield f"{place}: {old} -> {new}"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second runner out of the folder; the lock goes with the process, however it ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as problem:
+        raise UserError(f"{folder}: {problem.strerror}") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{folder}: another campaign is running in it") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write beside the place and rename: the file is whole or absent."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with beside.open("w") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(file)
+    except OSError as problem:
+        beside.unlink(missing_ok=True)
+        raise UserError(f"{file}: {problem.strerror}") from None
+
+
+def package_version(name: str) -> str | None:
+    """Return the installed version, if it is installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def git_revision() -> str | None:
+    """Return the project's revision, with a plus if files have changed since."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()

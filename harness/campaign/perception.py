@@ -1,0 +1,199 @@
+"""A planning step: who senses what, what is sent, what arrives, what the system makes of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import carla
+import numpy as np
+
+from harness.campaign.recording import Recorder
+from harness.campaign.results import PrecisionBook
+from harness.channel.channel import Channel
+from harness.errors import AttemptError
+from harness.judging.frames import Judgement, judge
+from harness.vocabulary import (
+    Control,
+    EgoObservation,
+    Integers,
+    LightAhead,
+    Message,
+    Observation,
+    Payload,
+    PrivilegedSystem,
+    Step,
+    System,
+    Truth,
+)
+from harness.world.ego import Ego
+from harness.world.partners import Partner, Partners
+from harness.world.rig import LidarMount, Scan, ScanningPost
+from harness.world.scene import Census, Scene
+from harness.world.stage import EgoState, Stage
+
+EGO: Literal["ego"] = "ego"
+
+
+class Perception:
+    """The senses of everybody, and the system's mind."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        system: System | PrivilegedSystem,
+        channel: Channel,
+        partners: Partners,
+        ego: Ego,
+        mount: LidarMount,
+        period: float,
+        rules: Judgement,
+    ) -> None:
+        self.partners = partners
+        self.precision = PrecisionBook()
+        self.started = time.monotonic()
+        self.seconds = {"system": 0.0, "sensors": 0.0, "judging": 0.0}
+        self._system = system
+        self._channel = channel
+        self._ego_id = ego.actor.id
+        self._mount = mount
+        self._rules = rules
+        self._census = Census(stage.world)
+        self._post = ScanningPost(
+            stage,
+            mount,
+            period,
+            system.reads_points,
+            carrier=ego.actor,
+            noise_seed=int(stage.random("ego").integers(2**31)),
+        )
+
+    def begin(self) -> None:
+        """Open the ego's LiDAR: from the next tick on it scans once in a planning period."""
+        self._post.listen()
+
+    def step(
+        self,
+        state: EgoState,
+        snapshot: carla.WorldSnapshot,
+        lights: tuple[LightAhead, ...],
+        recorder: Recorder,
+    ) -> Control:
+        """Perceive, share, deliver, decide, judge."""
+        clock = time.perf_counter()
+        scene = self._census.scene(snapshot)
+        scan = self._post.collect(state.frame)
+        scans = self.partners.collect(state.frame)
+        clock = self._spent("sensors", clock)
+        truth = self._truth(scene, scan, self._mount.range, self._ego_id)
+        anyone = truth.hits.copy()
+        for partner, each in scans:
+            anyone = np.maximum(anyone, _hits_on(truth, each))
+            self._share(partner, each, scene, recorder)
+        observation = self._observe(state, scan, lights, recorder)
+        present = {partner.sender for partner, _ in scans}
+        messages = self._channel.deliver(scan.time, present)
+        step = self._decide(observation, messages, truth)
+        clock = self._spent("system", clock)
+        judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules)
+        self.precision.add(judged)
+        ages = [scan.time - each.capture_time for each in messages]
+        recorder.frame(state, step.control, judged, ages)
+        recorder.boxes(state.frame, judged, truth.actor_ids, truth.hits, anyone)
+        self._spent("judging", clock)
+        return step.control
+
+    def end(self) -> None:
+        """Take the ego's LiDAR down."""
+        self._post.end()
+
+    def _truth(self, scene: Scene, scan: Scan, reach: float, carrier: int) -> Truth:
+        truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, carrier)
+        return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
+
+    def _share(self, partner: Partner, scan: Scan, scene: Scene, recorder: Recorder) -> None:
+        observation = Observation(
+            partner.sender,
+            partner.kind,
+            scan.frame,
+            scan.time,
+            scan.lidar_in_world,
+            scan.points_in_lidar,
+        )
+        self._channel.door.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
+        believed = self._channel.believe(observation)
+        recorder.pose(
+            scan.frame, partner.sender, partner.kind, scan.lidar_in_world, believed.lidar_in_world
+        )
+        if self._system.reads_messages:
+            reach = partner.post.mount.range
+            truth = self._truth(scene, scan, reach, partner.carrier)
+            payload = self._payload(believed, truth[truth.actor_ids != self._ego_id])
+            self._channel.send(
+                Message(
+                    partner.sender,
+                    partner.kind,
+                    scan.frame,
+                    scan.time,
+                    believed.lidar_in_world,
+                    payload,
+                )
+            )
+
+    def _observe(
+        self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder
+    ) -> EgoObservation:
+        observation = EgoObservation(
+            EGO,
+            EGO,
+            scan.frame,
+            scan.time,
+            scan.lidar_in_world,
+            scan.points_in_lidar,
+            state.vehicle_in_world,
+            self._mount.pose_in_carrier,
+            state.speed,
+            lights,
+        )
+        self._channel.door.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
+        believed = self._channel.believe(observation)
+        self._channel.door.believed(believed)
+        recorder.pose(scan.frame, EGO, EGO, scan.lidar_in_world, believed.lidar_in_world)
+        assert isinstance(believed, EgoObservation)
+        return believed
+
+    def _payload(self, observation: Observation, truth: Truth) -> Payload:
+        with _blaming_the_system():
+            if getattr(self._system, "privileged", False):
+                return self._system.share(observation, truth)  # type: ignore[call-arg]
+            return self._system.share(observation)  # type: ignore[call-arg]
+
+    def _decide(
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
+    ) -> Step:
+        with _blaming_the_system():
+            if getattr(self._system, "privileged", False):
+                return self._system.step(observation, messages, truth)  # type: ignore[call-arg]
+            return self._system.step(observation, messages)  # type: ignore[call-arg]
+
+    def _spent(self, part: str, since: float) -> float:
+        now = time.perf_counter()
+        self.seconds[part] += now - since
+        return now
+
+
+class _blaming_the_system:  # noqa: N801
+    """Gives whatever a system raises its failure class."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, Exception) and not isinstance(problem, AttemptError):
+            raise AttemptError(
+                "agent_exception", f"{type(problem).__name__}: {problem}"
+            ) from problem
+
+
+def _hits_on(truth: Truth, scan: Scan) -> Integers:
+    return np.array([scan.hits.get(int(each), 0) for each in truth.actor_ids], np.int64)

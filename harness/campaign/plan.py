@@ -1,0 +1,143 @@
+"""The fixed, paired list of attempts: all systems and conditions meet the same routes and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydra.utils import get_class
+
+from harness.campaign.assignments import Assignment
+from harness.campaign.config import Settings, check, find_file
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.world.hazards.catalogue import KINDS
+from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.spec import HazardSpec
+from harness.world.routes.duplicates import duplicates
+from harness.world.routes.files import RouteSpec, read_routes
+from harness.world.routes.hazard_files import nested_hazards, read_hazards
+from harness.world.routes.kinds import NOT_RUN
+from harness.world.routes.laying import ways
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign will do."""
+
+    attempts: tuple[AttemptKey, ...]
+    assignments: tuple[Assignment, ...]
+    twins: tuple[tuple[str, ...], ...]  # routes that are the same way under several ids
+
+    @property
+    def town(self) -> str:
+        """The one town all routes lie in."""
+        return self.assignments[0].route.town
+
+
+def plan(settings: Settings) -> Plan:
+    """Return the attempts in the order they are run: route by route, pairs together."""
+    routes = chosen_routes(settings)
+    arms = [
+        (system, condition)
+        for system in settings["system"]
+        if system != "checkpoint"
+        for condition in conditions_of(settings, system)
+    ]
+    attempts = [
+        AttemptKey(system, condition, route, seed)
+        for seed in seeds_of(settings)
+        for route in routes
+        for system, condition in arms
+    ]
+    if not attempts:
+        raise UserError("configuration: nothing to run; choose a system, a route and a seed")
+    assignments = assigned(settings, routes)
+    twins = duplicates([each.route for each in assignments])
+    return Plan(tuple(attempts), assignments, tuple(tuple(each) for each in twins))
+
+
+def seeds_of(settings: Settings) -> Sequence[int]:
+    """Return the seeds; each must be a whole number of its own."""
+    seeds = settings["seeds"]
+    if not isinstance(seeds, list) or not all(
+        isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**31 for seed in seeds
+    ):
+        raise UserError(f"configuration: seeds is {seeds}; a list of whole numbers is needed")
+    if len(set(seeds)) != len(seeds):
+        raise UserError(f"configuration: seeds {seeds} name one twice")
+    return seeds
+
+
+def conditions_of(settings: Settings, system: str) -> list[str]:
+    """Return the conditions of one system: all, or none for one that reads no messages."""
+    place = f"configuration: system.{system}"
+    named = settings["system"][system]
+    if not isinstance(named, dict) or "_target_" not in named:
+        raise UserError(f"{place} needs a _target_")
+    check(named, f"system.{system}")
+    try:
+        reads_messages = getattr(get_class(named["_target_"]), "reads_messages", None)
+    except (ImportError, ValueError) as problem:
+        raise UserError(f"{place}: {problem}") from None
+    if reads_messages is None:
+        raise UserError(f"{place}: {named['_target_']} is not a system: it has no reads_messages")
+    return list(settings["interference"]) if reads_messages else ["none"]
+
+
+def chosen_routes(settings: Settings) -> dict[str, RouteSpec]:
+    """Return the routes to drive, by id, in the order of their file."""
+    wanted = settings["routes"]
+    path = find_file(wanted["file"], "routes.file")
+    routes = {spec.id: spec for spec in read_routes(path)}
+    if wanted["only"] is not None:
+        only = [str(each) for each in wanted["only"]]
+        unknown = [each for each in only if each not in routes]
+        if unknown:
+            raise UserError(f"routes.only: {path} has no route {', '.join(unknown)}")
+        routes = {each: routes[each] for each in only}
+    if wanted["clean_under"] is not None:
+        clean = clean_routes(Path(wanted["clean_under"]).expanduser())
+        routes = {name: spec for name, spec in routes.items() if name in clean}
+        if not routes:
+            raise UserError(f"routes.clean_under: no route was clean in {wanted['clean_under']}")
+    towns = {spec.town for spec in routes.values()}
+    if len(towns) > 1:
+        raise UserError(f"{path}: routes in {', '.join(sorted(towns))}; a campaign has one town")
+    return routes
+
+
+def clean_routes(folder: Path) -> set[str]:
+    """Return the routes that every attempt of a finished campaign drove without violation."""
+    campaign = Campaign(folder)
+    results = {key: campaign.result(key) for key in campaign.attempts()}
+    if not results:
+        raise UserError(f"routes.clean_under: {folder} holds no finished attempt")
+    systems = {key.system for key in results}
+    if len(systems) > 1:
+        raise UserError(
+            f"routes.clean_under: {folder} holds {', '.join(sorted(systems))};"
+            " a campaign of one system with perfect perception is needed"
+        )
+    spoilt = {key.route for key, result in results.items() if result["crucible"]["violation"]}
+    return {key.route for key in results} - spoilt
+
+
+def assigned(settings: Settings, routes: dict[str, RouteSpec]) -> tuple[Assignment, ...]:
+    """Lay the routes on their town's roads, and the hazards on the routes."""
+    folder = settings["simulator"].get("maps")
+    maps = None if folder is None else Path(folder).expanduser()
+    hazards: list[HazardSpec] = nested_hazards(kinds=tuple(KINDS), routes=routes, maps=maps)
+    name = settings["routes"]["hazards"]
+    if name is not None:
+        path = find_file(name, "routes.hazards")
+        hazards += read_hazards(path, kinds=tuple(KINDS), routes=routes, maps=maps)
+    for each in hazards:
+        if not each.kind.startswith(NOT_RUN):
+            build_hazard(each)
+    return tuple(
+        Assignment(way, tuple(each for each in hazards if each.route == name), routes[name].weather)
+        for name, way in ways(routes.values(), maps).items()
+    )

@@ -1,0 +1,232 @@
+"""Collects what happens in an attempt, column by column, and writes it down at the end."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.channel.door import MessageRecord
+from harness.judging.driving import Infraction
+from harness.judging.frames import Judged, JudgedFrame
+from harness.judging.patterns import PATTERNS
+from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POSES
+from harness.records.writing import EpisodeWriter
+from harness.vocabulary import CLASSES, Control, Floats, Integers, Pose
+from harness.world.hazards.hazard import HazardReport
+from harness.world.stage import EgoState
+
+AXES = ("x", "y", "z", "length", "width", "height", "yaw")
+COUNTED_BY_NAME = (*PATTERNS, "")
+CLASS_NAMES = np.array(CLASSES)
+NOBODY = np.zeros(0, np.int64)
+PATTERN_NAMES = np.array(COUNTED_BY_NAME)
+
+
+class Recorder:
+    """One attempt's tables, growing.
+
+    Servers count frames and actors from where they were; here both count from the ego on, so that
+    equal attempts give equal records wherever they were run.
+    """
+
+    def __init__(self, start: float, first_frame: int, ego_id: int) -> None:
+        self.start = start
+        self.first_frame = first_frame
+        self._ego_id = ego_id
+        self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
+        self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
+        self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
+        self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
+
+    def frame(
+        self, ego: EgoState, control: Control, judged: JudgedFrame, ages: Sequence[float]
+    ) -> None:
+        """Add a planning step."""
+        row: dict[str, Any] = {
+            "frame": ego.frame - self.first_frame,
+            "time": ego.time - self.start,
+            **_pose("ego_", ego.vehicle_in_world),
+            "speed": ego.speed,
+            "station": ego.station,
+            "throttle": control.throttle,
+            "steer": control.steer,
+            "brake": control.brake,
+            "messages": len(ages),
+            "oldest_age": max(ages, default=math.nan),
+            **judged.numbers(),
+            **judged.counts(),
+        }
+        _add(self.frames, row)
+
+    def boxes(
+        self, frame: int, judged: JudgedFrame, ids: Integers, hits: Integers, anyone: Integers
+    ) -> None:
+        """Add all boxes of a planning step; ids and hits are those of the true ones."""
+        for source, part in (
+            ("truth", judged.truth),
+            ("ego_alone", judged.ego_alone),
+            ("cooperative", judged.cooperative),
+        ):
+            count = len(part.boxes)
+            known = (
+                (ids - self._ego_id, hits, anyone)
+                if source == "truth"
+                else (NOBODY, NOBODY, NOBODY)
+            )
+            self._add_boxes(frame, source, part, *(_padded(each, count) for each in known))
+
+    def _add_boxes(
+        self,
+        frame: int,
+        source: str,
+        part: Judged,
+        actor: Integers,
+        own: Integers,
+        most: Integers,
+    ) -> None:
+        count = len(part.boxes)
+        columns: dict[str, Any] = {
+            "frame": np.full(count, frame - self.first_frame),
+            "source": [source] * count,
+            "class": CLASS_NAMES[part.boxes.classes],
+            **{name: part.boxes.geometry[:, at] for at, name in enumerate(AXES)},
+            "score": part.boxes.scores,
+            "actor_id": actor,
+            "hits_ego": own,
+            "hits_anyone": most,
+            "counted": part.counted,
+            "pattern": PATTERN_NAMES[part.pattern],
+            "pattern_count": part.times,
+        }
+        for name, values in columns.items():
+            self._boxes[name].extend(values)
+
+    def pose(self, frame: int, sender: str, kind: str, true: Pose, believed: Pose) -> None:
+        """Add where an observer was, and where it believed to be."""
+        row = {
+            "frame": frame - self.first_frame,
+            "sender": sender,
+            "kind": kind,
+            **_pose("true_", true),
+            **_pose("believed_", believed),
+        }
+        _add(self._poses, row)
+
+    def infraction(self, each: Infraction) -> None:
+        """Add something done wrong."""
+        self.event(
+            each.frame,
+            each.time,
+            "infraction",
+            each.kind,
+            x=each.x,
+            y=each.y,
+            actor_id=self.number_of(each.with_actor),
+            actor_type=each.with_type,
+            ego_speed=each.ego_speed,
+            relative_speed=each.relative_speed,
+            detail="ego_stationary" if each.ego_stationary else "",
+        )
+
+    def hazard(self, report: HazardReport, frame: int, time: float) -> None:
+        """Add what became of a hazard."""
+        self.event(
+            frame,
+            report.started_at if report.started_at is not None else time,
+            "hazard",
+            report.kind,
+            detail=f"{report.source}: {report.status}: {report.reason}",
+        )
+
+    def number_of(self, actor_id: int) -> int:
+        """Return an actor's number, counted from the ego; the town itself is 0."""
+        return actor_id - self._ego_id if actor_id else 0
+
+    def event(self, frame: int, time: float, event: str, kind: str, **more: Any) -> None:
+        """Add anything else worth knowing."""
+        row = {
+            "frame": frame - self.first_frame,
+            "time": time - self.start,
+            "event": event,
+            "kind": kind,
+            "x": math.nan,
+            "y": math.nan,
+            "actor_id": 0,
+            "actor_type": "",
+            "ego_speed": math.nan,
+            "relative_speed": math.nan,
+            "detail": "",
+            **more,
+        }
+        _add(self._events, row)
+
+    def write(
+        self, writer: EpisodeWriter, messages: Iterable[MessageRecord], lines: Iterable[MapLine]
+    ) -> None:
+        """Write all tables."""
+        writer.table("frames", self.frames)
+        writer.table("boxes", self._boxes)
+        writer.table("poses", self._poses)
+        writer.table("events", self._events)
+        writer.table("messages", message_columns(messages, self.start, self.first_frame))
+        writer.table("map", map_columns(lines))
+
+
+MapLine = tuple[str, Floats]
+"""What a line is, and its points."""
+
+
+def message_columns(
+    messages: Iterable[MessageRecord], start: float, first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the message table."""
+    columns: dict[str, list[Any]] = {name: [] for name in MESSAGES.names}
+    for each in messages:
+        row = {
+            "sender": each.sender,
+            "kind": each.kind,
+            "capture_frame": each.capture_frame - first_frame,
+            "capture_time": each.capture_time - start,
+            "delivered_time": each.delivered_time - start,
+            "age_asked": each.age_asked,
+            "age_found": each.age_found,
+            **dict(zip(("asked_x", "asked_y", "asked_yaw"), each.asked_shift, strict=True)),
+            **dict(zip(("found_x", "found_y", "found_yaw"), each.found_shift, strict=True)),
+            "bytes": each.size_bytes,
+            "fate": each.fate,
+            "uses": each.uses,
+        }
+        _add(columns, row)
+    return columns
+
+
+def map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:
+    """Return the map table."""
+    columns: dict[str, list[Any]] = defaultdict(list, {name: [] for name in MAP.names})
+    for number, (kind, points) in enumerate(lines):
+        columns["line"].extend([number] * len(points))
+        columns["kind"].extend([kind] * len(points))
+        for at, name in enumerate("xyz"):
+            columns[name].extend(np.round(points[:, at], 3))
+    return columns
+
+
+def _add(columns: dict[str, list[Any]], row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        columns[name].append(value)
+
+
+def _pose(prefix: str, pose: Pose) -> dict[str, float]:
+    return {
+        f"{prefix}{name}": getattr(pose, name) for name in ("x", "y", "z", "yaw", "pitch", "roll")
+    }
+
+
+def _padded(values: Integers, count: int) -> Integers:
+    padded = np.zeros(count, np.int64)
+    padded[: len(values)] = values
+    return padded

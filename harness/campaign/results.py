@@ -1,0 +1,182 @@
+"""`result.json`: a record that Leaderboard tools read, and what we know beyond it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.campaign.recording import Recorder
+from harness.judging.driving import Drive, Infraction
+from harness.judging.frames import Judged, JudgedFrame
+from harness.judging.patterns import PATTERNS
+from harness.judging.precision import Matches, average_precision, match, mean_precision, pool
+from harness.judging.scoring import Coefficients, collided, score
+from harness.judging.windows import WindowRules, windows
+from harness.records.keys import AttemptKey
+from harness.records.schema import VERSION
+from harness.vocabulary import CLASSES, Floats
+
+LEADERBOARD_NAMES = {
+    "collision_pedestrian": "collisions_pedestrian",
+    "collision_vehicle": "collisions_vehicle",
+    "collision_layout": "collisions_layout",
+    "red_light": "red_light",
+    "off_road": "outside_route_lanes",
+    "wrong_lane": "outside_route_lanes",
+    "route_deviation": "route_dev",
+    "timeout": "route_timeout",
+    "blocked": "vehicle_blocked",
+}
+STATUS = {
+    "route_deviation": "Failed - Agent deviated from the route",
+    "blocked": "Failed - Agent got blocked",
+    "timeout": "Failed - Agent timed out",
+}
+
+
+def result_record(
+    key: AttemptKey,
+    drive: Drive,
+    coefficients: Coefficients,
+    recorder: Recorder,
+) -> dict[str, Any]:
+    """Return one record as the Leaderboard writes it."""
+    marks = score(drive, coefficients)
+    told: dict[str, list[str]] = {name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())}
+    told["stop_infraction"] = []
+    for each in drive.infractions:
+        told[LEADERBOARD_NAMES[each.kind]].append(in_words(each, recorder))
+    violation = drive.violation
+    return {
+        "route_id": f"RouteScenario_{key.route}_rep{key.seed}",
+        "index": 0,
+        "status": status(drive, violation),
+        "infractions": told,
+        "scores": {
+            "score_route": 100 * marks.completion,
+            "score_penalty": marks.penalty,
+            "score_composed": marks.driving_score,
+        },
+        "meta": {
+            "route_length": drive.route_length,
+            "duration_game": drive.last_time - recorder.start,
+        },
+    }
+
+
+def status(drive: Drive, violation: Infraction | None) -> str:
+    """Return how the Leaderboard would call this end."""
+    if violation is None:
+        return "Perfect" if not drive.infractions else "Completed"
+    if drive.finished:
+        return "Completed"
+    return STATUS.get(violation.kind, "Failed - Ended at its first violation")
+
+
+def in_words(infraction: Infraction, recorder: Recorder) -> str:
+    """Return an infraction as a message."""
+    place = f"at (x={infraction.x:.3f}, y={infraction.y:.3f})"
+    whom = (
+        f" with {infraction.with_type} id={infraction.with_actor}" if infraction.with_type else ""
+    )
+    return f"{infraction.kind.replace('_', ' ')}{whom} {place}"
+
+
+def violation_record(drive: Drive, recorder: Recorder) -> dict[str, Any] | None:
+    """Return what the first violation was."""
+    first = drive.violation
+    if first is None:
+        return None
+    return {
+        "kind": first.kind,
+        "frame": first.frame - recorder.first_frame,
+        "time": first.time - recorder.start,
+        "x": first.x,
+        "y": first.y,
+        "ego_speed": first.ego_speed,
+        "with_actor": recorder.number_of(first.with_actor),
+        "with_type": first.with_type,
+        "relative_speed": first.relative_speed,
+        "ego_stationary": first.ego_stationary,
+    }
+
+
+def driving_record(drive: Drive, coefficients: Coefficients, recorder: Recorder) -> dict[str, Any]:
+    """Return how the drive went."""
+    marks = score(drive, coefficients)
+    return {
+        "driving_score": marks.driving_score,
+        "completion": marks.completion,
+        "penalty": marks.penalty,
+        "collided": collided(drive.infractions),
+        "collided_with_road_user": collided(drive.infractions, road_users_only=True),
+        "outside_share": drive.outside_share,
+        "infractions": list(marks.counted),
+        "violation": violation_record(drive, recorder),
+    }
+
+
+def pattern_record(
+    frames: Mapping[str, Sequence[Any]], drive: Drive, end: float, rules: WindowRules
+) -> dict[str, Any]:
+    """Return the six patterns in total and in the windows before the end."""
+    counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
+    times = np.asarray(frames["time"], np.float64)
+    speeds = np.asarray(frames["speed"], np.float64)
+    parts = windows(times, counts, end, rules, speeds, collided(drive.infractions))
+    return {"total": {name: int(each.sum()) for name, each in counts.items()}, **parts}
+
+
+class PrecisionBook:
+    """Matches of every frame of an attempt, by class."""
+
+    def __init__(self) -> None:
+        self._cooperative: list[list[Matches]] = [[] for _ in CLASSES]
+        self._ego_alone: list[list[Matches]] = [[] for _ in CLASSES]
+
+    def add(self, judged: JudgedFrame) -> None:
+        """Match one frame."""
+        for index in range(len(CLASSES)):
+            truth = _of_class(judged.truth, index)[0]
+            for part, book in (
+                (judged.cooperative, self._cooperative),
+                (judged.ego_alone, self._ego_alone),
+            ):
+                boxes, scores = _of_class(part, index)
+                book[index].append(match(truth, boxes, scores))
+
+    def record(self) -> dict[str, Any]:
+        """Return the average precision of both, with interpolation and number of truths."""
+        found: dict[str, Any] = {}
+        for name, book in (("cooperative", self._cooperative), ("ego_alone", self._ego_alone)):
+            pools = [pool(each) for each in book]
+            found[name] = {
+                "eleven_point": _finite(mean_precision(pools, "eleven_point")),
+                "all_point": _finite(mean_precision(pools, "all_point")),
+                "pooled_all_point": _finite(average_precision(pool(pools), "all_point")),
+                **{
+                    class_name: {
+                        "eleven_point": _finite(average_precision(each, "eleven_point")),
+                        "truths": each.truths,
+                    }
+                    for class_name, each in zip(CLASSES, pools, strict=True)
+                },
+            }
+        return found
+
+
+def crucible_record(**parts: Any) -> dict[str, Any]:
+    """Return our own part of the result."""
+    return {"schema": VERSION, **parts}
+
+
+def _of_class(part: Judged, index: int) -> tuple[Floats, Floats]:
+    rows = part.counted & (part.boxes.classes == index)
+    return part.boxes.geometry[rows], part.boxes.scores[rows]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,66 @@
+"""What a worker process is told, and what it answers: JSON on its standard input and output."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import FailureClass
+from harness.records.keys import AttemptKey
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One try at one attempt."""
+
+    folder: Path
+    key: AttemptKey
+    number: int  # of the try, from 1
+    host: str
+    port: int
+    simulator: str
+
+    def to_json(self) -> str:
+        """Return the task as one line."""
+        return json.dumps({**asdict(self), "folder": str(self.folder)})
+
+    @staticmethod
+    def from_json(text: str) -> Task:
+        """Return the task of a line."""
+        told = json.loads(text)
+        told["folder"] = Path(told["folder"])
+        told["key"] = AttemptKey(**told["key"])
+        return Task(**told)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a try ended."""
+
+    key: AttemptKey
+    number: int
+    failure: FailureClass | None = None
+    message: str = ""
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a result."""
+        return self.failure is None
+
+
+def answer(failure: FailureClass | None, message: str) -> str:
+    """Return what a worker prints last."""
+    return json.dumps({"failure": failure, "message": message})
+
+
+def read_answer(text: str) -> dict[str, Any] | None:
+    """Return a worker's last line, if it is an answer."""
+    lines = text.strip().splitlines()
+    try:
+        told = json.loads(lines[-1])
+    except (IndexError, json.JSONDecodeError):
+        return None
+    return told if isinstance(told, dict) and {"failure", "message"} <= set(told) else None

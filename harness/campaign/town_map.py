@@ -1,0 +1,52 @@
+"""The lanes round a route, so that it can be drawn without a simulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import carla
+import numpy as np
+
+from harness.campaign.recording import MapLine
+from harness.vocabulary import Floats, Route
+
+AROUND = 60.0
+"""Metres from the route within which lanes are kept."""
+SPACING = 4.0
+
+
+def lines_around(town: carla.Map, route: Route) -> list[MapLine]:
+    """Return the route, and the middle and edges of every driving lane near it."""
+    lines: list[MapLine] = [("route", route.xyz)]
+    for start, end in town.get_topology():
+        points = [*along(start), end]
+        xyz = np.array([_place(each) for each in points])
+        if len(xyz) < 2 or not near(xyz, route):
+            continue
+        yaw = np.array([math.radians(each.transform.rotation.yaw) for each in points])
+        half = np.array([each.lane_width / 2 for each in points])
+        right = np.column_stack([-np.sin(yaw), np.cos(yaw), np.zeros(len(yaw))]) * half[:, None]
+        lines += [("lane_centre", xyz), ("lane_left", xyz - right), ("lane_right", xyz + right)]
+    return lines
+
+
+def along(start: carla.Waypoint) -> Iterator[carla.Waypoint]:
+    """Yield the waypoints of a lane."""
+    lane = (start.road_id, start.section_id, start.lane_id)
+    here: carla.Waypoint | None = start
+    while here is not None:
+        yield here
+        following = here.next(SPACING)
+        here = next((w for w in following if (w.road_id, w.section_id, w.lane_id) == lane), None)
+
+
+def near(xyz: Floats, route: Route) -> bool:
+    """Return whether a line comes near the route."""
+    gaps = np.linalg.norm(xyz[:, None, :2] - route.xyz[None, ::5, :2], axis=-1)
+    return bool(gaps.min() <= AROUND)
+
+
+def _place(waypoint: carla.Waypoint) -> tuple[float, float, float]:
+    place = waypoint.transform.location
+    return place.x, place.y, place.z

@@ -1,0 +1,55 @@
+"""Sees every tick as the judge needs it: lane, route, lights and what was touched."""
+
+from __future__ import annotations
+
+import math
+
+import carla
+
+from harness.geometry import wrap
+from harness.judging.driving import Contact, Moment
+from harness.world.ego import Ego
+from harness.world.lights import RouteLights
+from harness.world.stage import EgoState, Stage
+
+
+class Witness:
+    """Tells the judge what truly happened."""
+
+    def __init__(self, stage: Stage, ego: Ego, lights: RouteLights) -> None:
+        self._map = stage.map
+        self._route = stage.route
+        self._ego = ego
+        self._lights = lights
+        self._before: carla.WorldSnapshot | None = None
+        self._station = 0.0
+
+    def moment(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Moment:
+        """Return one tick of the drive."""
+        pose = state.vehicle_in_world
+        lane = self._map.get_waypoint(carla.Location(pose.x, pose.y, pose.z))
+        centre = lane.transform
+        row = int(min(round(state.station), len(self._route.station) - 1))
+        goal = self._route.xyz[-1]
+        contacts = tuple(
+            Contact(each.actor_id, each.actor_type, each.relative_speed)
+            for each in self._ego.touches(self._before)
+        )
+        moment = Moment(
+            frame=state.frame,
+            time=state.time,
+            x=pose.x,
+            y=pose.y,
+            speed=state.speed,
+            station=state.station,
+            route_distance=math.dist((pose.x, pose.y), tuple(self._route.xyz[row, :2])),
+            goal_distance=math.dist((pose.x, pose.y), tuple(goal[:2])),
+            lane_distance=math.dist((pose.x, pose.y), (centre.location.x, centre.location.y)),
+            lane_width=lane.lane_width,
+            lane_angle=wrap(pose.yaw - math.radians(centre.rotation.yaw)),
+            in_junction=lane.is_junction,
+            red_lights_crossed=self._lights.crossed_on_red(self._station, state.station),
+            contacts=contacts,
+        )
+        self._before, self._station = snapshot, state.station
+        return moment

@@ -1,0 +1,101 @@
+"""Traffic lights on a route: where they stop one, what they show, who crossed them on red."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.vocabulary import LightAhead, LightState, Route
+from harness.world.stage import Stage
+
+ON_ROUTE = 1.5
+"""Metres from the route within which a stop line's lane is the route's."""
+ALIGNED = math.radians(45)
+STATES: dict[carla.TrafficLightState, LightState] = {
+    carla.TrafficLightState.Green: "green",
+    carla.TrafficLightState.Yellow: "yellow",
+    carla.TrafficLightState.Red: "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StopLine:
+    """A stop line on the route, and the light that rules it."""
+
+    light: carla.TrafficLight
+    station: float
+    clear_station: float
+
+
+class RouteLights:
+    """The lights a route passes."""
+
+    def __init__(self, stage: Stage) -> None:
+        lights = stage.world.get_actors().filter("traffic.traffic_light")
+        lines = [
+            StopLine(light, station, clear_of_junction(stage.route, station))
+            for light in lights
+            for station in stop_stations(stage.route, light)
+        ]
+        self._lines = sorted(lines, key=lambda each: each.station)
+
+    def ahead(self, station: float) -> tuple[LightAhead, ...]:
+        """Return the lights whose junction has not been left yet."""
+        return tuple(
+            LightAhead(each.station, each.clear_station, shown(each.light))
+            for each in self._lines
+            if each.clear_station >= station
+        )
+
+    def crossed_on_red(self, before: float, now: float) -> tuple[int, ...]:
+        """Return the lights whose stop line was crossed in a tick while they were red."""
+        return tuple(
+            each.light.id
+            for each in self._lines
+            if before < each.station <= now and shown(each.light) == "red"
+        )
+
+
+def shown(light: carla.TrafficLight) -> LightState:
+    """Return what a light shows."""
+    return STATES.get(light.get_state(), "off")
+
+
+def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
+    """Return where on the route this light's stop lines are."""
+    found = []
+    for waypoint in light.get_stop_waypoints():
+        place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
+        gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)
+        turned = np.abs(np.remainder(route.yaw - yaw + np.pi, 2 * np.pi) - np.pi)
+        gaps = np.where(turned < ALIGNED, gaps, np.inf)
+        row = int(gaps.argmin())
+        if gaps[row] <= ON_ROUTE:
+            ahead = (place.x - route.xyz[row, 0]) * math.cos(yaw) + (
+                place.y - route.xyz[row, 1]
+            ) * math.sin(yaw)
+            found.append(float(route.station[row] + ahead))
+    return found
+
+
+def clear_of_junction(route: Route, station: float) -> float:
+    """Return where the junction behind a stop line has been left."""
+    row = int(np.searchsorted(route.station, station))
+    inside = np.flatnonzero(route.in_junction[row:])
+    if not len(inside):
+        return route.length
+    start = row + int(inside[0])
+    outside = np.flatnonzero(~route.in_junction[start:])
+    return float(route.station[start + int(outside[0])]) if len(outside) else route.length
+
+
+def force_green(world: carla.World) -> None:
+    """Show green everywhere, for ever, as V2Xverse does."""
+    lights = world.get_actors().filter("traffic.traffic_light")
+    for light in lights:
+        light.set_state(carla.TrafficLightState.Green)
+    for light in lights:
+        light.freeze(True)

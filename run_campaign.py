@@ -1,0 +1,41 @@
+"""The door: Hydra composes the configuration, the campaign runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # its problems come to us, and leave as one line
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from harness.campaign.config import one_line
+from harness.campaign.run import run
+from harness.errors import UserError
+
+BAD_INPUT = 2
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="config")
+def compose(config: DictConfig) -> None:
+    """Run the campaign this configuration describes."""
+    sys.exit(run(config))
+
+
+def main() -> None:
+    """Run, and answer bad input with one line and exit code 2."""
+    try:
+        compose()
+    except UserError as problem:
+        print(f"run_campaign: {problem}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except (HydraException, OmegaConfBaseException) as problem:
+        print(f"run_campaign: {one_line(problem)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+if __name__ == "__main__":
+    main()
