@@ -54,10 +54,10 @@ class TownDrive:
             carla.Location(x, y, z + 0.3), carla.Rotation(yaw=math.degrees(route.yaw[0]))
         )
         self.ego = world.spawn_actor(blueprints.find("vehicle.lincoln.mkz_2017"), start)
-        bump = world.spawn_actor(
+        self.bump = world.spawn_actor(
             blueprints.find("sensor.other.collision"), carla.Transform(), attach_to=self.ego
         )
-        bump.listen(self._bumped)
+        self.bump.listen(self._bumped)
         world.tick()
         self._lights = lights_on(world, route)
         self._kinds = {
@@ -129,7 +129,8 @@ class TownDrive:
             pose = seen.get_transform()
             if math.hypot(pose.location.x - ego.x, pose.location.y - ego.y) > RANGE:
                 continue
-            centre = pose.transform(box.location)
+            centre = carla.Location(box.location)
+            pose.transform(centre)
             size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
             yaw = math.radians(pose.rotation.yaw)
             rows.append([centre.x, centre.y, centre.z, *size, yaw])
