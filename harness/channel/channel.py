@@ -1,27 +1,25 @@
-"""The channel: takes messages as they are captured, gives those that have arrived.
-
-A message captured at c with delay d is usable from the first planning step at or after c + d. Of
-each sender the newest usable capture counts; if none has arrived, or it is too old, there is none.
-"""
+"""The channel: takes messages as they are captured, gives those that have arrived."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from harness.channel.disturbance import NO_SHIFT, Disturbance
 from harness.channel.door import Door
+from harness.channel.usable import SAME_MOMENT
 from harness.geometry import wrap
-from harness.vocabulary import Message, Observation
-
-SAME_MOMENT = 1e-6
-"""Seconds by which clocks may disagree and still mean the same tick."""
+from harness.vocabulary import Boxes, Features, Message, Observation, Payload, Points
 
 
 @dataclass(frozen=True, slots=True)
 class Underway:
     """A message that has been sent, and when it arrives."""
 
+    frame: int  # of capture
     message: Message
     arrives: float
 
@@ -36,9 +34,11 @@ class Channel:
         maximum_age: float = 2.0,  # s: older ones are of no use to anybody
     ) -> None:
         self.disturbances = tuple(disturbances)
+        tell_apart(self.disturbances)
         self.maximum_age = maximum_age
-        self.door = Door(self.disturbances, tick_seconds)
+        self.door = Door(self.disturbances, tick_seconds, maximum_age)
         self._underway: dict[str, list[Underway]] = {}
+        self._begun = False
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode with empty air."""
@@ -46,10 +46,17 @@ class Channel:
             disturbance.reset(seed, route)
         self.door.reset()
         self._underway = {}
+        self._begun = False
 
     def believe(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
-        shifts = [each.shift(observation) for each in self._concerning(observation.kind)]
+        self._count_from(observation.frame)
+        shifts = []
+        for each in self._concerning(observation.kind):
+            shift = each.shift(observation)
+            each.met += 1
+            each.acted += shift != NO_SHIFT
+            shifts.append(shift)
         x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
         pose = observation.lidar_in_world
         believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrap(pose.yaw + yaw))
@@ -58,43 +65,93 @@ class Channel:
 
     def send(self, message: Message) -> None:
         """Let a message go at the moment of its capture."""
+        self._count_from(message.capture_frame)
         concerning = self._concerning(message.kind)
-        sent: Message | None = message
-        for disturbance in concerning:
-            if sent is not None:
-                sent = disturbance.alter(sent)
-        if sent is None:
-            self.door.lost(message)
-            return
-        delay = sum(each.delay(sent) for each in concerning)
-        self.door.sent(sent, delay)
-        self._underway.setdefault(message.sender, []).append(
-            Underway(sent, message.capture_time + delay)
-        )
+        sent = self._altered(message, concerning)
+        for each in concerning:
+            self._withdraw(message.sender, each.displaces(sent))
+        delays = [each.delay(sent) for each in concerning]
+        losses = [each.loses(sent) for each in concerning]
+        for each, delay, lost in zip(concerning, delays, losses, strict=True):
+            each.acted += delay > 0 or lost
+        self.door.sent(message, sent, sum(delays), any(losses))
+        if not any(losses):
+            self._underway.setdefault(message.sender, []).append(
+                Underway(message.capture_frame, sent, sent.capture_time + sum(delays))
+            )
 
     def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
         """Return the newest message of each partner in range that has arrived and is not too old.
 
-        What others sent is given up: whoever comes back begins anew.
+        Messages to nobody in range wait where they are: whoever comes back is heard at once, but
+        with nothing older than `maximum_age`.
         """
-        for sender in self._underway.keys() - set(present):
-            self.door.unheard(each.message for each in self._underway.pop(sender))
-        delivered = []
-        for sender in sorted(self._underway):
+        delivered: dict[tuple[str, int], Message] = {}
+        for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
             arrived = [each for each in waiting if each.arrives <= now + SAME_MOMENT]
             if not arrived:
                 continue
-            newest = max(arrived, key=lambda each: each.message.capture_frame)
-            self._underway[sender] = [
-                each
-                for each in waiting
-                if each.message.capture_frame >= newest.message.capture_frame
-            ]
+            newest = max(arrived, key=lambda each: each.frame)
+            self._underway[sender] = [each for each in waiting if each.frame >= newest.frame]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
-                delivered.append(newest.message)
-        self.door.delivered(delivered, now)
-        return tuple(delivered)
+                delivered[sender, newest.frame] = newest.message
+        self.door.delivered(delivered, now, present)
+        return tuple(delivered.values())
+
+    def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> Message:
+        seal(message.payload)
+        for each in concerning:
+            altered = each.alter(message)
+            each.acted += altered is not message and differ(altered.payload, message.payload)
+            seal(altered.payload)
+            message = altered
+        return message
+
+    def _withdraw(self, sender: str, frame: int | None) -> None:
+        if frame is not None:
+            self._underway[sender] = [
+                each for each in self._underway.get(sender, []) if each.frame != frame
+            ]
+            self.door.withdrawn(sender, frame)
+
+    def _count_from(self, frame: int) -> None:
+        if not self._begun:
+            self._begun = True
+            for disturbance in self.disturbances:
+                disturbance.first_frame = frame
 
     def _concerning(self, kind: str) -> list[Disturbance]:
         return [each for each in self.disturbances if kind in each.kinds]
+
+
+def tell_apart(disturbances: Sequence[Disturbance]) -> None:
+    """Number disturbances of one name, so that each draws from streams of its own."""
+    seen: Counter[str] = Counter()
+    for disturbance in disturbances:
+        name = type(disturbance).name
+        seen[name] += 1
+        disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def seal(payload: Payload) -> None:
+    """Forbid changes: what has been sent has been sent."""
+    for each in arrays(payload):
+        each.flags.writeable = False
+
+
+def differ(one: Payload, other: Payload) -> bool:
+    """Return whether two payloads say different things."""
+    pairs = zip(arrays(one), arrays(other), strict=False)
+    same_parts = type(one) is type(other) and len(arrays(one)) == len(arrays(other))
+    return not (same_parts and all(np.array_equal(a, b) for a, b in pairs))
+
+
+def arrays(payload: Payload) -> list[np.ndarray]:
+    """Return all that a payload holds."""
+    if isinstance(payload, Boxes):
+        return [payload.geometry, payload.classes, payload.scores]
+    if isinstance(payload, Points):
+        return [payload.in_lidar]
+    assert isinstance(payload, Features)
+    return list(payload.maps)

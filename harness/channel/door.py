@@ -8,16 +8,21 @@ not happen, or happened otherwise, fails the attempt.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.channel.usable import SAME_MOMENT, PlanningStep, Sent, first_uses
 from harness.errors import AttemptError
 from harness.geometry import wrap
 from harness.vocabulary import Message, Observation, Pose
 
 EXACT = 1e-6
-UNKNOWN: Shift = (math.nan, math.nan, math.nan)
+"""Metres or radians that a displacement may be off by rounding."""
+
+Key = tuple[str, int]
+"""Sender and frame of capture."""
 
 
 @dataclass(slots=True)
@@ -31,7 +36,7 @@ class MessageRecord:
     size_bytes: int
     asked_shift: Shift
     found_shift: Shift
-    delay: float = math.nan  # as asked; NaN: lost
+    delay: float  # s, as asked
     delivered_time: float = math.nan
     age_asked: float = math.nan
     age_found: float = math.nan
@@ -45,16 +50,17 @@ class Door:
 
     disturbances: Sequence[Disturbance]
     tick_seconds: float
-    records: dict[tuple[str, int], MessageRecord] = field(default_factory=dict)
-    _captures: dict[tuple[str, int], tuple[float, Pose]] = field(default_factory=dict)
-    _asked: dict[tuple[str, int], Shift] = field(default_factory=dict)
-    _steps: list[float] = field(default_factory=list)
-    _ego_error: str | None = None
+    maximum_age: float
+    records: dict[Key, MessageRecord] = field(default_factory=dict)
+    _captures: dict[Key, tuple[float, Pose]] = field(default_factory=dict)
+    _asked: dict[Key, Shift] = field(default_factory=dict)
+    _steps: list[PlanningStep] = field(default_factory=list)
+    _problems: list[str] = field(default_factory=list)
 
     def reset(self) -> None:
         """Open an empty book."""
         self.records, self._captures, self._asked = {}, {}, {}
-        self._steps, self._ego_error = [], None
+        self._steps, self._problems = [], []
 
     def captured(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
         """Remember when and where an observation truly was made, as the simulator says."""
@@ -68,92 +74,118 @@ class Door:
         """Check what the ego believes: it sends no message that could be checked later."""
         key = (observation.sender, observation.frame)
         found = displacement(observation.lidar_in_world, self._captures[key][1])
-        if not agree(found, self._asked.get(key, NO_SHIFT)) and self._ego_error is None:
-            self._ego_error = f"the ego is displaced by {told(found)}, not {told(self._asked[key])}"
+        self._problems += misplaced(key, found, self._asked.get(key, NO_SHIFT))
 
-    def sent(self, message: Message, delay: float) -> None:
-        """Enter a message that is under way."""
-        self._enter(message).delay = delay
+    def sent(self, captured: Message, sent: Message, delay: float, lost: bool) -> None:
+        """Enter a message as it leaves, with the header it was captured with."""
+        key = (captured.sender, captured.capture_frame)
+        time, true_pose = self._captures[key]
+        if (sent.sender, sent.capture_frame) != key:
+            self._problems.append(
+                f"the message of {key[0]} at frame {key[1]} says that it is one of {sent.sender}"
+                f" at frame {sent.capture_frame}"
+            )
+        self.records[key] = MessageRecord(
+            captured.sender,
+            captured.kind,
+            captured.capture_frame,
+            time,
+            sent.size_bytes,
+            self._asked.get(key, NO_SHIFT),
+            displacement(sent.lidar_in_world, true_pose),
+            delay,
+            fate="lost" if lost else "in_flight",
+        )
 
-    def lost(self, message: Message) -> None:
-        """Enter a message that never arrives."""
-        self._enter(message).fate = "lost"
+    def withdrawn(self, sender: str, frame: int) -> None:
+        """Enter that a message gave way to a newer one before it was sent."""
+        self.records[sender, frame].fate = "unsent"
 
-    def unheard(self, messages: Iterable[Message]) -> None:
-        """Enter that the sender left the range before these arrived."""
-        for message in messages:
-            record = self.records[message.sender, message.capture_frame]
-            if record.fate == "in_flight":
-                record.fate = "out_of_range"
-
-    def delivered(self, messages: Sequence[Message], now: float) -> None:
-        """Enter what the system is given at a planning step."""
-        self._steps.append(now)
-        for message in messages:
-            record = self.records[message.sender, message.capture_frame]
+    def delivered(
+        self, messages: Mapping[Key, Message], now: float, present: Collection[str]
+    ) -> None:
+        """Enter what the system is given at a planning step, by what was captured."""
+        self._steps.append(PlanningStep(now, frozenset(present)))
+        for key, message in messages.items():
+            record = self.records[key]
             record.uses += 1
-            if record.fate != "delivered":
-                record.fate = "delivered"
-                record.delivered_time = now
-                captured, _ = self._captures[message.sender, message.capture_frame]
-                record.age_found = now - captured
+            if record.fate == "delivered":
+                continue
+            record.fate = "delivered"
+            record.delivered_time = now
+            record.age_found = now - record.capture_time
+            self._problems += self._aged(record, now - message.capture_time, "by its stamp")
 
     def close(self) -> list[MessageRecord]:
         """Work out what each message should have been; return the book in order of capture."""
-        newest: dict[str, int] = {}
         records = sorted(self.records.values(), key=lambda each: (each.capture_frame, each.sender))
+        due = self._due()
+        newest: dict[str, int] = {}
         for record in reversed(records):
             if record.fate == "delivered":
-                record.age_asked = self._predicted_age(record)
+                at = due.get((record.sender, record.capture_frame), math.nan)
+                record.age_asked = at - record.capture_time
                 newest.setdefault(record.sender, record.capture_frame)
-            elif record.fate == "in_flight" and record.capture_frame < newest.get(record.sender, 0):
-                record.fate = "superseded"
+            elif record.fate == "in_flight":
+                record.fate = self._end_of(record, newest.get(record.sender, -1))
         return records
 
     def verify(self) -> None:
         """Fail the attempt if interference was not what was asked for."""
-        problems = [self._ego_error] if self._ego_error else []
+        problems = list(self._problems)
         for disturbance in self.disturbances:
             reason = disturbance.inert()
             if reason:
                 problems.append(f"{disturbance.name}: {reason}")
+        for (sender, frame), time in self._due().items():
+            if self.records[sender, frame].fate != "delivered":
+                problems.append(
+                    f"the message of {sender} at frame {frame} was due at {time:.3f} s"
+                    " and never delivered"
+                )
         for record in self.close():
-            if record.fate == "delivered" and not (
-                abs(record.age_found - record.age_asked) <= self.tick_seconds / 2
-            ):
-                problems.append(
-                    f"the message of {record.sender} at frame {record.capture_frame} was"
-                    f" {record.age_found:.3f} s old, not {record.age_asked:.3f} s"
-                )
-            if not agree(record.found_shift, record.asked_shift):
-                problems.append(
-                    f"{record.sender} at frame {record.capture_frame} is displaced by"
-                    f" {told(record.found_shift)}, not {told(record.asked_shift)}"
-                )
+            if record.fate == "delivered":
+                problems += self._aged(record, record.age_asked, "as asked")
+            key = (record.sender, record.capture_frame)
+            problems += misplaced(key, record.found_shift, record.asked_shift)
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
 
-    def _enter(self, message: Message) -> MessageRecord:
-        key = (message.sender, message.capture_frame)
-        captured, true_pose = self._captures[key]
-        record = MessageRecord(
-            message.sender,
-            message.kind,
-            message.capture_frame,
-            captured,
-            message.size_bytes,
-            self._asked.get(key, NO_SHIFT),
-            displacement(message.lidar_in_world, true_pose),
-        )
-        self.records[key] = record
-        return record
+    def _due(self) -> dict[Key, float]:
+        """Return when messages should be used first, by the rule and the delays asked for."""
+        sent: dict[str, list[Sent]] = defaultdict(list)
+        for each in self.records.values():
+            if each.fate not in ("lost", "unsent"):
+                arrives = each.capture_time + each.delay
+                sent[each.sender].append(Sent(each.capture_frame, each.capture_time, arrives))
+        return {
+            (sender, frame): time
+            for sender, messages in sent.items()
+            for frame, time in first_uses(sender, messages, self._steps, self.maximum_age).items()
+        }
 
-    def _predicted_age(self, record: MessageRecord) -> float:
-        usable = record.capture_time + record.delay - EXACT
-        return (
-            next((step for step in self._steps if step >= usable), math.inf) - record.capture_time
-        )
+    def _end_of(self, record: MessageRecord, newest_delivered: int) -> str:
+        if record.capture_frame < newest_delivered:
+            return "superseded"
+        last = self._steps[-1].time if self._steps else -math.inf
+        arrives = record.capture_time + record.delay
+        return "in_flight" if arrives > last + SAME_MOMENT else "unheard"
+
+    def _aged(self, record: MessageRecord, age: float, whence: str) -> list[str]:
+        if abs(record.age_found - age) <= self.tick_seconds / 2:
+            return []
+        return [
+            f"the message of {record.sender} at frame {record.capture_frame} was"
+            f" {record.age_found:.3f} s old when delivered, {age:.3f} s {whence}"
+        ]
+
+
+def misplaced(key: Key, found: Shift, asked: Shift) -> list[str]:
+    """Return what is wrong with the displacement of a capture."""
+    if agree(found, asked):
+        return []
+    return [f"{key[0]} at frame {key[1]} is displaced by {told(found)}, not {told(asked)}"]
 
 
 def displacement(believed: Pose, true: Pose) -> Shift:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,53 +12,96 @@ from harness.channel.disturbance import PARTNERS, Disturbance
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 
+Per = Literal["episode", "message"]
+
 
 class Latency(Disturbance):
-    """A delay, drawn once for an episode or anew for every message."""
+    """A delay, drawn once for an episode and all its senders, or anew for every message."""
 
     name = "latency"
 
-    def __init__(
-        self,
-        distribution: Literal["fixed", "uniform", "normal"] = "fixed",
-        seconds: float | None = None,  # fixed
-        low: float | None = None,  # s, uniform
-        high: float | None = None,
-        mean: float | None = None,  # s, normal, never below zero
-        deviation: float | None = None,
-        per: Literal["episode", "message"] = "episode",
-        kinds: Sequence[Kind] = PARTNERS,
-    ) -> None:
+    def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
         super().__init__(kinds)
-        needed = {
-            "fixed": {"seconds": seconds},
-            "uniform": {"low": low, "high": high},
-            "normal": {"mean": mean, "deviation": deviation},
-        }
-        if distribution not in needed:
-            raise UserError(f"latency: distribution {distribution!r}; fixed, uniform or normal")
         if per not in ("episode", "message"):
             raise UserError(f"latency: per {per!r}; episode or message")
-        for label, value in needed[distribution].items():
-            if value is None or value < 0:
-                raise UserError(f"latency: {distribution} needs {label}, in seconds, not {value}")
-        if distribution == "uniform" and low > high:  # type: ignore[operator]
-            raise UserError(f"latency: low {low} is above high {high}")
-        self.distribution = distribution
-        self.numbers = tuple(float(value or 0.0) for value in needed[distribution].values())
         self.per = per
 
     def delay(self, message: Message) -> float:
         """Draw the delay of this message."""
-        names = (message.sender, str(message.capture_frame)) if self.per == "message" else ()
-        delay = self._draw(self.random(*names))
-        self.met += 1
-        self.acted += delay > 0
-        return delay
+        if self.per == "message":
+            return self.draw(self.random_at(message.sender, message.capture_frame))
+        return self.draw(self.random())
 
-    def _draw(self, random: np.random.Generator) -> float:
-        if self.distribution == "fixed":
-            return self.numbers[0]
-        if self.distribution == "uniform":
-            return float(random.uniform(self.numbers[0], self.numbers[1]))
-        return max(float(random.normal(self.numbers[0], self.numbers[1])), 0.0)
+    def draw(self, random: np.random.Generator) -> float:
+        """Return a delay in seconds."""
+        raise NotImplementedError
+
+
+class Fixed(Latency):
+    """Always the same delay."""
+
+    def __init__(self, seconds: float, kinds: Sequence[Kind] = PARTNERS) -> None:
+        super().__init__("episode", kinds)
+        if seconds < 0:
+            raise UserError(f"latency: {seconds} s; nothing arrives before it is sent")
+        self.seconds = seconds
+
+    def draw(self, random: np.random.Generator) -> float:
+        """Return the one delay."""
+        return self.seconds
+
+
+class Uniform(Latency):
+    """Any delay between two."""
+
+    def __init__(
+        self,
+        low: float,  # s
+        high: float,
+        per: Per = "episode",
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(per, kinds)
+        if not 0 <= low <= high:
+            raise UserError(f"latency: low {low} s, high {high} s; 0 <= low <= high")
+        self.low, self.high = low, high
+
+    def draw(self, random: np.random.Generator) -> float:
+        """Return a delay between the two."""
+        return float(random.uniform(self.low, self.high))
+
+
+class Normal(Latency):
+    """Delays round a mean; what would be below zero is zero."""
+
+    def __init__(
+        self,
+        mean: float,  # s
+        deviation: float,
+        per: Per = "message",
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(per, kinds)
+        if mean < 0 or deviation < 0:
+            raise UserError(f"latency: mean {mean} s, deviation {deviation} s; not below 0")
+        self.mean, self.deviation = mean, deviation
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode in which nothing has been late."""
+        super().reset(seed, route)
+        self.idle_chance = 1.0
+
+    def delay(self, message: Message) -> float:
+        """Draw, and keep account of how likely it is that nothing has been late so far."""
+        before = self.idle_chance if self.per == "message" else 1.0
+        self.idle_chance = before * self._at_once()
+        return super().delay(message)
+
+    def _at_once(self) -> float:
+        if self.deviation == 0:
+            return float(self.mean == 0)
+        return 0.5 * math.erfc(self.mean / self.deviation / math.sqrt(2))
+
+    def draw(self, random: np.random.Generator) -> float:
+        """Return a delay round the mean."""
+        return max(float(random.normal(self.mean, self.deviation)), 0.0)

@@ -1,0 +1,90 @@
+"""Numbers within shared feature maps are replaced by noise of the same range (Guo et al., 3.3.1).
+
+The noise lies between the least and the greatest value of the map that it falls into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
+from harness.channel.interference.loss import check
+from harness.vocabulary import Features, Kind, Message, Singles
+
+ROUNDING = 1e-9
+"""So that 0.29 of a hundred channels are 29."""
+
+
+class FeatureCorruption(Disturbance):
+    """Noise in features; subclasses say where."""
+
+    def alter(self, message: Message) -> Message:
+        """Return the message with noise in each of its maps."""
+        if not isinstance(message.payload, Features):
+            raise cannot_touch(self, message)
+        random = self.random_at(message.sender, message.capture_frame)
+        maps = tuple(self.corrupted(each, random) for each in message.payload.maps)
+        return replace(message, payload=Features(maps))
+
+    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+        """Return a map with noise in it."""
+        raise NotImplementedError
+
+
+class Scattered(FeatureCorruption):
+    """Every number may be replaced, whatever its channel."""
+
+    name = "feature_corruption"
+
+    def __init__(
+        self,
+        probability: float,  # of each number
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(kinds)
+        check(self.name, probability=probability)
+        self.probability = probability
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode in which every number has been sent as it was."""
+        super().reset(seed, route)
+        self.idle_chance = 1.0
+
+    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+        """Replace numbers one by one."""
+        self.idle_chance *= (1.0 - self.probability) ** features.size
+        chosen = random.random(features.shape, np.float32) < self.probability
+        return np.where(chosen, noise_like(features, random), features)
+
+
+class WholeChannels(FeatureCorruption):
+    """Whole channels are replaced."""
+
+    name = "channel_corruption"
+
+    def __init__(
+        self,
+        share: float,  # of channels, rounded down
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(kinds)
+        check(self.name, share=share)
+        self.share = share
+
+    def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
+        """Replace some channels altogether."""
+        count = int(self.share * len(features) + ROUNDING)
+        chosen = random.permutation(len(features))[:count]
+        corrupted = features.copy()
+        corrupted[chosen] = noise_like(features, random)[chosen]
+        return corrupted
+
+
+def noise_like(features: Singles, random: np.random.Generator) -> Singles:
+    """Return noise between the least and the greatest of these values."""
+    low, high = features.min(initial=np.inf), features.max(initial=-np.inf)
+    noise: Singles = low + random.random(features.shape, np.float32) * (high - low)
+    return noise

@@ -1,0 +1,99 @@
+"""A partner tells of vehicles that are not there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.channel.disturbance import Disturbance, cannot_touch
+from harness.errors import UserError
+from harness.vocabulary import VEHICLE, Boxes, Floats, Kind, Message, Points, Singles
+
+SIZE = (4.5, 1.9, 1.6)
+"""Metres: an ordinary car."""
+SPACING = 0.2
+"""Metres between returns on a ghost's skin."""
+INTENSITY = 0.9
+LIDAR_HEIGHT: Mapping[Kind, float] = {"roadside": 7.5, "vehicle": 1.85}
+
+
+class Ghosts(Disturbance):
+    """Cars that stand round a partner and go where it goes: boxes, or returns from their skins."""
+
+    name = "ghosts"
+
+    def __init__(
+        self,
+        count: int = 2,
+        nearest: float = 6.0,  # m from the partner
+        farthest: float = 30.0,
+        lidar_height: Mapping[Kind, float] = LIDAR_HEIGHT,  # m above the road
+        score: float = 0.9,  # 0 to 1
+    ) -> None:
+        super().__init__(tuple(lidar_height))
+        if count < 1 or not 0 <= nearest <= farthest:
+            raise UserError(
+                f"ghosts: {count} between {nearest} and {farthest} m; at least one,"
+                " the nearest before the farthest"
+            )
+        self.count, self.nearest, self.farthest = count, nearest, farthest
+        self.lidar_height = dict(lidar_height)
+        self.score = score
+
+    def alter(self, message: Message) -> Message:
+        """Return the message with the ghosts in it."""
+        ghosts = self.ghosts_in_lidar(message.sender, message.kind)
+        if isinstance(message.payload, Boxes):
+            return replace(message, payload=Boxes.join([message.payload, ghosts]))
+        if isinstance(message.payload, Points):
+            sweep = message.payload.in_lidar
+            skins = [skin(row) for row in ghosts.geometry]
+            return replace(message, payload=Points(np.concatenate([sweep, *skins])))
+        raise cannot_touch(self, message)
+
+    def ghosts_in_lidar(self, sender: str, kind: Kind) -> Boxes:
+        """Return this episode's ghosts of a partner."""
+        random = self.random(sender)
+        distance = random.uniform(self.nearest, self.farthest, self.count)
+        bearing, yaw = random.uniform(-math.pi, math.pi, (2, self.count))
+        geometry = np.empty((self.count, 7))
+        geometry[:, 0] = distance * np.cos(bearing)
+        geometry[:, 1] = distance * np.sin(bearing)
+        geometry[:, 2] = SIZE[2] / 2 - self.lidar_height[kind]
+        geometry[:, 3:6] = SIZE
+        geometry[:, 6] = yaw
+        classes = np.full(self.count, VEHICLE, np.int64)
+        return Boxes(geometry, classes, np.full(self.count, self.score))
+
+
+def skin(box: Floats) -> Singles:
+    """Return returns of a LiDAR at the origin from the faces of a box that look at it."""
+    x, y, z, *sizes, yaw = box.tolist()
+    turn = np.array(
+        [
+            [math.cos(yaw), -math.sin(yaw), 0.0],
+            [math.sin(yaw), math.cos(yaw), 0.0],
+            [0.0, 0.0, 1.0],
+        ]
+    )
+    half = np.array(sizes) / 2
+    lidar_in_box = -np.array([x, y, z]) @ turn
+    faces = [
+        face(half, axis, float(np.sign(lidar_in_box[axis])))
+        for axis in range(3)
+        if abs(lidar_in_box[axis]) > half[axis]
+    ]
+    if not faces:
+        return np.zeros((0, 4), np.float32)
+    points = np.concatenate(faces) @ turn.T + [x, y, z]
+    return np.column_stack([points, np.full(len(points), INTENSITY)]).astype(np.float32)
+
+
+def face(half: Floats, axis: int, side: float) -> Floats:
+    """Return a grid of points on one face of a box, in the box's frame."""
+    ticks = [np.linspace(-each, each, math.ceil(2 * each / SPACING) + 1) for each in half.tolist()]
+    ticks[axis] = np.array([side * half[axis]])
+    return np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 3)

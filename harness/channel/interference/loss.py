@@ -1,0 +1,94 @@
+"""Messages never arrive: each by itself, or in bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.errors import UserError
+from harness.vocabulary import Floats, Kind, Message
+
+
+class Loss(Disturbance):
+    """Every message may be lost, whatever became of others (Bernoulli)."""
+
+    name = "loss"
+
+    def __init__(
+        self,
+        probability: float,  # 0 to 1
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(kinds)
+        check(self.name, probability=probability)
+        self.probability = probability
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode in which nothing has been lost."""
+        super().reset(seed, route)
+        self.idle_chance = 1.0
+
+    def loses(self, message: Message) -> bool:
+        """Draw this message's fate."""
+        self.idle_chance *= 1.0 - self.probability
+        random = self.random_at(message.sender, message.capture_frame)
+        return bool(random.random() < self.probability)
+
+
+class BurstLoss(Disturbance):
+    """Each sender's air is good or bad, and changes between messages (Gilbert-Elliott)."""
+
+    name = "burst_loss"
+
+    def __init__(
+        self,
+        worsens: float,  # probability that good air is bad at the next message
+        recovers: float,  # that bad air is good at the next message
+        lost_in_good: float = 0.0,  # probability of loss
+        lost_in_bad: float = 1.0,
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(kinds)
+        check(
+            self.name,
+            worsens=worsens,
+            recovers=recovers,
+            lost_in_good=lost_in_good,
+            lost_in_bad=lost_in_bad,
+        )
+        if worsens + recovers == 0:
+            raise UserError("burst_loss: worsens and recovers are both 0; air must change")
+        self.lost = np.array([lost_in_good, lost_in_bad])
+        self.turns = np.array([[1 - worsens, worsens], [recovers, 1 - recovers]])
+        self.at_first = np.array([recovers, worsens]) / (worsens + recovers)
+        self._air: dict[str, int] = {}
+        self._nothing_lost: dict[str, Floats] = {}
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode: every sender's air is as it is in the long run."""
+        super().reset(seed, route)
+        self._air, self._nothing_lost = {}, {}
+
+    def loses(self, message: Message) -> bool:
+        """Let the air change, then draw this message's fate."""
+        sender = message.sender
+        turn, fate = self.random_at(sender, message.capture_frame).random(2)
+        odds = self.turns[self._air[sender]] if sender in self._air else self.at_first
+        air = self._air[sender] = int(turn < odds[1])
+        self._keep_account(sender)
+        return bool(fate < self.lost[air])
+
+    def _keep_account(self, sender: str) -> None:
+        before = self._nothing_lost.get(sender)
+        now = self.at_first if before is None else before @ self.turns
+        self._nothing_lost[sender] = now * (1 - self.lost)
+        self.idle_chance = float(np.prod([each.sum() for each in self._nothing_lost.values()]))
+
+
+def check(name: str, **probabilities: float) -> None:
+    """Refuse what is no probability."""
+    for setting, value in probabilities.items():
+        if not 0 <= value <= 1:
+            raise UserError(f"{name}: {setting} {value}; a probability is between 0 and 1")

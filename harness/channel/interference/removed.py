@@ -1,0 +1,58 @@
+"""A partner keeps to itself what it has seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
+from harness.channel.interference.loss import check
+from harness.errors import UserError
+from harness.vocabulary import Boxes, Kind, Message, Points, Singles
+
+
+class Removed(Disturbance):
+    """Boxes are left out one by one; of a sweep, whole sectors, so that objects go as a whole."""
+
+    name = "removed"
+
+    def __init__(
+        self,
+        share: float = 0.5,  # probability that a box, or a sector of a sweep, is left out
+        sectors: int = 60,  # of a full turn
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__(kinds)
+        check(self.name, share=share)
+        if sectors < 1:
+            raise UserError(f"removed: {sectors} sectors; at least one")
+        self.share, self.sectors = share, sectors
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode in which all has been told."""
+        super().reset(seed, route)
+        self.idle_chance = 1.0
+
+    def alter(self, message: Message) -> Message:
+        """Return the message without what is left out."""
+        random = self.random_at(message.sender, message.capture_frame)
+        if isinstance(message.payload, Boxes):
+            boxes = message.payload
+            self.idle_chance *= (1.0 - self.share) ** len(boxes)
+            told = random.random(len(boxes)) >= self.share
+            return replace(message, payload=boxes[told])
+        if isinstance(message.payload, Points):
+            sweep = message.payload.in_lidar
+            sector = self.sector_of(sweep)
+            self.idle_chance *= (1.0 - self.share) ** len(np.unique(sector))
+            told = random.random(self.sectors) >= self.share
+            return replace(message, payload=Points(sweep[told[sector]]))
+        raise cannot_touch(self, message)
+
+    def sector_of(self, sweep: Singles) -> np.ndarray:
+        """Return the sector that each point is in."""
+        turn = np.arctan2(sweep[:, 1], sweep[:, 0]) / math.tau + 0.5
+        return np.minimum((turn * self.sectors).astype(np.int64), self.sectors - 1)

@@ -1,0 +1,51 @@
+"""The usable rule, told once more: by it the door judges what the channel delivered.
+
+A message captured at c with delay d is usable from the first planning step at or after c + d. Of
+each partner in range the newest usable message counts; if it is too old, there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SAME_MOMENT = 1e-6
+"""Seconds by which clocks may disagree and still mean the same tick."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message of one sender, as it should travel."""
+
+    frame: int
+    captured: float  # s
+    arrives: float  # s
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningStep:
+    """A moment at which a system is given messages."""
+
+    time: float  # s
+    present: frozenset[str]  # partners in range
+
+
+def first_uses(
+    sender: str, messages: Iterable[Sent], steps: Iterable[PlanningStep], maximum_age: float
+) -> dict[int, float]:
+    """Return when each message of a sender is due at the system's door, by frame of capture."""
+    coming = sorted(messages, key=lambda each: each.arrives, reverse=True)
+    newest: Sent | None = None
+    due: dict[int, float] = {}
+    for step in steps:
+        while coming and coming[-1].arrives <= step.time + SAME_MOMENT:
+            arrived = coming.pop()
+            if newest is None or arrived.frame > newest.frame:
+                newest = arrived
+        if (
+            newest is not None
+            and sender in step.present
+            and step.time - newest.captured <= maximum_age + SAME_MOMENT
+        ):
+            due.setdefault(newest.frame, step.time)
+    return due
