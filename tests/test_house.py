@@ -17,6 +17,7 @@ COMMON = {
     "arrays",
     "compiled",
     "errors",
+    "folders",
     "labels",
     "randomness",
     "towns.model",

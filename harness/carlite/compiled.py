@@ -28,10 +28,12 @@ import numba
 import numpy as np
 from numba.core import compiler, serialize
 
+from harness.carlite.folders import cache_folder
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carlite" / "compiled"
+FOLDER = cache_folder() / "compiled"
 LONGEST_UNUSED = 14 * 86400.0
 """Seconds after which an entry that nobody has loaded is removed."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.carlite import compiled
+from harness.carlite import compiled, folders
 
 CALLEE = """
 from harness.carlite.compiled import compiled
@@ -42,7 +42,8 @@ class House:
         self.cache = root / "cache"
         self.kept = self.cache / "carlite" / "compiled"
         self.carlite.mkdir(parents=True)
-        shutil.copy(compiled.__file__, self.carlite / "compiled.py")
+        for module in (compiled, folders):
+            shutil.copy(module.__file__, self.carlite)
         self.write("callee", CALLEE)
         self.write("caller", CALLER)
         self.write("numbers", "OFFSET = 2.0")

@@ -12,7 +12,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.carlite.folders import cache_folder
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal, StopLine, Town
 
 KEPT_PER_TOWN = 3
@@ -75,8 +75,7 @@ def _save(label: str, key: str, arrays: Arrays) -> None:
 
 
 def _path(label: str, key: str) -> Path:
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carlite"
-    return folder / f"{label}-{key[:32]}.npz"
+    return cache_folder() / f"{label}-{key[:32]}.npz"
 
 
 def _town_key(name: str, text: str) -> str:

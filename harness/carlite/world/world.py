@@ -144,4 +144,5 @@ class World:
             self.navigation = Navigation(town)
         self.episode = Episode(self.episode.number + 1, town, self._seed, self._actor_ids)
         self.weather = WeatherParameters()
+        self.gravity = GRAVITY
         self._announce_map = True
