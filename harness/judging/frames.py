@@ -1,26 +1,29 @@
 """One planning step under judgement: which boxes count, and what cooperation got wrong.
 
 True boxes count when they stand in the window and were hit often enough. Every detection may match
-them; a cooperative box counts as invented only if it stands in the window and overlaps nobody at
-all, also none of the true boxes that do not count.
+them, whether it stands in the window or not; a cooperative box counts as invented only if it stands
+in the window and overlaps nobody at all, also none of the true boxes that do not count.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.judging.patterns import PATTERNS, Rule, classify
+from harness.judging.patterns import PATTERNS, RULES, Rule, classify_overlaps
 from harness.overlap import bev_iou
 from harness.vocabulary import CLASSES, VEHICLE, Boxes, Floats, Integers, Mask, Truth
 
 TruthFilter: TypeAlias = Literal["anyone", "ego", "none"]
+TRUTH_FILTERS: tuple[TruthFilter, ...] = get_args(TruthFilter)
 
 BAND_EDGES = (0.0, 30.0, 50.0, 100.0)
 """Distance from the ego's LiDAR in the plane, m."""
 BANDS = ("0_30", "30_50", "50_100")
+TABLE = (len(CLASSES), len(BANDS) + 1)
+"""A number for each class and band; the last column is beyond the bands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,16 @@ class Judgement:
     ahead: float = 50.0  # m, of the ego's LiDAR: the window is a rectangle
     behind: float = 50.0  # m
     beside: float = 50.0  # m
-    ego_box: bool = False  # the ego's own box among truth and cooperative boxes
+    ego_box: bool = False  # the ego's own box, wherever cooperation reports a vehicle
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"rule {self.rule!r}: {', '.join(RULES)}")
+        if self.truth_filter not in TRUTH_FILTERS:
+            raise ValueError(f"truth_filter {self.truth_filter!r}: {', '.join(TRUTH_FILTERS)}")
+        for name, tau in zip(CLASSES, self.taus, strict=True):
+            if not 0 <= tau < 1:
+                raise ValueError(f"tau_{name} {tau}: from 0 to below 1")
 
     @property
     def taus(self) -> tuple[float, float, float]:
@@ -60,6 +72,12 @@ class Judged:
     pattern: Integers  # index into PATTERNS; -1 for none
     times: Integers
 
+    def table(self) -> Integers:
+        """Return how many boxes count, by class and band."""
+        numbers = np.zeros(TABLE, np.int64)
+        np.add.at(numbers, (self.boxes.classes[self.counted], self.bands[self.counted]), 1)
+        return numbers
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedFrame:
@@ -71,35 +89,24 @@ class JudgedFrame:
 
     def counts(self) -> dict[str, int]:
         """Return the six patterns, in total, by class and by band."""
-        parts = (self.truth, self.cooperative)
-        result = {}
-        for number, name in enumerate(PATTERNS):
-            times = [part.times * (part.pattern == number) for part in parts]
-            result[name] = sum(int(each.sum()) for each in times)
-            for index, class_name in enumerate(CLASSES):
-                result[f"{name}_{class_name}"] = sum(
-                    int(each[part.boxes.classes == index].sum())
-                    for each, part in zip(times, parts, strict=True)
-                )
-            for index, band in enumerate(BANDS):
-                result[f"{name}_{band}"] = sum(
-                    int(each[part.bands == index].sum())
-                    for each, part in zip(times, parts, strict=True)
-                )
-        return result
+        shown = np.zeros((len(PATTERNS), *TABLE), np.int64)
+        for part in (self.truth, self.cooperative):
+            some = part.pattern >= 0
+            where = part.pattern[some], part.boxes.classes[some], part.bands[some]
+            np.add.at(shown, where, part.times[some])
+        return {
+            name if part == "all" else f"{name}_{part}": number
+            for name, table in zip(PATTERNS, shown, strict=True)
+            for part, number in _parts(table).items()
+        }
 
     def numbers(self) -> dict[str, int]:
         """Return how many boxes each source has in the window, in total, by class and by band."""
         result = {}
         for name in ("truth", "ego_alone", "cooperative"):
             part: Judged = getattr(self, name)
-            result[f"{name}_all"] = int(part.counted.sum())
-            for index, class_name in enumerate(CLASSES):
-                result[f"{name}_{class_name}"] = int(
-                    (part.counted & (part.boxes.classes == index)).sum()
-                )
-            for index, band in enumerate(BANDS):
-                result[f"{name}_{band}"] = int((part.counted & (part.bands == index)).sum())
+            for key, number in _parts(part.table()).items():
+                result[f"{name}_{key}"] = number
         return result
 
 
@@ -108,32 +115,29 @@ def judge(
 ) -> JudgedFrame:
     """Judge one planning step; truth and detections stand in the ego's LiDAR frame."""
     true_boxes = truth.boxes_in_lidar
-    counted = visible(truth, hits_anyone, settings)
-    if settings.ego_box:
+    seen = visible(truth, hits_anyone, settings)
+    if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative = Boxes.join([cooperative, EGO_BOX])
-        counted = np.append(counted, True)
-    true = _blank(true_boxes, counted & in_window(true_boxes.geometry, settings))
-    alone = _blank(ego_alone, in_window(ego_alone.geometry, settings))
-    together = _blank(cooperative, in_window(cooperative.geometry, settings))
-    for index in range(len(CLASSES)):
-        in_truth = np.flatnonzero(true.counted & (true_boxes.classes == index))
-        in_coop = np.flatnonzero(cooperative.classes == index)
-        boxes = cooperative.geometry[in_coop]
-        found = classify(
-            true_boxes.geometry[in_truth],
-            ego_alone.geometry[ego_alone.classes == index],
-            boxes,
-            settings.taus[index],
-            settings.rule,
-        )
-        for name, times in found.truth.items():
-            _mark(true, in_truth, name, times)
-        others = true_boxes.geometry[~true.counted & (true_boxes.classes == index)]
-        may_be_invented = together.counted[in_coop] & (bev_iou(boxes, others).sum(axis=1) == 0)
-        for name, times in found.cooperative.items():
-            _mark(together, in_coop, name, times * may_be_invented)
-    return JudgedFrame(true, alone, together)
+        seen = np.append(seen, True)
+    found = classify_overlaps(
+        overlaps_of_a_class(true_boxes, ego_alone),
+        overlaps_of_a_class(true_boxes, cooperative),
+        overlaps_of_a_class(cooperative, ego_alone),
+        np.array(settings.taus)[true_boxes.classes],
+        settings.rule,
+    )
+    return JudgedFrame(
+        _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), found.truth),
+        _judged(ego_alone, in_window(ego_alone.geometry, settings), {}),
+        _judged(cooperative, in_window(cooperative.geometry, settings), found.cooperative),
+    )
+
+
+def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
+    """Return the (N, M) overlaps, none between boxes of different classes."""
+    same = a.classes[:, None] == b.classes[None, :]
+    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
 
 
 def visible(truth: Truth, hits_anyone: Integers, settings: Judgement) -> Mask:
@@ -157,11 +161,18 @@ def bands_of(boxes: Floats) -> Integers:
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 
-def _mark(part: Judged, rows: Integers, name: str, times: Integers) -> None:
-    part.pattern[rows[times > 0]] = PATTERNS.index(name)
-    part.times[rows] += times
+def _judged(boxes: Boxes, counted: Mask, found: dict[str, Integers]) -> Judged:
+    pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
+    for name, often in found.items():
+        shows = counted & (often > 0)
+        pattern[shows], times[shows] = PATTERNS.index(name), often[shows]
+    return Judged(boxes, counted, bands_of(boxes.geometry), pattern, times)
 
 
-def _blank(boxes: Boxes, counted: Mask) -> Judged:
-    nothing = np.zeros(len(boxes), np.int64)
-    return Judged(boxes, counted, bands_of(boxes.geometry), nothing - 1, nothing.copy())
+def _parts(table: Integers) -> dict[str, int]:
+    by_class, by_band = table.sum(axis=1), table.sum(axis=0)[:-1]
+    return {
+        "all": int(table.sum()),
+        **dict(zip(CLASSES, by_class.tolist(), strict=True)),
+        **dict(zip(BANDS, by_band.tolist(), strict=True)),
+    }

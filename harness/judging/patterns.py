@@ -9,7 +9,7 @@
 
 Misplaced, by rule: `max`: the best overlap lies in (0, τ]; `exists`: some overlap does, even if
 another box matches well (the paper's words); `pairs`: as many times as there are such boxes (the
-code of the study's offline part).
+code of the study's offline part). See docs/patterns.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.overlap import bev_iou
-from harness.vocabulary import Floats, Integers, Mask
+from harness.vocabulary import Floats, Integers
 
 Rule: TypeAlias = Literal["max", "exists", "pairs"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -47,14 +47,27 @@ def classify(
     truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> Patterns:
     """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6)."""
-    if rule not in RULES:
-        raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
-    detected = ego_detects(bev_iou(truth, ego), tau)
-    overlap = bev_iou(truth, coop)
-    missed = overlap.max(axis=1, initial=0.0) == 0
-    misplaced = misplacements(overlap, tau, rule)
-    invented = overlap.max(axis=0, initial=0.0) == 0
-    shared = bev_iou(coop, ego).max(axis=1, initial=0.0) > 0
+    return classify_overlaps(
+        bev_iou(truth, ego), bev_iou(truth, coop), bev_iou(coop, ego), tau, rule
+    )
+
+
+def count(
+    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
+) -> dict[str, int]:
+    """Return how often each pattern occurs among boxes of one class."""
+    return classify(truth, ego, coop, tau, rule).totals()
+
+
+def classify_overlaps(
+    truth_ego: Floats, truth_coop: Floats, coop_ego: Floats, tau: float | Floats, rule: Rule
+) -> Patterns:
+    """Return the patterns, given the overlap of each box with each; τ may differ by true box."""
+    detected = highest(truth_ego) > tau
+    missed = highest(truth_coop) == 0
+    misplaced = misplacements(truth_coop, tau, rule)
+    invented = highest(truth_coop.T) == 0
+    shared = highest(coop_ego) > 0
     return Patterns(
         truth={
             "LCME": (detected & missed).astype(np.int64),
@@ -69,22 +82,18 @@ def classify(
     )
 
 
-def count(
-    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
-) -> dict[str, int]:
-    """Return how often each pattern occurs among boxes of one class."""
-    return classify(truth, ego, coop, tau, rule).totals()
-
-
-def ego_detects(overlap: Floats, tau: float) -> Mask:
-    """Return D_E for each true box: the ego alone overlaps it by more than τ."""
-    return np.asarray(overlap.max(axis=1, initial=0.0) > tau)
-
-
-def misplacements(overlap: Floats, tau: float, rule: Rule) -> Integers:
+def misplacements(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
     """Return how often each true box counts as misplaced by cooperation."""
+    if rule not in RULES:
+        raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
     if rule == "max":
-        best = overlap.max(axis=1, initial=0.0)
+        best = highest(truth_coop)
         return np.asarray((best > 0) & (best <= tau), np.int64)
-    poor = np.asarray(((overlap > 0) & (overlap <= tau)).sum(axis=1), np.int64)
-    return poor if rule == "pairs" else np.minimum(poor, 1)
+    poor = (truth_coop > 0) & (truth_coop <= np.asarray(tau)[..., None])
+    times = np.asarray(poor.sum(axis=1), np.int64)
+    return times if rule == "pairs" else np.minimum(times, 1)
+
+
+def highest(overlaps: Floats) -> Floats:
+    """Return the highest overlap in each row; 0 where there is nothing to overlap."""
+    return np.asarray(overlaps.max(axis=1, initial=0.0))
