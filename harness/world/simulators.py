@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -21,10 +23,15 @@ from harness.world.probe import probe
 
 ROOT = Path(__file__).parents[2]
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
+PATIENCE = 2.0
+"""Seconds of silence after which what a starting server logs is shown."""
 SETTLE = 5.0
 """Seconds a server that was asked to end may take before it is killed."""
 TAIL = 2000
 """Characters of a server's log worth keeping."""
+LINUX = sys.platform == "linux"
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+C_LIBRARY = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class CarliteSimulator:
 
     name = "carlite"
 
-    def __init__(self, maps: str | None = None, start_timeout: float = 60.0) -> None:
+    def __init__(self, maps: str | None = None, start_timeout: float = 600.0) -> None:
         check_folder(maps)
         self._maps = None if maps is None else Path(maps).expanduser().resolve()
         self._start_timeout = start_timeout
@@ -71,9 +78,10 @@ class CarliteSimulator:
                 stderr=log,
                 text=True,
                 start_new_session=True,
+                preexec_fn=end_with_parent if LINUX else None,  # noqa: PLW1509
             )
             try:
-                line = first_line(process, self._start_timeout)
+                line = first_line(process, log, self._start_timeout)
                 ready = READY.fullmatch(line or "")
                 if ready is None:
                     said = tail(log).strip() or f"not ready after {self._start_timeout:g} s"
@@ -121,16 +129,29 @@ def check_folder(maps: str | None) -> None:
         raise UserError(f"simulator.maps: there is no folder {maps}")
 
 
-def first_line(process: subprocess.Popen[str], timeout: float) -> str | None:
-    """Return the first line a process prints, or nothing if it takes too long."""
+def end_with_parent() -> None:
+    """Let Linux end this process together with whoever started it, however that ends."""
+    C_LIBRARY.prctl(DEATH_SIGNAL, signal.SIGKILL)
+
+
+def first_line(process: subprocess.Popen[str], log: IO[str], timeout: float) -> str | None:
+    """Return the first line a process prints, or nothing if it takes too long.
+
+    The first start on a machine compiles for a minute or two and says so: that is passed on.
+    """
     assert process.stdout
     lines: Queue[str] = Queue()
     out = process.stdout
     Thread(target=lambda: lines.put(out.readline()), daemon=True).start()
-    try:
-        return lines.get(timeout=timeout)
-    except Empty:
-        return None
+    until = time.monotonic() + timeout
+    passed_on = 0
+    while time.monotonic() < until:
+        with suppress(Empty):
+            return lines.get(timeout=min(PATIENCE, timeout))
+        said = tail(log)
+        print(said[passed_on:], end="", file=sys.stderr, flush=True)
+        passed_on = len(said)
+    return None
 
 
 def tail(log: IO[str]) -> str:

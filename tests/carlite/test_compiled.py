@@ -43,7 +43,7 @@ class House:
         self.kept = self.cache / "carlite" / "compiled"
         self.carlite.mkdir(parents=True)
         for module in (compiled, folders):
-            shutil.copy(module.__file__, self.carlite)
+            shutil.copy(str(module.__file__), self.carlite)
         self.write("callee", CALLEE)
         self.write("caller", CALLER)
         self.write("numbers", "OFFSET = 2.0")
