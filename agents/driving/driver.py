@@ -12,6 +12,7 @@ from agents.driving.control import Pedals, steering
 from agents.driving.path import Path
 from agents.driving.planner import Planner
 from agents.driving.settings import DrivingSettings
+from agents.driving.sidestep import sidestep
 from agents.driving.tracking import Tracker
 from harness.geometry import boxes_between, compose
 from harness.vocabulary import Boxes, Control, EgoObservation, Pose, Route
@@ -39,11 +40,11 @@ class Driver:
         lidar_in_world = compose(pose, observation.lidar_in_vehicle)
         boxes_in_world = boxes_between(detections_in_lidar, lidar_in_world, WORLD)
         tracks = self._tracker.step(observation.time, boxes_in_world)
-        stations, offsets = self._path.locate(np.array([[pose.x, pose.y]]), self._station)
-        self._station = float(stations[0])
-        plan = self._planner.plan(self._station, speed, tracks, observation.lights)
+        here = np.array([[pose.x, pose.y]])
+        self._station = float(self._path.locate(here, self._station)[0][0])
+        path = sidestep(self._path, tracks, self._station, self._settings.car)
+        plan = self._planner.plan(path, self._station, speed, tracks, observation.lights)
         throttle, brake = self._pedals.press(plan, speed)
-        wheel = steering(
-            self._path, pose, self._station, float(offsets[0]), speed, self._settings.car
-        )
+        offset = float(path.locate(here, self._station)[1][0])
+        wheel = steering(path, pose, self._station, offset, speed, self._settings.car)
         return Control(throttle=throttle, steer=wheel, brake=brake)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from harness.vocabulary import Floats, Route
@@ -29,6 +31,14 @@ class Path:
     def length(self) -> float:
         """Metres from start to goal."""
         return float(self._station[-1])
+
+    def shifted(self, rightwards: Floats) -> Path:
+        """Return a path that runs so many metres beside this one, at the same stations."""
+        right = np.stack([-np.sin(self._yaw), np.cos(self._yaw)], -1)
+        xyz = self.route.xyz.copy()
+        xyz[:, :2] += rightwards[:, None] * right
+        swerve = np.arctan(np.gradient(rightwards, self._station))
+        return Path(replace(self.route, xyz=xyz, yaw=self._yaw + swerve))
 
     def at(self, station: Floats) -> tuple[Floats, Floats]:
         """Return points (…, 2) and headings at stations of any shape."""

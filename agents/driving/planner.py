@@ -58,36 +58,43 @@ class Planner:
     """Plans the speed along one route."""
 
     def __init__(self, path: Path, settings: DrivingSettings) -> None:
-        self._path, self._settings = path, settings
+        self._settings = settings
         self._road_speed = road_speed(path, settings)
         steps = round(settings.horizon / settings.step)
         self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
 
     def plan(
-        self, station: float, speed: float, tracks: Tracks, lights: tuple[LightAhead, ...]
+        self,
+        path: Path,
+        station: float,
+        speed: float,
+        tracks: Tracks,
+        lights: tuple[LightAhead, ...],
     ) -> Plan:
-        """Return the best of the candidate profiles."""
+        """Return the best of the candidate profiles along a path: the route, or a little beside."""
         settings = self._settings
-        tracks = tracks[~self._behind_us(tracks, station)]
-        future = predict(tracks, self._path, station, self._times)
-        around = self._surroundings(tracks, station)
+        tracks = tracks[~self._behind_us(path, tracks, station)]
+        future = predict(tracks, path, station, self._times)
+        around = self._surroundings(path, tracks, station)
         signals = heed_lights(lights, station, speed, settings)
         leader = self._leader(future, around, station, speed)
-        stop = nearer(signals.stop, keep_clear(self._path, station, speed, leader, settings))
-        allowed = self._allowed(tracks, future, around)
-        profiles = roll_out(self._path, allowed, (station, speed), stop, leader, settings)
+        stop = nearer(signals.stop, keep_clear(path, station, speed, leader, settings))
+        allowed = self._allowed(path, tracks, future, around)
+        profiles = roll_out(path, allowed, (station, speed), stop, leader, settings)
         certain = future
         if signals.ours:
-            certain = predict(tracks, self._path, station, self._times, YIELDING)
-        cost = self._way_cost(profiles) + self._contact_cost(profiles, tracks, future, certain)
+            certain = predict(tracks, path, station, self._times, YIELDING)
+        cost = self._way_cost(profiles) + self._contact_cost(
+            path, profiles, tracks, future, certain
+        )
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], np.ptp(profiles.station[best])
         acceleration = float(ahead[1] - ahead[0]) / settings.step
         return Plan(acceleration, float(ahead[1]), bool(driven < WORTH_MOVING))
 
-    def _behind_us(self, tracks: Tracks, station: float) -> Mask:
+    def _behind_us(self, path: Path, tracks: Tracks, station: float) -> Mask:
         """Tell who follows us: it is theirs to keep away, unless we change into their lane."""
-        path, reach = self._path, 0.5 * self._settings.car.length
+        reach = 0.5 * self._settings.car.length
         xy, yaw = path.at(np.array(station))
         off = tracks.position - xy
         along = off[:, 0] * np.cos(yaw) + off[:, 1] * np.sin(yaw)
@@ -98,9 +105,9 @@ class Planner:
         behind: Mask = (along < -reach) & same_way & ((aside < 1.8) | (not changing))
         return behind
 
-    def _surroundings(self, tracks: Tracks, station: float) -> Surroundings:
+    def _surroundings(self, path: Path, tracks: Tracks, station: float) -> Surroundings:
         corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
-        stations, offsets = self._path.stretch(corners.reshape(-1, 2), station - 10, station + 70)
+        stations, offsets = path.stretch(corners.reshape(-1, 2), station - 10, station + 70)
         stations, offsets = stations.reshape(-1, 4), offsets.reshape(-1, 4)
         half = 0.5 * self._settings.car.width
         clearance = np.maximum(offsets.min(1), -offsets.max(1)) - half
@@ -127,9 +134,9 @@ class Planner:
             default=None,
         )
 
-    def _allowed(self, tracks: Tracks, future: Future, around: Surroundings) -> Floats:
+    def _allowed(self, path: Path, tracks: Tracks, future: Future, around: Surroundings) -> Floats:
         """Return how fast the road may be driven past those who stand beside our way."""
-        allowed, stations = self._road_speed.copy(), self._path.route.station
+        allowed, stations = self._road_speed.copy(), path.route.station
         comfortable = np.where(tracks.classes == PEDESTRIAN, 1.2, 0.8)
         close = future.standing & (around.clearance > 0.0) & (around.clearance < comfortable)
         reach = 0.5 * self._settings.car.length + 1.0
@@ -149,7 +156,7 @@ class Planner:
         return cost
 
     def _contact_cost(
-        self, profiles: Profiles, tracks: Tracks, future: Future, certain: Future
+        self, path: Path, profiles: Profiles, tracks: Tracks, future: Future, certain: Future
     ) -> Floats:
         """Return what each profile costs for whom it meets."""
         if not len(tracks):
@@ -159,6 +166,7 @@ class Planner:
         walking = tracks.classes == PEDESTRIAN
         beside = np.where(walking & ~future.standing, 0.5, np.where(crossing, 0.2, 0.0))
         soft = self._meets(
+            path,
             profiles,
             tracks,
             future,
@@ -168,6 +176,7 @@ class Planner:
             beside=beside,
         )
         hard = self._meets(
+            path,
             profiles,
             tracks,
             certain,
@@ -184,6 +193,7 @@ class Planner:
 
     def _meets(
         self,
+        path: Path,
         profiles: Profiles,
         tracks: Tracks,
         future: Future,
@@ -194,7 +204,7 @@ class Planner:
     ) -> Mask:
         """Tell when each profile touches anybody, (C, T), with room around us and around them."""
         car = self._settings.car
-        centre, yaw = self._path.at(profiles.station)
+        centre, yaw = path.at(profiles.station)
         size = (np.array(car.length), np.array(car.width))
         front, rear = np.array(own[0]), np.array(own[1])
         theirs = grown(

@@ -1,0 +1,54 @@
+"""Room for those who stand beside our way: the path swerves a little within its lane."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.driving.footprint import spread
+from agents.driving.path import Path
+from agents.driving.prediction import STANDING, motion
+from agents.driving.settings import Car
+from agents.driving.tracking import Tracks
+from harness.vocabulary import PEDESTRIAN, Floats
+
+ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
+"""Metres we like between our side and whoever stands there."""
+
+SPARE = 0.05
+"""Metres that stay between our side and the edge of the lane."""
+
+SIGHT = 40.0
+"""Metres ahead."""
+
+EASE = 8.0
+"""Metres over which to swerve."""
+
+
+def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
+    """Return the path moved aside where somebody stands close to it."""
+    tracks = tracks[motion(tracks)[0] < STANDING[tracks.classes]]
+    stations = path.route.station
+    rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
+    if len(tracks):
+        corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
+        along, aside = path.stretch(corners.reshape(-1, 2), station - 10.0, station + SIGHT)
+        along, aside = along.reshape(-1, 4), aside.reshape(-1, 4)
+        on_the_left = aside.mean(1) < 0.0
+        clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
+        wished = np.where(tracks.classes == PEDESTRIAN, ROOM_FOR_PEOPLE, ROOM) - clearance
+        reach = 0.5 * car.length + 0.5 * EASE
+        most = 0.5 * path.route.lane_width - 0.5 * car.width - SPARE
+        for i in np.flatnonzero((wished > 0.0) & (clearance > -most.max())):
+            beside = (stations > along[i].min() - reach) & (stations < along[i].max() + reach)
+            side = rightwards if on_the_left[i] else leftwards
+            side[beside] = np.maximum(side[beside], np.minimum(wished[i], most[beside]))
+    if not (rightwards.any() or leftwards.any()):
+        return path
+    return path.shifted(eased(rightwards - leftwards))
+
+
+def eased(shift: Floats) -> Floats:
+    """Return a shift that comes and goes gently; rows are a metre apart."""
+    window = np.hanning(int(EASE) + 3)[1:-1]
+    padded = np.pad(shift, len(window) // 2, mode="edge")
+    return np.convolve(padded, window / window.sum(), mode="valid")
