@@ -3,6 +3,9 @@
 Scores are sorted over all frames of a pool, never frame by frame: frames give `Matches`, matches of
 any frames join into a pool, and a pool has a precision. Eleven-point is the paper's (Pascal VOC
 2007); all-point is the area under the whole curve. An empty class has none: NaN, n = 0.
+
+Equal scores stand and fall together: no threshold parts them, so the order of frames in a pool and
+of boxes in a frame does not matter.
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from harness.overlap import bev_iou
-from harness.vocabulary import Floats, Mask
+from harness.vocabulary import Floats, Integers, Mask
 
 Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
 
 OVERLAP = 0.5
+"""Intersection over union from which on a detection has found a true box."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,21 +36,28 @@ class Matches:
 
 
 def match(truth: Floats, detections: Floats, scores: Floats, overlap: float = OVERLAP) -> Matches:
-    """Match one frame's boxes of one class greedily, best score first.
-
-    A detection takes the true box it overlaps most; if that one is taken, or overlaps it by less
-    than asked, it is false. Equal scores keep their order.
-    """
-    overlaps = bev_iou(detections, truth)
-    correct = np.zeros(len(detections), np.bool_)
-    taken = np.zeros(len(truth), np.bool_)
-    if len(truth):
-        best = overlaps.argmax(axis=1)
-        enough = overlaps[np.arange(len(detections)), best] >= overlap
-        for row in np.argsort(-scores, kind="stable"):
-            if enough[row] and not taken[best[row]]:
-                taken[best[row]] = correct[row] = True
+    """Match one frame's boxes of one class greedily, best score first."""
+    correct = match_overlaps(bev_iou(detections, truth), scores, overlap)[1]
     return Matches(np.asarray(scores, np.float64), correct, len(truth))
+
+
+def match_overlaps(
+    overlaps: Floats, scores: Floats, overlap: float = OVERLAP
+) -> tuple[Integers, Mask]:
+    """Return the true box that each detection is of, -1 for none, and whether it is first there.
+
+    A detection is of the true box that it overlaps most, if by as much as asked: the first of them
+    by score is right, every further one wrong. Equal scores keep their order.
+    """
+    best = np.full(len(overlaps), -1)
+    correct = np.zeros(len(overlaps), np.bool_)
+    if overlaps.shape[1]:
+        most = overlaps.argmax(axis=1)
+        best = np.where(overlaps[np.arange(len(most)), most] >= overlap, most, -1)
+        order = np.argsort(-scores, kind="stable")
+        order = order[best[order] >= 0]
+        correct[order[np.unique(best[order], return_index=True)[1]]] = True
+    return best, correct
 
 
 def pool(parts: Iterable[Matches]) -> Matches:
@@ -66,12 +77,13 @@ def average_precision(matches: Matches, interpolation: Interpolation = "eleven_p
     if matches.truths == 0:
         return math.nan
     order = np.argsort(-matches.scores, kind="stable")
-    found = np.cumsum(matches.correct[order])
+    last_of_its_score = np.flatnonzero(np.diff(matches.scores[order], append=np.nan) != 0)
+    found = np.cumsum(matches.correct[order])[last_of_its_score]
     recall = found / matches.truths
-    precision = found / np.arange(1, len(found) + 1)
+    precision = found / (last_of_its_score + 1)
     best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
     if interpolation == "eleven_point":
-        points = np.searchsorted(recall, np.arange(11) / 10 - 1e-12)
+        points = np.searchsorted(recall, np.arange(11) / 10)
         return float(sum(best_from_here[at] for at in points if at < len(recall)) / 11)
     if interpolation == "all_point":
         steps = np.diff(recall, prepend=0.0)

@@ -1,0 +1,71 @@
+"""Right and wrong detections of many frames, as rows to keep, join and ask about.
+
+Precision is of a pool: the frames of an episode, or of all episodes of a system under a condition.
+Frames are matched one by one, once, and the rows joined; scores are sorted only in the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.judging.frames import TABLE, Judged, overlaps_of_a_class
+from harness.judging.precision import OVERLAP, Matches, match_overlaps
+from harness.vocabulary import Floats, Integers, Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchTable:
+    """A row for each detection, and how many true boxes there were to find."""
+
+    scores: Floats
+    correct: Mask
+    classes: Integers
+    bands: Integers  # of the true box where one was found, else of the detection
+    truths: Integers  # (classes, bands), the last column beyond the bands
+
+    @staticmethod
+    def join(parts: Iterable[MatchTable]) -> MatchTable:
+        """Return the rows of all parts as one table."""
+        parts = list(parts)
+        return MatchTable(
+            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+            np.concatenate([np.zeros(0, np.bool_), *(part.correct for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.classes for part in parts)]),
+            np.concatenate([np.zeros(0, np.int64), *(part.bands for part in parts)]),
+            sum((part.truths for part in parts), np.zeros(TABLE, np.int64)),
+        )
+
+    def select(self, of_class: int | None = None, band: int | None = None) -> Matches:
+        """Return the matches of one class or of all, in one distance band or everywhere."""
+        rows = np.ones(len(self.scores), np.bool_)
+        truths = self.truths
+        if of_class is not None:
+            rows &= self.classes == of_class
+            truths = truths[of_class : of_class + 1]
+        if band is not None:
+            rows &= self.bands == band
+            truths = truths[:, band]
+        return Matches(self.scores[rows], self.correct[rows], int(truths.sum()))
+
+
+def frame_matches(truth: Judged, detections: Judged, overlap: float = OVERLAP) -> MatchTable:
+    """Match one frame's detections with its true boxes, class by class.
+
+    True boxes that do not count are neither to be found nor wrong to find: detections of them leave
+    the table. Detections outside the window may find a true box inside it, and are not wrong else.
+    """
+    overlaps = overlaps_of_a_class(detections.boxes, truth.boxes)
+    best, correct = match_overlaps(overlaps, detections.boxes.scores, overlap)
+    of_uncounted = np.append(~truth.counted, False)[best]
+    keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
+    bands = np.where(correct, np.append(truth.bands, -1)[best], detections.bands)
+    return MatchTable(
+        detections.boxes.scores[keep],
+        correct[keep],
+        detections.boxes.classes[keep],
+        bands[keep],
+        truth.table(),
+    )

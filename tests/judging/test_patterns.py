@@ -1,0 +1,151 @@
+"""The six patterns, held against the paper's definitions and against small scenes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from harness.judging.patterns import (
+    COOPERATIVE_PATTERNS,
+    PATTERNS,
+    RULES,
+    TRUTH_PATTERNS,
+    Rule,
+    classify,
+    count,
+)
+from harness.overlap import bev_iou
+from harness.records import schema
+from harness.vocabulary import Floats
+from tests.judging import slowly
+from tests.judging.scenes import boxes, row, rows
+
+TAU = st.sampled_from([0.0, 0.25, 0.5, 0.7])
+RULE = st.sampled_from(RULES)
+NONE = np.zeros((0, 7))
+CAR = row()
+WELL, POORLY, ELSEWHERE = row(x=0.4), row(x=2), row(x=40)
+FOUND = dict.fromkeys(PATTERNS, 0)
+
+
+def clear_cut(truth: Floats, ego: Floats, coop: Floats, tau: float) -> bool:
+    """No pair so close to a limit that the last digit decides."""
+    for a, b in ((truth, ego), (truth, coop), (coop, ego)):
+        values = bev_iou(a, b)
+        areas = np.array([[slowly.shared_area(p, q) for q in b] for p in a])
+        if (abs(areas - slowly.TOUCHING) < 1e-12).any():
+            return False
+        if ((values > 0) & (abs(values - tau) < 1e-9)).any():
+            return False
+    return True
+
+
+@given(boxes(5), boxes(5), boxes(5), TAU, RULE)
+def test_counts_are_the_papers(
+    truth: Floats, ego: Floats, coop: Floats, tau: float, rule: Rule
+) -> None:
+    assume(clear_cut(truth, ego, coop, tau))
+    assert count(truth, ego, coop, tau, rule) == slowly.count(truth, ego, coop, tau, rule)
+
+
+@given(boxes(5), boxes(5), boxes(5), TAU, RULE)
+def test_each_box_shows_one_pattern_at_most(
+    truth: Floats, ego: Floats, coop: Floats, tau: float, rule: Rule
+) -> None:
+    found = classify(truth, ego, coop, tau, rule)
+    assert tuple(found.truth) == TRUTH_PATTERNS
+    assert tuple(found.cooperative) == COOPERATIVE_PATTERNS
+    for parts, number in ((found.truth, len(truth)), (found.cooperative, len(coop))):
+        shown = np.array(list(parts.values()))
+        assert shown.shape == (len(parts), number)
+        assert ((shown > 0).sum(axis=0) <= 1).all()
+        assert rule == "pairs" or shown.max(initial=0) <= 1
+
+
+@given(boxes(5), boxes(5), boxes(5), TAU)
+def test_rules_grow_and_differ_in_misplacement_alone(
+    truth: Floats, ego: Floats, coop: Floats, tau: float
+) -> None:
+    by_best, by_any, by_all = (count(truth, ego, coop, tau, rule) for rule in RULES)
+    for name in PATTERNS:
+        assert by_best[name] <= by_any[name] <= by_all[name]
+        assert name.endswith("CLE") or by_best[name] == by_all[name]
+
+
+@given(boxes(5), boxes(5), TAU)
+def test_cooperation_that_repeats_the_ego_misleads_nobody(
+    truth: Floats, ego: Floats, tau: float
+) -> None:
+    solid = ego[ego[:, 3] * ego[:, 4] > slowly.TOUCHING]
+    found = count(truth, solid, solid, tau)
+    assert found["LCME"] == found["LCLE"] == found["LADE"] == 0
+
+
+@given(boxes(5), boxes(5), TAU)
+def test_perfect_cooperation_errs_in_nothing(truth: Floats, ego: Floats, tau: float) -> None:
+    solid = truth[truth[:, 3] * truth[:, 4] > slowly.TOUCHING]
+    assert count(solid, ego, solid, tau, "max") == FOUND
+
+
+@pytest.mark.parametrize(
+    ("truth", "ego", "coop", "shown"),
+    [
+        ([CAR], [WELL], [WELL], ""),
+        ([CAR], [WELL], [], "LCME"),
+        ([CAR], [WELL], [POORLY], "LCLE"),
+        ([CAR], [], [], "CCME"),
+        ([CAR], [POORLY], [], "CCME"),  # a poor detection is none
+        ([CAR], [POORLY], [POORLY], "CCLE"),
+        ([CAR], [], [WELL], ""),  # what cooperation is for
+        ([], [], [CAR], "LADE"),
+        ([], [CAR], [], ""),  # corrected
+        ([], [CAR], [POORLY], "CADE"),
+        ([], [ELSEWHERE], [CAR], "LADE"),
+        ([CAR], [WELL], [ELSEWHERE], "LCME LADE"),
+        ([], [], [], ""),
+    ],
+)
+@pytest.mark.parametrize("rule", RULES)
+def test_small_scenes(
+    truth: list[list[float]],
+    ego: list[list[float]],
+    coop: list[list[float]],
+    shown: str,
+    rule: Rule,
+) -> None:
+    found = count(rows(*truth), rows(*ego), rows(*coop), rule=rule)
+    assert found == FOUND | dict.fromkeys(shown.split(), 1)
+
+
+def test_the_rules_disagree_where_a_good_box_has_poor_company() -> None:
+    coop = rows(WELL, POORLY, row(x=-2))
+    found = [count(rows(CAR), rows(WELL), coop, rule=rule)["LCLE"] for rule in RULES]
+    assert found == [0, 1, 2]
+
+
+def test_an_overlap_of_just_tau_is_a_misplacement_and_no_detection() -> None:
+    half = rows(row(length=2))
+    assert bev_iou(rows(CAR), half)[0, 0] == 0.5
+    assert count(rows(CAR), half, half) == FOUND | {"CCLE": 1}
+
+
+def test_boxes_without_an_area_are_overlooked_by_everybody() -> None:
+    flat = rows(row(length=0))
+    assert count(flat, flat, flat) == FOUND | {"CCME": 1, "LADE": 1}
+
+
+def test_which_boxes_are_told() -> None:
+    found = classify(rows(CAR, ELSEWHERE), rows(CAR), rows(row(x=20), ELSEWHERE))
+    assert found.truth["LCME"].tolist() == [1, 0]
+    assert found.cooperative["LADE"].tolist() == [1, 0]
+
+
+def test_unknown_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match="max, exists, pairs"):
+        count(NONE, NONE, NONE, rule="best")  # type: ignore[arg-type]
+
+
+def test_records_know_the_same_patterns() -> None:
+    assert schema.PATTERNS == PATTERNS
