@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import carla
 
-from harness.errors import AttemptError
+from harness.errors import AttemptError, FailureClass
 from harness.world.probe import probe
 
 RPC_TIMEOUT = 60.0
@@ -32,7 +32,7 @@ def open_session(
 ) -> Iterator[Session]:
     """Load the town afresh and stop its clock; start it again at the end."""
     probe(host, port)
-    with naming_problems():
+    with naming_problems(host, port):
         client = carla.Client(host, port)
         client.set_timeout(RPC_TIMEOUT)
         world = fresh_world(client, town)
@@ -48,14 +48,15 @@ def open_session(
         manager.set_synchronous_mode(True)
         manager.set_random_device_seed(seed % 2**31)
         session = Session(client, world, world.get_map(), manager)
-    try:
-        with naming_problems():
+    with naming_problems(host, port):
+        try:
             yield session
-    finally:
-        with suppress(RuntimeError):
-            settings.synchronous_mode = False
-            settings.fixed_delta_seconds = None
-            world.apply_settings(settings)
+        finally:
+            with suppress(AttemptError, RuntimeError):
+                probe(host, port)
+                settings.synchronous_mode = False
+                settings.fixed_delta_seconds = None
+                world.apply_settings(settings)
 
 
 def fresh_world(client: carla.Client, town: str) -> carla.World:
@@ -79,14 +80,22 @@ def manager_port() -> int:
 
 
 @contextmanager
-def naming_problems() -> Iterator[None]:
-    """Give the client library's exceptions their failure class."""
+def naming_problems(host: str, port: int) -> Iterator[None]:
+    """Give the client library's exceptions their failure class.
+
+    To the library a server that has gone is one that does not answer in time: the port knows more.
+    """
     try:
         yield
     except RuntimeError as problem:
         said = " ".join(str(problem).split())
+        try:
+            probe(host, port)
+        except AttemptError as gone:
+            failure: FailureClass = (
+                "server_hang" if gone.failure == "server_hang" else "server_crash"
+            )
+            raise AttemptError(failure, f"{said}; {gone}") from problem
         if "time-out" in said:
             raise AttemptError("rpc_timeout", said) from problem
-        if "connect" in said or "broken pipe" in said.lower():
-            raise AttemptError("server_crash", said) from problem
         raise

@@ -1,0 +1,100 @@
+"""A port is asked before the client library touches it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import msgpack
+import pytest
+
+from harness.errors import AttemptError
+from harness.world.probe import probe
+from tests.conftest import Carlite
+
+Answer = Callable[[socket.socket], None]
+
+
+@contextlib.contextmanager
+def listener(answer: Answer) -> Iterator[int]:
+    """Answer one caller on a port of our own."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(4096)
+                    answer(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join(5.0)
+
+
+def saying(*parts: bytes) -> Answer:
+    def answer(connection: socket.socket) -> None:
+        for part in parts:
+            connection.sendall(part)
+
+    return answer
+
+
+def endless(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection.sendall(b"\x93" * 4096)
+
+
+def silent(connection: socket.socket) -> None:
+    connection.settimeout(3.0)
+    with contextlib.suppress(TimeoutError):
+        connection.recv(1)
+
+
+def test_carlite_tells_its_version(carlite: Carlite) -> None:
+    assert probe(carlite.host, carlite.port) == "0.9.16"
+
+
+def test_an_answer_in_pieces() -> None:
+    reply = msgpack.packb([1, 1, None, [[1, "0.9.16"]]])
+    with listener(saying(reply[:3], reply[3:])) as port:
+        assert probe("127.0.0.1", port) == "0.9.16"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), id="web server"),
+        pytest.param(saying(b"SSH-2.0-OpenSSH_9.6\r\n"), id="shell"),
+        pytest.param(saying(msgpack.packb([1, 1, "no such method", None])), id="another rpc"),
+        pytest.param(saying(msgpack.packb([1, 1, None, [[1, 9]]])), id="a version that is none"),
+        pytest.param(saying(b"\xc1\xc1\xc1"), id="bytes that are no msgpack"),
+        pytest.param(saying(b"\xdb\xff\xff\xff\xff"), id="text of four gigabytes"),
+        pytest.param(saying(), id="hangs up"),
+        pytest.param(endless, id="endless"),
+    ],
+)
+def test_strangers_are_refused_in_one_line(answer: Answer) -> None:
+    with listener(answer) as port, pytest.raises(AttemptError) as caught:
+        probe("127.0.0.1", port, 2.0)
+    assert caught.value.failure == "port_conflict"
+    assert f"127.0.0.1:{port}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_silence() -> None:
+    with listener(silent) as port, pytest.raises(AttemptError) as caught:
+        probe("127.0.0.1", port, 0.3)
+    assert caught.value.failure == "server_hang"
+
+
+def test_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(AttemptError) as caught:
+        probe("127.0.0.1", port)
+    assert caught.value.failure == "server_launch"
