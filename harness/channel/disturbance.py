@@ -35,9 +35,8 @@ class Disturbance:
     def __init__(self, kinds: Sequence[Kind] = PARTNERS) -> None:
         unknown = sorted(set(kinds) - set(get_args(Kind)))
         if unknown or not kinds:
-            raise UserError(
-                f"{self.name}: kinds {list(kinds)}; some of {', '.join(get_args(Kind))}"
-            )
+            known = ", ".join(get_args(Kind))
+            raise UserError(f"{self.name}: kinds {list(kinds)}; one or more of {known}")
         self.kinds = frozenset(kinds)
         self.met = 0  # captures of these kinds
         self.acted = 0  # times it changed something

@@ -82,8 +82,7 @@ class Door:
         time, true_pose = self._captures[key]
         if (sent.sender, sent.capture_frame) != key:
             self._problems.append(
-                f"the message of {key[0]} at frame {key[1]} says that it is one of {sent.sender}"
-                f" at frame {sent.capture_frame}"
+                f"{named(key)} says that it is one of {sent.sender} at frame {sent.capture_frame}"
             )
         self.records[key] = MessageRecord(
             captured.sender,
@@ -137,16 +136,13 @@ class Door:
             reason = disturbance.inert()
             if reason:
                 problems.append(f"{disturbance.name}: {reason}")
-        for (sender, frame), time in self._due().items():
-            if self.records[sender, frame].fate != "delivered":
-                problems.append(
-                    f"the message of {sender} at frame {frame} was due at {time:.3f} s"
-                    " and never delivered"
-                )
+        due = self._due()
         for record in self.close():
+            key = (record.sender, record.capture_frame)
             if record.fate == "delivered":
                 problems += self._aged(record, record.age_asked, "as asked")
-            key = (record.sender, record.capture_frame)
+            elif key in due:
+                problems.append(f"{named(key)} was due at {due[key]:.3f} s and never delivered")
             problems += misplaced(key, record.found_shift, record.asked_shift)
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -175,10 +171,15 @@ class Door:
     def _aged(self, record: MessageRecord, age: float, whence: str) -> list[str]:
         if abs(record.age_found - age) <= self.tick_seconds / 2:
             return []
+        key = (record.sender, record.capture_frame)
         return [
-            f"the message of {record.sender} at frame {record.capture_frame} was"
-            f" {record.age_found:.3f} s old when delivered, {age:.3f} s {whence}"
+            f"{named(key)} was {record.age_found:.3f} s old when delivered, {age:.3f} s {whence}"
         ]
+
+
+def named(key: Key) -> str:
+    """Return a message in words."""
+    return f"the message of {key[0]} at frame {key[1]}"
 
 
 def misplaced(key: Key, found: Shift, asked: Shift) -> list[str]:

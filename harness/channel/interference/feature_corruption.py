@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
-from harness.channel.interference.loss import check
+from harness.channel.interference.loss import check_acts
 from harness.vocabulary import Features, Kind, Message, Singles
 
 ROUNDING = 1e-9
@@ -45,7 +45,7 @@ class Scattered(FeatureCorruption):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check(self.name, probability=probability)
+        check_acts(self.name, probability=probability)
         self.probability = probability
 
     def reset(self, seed: int, route: str) -> None:
@@ -71,7 +71,7 @@ class WholeChannels(FeatureCorruption):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check(self.name, share=share)
+        check_acts(self.name, share=share)
         self.share = share
 
     def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:

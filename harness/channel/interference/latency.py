@@ -99,7 +99,7 @@ class Normal(Latency):
 
     def _at_once(self) -> float:
         if self.deviation == 0:
-            return float(self.mean == 0)
+            return 0.0
         return 0.5 * math.erfc(self.mean / self.deviation / math.sqrt(2))
 
     def draw(self, random: np.random.Generator) -> float:

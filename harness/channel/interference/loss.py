@@ -22,7 +22,7 @@ class Loss(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check(self.name, probability=probability)
+        check_acts(self.name, probability=probability)
         self.probability = probability
 
     def reset(self, seed: int, route: str) -> None:
@@ -51,18 +51,16 @@ class BurstLoss(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check(
-            self.name,
-            worsens=worsens,
-            recovers=recovers,
-            lost_in_good=lost_in_good,
-            lost_in_bad=lost_in_bad,
-        )
+        for value in (worsens, recovers, lost_in_good, lost_in_bad):
+            if not 0 <= value <= 1:
+                raise UserError(f"burst_loss: {value} is no probability; from 0 to 1")
         if worsens + recovers == 0:
             raise UserError("burst_loss: worsens and recovers are both 0; air must change")
         self.lost = np.array([lost_in_good, lost_in_bad])
         self.turns = np.array([[1 - worsens, worsens], [recovers, 1 - recovers]])
         self.at_first = np.array([recovers, worsens]) / (worsens + recovers)
+        if self.at_first @ self.lost == 0:
+            raise UserError("burst_loss: with these probabilities nothing is ever lost")
         self._air: dict[str, int] = {}
         self._nothing_lost: dict[str, Floats] = {}
 
@@ -87,8 +85,8 @@ class BurstLoss(Disturbance):
         self.idle_chance = float(np.prod([each.sum() for each in self._nothing_lost.values()]))
 
 
-def check(name: str, **probabilities: float) -> None:
-    """Refuse what is no probability."""
+def check_acts(name: str, **probabilities: float) -> None:
+    """Refuse what is no probability, or that of nothing."""
     for setting, value in probabilities.items():
-        if not 0 <= value <= 1:
-            raise UserError(f"{name}: {setting} {value}; a probability is between 0 and 1")
+        if not 0 < value <= 1:
+            raise UserError(f"{name}: {setting} {value}; must be above 0 and at most 1")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
-from harness.channel.interference.loss import check
+from harness.channel.interference.loss import check_acts
 from harness.errors import UserError
 from harness.vocabulary import Boxes, Kind, Message, Points, Singles
 
@@ -26,7 +26,7 @@ class Removed(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check(self.name, share=share)
+        check_acts(self.name, share=share)
         if sectors < 1:
             raise UserError(f"removed: {sectors} sectors; at least one")
         self.share, self.sectors = share, sectors

@@ -1,0 +1,183 @@
+"""Interference that is not what was asked for fails the attempt, and says how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.channel.channel import Channel
+from harness.channel.disturbance import Disturbance
+from harness.channel.interference.latency import Fixed
+from harness.channel.interference.latency import Uniform as UniformLatency
+from harness.channel.interference.pose_error import Constant
+from harness.channel.interference.pose_error import Uniform as UniformPoseError
+from harness.errors import AttemptError
+from harness.vocabulary import Boxes, Message, Observation
+from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
+
+
+def complaint(episode: Episode) -> str:
+    """Return what the door finds wrong."""
+    with pytest.raises(AttemptError) as problem:
+        episode.channel.door.verify()
+    assert problem.value.failure == "interference_not_delivered"
+    return str(problem.value)
+
+
+class NothingHappens(Disturbance):
+    name = "nothing_happens"
+
+
+class SaysItsMessagesAreNew(Fixed):
+    def alter(self, message: Message) -> Message:
+        return replace(message, capture_time=message.capture_time + 2 * PERIOD)
+
+
+class SaysItsMessagesAreOthers(Fixed):
+    def alter(self, message: Message) -> Message:
+        return replace(message, capture_frame=message.capture_frame + 1)
+
+
+class MovesMessagesBesides(Constant):
+    def alter(self, message: Message) -> Message:
+        pose = message.lidar_in_world
+        return replace(message, lidar_in_world=replace(pose, x=pose.x + 0.25))
+
+
+class SaysItCorrupts(Disturbance):
+    name = "says_it_corrupts"
+
+    def alter(self, message: Message) -> Message:
+        assert isinstance(message.payload, Boxes)
+        return replace(message, payload=message.payload[np.arange(len(message.payload))])
+
+
+class Dawdles(Channel):
+    """A channel with a fault: messages take one planning step longer than asked."""
+
+    def send(self, message: Message) -> None:
+        super().send(message)
+        waiting = self._underway[message.sender]
+        waiting[-1] = replace(waiting[-1], arrives=waiting[-1].arrives + PERIOD)
+
+
+class ForgetsTheEgo(Channel):
+    """A channel with a fault: the ego believes the truth, whatever was asked."""
+
+    def believe(self, observation: Observation) -> Observation:
+        believed = super().believe(observation)
+        return observation if observation.kind == "ego" else believed
+
+
+def test_inert_by_name() -> None:
+    text = complaint(Episode(Fixed(0.4), NothingHappens()).run())
+    assert text == "nothing_happens: changed nothing in 20 captures"
+
+
+@pytest.mark.parametrize(
+    "inert",
+    [Fixed(0.0), UniformLatency(0.0, 0.0), Constant(0, 0, 0), UniformPoseError(0, 0, 0, 0)],
+)
+def test_settings_that_ask_for_nothing_are_inert(inert: Disturbance) -> None:
+    assert complaint(Episode(inert).run(3)) == f"{inert.name}: changed nothing in 3 captures"
+
+
+def test_nobody_to_disturb_is_inert() -> None:
+    text = complaint(Episode(Fixed(0.4, kinds=["vehicle"])).run())
+    assert text == "latency: met no capture of vehicle"
+
+
+def test_a_payload_that_comes_out_as_it_was_is_inert() -> None:
+    assert complaint(Episode(SaysItCorrupts()).run()).startswith(
+        "says_it_corrupts: changed nothing"
+    )
+
+
+def test_wrong_age_by_name() -> None:
+    text = complaint(Episode(SaysItsMessagesAreNew(0.4)).run())
+    assert f"message of roadside-0 at frame {FIRST_FRAME} was 0.800 s old when delivered" in text
+    assert "0.400 s by its stamp" in text
+
+
+def test_wrong_age_by_a_channel_that_dawdles() -> None:
+    episode = Episode()
+    episode.channel = Dawdles([Fixed(0.4)])
+    episode.channel.reset(1, "route-4")
+    text = complaint(episode.run())
+    assert "was 0.600 s old when delivered, 0.400 s as asked" in text
+
+
+def test_wrong_frame_by_name() -> None:
+    text = complaint(Episode(SaysItsMessagesAreOthers(0.4)).run())
+    assert f"at frame {FIRST_FRAME} says that it is one of roadside-0 at frame" in text
+
+
+def test_never_delivered_by_name() -> None:
+    episode = Episode(Fixed(0.4)).run(5)
+    episode.channel._underway.clear()
+    episode.step([])
+    episode.step([("roadside-0", "roadside")])
+    frame = FIRST_FRAME + 4 * 4
+    assert f"at frame {frame} was due at {time_of(6):.3f} s and never delivered" in complaint(
+        episode
+    )
+
+
+def test_wrong_displacement_by_name() -> None:
+    text = complaint(Episode(MovesMessagesBesides(0.5, 0.1, 2.0)).run())
+    assert text.startswith(
+        f"roadside-0 at frame {FIRST_FRAME} is displaced by (0.750 m, 0.100 m, 2.000 deg),"
+        " not (0.500 m, 0.100 m, 2.000 deg)"
+    )
+
+
+def test_wrong_displacement_of_the_ego_by_name() -> None:
+    episode = Episode()
+    episode.channel = ForgetsTheEgo([Constant(0.5, 0.1, 2.0, kinds=["ego"])])
+    episode.channel.reset(1, "route-4")
+    text = complaint(episode.run())
+    assert text.startswith(f"ego at frame {FIRST_FRAME} is displaced by (0.000 m")
+    assert text.endswith("(and 19 more)")
+
+
+def test_all_is_well_and_written_down() -> None:
+    episode = Episode(Fixed(0.4), Constant(0.5, -0.1, 2.0)).run(6)
+    episode.channel.door.verify()
+    records = episode.channel.door.close()
+    assert [each.fate for each in records] == ["delivered"] * 4 + ["in_flight"] * 2
+    for step, record in enumerate(records[:4]):
+        assert record.delivered_time == time_of(step + 2)
+        assert record.age_found == pytest.approx(0.4)
+        assert record.age_asked == pytest.approx(record.age_found)
+        assert record.found_shift == pytest.approx((0.5, -0.1, np.radians(2.0)))
+        assert record.asked_shift == pytest.approx(record.found_shift)
+        assert record.size_bytes == 5 * 33
+    assert episode.channel.door.close() == records
+
+
+def test_senses_and_truth_stay_as_they_are() -> None:
+    episode = Episode(Constant(0.5, -0.1, 2.0, kinds=["ego", "roadside"])).run(3)
+    for (sender, step), believed in episode.beliefs.items():
+        true = where(sender, step)
+        assert believed.lidar_in_world.x == pytest.approx(true.x + 0.5)
+        assert believed.lidar_in_world.z == true.z
+        assert believed.time == time_of(step)
+    assert all(len(message.payload) == 5 for now in episode.given for message in now)  # type: ignore[arg-type]
+
+
+def test_what_has_been_sent_cannot_be_changed() -> None:
+    (message,) = Episode().run(1).given[0]
+    with pytest.raises(AttributeError):
+        message.capture_time = 0.0  # type: ignore[misc]
+    assert isinstance(message.payload, Boxes)
+    with pytest.raises(ValueError, match="read-only"):
+        message.payload.geometry[0, 0] = 0.0
+
+
+def test_another_episode_begins_with_an_empty_book_and_empty_air() -> None:
+    episode = Episode(Fixed(0.4)).run(5)
+    episode.channel.reset(2, "route-4")
+    assert not episode.channel.door.close()
+    assert episode.channel.deliver(time_of(5), {"roadside-0"}) == ()

@@ -1,0 +1,105 @@
+"""Delays as they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from harness.channel.disturbance import Disturbance
+from harness.channel.interference.latency import Fixed, Normal, Uniform
+from harness.channel.interference.paper_code_latency import PaperCodeLatency
+from harness.errors import AttemptError, UserError
+from tests.channel.episode import Episode
+from tests.channel.statistics import follows, normal_cdf, uniform_cdf
+
+DRAWS = 1500
+
+
+def delays(disturbance: Disturbance, steps: int = DRAWS, route: str = "route-4") -> list[float]:
+    episode = Episode(disturbance, route=route).run(steps)
+    episode.channel.door.verify()
+    return [record.delay for record in episode.channel.door.close()]
+
+
+def test_fixed() -> None:
+    assert delays(Fixed(0.3), 10) == [0.3] * 10
+
+
+def test_uniform_for_each_message() -> None:
+    drawn = delays(Uniform(0.5, 1.0, per="message"))
+    assert follows(drawn, uniform_cdf(0.5, 1.0))
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.08
+
+
+def test_normal_for_each_message() -> None:
+    drawn = delays(Normal(0.8, 0.1))
+    assert follows(drawn, normal_cdf(0.8, 0.1))
+
+
+def test_normal_is_never_early() -> None:
+    drawn = np.array(delays(Normal(0.05, 0.1)))
+    assert drawn.min() == 0
+    assert np.mean(drawn == 0) == pytest.approx(0.3085, abs=0.04)
+
+
+def test_once_for_an_episode() -> None:
+    assert len(set(delays(Uniform(0.5, 1.0), 30))) == 1
+    by_seed = []
+    for seed in range(300):
+        episode = Episode(Uniform(0.5, 1.0), seed=seed).run(1)
+        by_seed.append(episode.channel.door.close()[0].delay)
+    assert follows(by_seed, uniform_cdf(0.5, 1.0))
+
+
+def test_a_normal_that_is_zero_by_chance_is_not_inert() -> None:
+    zero = [
+        seed
+        for seed in range(40)
+        if Episode(Normal(0.0, 0.1, per="episode"), seed=seed).run(1).ages() == [[0]]
+    ]
+    assert 8 < len(zero) < 32
+    Episode(Normal(0.0, 0.1, per="episode"), seed=zero[0]).run(50).channel.door.verify()
+    with pytest.raises(AttemptError, match="latency: changed nothing"):
+        Episode(Normal(0.0, 0.0)).run(50).channel.door.verify()
+
+
+@pytest.mark.parametrize(("route", "delay"), [("r12", 0.8), ("town05-7", 1.0), ("5", 0.6)])
+def test_paper_code_by_route_number(route: str, delay: float) -> None:
+    assert delays(PaperCodeLatency(), 12, route) == [0.0] * 5 + [delay] * 7
+
+
+def test_paper_code_leaves_vehicles_alone() -> None:
+    both = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
+    episode = Episode(PaperCodeLatency(), route="r12").run(9, both)  # type: ignore[arg-type]
+    by_sender = {
+        sender: [each.delay for each in episode.channel.door.close() if each.sender == sender]
+        for sender, _ in both
+    }
+    assert by_sender == {"roadside-0": [0.0] * 5 + [0.8] * 4, "vehicle-1": [0.0] * 9}
+
+
+def test_a_drive_that_ends_in_the_first_second_is_no_fault() -> None:
+    Episode(PaperCodeLatency(), route="r12").run(4).channel.door.verify()
+
+
+def test_a_route_without_a_number() -> None:
+    with pytest.raises(AttemptError, match="'elm street' has no number"):
+        Episode(PaperCodeLatency(), route="elm street")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Fixed(-0.1), "nothing arrives before it is sent"),
+        (lambda: Uniform(1.0, 0.5), "low 1.0 s, high 0.5 s"),
+        (lambda: Uniform(0.5, 1.0, per="route"), "episode or message"),  # type: ignore[arg-type]
+        (lambda: Normal(0.5, -1.0), "not below 0"),
+        (lambda: Fixed(0.1, kinds=["bicycle"]), "ego, roadside, vehicle"),  # type: ignore[list-item]
+        (lambda: Fixed(0.1, kinds=[]), "one or more of"),
+    ],
+)
+def test_settings_that_make_no_sense(make: Callable[[], Disturbance], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        make()
