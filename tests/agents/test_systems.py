@@ -1,0 +1,92 @@
+"""The three systems with truth: what each of them lets itself see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from agents.blind_corner import BlindCorner
+from agents.ideal_late import IdealLate
+from agents.oracle import Oracle
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose, Truth
+from tests.agents.little_world import straight
+
+EGO = EgoObservation(
+    sender="ego",
+    kind="ego",
+    frame=100,
+    time=5.0,
+    lidar_in_world=Pose(11.3, 0.0, 1.85),
+    points_in_lidar=np.zeros((0, 4), np.float32),
+    vehicle_in_world=Pose(10.0, 0.0),
+    lidar_in_vehicle=Pose(1.3, 0.0, 1.85),
+    speed=8.0,
+    lights=(),
+)
+
+
+def truth(*rows: tuple[float, float, int]) -> Truth:
+    """Return pedestrians at places in the LiDAR's frame, hit so often."""
+    geometry = np.array([[x, y, 0.0, 0.5, 0.5, 1.8, 0.0] for x, y, _ in rows])
+    hits = np.array([hits for _, _, hits in rows])
+    count = len(rows)
+    boxes = Boxes(geometry, np.ones(count, np.int64), np.ones(count))
+    return Truth(boxes, np.arange(count) + 7, hits)
+
+
+SCENE = truth((12.0, 0.0, 0), (20.0, 6.0, 4), (30.0, -6.0, 5), (90.0, 0.0, 50))
+
+
+def test_the_oracle_sees_who_is_hidden_and_brakes() -> None:
+    oracle = Oracle()
+    oracle.reset(1, straight())
+    step = oracle.step(EGO, (), SCENE)
+    assert len(step.cooperative) == 3  # one is out of range
+    assert step.ego_alone is step.cooperative
+    assert step.control.brake > 0.3
+
+
+def test_the_blind_corner_sees_what_its_own_lidar_hits() -> None:
+    blind = BlindCorner()
+    blind.reset(1, straight())
+    step = blind.step(EGO, (), SCENE)
+    assert step.cooperative.geometry[:, 0].tolist() == [30.0]
+    assert step.control.brake == 0.0
+
+
+def test_how_many_hits_make_somebody_seen_is_a_setting() -> None:
+    blind = BlindCorner(min_hits=4)
+    blind.reset(1, straight())
+    assert len(blind.step(EGO, (), SCENE).cooperative) == 2
+
+
+def test_the_window_is_a_setting() -> None:
+    oracle = Oracle(range_window=(36.0, 5.0))
+    oracle.reset(1, straight())
+    assert oracle.step(EGO, (), SCENE).cooperative.geometry[:, 0].tolist() == [12.0]
+
+
+def test_ideal_late_shares_what_partners_hit_and_drives_by_it() -> None:
+    system = IdealLate()
+    system.reset(1, straight())
+    pose = Pose(23.3, 3.0, 7.5)
+    partner = Observation("roadside-0", "roadside", 100, 5.0, pose, np.zeros((0, 4), np.float32))
+    payload = system.share(partner, truth((0.0, -3.0, 40), (9.0, 9.0, 0)))
+    assert len(payload) == 1
+    message = Message("roadside-0", "roadside", 100, 5.0, pose, payload)
+    step = system.step(EGO, (message,), SCENE)
+    assert step.ego_alone.geometry[:, 0].tolist() == [30.0]
+    assert sorted(step.cooperative.geometry[:, 0].round(6).tolist()) == [12.0, 30.0]
+    assert step.control.brake > 0.3
+
+
+def test_who_an_actor_is_changes_nothing() -> None:
+    results = []
+    for ids in (SCENE.actor_ids, SCENE.actor_ids[::-1] + 40):
+        system = IdealLate()
+        system.reset(1, straight())
+        scene = replace(SCENE, actor_ids=ids)
+        results += [system.step(replace(EGO, time=5.0 + k), (), scene).control for k in range(3)]
+    first, second = results[:3], results[3:]
+    assert [(c.throttle, c.brake) for c in first] == [(c.throttle, c.brake) for c in second]
