@@ -1,23 +1,39 @@
 """The ledger: one line for every try, however it ended.
 
 A line goes out in one write to a file opened for appending, and is on the disk before the runner
-goes on. The last line may be torn if the machine died; readers pass over it. Results do not depend
-on it: what is done is what lies in `episodes/`.
+goes on. A machine that dies may tear the last line: readers pass over it, and the next line begins
+behind it. Results do not depend on the ledger: what is done is what lies in `episodes/`.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from harness.records.keys import AttemptKey
+from harness.errors import UserError
+from harness.records.keys import ROUTE_AND_SEED, AttemptKey
 from harness.records.writing import EPISODES, disk_problem
 
 LEDGER = "ledger.jsonl"
+TRY = re.compile(r"try([1-9][0-9]*)")
+KINDS: dict[str, tuple[type, ...]] = {
+    "system": (str,),
+    "condition": (str,),
+    "route": (str,),
+    "seed": (int,),
+    "try": (int,),
+    "outcome": (str,),
+    "failure": (str, type(None)),
+    "message": (str,),
+    "server": (str,),
+}
+"""What a line holds."""
 
 
 def append(
@@ -29,7 +45,60 @@ def append(
     server_tail: str,
 ) -> None:
     """Add the line of one try."""
-    line = {
+    _write(campaign, [_line(key, number, failure, message, server_tail)])
+
+
+def lines(campaign: Path) -> Iterator[dict[str, Any]]:
+    """Yield every whole line."""
+    file = campaign / LEDGER
+    try:
+        written = file.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror}") from None
+    for text in written.split(b"\n"):
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, dict) and all(
+            name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()
+        ):
+            yield line
+
+
+def tries(campaign: Path) -> dict[AttemptKey, Path]:
+    """Return the folder of the last finished try of every attempt."""
+    return {key: Path(folder) / f"try{number}" for key, folder, number in _finished(campaign)}
+
+
+def finished(campaign: Path) -> set[AttemptKey]:
+    """Return the attempts that have a result."""
+    return {key for key, _, _ in _finished(campaign)}
+
+
+def rebuild(campaign: Path) -> None:
+    """Add a line for every finished attempt that has none."""
+    known = {
+        AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
+        for line in lines(campaign)
+        if line["outcome"] == "done"
+    }
+    _write(
+        campaign,
+        [
+            _line(key, number, None, "rebuilt from its records", "")
+            for key, _, number in sorted(_finished(campaign))
+            if key not in known
+        ],
+    )
+
+
+def _line(
+    key: AttemptKey, number: int, failure: str | None, message: str, server_tail: str
+) -> dict[str, Any]:
+    return {
         **asdict(key),
         "try": number,
         "outcome": "done" if failure is None else "failed",
@@ -37,11 +106,19 @@ def append(
         "message": message,
         "server": server_tail,
     }
-    data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
+
+
+def _write(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
+    if not new:
+        return
+    data = "".join(json.dumps(line) + "\n" for line in new).encode()
     try:
-        handle = os.open(campaign / LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = os.open(campaign / LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(handle, data)
+            if _torn(handle):
+                data = b"\n" + data
+            if os.write(handle, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), LEDGER)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -49,58 +126,29 @@ def append(
         raise disk_problem(problem) from None
 
 
-def lines(campaign: Path) -> Iterator[dict[str, Any]]:
-    """Yield every whole line."""
-    file = campaign / LEDGER
-    if not file.exists():
+def _torn(handle: int) -> bool:
+    size = os.fstat(handle).st_size
+    return size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+
+
+def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
+    """Yield the attempts with a result, their folders and the numbers of their last tries."""
+    try:
+        for system, system_path in _folders(str(campaign / EPISODES)):
+            for condition, condition_path in _folders(system_path):
+                for last, path in _folders(condition_path):
+                    found = (TRY.fullmatch(name) for name, _ in _folders(path))
+                    tried = [int(each[1]) for each in found if each]
+                    if tried and ROUTE_AND_SEED.fullmatch(last):
+                        yield AttemptKey.of(system, condition, last), path, max(tried)
+    except OSError as problem:
+        raise UserError(f"{problem.filename}: {problem.strerror}") from None
+
+
+def _folders(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and paths of the folders in a folder, if it is there."""
+    try:
+        with os.scandir(path) as entries:
+            yield from ((entry.name, entry.path) for entry in entries if entry.is_dir())
+    except FileNotFoundError:
         return
-    for text in file.read_text(errors="replace").splitlines():
-        try:
-            line = json.loads(text)
-        except json.JSONDecodeError:
-            continue
-        if isinstance(line, dict):
-            yield line
-
-
-def tries(campaign: Path) -> dict[AttemptKey, Path]:
-    """Return the folder of the last finished try of every attempt."""
-    found: dict[AttemptKey, Path] = {}
-    for folder in _folders(campaign / EPISODES, depth=3):
-        numbers = [
-            int(name[3:])
-            for name in os.listdir(folder)  # noqa: PTH208
-            if name.startswith("try") and name[3:].isdecimal()
-        ]
-        if not numbers:
-            continue
-        try:
-            key = AttemptKey.of(PurePosixPath(folder))
-        except ValueError:
-            continue
-        found[key] = Path(folder) / f"try{max(numbers)}"
-    return found
-
-
-def finished(campaign: Path) -> set[AttemptKey]:
-    """Return the attempts that have a result."""
-    return set(tries(campaign))
-
-
-def rebuild(campaign: Path) -> None:
-    """Write a ledger that says of every finished attempt that it is done."""
-    known = {
-        AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
-        for line in lines(campaign)
-        if line.get("outcome") == "done"
-    }
-    for key, folder in sorted(tries(campaign).items()):
-        if key not in known:
-            append(campaign, key, int(folder.name[3:]), None, "rebuilt from its records", "")
-
-
-def _folders(top: Path, depth: int) -> Iterator[str]:
-    level = [str(top)] if top.is_dir() else []
-    for _ in range(depth):
-        level = [entry.path for folder in level for entry in os.scandir(folder) if entry.is_dir()]
-    yield from level

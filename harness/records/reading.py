@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,20 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
 from harness.records.schema import TABLES, VERSION
 
+BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
+"""What readers raise on bytes that are not what they should be."""
+
 
 class Campaign:
     """A campaign folder, running or finished."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        if not (folder / "campaign.yaml").is_file():
+        try:
+            there = (folder / "campaign.yaml").is_file()
+        except OSError as problem:
+            raise broken(folder, problem) from None
+        if not there:
             raise UserError(f"{folder}: not a campaign folder (no campaign.yaml in it)")
 
     @cached_property
@@ -32,66 +40,103 @@ class Campaign:
         """What `campaign.yaml` says: settings, versions, simulator."""
         file = self.folder / "campaign.yaml"
         try:
-            header = yaml.load(file.read_text(), yaml.CSafeLoader)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
-            raise UserError(f"{file}: {' '.join(str(problem).split())}") from None
+            header = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (*BROKEN, yaml.YAMLError) as problem:
+            raise broken(file, problem) from None
         if not isinstance(header, dict) or header.get("schema") != VERSION:
             raise UserError(f"{file}: not a campaign of schema {VERSION}")
         return header
 
     def attempts(self) -> dict[AttemptKey, Path]:
-        """Return the folder of every finished attempt's last try."""
+        """Return the folder of every finished attempt's last try, as of now."""
         return tries(self.folder)
 
     def result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""
         file = self._folder(key) / "result.json"
-        try:
-            result = json.loads(file.read_text())
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
-            raise UserError(f"{file}: {problem}") from None
-        if not isinstance(result, dict) or result.get("crucible", {}).get("schema") != VERSION:
+        result = read_json(file)
+        ours = result.get("crucible")
+        if not isinstance(ours, dict) or ours.get("schema") != VERSION:
             raise UserError(f"{file}: not a result of schema {VERSION}")
+        attempt = ours.get("attempt")
+        if not isinstance(attempt, dict) or not asdict(key).items() <= attempt.items():
+            raise UserError(f"{file}: the result of another attempt; folders are not to be renamed")
         return result
+
+    def timing(self, key: AttemptKey) -> dict[str, Any]:
+        """Return an attempt's `timing.json`."""
+        return read_json(self._folder(key) / "timing.json")
 
     def table(self, name: str, key: AttemptKey) -> pd.DataFrame:
         """Return one table of an attempt."""
-        return read_table(self._folder(key) / f"{name}.parquet", name)
+        return read_table(self._file(name, key), name)
 
     def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
-        parts = [
-            self.table(name, key).assign(
-                system=key.system, condition=key.condition, route=key.route, seed=key.seed
-            )
-            for key in keys
-        ]
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        parts = [_of_attempt(_read(self._file(name, key), name), key) for key in keys]
+        parts = parts or [_of_attempt(TABLES[name].empty_table(), AttemptKey("", "", "", 0))]
+        return _frame(pa.concat_tables(parts).unify_dictionaries())
+
+    def _file(self, name: str, key: AttemptKey) -> Path:
+        return self._folder(key) / f"{name}.parquet"
 
     def _folder(self, key: AttemptKey) -> Path:
         try:
-            return self.attempts_now[key]
+            return self._known[key]
         except KeyError:
             raise UserError(f"{self.folder}: no result of {key}") from None
 
     @cached_property
-    def attempts_now(self) -> dict[AttemptKey, Path]:
-        """The finished attempts as they were when first asked for."""
+    def _known(self) -> dict[AttemptKey, Path]:
         return self.attempts()
 
 
 def read_table(file: Path, name: str) -> pd.DataFrame:
     """Return a table, if it is whole and of this version."""
+    return _frame(_read(file, name))
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return what a JSON file says, if it is an object."""
     try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowException) as problem:
-        raise UserError(f"{file}: {' '.join(str(problem).split())}") from None
+        told = json.loads(file.read_bytes())
+    except BROKEN as problem:
+        raise broken(file, problem) from None
+    if not isinstance(told, dict):
+        raise UserError(f"{file}: not a JSON object")
+    return told
+
+
+def broken(file: Path, problem: BaseException) -> UserError:
+    """Return what to say of a file that cannot be read."""
+    told = problem.strerror if isinstance(problem, OSError) else None
+    return UserError(f"{file}: {' '.join((told or str(problem)).split()) or 'cannot be read'}")
+
+
+def _read(file: Path, name: str) -> pa.Table:
     schema = TABLES[name]
-    metadata = table.schema.metadata or {}
-    if (
-        metadata.get(b"crucible_schema") != str(VERSION).encode()
-        or table.schema.names != schema.names
-    ):
-        raise UserError(f"{file}: not a table of schema {VERSION}")
-    frame: pd.DataFrame = table.to_pandas()
+    try:
+        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            found = opened.schema_arrow
+            version = (found.metadata or {}).get(b"crucible_schema")
+            if version != str(VERSION).encode() or not found.equals(schema):
+                raise UserError(f"{file}: not a table {name} of schema {VERSION}")
+            table: pa.Table = opened.read()
+            table.validate(full=True)
+    except BROKEN as problem:
+        raise broken(file, problem) from None
+    return table
+
+
+def _of_attempt(table: pa.Table, key: AttemptKey) -> pa.Table:
+    rows = len(table)
+    first = pa.array([0] * rows, pa.int32())
+    for name in ("system", "condition", "route"):
+        names = pa.DictionaryArray.from_arrays(first, pa.array([getattr(key, name)], pa.string()))
+        table = table.append_column(name, names)
+    return table.append_column("seed", pa.array([key.seed] * rows, pa.int64()))
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame

@@ -2,7 +2,7 @@
 
 Files go into a folder beside the place where they belong. When all are there and on the disk, the
 folder is renamed into its place: that rename is the commit. Whoever dies before it leaves a folder
-with a dot in front, which nobody reads and the next writer clears away.
+with a dot in front, which nobody reads and the next writer of that try clears away.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from harness.records.keys import AttemptKey
 from harness.records.schema import TABLES
 
 EPISODES = "episodes"
+FILES = {*(f"{name}.parquet" for name in TABLES), "result.json"}
+"""What a try must hold to be one."""
 
 
 class EpisodeWriter:
@@ -30,6 +32,7 @@ class EpisodeWriter:
 
     def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
         self.place = campaign / EPISODES / key.path / f"try{number}"
+        self._campaign = campaign
         self._beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
 
     def __enter__(self) -> EpisodeWriter:
@@ -56,46 +59,59 @@ class EpisodeWriter:
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_array(columns[field.name], field) for field in schema]
+        file = self._beside / f"{name}.parquet"
         try:
             pq.write_table(
                 pa.Table.from_arrays(arrays, schema=schema),
-                self._beside / f"{name}.parquet",
+                file,
                 compression="zstd",
                 row_group_size=1 << 20,
+                write_page_checksum=True,
             )
         except OSError as problem:
-            raise disk_problem(problem) from None
+            raise disk_problem(problem, file) from None
 
     def json(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write `<name>.json`: sorted, finite numbers only."""
-        text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+        """Write `<name>.json`: sorted, ASCII, finite numbers only."""
+        text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False)
+        file = self._beside / f"{name}.json"
         try:
-            (self._beside / f"{name}.json").write_text(text + "\n")
+            file.write_text(text + "\n", encoding="ascii")
         except OSError as problem:
-            raise disk_problem(problem) from None
+            raise disk_problem(problem, file) from None
 
     def commit(self) -> Path:
         """Bring everything to the disk, then into its place."""
         try:
-            for file in sorted(self._beside.iterdir()):
-                _sync(file)
-            _sync(self._beside)
+            files = sorted(self._beside.iterdir())
+            if missing := FILES - {file.name for file in files}:
+                raise ValueError(f"not written: {', '.join(sorted(missing))}")
+            for path in (*files, self._beside):
+                _sync(path)
             self._beside.rename(self.place)
-            _sync(self.place.parent)
+            for folder in self.place.parents:
+                _sync(folder)
+                if folder == self._campaign:
+                    break
         except OSError as problem:
             raise disk_problem(problem) from None
         return self.place
 
 
-def disk_problem(problem: OSError) -> AttemptError:
+def disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:
     """Return the failure that a file problem means for an attempt."""
-    return AttemptError("disk", f"{problem.filename or 'records'}: {problem.strerror or problem}")
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return AttemptError("disk", f"{file or problem.filename or 'records'}: {reason}")
 
 
 def _array(values: Any, field: pa.Field) -> pa.Array:
     if pa.types.is_dictionary(field.type):
-        return pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
-    return pa.array(values, field.type)
+        array = pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
+    else:
+        array = pa.array(values, field.type)
+    if array.null_count:
+        raise ValueError(f"{field.name}: a value is missing")
+    return array
 
 
 def _sync(path: Path) -> None:
