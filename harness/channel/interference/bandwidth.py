@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 
@@ -47,7 +48,7 @@ class Bandwidth(Disturbance):
     def displaces(self, message: Message) -> int | None:
         """Return the waiting message, and let its place be taken."""
         radio = self._radios.get(message.sender)
-        if radio is None or radio.last_starts <= message.capture_time:
+        if radio is None or radio.last_starts <= message.capture_time + SAME_MOMENT:
             return None
         radio.free_at = radio.last_starts
         return radio.last_frame
