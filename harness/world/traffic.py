@@ -123,7 +123,7 @@ class Traffic:
 def _base(blueprint: carla.ActorBlueprint) -> str:
     if not blueprint.has_attribute("base_type"):
         return ""
-    return str(blueprint.get_attribute("base_type")).lower()
+    return str(blueprint.get_attribute("base_type").as_str()).lower()
 
 
 def _place(actor: carla.Actor) -> tuple[float, float]:

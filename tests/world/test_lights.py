@@ -1,0 +1,75 @@
+"""The lights on a route: where they stop one, what they show, who crossed them on red."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.world.lights import RouteLights, force_green
+from harness.world.session import open_session
+from harness.world.simulators import CarliteSimulator
+from tests.world.alone import alone
+from tests.world.test_traffic import TOWN, stage_in
+
+
+def watch_lights(host: str, port: int) -> dict[str, Any]:
+    """Follow the lights of a route through their phases, then force them green."""
+    with open_session(host, port, TOWN, 0.05, 1) as session:
+        stage = stage_in(session, 1)
+        lights = RouteLights(stage)
+        first = lights.ahead(0.0)
+        shown: list[list[str]] = []
+        crossed = 0
+        for _ in range(1200):
+            session.world.tick()
+            shown.append([each.state for each in lights.ahead(0.0)])
+            crossed += bool(lights.crossed_on_red(first[0].station - 1, first[0].station + 1))
+        force_green(session.world)
+        green = set[str]()
+        for _ in range(400):
+            session.world.tick()
+            green |= {each.state for each in lights.ahead(0.0)}
+        rows = [round(each.station) for each in first]
+        return {
+            "stations": [(each.station, each.clear_station) for each in first],
+            "inside": [float(stage.route.in_junction[min(row + 12, len(stage.route.station) - 1)])
+                    for row in rows],
+            "length": stage.route.length,
+            "seen": sorted({state for row in shown for state in row}),
+            "red": sum(row[0] == "red" for row in shown),
+            "crossed": crossed,
+            "green": sorted(green),
+            "past": len(lights.ahead(stage.route.length + 1.0)),
+        }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[dict[str, Any]]:
+    with CarliteSimulator().lease(TOWN) as server:
+        yield alone(watch_lights, server.host, server.port)
+
+
+def test_lights_stand_before_junctions(watched: dict[str, Any]) -> None:
+    assert watched["stations"]
+    for station, clear in watched["stations"]:
+        assert 0.0 < station < clear <= watched["length"]
+        assert clear - station < 60.0
+    assert watched["inside"] == [1.0] * len(watched["stations"])
+
+
+def test_lights_pass_through_their_phases(watched: dict[str, Any]) -> None:
+    assert watched["seen"] == ["green", "red", "yellow"]
+
+
+def test_a_line_is_crossed_on_red_while_it_is_red(watched: dict[str, Any]) -> None:
+    assert watched["crossed"] == watched["red"] > 0
+
+
+def test_green_by_force_stays(watched: dict[str, Any]) -> None:
+    assert watched["green"] == ["green"]
+
+
+def test_lights_behind_are_forgotten(watched: dict[str, Any]) -> None:
+    assert watched["past"] == 0
