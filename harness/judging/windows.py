@@ -1,7 +1,8 @@
 """Errors before the end of a drive (paper, section V-C): t1, t2, t3 and the last ten seconds.
 
 The end is the first violation, or else the end of the route. t3 is the last 5 s, t2 the 5 s before,
-t1 the mean for 5 s of all earlier time. A drive too short for a window has none.
+t1 the mean for 5 s of all earlier time, of which there must be 5 s at least. A drive too short for
+a window has none.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.vocabulary import Floats, Mask
+from harness.vocabulary import Floats, Integers, Mask
 
 SPAN = 5.0
 """Seconds in t2 and in t3, and the unit of t1."""
+
+WINDOWS = ("t1", "t2", "t3", "end_10s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,23 @@ class WindowRules:
 
     by_frames: bool = False  # count planning frames, 25 for a span, instead of seconds
     frames_in_span: int = 25
-    t1_span_frames: int = 25  # the code divides by the number of 5-frame groups: 5
+    t1_span_frames: int = 25  # t1 is the mean for so many; the code's are 5, about a second
     cut_slow_tail: bool = False  # drop the slow frames just before a collision
     slow_speed: float = 2.0  # m/s: the tail is what ended slower than this
     slow_mean: float = 0.8  # m/s: and was slower than this on average
     slow_frames: int = 25  # planning frames a tail may have
+
+    def __post_init__(self) -> None:
+        if min(self.frames_in_span, self.t1_span_frames) < 1:
+            raise ValueError("frames_in_span and t1_span_frames: 1 or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Some frames of a drive, and what their sum is multiplied with."""
+
+    frames: Integers
+    scale: float = 1.0
 
 
 def windows(
@@ -39,18 +54,32 @@ def windows(
     collided: bool = False,
 ) -> dict[str, dict[str, float | None]]:
     """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
-    rules = rules or WindowRules()
-    kept = times <= end + 1e-9
-    if rules.cut_slow_tail and collided and speeds is not None:
-        kept &= ~slow_tail(speeds, rules)
-    masks = (_by_frames if rules.by_frames else _by_seconds)(times, kept, end, rules)
+    found = frames_in_windows(times, end, rules, speeds, collided)
     return {
         name: {
-            column: None if found is None else float(values[found[0]].sum() * found[1])
+            column: None if part is None else float(values[part.frames].sum() * part.scale)
             for column, values in counts.items()
         }
-        for name, found in masks.items()
+        for name, part in found.items()
     }
+
+
+def frames_in_windows(
+    times: Floats,
+    end: float,
+    rules: WindowRules | None = None,
+    speeds: Floats | None = None,
+    collided: bool = False,
+) -> dict[str, Window | None]:
+    """Return the frames of each window; None where a drive is too short."""
+    rules = rules or WindowRules()
+    before = np.round(end - times, 6)  # microseconds: 5 s are 5 s
+    frames = np.flatnonzero(before >= 0)
+    if rules.cut_slow_tail and collided:
+        if speeds is None:
+            raise ValueError("a slow tail cannot be cut off without speeds")
+        frames = frames[~slow_tail(speeds[frames], rules)]
+    return _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
 
 
 def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
@@ -63,38 +92,31 @@ def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
     return tail
 
 
-def _by_seconds(
-    times: Floats, kept: Mask, end: float, rules: WindowRules
-) -> dict[str, tuple[Mask, float] | None]:
-    started = float(times[0]) if len(times) else end
-    lasted = end - started
-    before = end - times
-    t2, t3 = before >= SPAN, before < SPAN
-    early = lasted - 2 * SPAN
-    return {
-        "t1": (kept & (before >= 2 * SPAN), SPAN / early) if early >= SPAN else None,
-        "t2": (kept & t2 & (before < 2 * SPAN), 1.0) if lasted >= 2 * SPAN else None,
-        "t3": (kept & t3, 1.0) if lasted >= SPAN else None,
-        "end_10s": (kept & (before < 2 * SPAN), 1.0) if lasted >= 2 * SPAN else None,
-    }
+def _by_seconds(frames: Integers, before: Floats) -> dict[str, Window | None]:
+    before = before[frames]
+    lasted = before.max(initial=0.0)
+    found: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    if lasted >= 3 * SPAN:
+        early = before >= 2 * SPAN
+        until = before[~early].max(initial=0.0)  # a frame stands for the time until the next
+        found["t1"] = Window(frames[early], SPAN / float(lasted - until))
+    if lasted >= 2 * SPAN:
+        found["t2"] = Window(frames[(before >= SPAN) & (before < 2 * SPAN)])
+        found["end_10s"] = Window(frames[before < 2 * SPAN])
+    if lasted >= SPAN:
+        found["t3"] = Window(frames[before < SPAN])
+    return found
 
 
-def _by_frames(
-    times: Floats, kept: Mask, end: float, rules: WindowRules
-) -> dict[str, tuple[Mask, float] | None]:
-    rows = np.flatnonzero(kept)
+def _by_frames(frames: Integers, rules: WindowRules) -> dict[str, Window | None]:
     span = rules.frames_in_span
-
-    def mask(chosen: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Mask:
-        result = np.zeros(len(times), np.bool_)
-        result[chosen] = True
-        return result
-
-    early = len(rows) - 2 * span
-    groups = early // rules.t1_span_frames if early > 0 else 0
-    return {
-        "t1": (mask(rows[:early]), 1.0 / groups) if groups else None,
-        "t2": (mask(rows[-2 * span : -span]), 1.0) if len(rows) >= 2 * span else None,
-        "t3": (mask(rows[-span:]), 1.0) if len(rows) >= span else None,
-        "end_10s": (mask(rows[-2 * span :]), 1.0) if len(rows) >= 2 * span else None,
-    }
+    groups = (len(frames) - 2 * span) // rules.t1_span_frames
+    found: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    if groups > 0:
+        found["t1"] = Window(frames[: -2 * span], 1 / groups)
+    if len(frames) >= 2 * span:
+        found["t2"] = Window(frames[-2 * span : -span])
+        found["end_10s"] = Window(frames[-2 * span :])
+    if len(frames) >= span:
+        found["t3"] = Window(frames[-span:])
+    return found

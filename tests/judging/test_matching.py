@@ -1,0 +1,120 @@
+"""Matches of frames as rows: what counts, and in which class and band."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.judging.frames import BANDS, EGO_BOX, Judged, bands_of
+from harness.judging.matching import MatchTable, frame_matches
+from harness.judging.precision import average_precision, match, mean_precision
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
+from tests.judging.scenes import row, rows, scored
+
+
+def judged(geometry: Floats, of_class: int = VEHICLE, score: float = 1.0) -> Judged:
+    count = len(geometry)
+    boxes = Boxes(geometry, np.full(count, of_class), np.full(count, score))
+    return counted(boxes, np.ones(count, np.bool_))
+
+
+def counted(boxes: Boxes, counts: np.ndarray) -> Judged:
+    nothing = np.zeros(len(boxes), np.int64)
+    return Judged(boxes, counts, bands_of(boxes.geometry), nothing - 1, nothing)
+
+
+@st.composite
+def frame(draw: st.DrawFn) -> tuple[Judged, Judged]:
+    """Truth and detections of some classes, not all of which count."""
+    parts = []
+    for _ in range(2):
+        geometry, scores = draw(scored(5))
+        classes = draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
+        counts = draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+        boxes = Boxes(geometry * [4, 4, 1, 1, 1, 1, 1], np.array(classes, np.int64), scores)
+        parts.append(counted(boxes, np.array(counts, np.bool_)))
+    return parts[0], parts[1]
+
+
+@given(frame())
+def test_where_all_count_classes_are_matched_as_if_alone(pair: tuple[Judged, Judged]) -> None:
+    truth, detections = (counted(each.boxes, np.ones(len(each.boxes), np.bool_)) for each in pair)
+    table = frame_matches(truth, detections)
+    for index in range(len(CLASSES)):
+        mine, theirs = (each.boxes[each.boxes.classes == index] for each in (truth, detections))
+        alone = match(mine.geometry, theirs.geometry, theirs.scores)
+        found = table.select(index)
+        assert found.truths == alone.truths
+        np.testing.assert_array_equal(found.scores, alone.scores)
+        np.testing.assert_array_equal(found.correct, alone.correct)
+
+
+@given(frame())
+def test_classes_and_bands_share_everything_between_them(pair: tuple[Judged, Judged]) -> None:
+    table = frame_matches(*pair)
+    everything = table.select()
+    assert everything.truths == pair[0].counted.sum()
+    for parts in (
+        [table.select(of_class=index) for index in range(len(CLASSES))],
+        [table.select(band=index) for index in range(len(BANDS) + 1)],
+    ):
+        assert sum(part.truths for part in parts) == everything.truths
+        assert sum(len(part.scores) for part in parts) == len(everything.scores)
+        assert sum(part.correct.sum() for part in parts) == everything.correct.sum()
+        assert all(part.correct.sum() <= part.truths for part in parts)
+
+
+@given(st.lists(frame(), max_size=4))
+def test_joined_tables_say_what_their_parts_say(pairs: list[tuple[Judged, Judged]]) -> None:
+    tables = [frame_matches(*pair) for pair in pairs]
+    joined = MatchTable.join(tables).select(of_class=VEHICLE, band=0)
+    parts = [table.select(of_class=VEHICLE, band=0) for table in tables]
+    assert joined.truths == sum(part.truths for part in parts)
+    assert joined.scores.tolist() == [score for part in parts for score in part.scores]
+
+
+def test_nobody_is_blamed_for_finding_who_does_not_count() -> None:
+    truth = counted(judged(rows(row(), row(x=10))).boxes, np.array([True, False]))
+    found = frame_matches(truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))).select()
+    assert found.truths == 1
+    assert found.correct.tolist() == [True, False]  # both boxes at 10 m have left
+
+
+def test_a_box_outside_the_window_may_find_but_not_err() -> None:
+    outside = counted(judged(rows(row(x=0.2), row(x=30))).boxes, np.array([False, False]))
+    found = frame_matches(judged(rows(row())), outside).select()
+    assert found.correct.tolist() == [True]
+
+
+def test_a_find_belongs_to_the_band_of_the_true_box() -> None:
+    table = frame_matches(judged(rows(row(x=30.1))), judged(rows(row(x=29.9), row(x=-60))))
+    near, middle, far = (table.select(band=index) for index in range(len(BANDS)))
+    assert (near.truths, len(near.scores)) == (0, 0)
+    assert (middle.truths, middle.correct.tolist()) == (1, [True])
+    assert (far.truths, far.correct.tolist()) == (0, [False])
+    assert average_precision(middle) == 1
+    assert math.isnan(average_precision(near))
+    assert math.isnan(average_precision(far))
+
+
+def test_classes_are_averaged_or_pooled() -> None:
+    car, walker = rows(row(x=9)), rows(row(x=-9, length=0.5, width=0.5))
+    right = frame_matches(judged(car, VEHICLE), judged(car, VEHICLE, 0.9))
+    wrong = frame_matches(judged(walker, PEDESTRIAN), judged(walker, CYCLIST, 0.8))
+    table = MatchTable.join([right, wrong])
+    by_class = [table.select(index) for index in range(len(CLASSES))]
+    assert mean_precision(by_class) == 0.5  # 1, 0, and no cyclist to find
+    assert average_precision(table.select(), "all_point") == 0.5
+    assert average_precision(table.select(), "eleven_point") == pytest.approx(6 / 11)
+
+
+def test_the_egos_own_box_is_a_free_find_in_every_frame() -> None:
+    ego = counted(EGO_BOX, np.array([True]))
+    missed = frame_matches(judged(rows(row(x=9))), judged(rows()))
+    with_ego = MatchTable.join([missed, frame_matches(ego, ego)])
+    assert average_precision(missed.select(), "all_point") == 0
+    assert average_precision(with_ego.select(), "all_point") == 0.5

@@ -1,0 +1,146 @@
+"""Average precision, held against a slow reading of its definition and against known curves."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from harness.judging.precision import (
+    Interpolation,
+    Matches,
+    average_precision,
+    match,
+    mean_precision,
+    pool,
+)
+from harness.overlap import bev_iou
+from harness.vocabulary import Floats
+from tests.judging import slowly
+from tests.judging.scenes import boxes, row, rows, scored
+
+SCORES = st.floats(0.01, 1) | st.sampled_from([0.25, 0.5, 1.0])
+CAR, VAN = row(), row(x=20, length=6)
+
+
+@st.composite
+def matches(draw: st.DrawFn) -> Matches:
+    """Detections of a pool, rights no more than there are true boxes."""
+    found = draw(st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
+    missed = draw(st.integers(0, 4))
+    return of(found, sum(right for _, right in found) + missed)
+
+
+def of(found: list[tuple[float, bool]], truths: int) -> Matches:
+    scores, correct = [score for score, _ in found], [right for _, right in found]
+    return Matches(np.array(scores, np.float64), np.array(correct, np.bool_), truths)
+
+
+def as_rows(found: Matches) -> list[tuple[float, bool]]:
+    return list(zip(found.scores.tolist(), found.correct.tolist(), strict=True))
+
+
+@given(boxes(5), scored(6))
+def test_matches_are_those_of_the_definition(
+    truth: Floats, detections: tuple[Floats, Floats]
+) -> None:
+    found, scores = detections
+    overlaps = np.sort(bev_iou(found, truth), axis=1)
+    assume((abs(overlaps - 0.5) > 1e-9).all())
+    assume((np.diff(overlaps, axis=1) > 1e-9)[overlaps[:, 1:] > 0.5].all())
+    fast = match(truth, found, scores)
+    assert sorted(as_rows(fast)) == sorted(slowly.matched(truth, found, scores.tolist()))
+    assert fast.truths == len(truth)
+
+
+@given(matches())
+def test_precisions_are_those_of_the_definition(found: Matches) -> None:
+    assume(found.truths)
+    points = as_rows(found)
+    eleven = slowly.eleven_point(points, found.truths)
+    every = slowly.all_point(points, found.truths)
+    assert average_precision(found, "eleven_point") == pytest.approx(eleven, abs=1e-12)
+    assert average_precision(found, "all_point") == pytest.approx(every, abs=1e-12)
+
+
+@given(matches(), st.randoms(use_true_random=False), st.sampled_from(["eleven_point", "all_point"]))
+def test_order_does_not_matter(
+    found: Matches, chance: Random, interpolation: Interpolation
+) -> None:
+    assume(found.truths)
+    shuffled = as_rows(found)
+    chance.shuffle(shuffled)
+    again = average_precision(of(shuffled, found.truths), interpolation)
+    assert again == average_precision(found, interpolation)
+
+
+@given(st.lists(matches(), max_size=4))
+def test_a_pool_has_the_precision_of_its_frames_at_once(parts: list[Matches]) -> None:
+    at_once = of([each for part in parts for each in as_rows(part)], sum(p.truths for p in parts))
+    pooled = pool(parts)
+    assert as_rows(pooled) == as_rows(at_once)
+    assert pooled.truths == at_once.truths
+
+
+def test_scores_are_sorted_over_the_pool_and_not_frame_by_frame() -> None:
+    good = of([(0.9, True)], 1)
+    bad = of([(0.8, False), (0.1, True)], 1)
+    expected = 0.5 * 1 + 0.5 * (2 / 3)
+    for order in ([good, bad], [bad, good]):
+        assert average_precision(pool(order), "all_point") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("found", "truths", "eleven", "every"),
+    [
+        ([(0.9, True), (0.8, True)], 2, 1, 1),
+        ([(0.9, True), (0.8, False)], 2, 6 / 11, 0.5),  # recalls 0 to 0.5 are reached
+        ([(0.9, False), (0.8, True)], 1, 0.5, 0.5),
+        ([(0.5, False), (0.5, True)], 1, 0.5, 0.5),  # no threshold parts them
+        ([(0.5, True), (0.5, False)], 1, 0.5, 0.5),
+        ([(0.9, True), (0.8, False), (0.7, True)], 2, (6 + 5 * 2 / 3) / 11, 0.5 + 1 / 3),
+        ([(0.9, True)] * 3, 10, 4 / 11, 0.3),  # three tenths are just reached
+        ([(0.9, False)], 1, 0, 0),
+        ([], 3, 0, 0),
+    ],
+)
+def test_known_curves(
+    found: list[tuple[float, bool]], truths: int, eleven: float, every: float
+) -> None:
+    assert average_precision(of(found, truths), "eleven_point") == pytest.approx(eleven)
+    assert average_precision(of(found, truths), "all_point") == pytest.approx(every)
+
+
+@pytest.mark.parametrize(
+    ("detections", "scores", "right"),
+    [
+        ([CAR, CAR], [0.3, 0.9], [False, True]),  # the better score finds it, the other repeats it
+        ([CAR, CAR], [0.5, 0.5], [True, False]),
+        ([VAN, CAR], [0.1, 0.2], [True, True]),
+        ([row(length=2)], [0.9], [True]),  # an overlap of half is enough
+        ([row(length=1.99)], [0.9], [False]),
+        ([], [], []),
+    ],
+)
+def test_a_true_box_is_found_once(
+    detections: list[list[float]], scores: list[float], right: list[bool]
+) -> None:
+    found = match(rows(CAR, VAN), rows(*detections), np.array(scores))
+    assert found.correct.tolist() == right
+
+
+def test_a_class_that_does_not_occur_has_no_precision_and_is_no_part_of_the_mean() -> None:
+    absent, present = of([(0.9, False)], 0), of([(0.9, True), (0.8, False)], 2)
+    assert math.isnan(average_precision(absent))
+    assert mean_precision([absent, present], "all_point") == 0.5
+    assert math.isnan(mean_precision([absent]))
+    assert math.isnan(average_precision(pool([])))
+
+
+def test_unknown_interpolations_are_refused() -> None:
+    with pytest.raises(ValueError, match="eleven_point or all_point"):
+        average_precision(of([], 1), "41_point")  # type: ignore[arg-type]
