@@ -72,6 +72,25 @@ def test_frame_timestamp_and_transform_of_sensor_data(world: carla.World) -> Non
     assert pose(data.transform) == pose(ear.sensor.get_transform())
 
 
+def test_a_lidar_that_rests_between_ticks_still_fires_for_one_tick(world: carla.World) -> None:
+    counts = []
+    for interval in (0.0, 0.2):
+        lidar = spawn(
+            world,
+            "sensor.lidar.ray_cast_semantic",
+            sensor_tick=str(interval),
+            rotation_frequency="20",
+            points_per_second="100000",
+            upper_fov="-20",
+        )
+        ear = Ear(lidar)
+        for _ in range(5):
+            world.tick()
+        counts.append(len(ear.next()))
+        lidar.destroy()
+    assert counts[0] == pytest.approx(counts[1], rel=0.05)
+
+
 @pytest.mark.parametrize(("interval", "expected"), [(0.0, 12), (0.05, 12), (0.1, 6), (0.15, 4)])
 def test_sensors_keep_their_interval(world: carla.World, interval: float, expected: int) -> None:
     ear = Ear(spawn(world, "sensor.other.gnss", sensor_tick=str(interval)))

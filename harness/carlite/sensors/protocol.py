@@ -38,7 +38,7 @@ class Sensor(Protocol):
     def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
         """Return the frame's body, or None when there is nothing to say.
 
-        `dt` is the simulated time since this sensor's previous capture (the tick length or its
-        `sensor_tick`, whichever is longer).
+        `dt` is the length of a tick, also where `sensor_tick` leaves ticks out: a LiDAR turns as
+        far, and fires as often, as in one tick.
         """
         ...

@@ -122,7 +122,7 @@ class Observation:
         scene = self._backdrop.scene
         scene.refresh(now.frame)
         pose = _pose(self._population.table, slot, now.gravity)
-        body = watch.sensor.capture(scene, pose, now.frame, max(now.dt, watch.interval))
+        body = watch.sensor.capture(scene, pose, now.frame, now.dt)
         if body is None:
             return []
         return [self._obstacle(watch.resident, body) if watch.kind == FrameKind.OBSTACLE else body]
