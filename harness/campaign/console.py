@@ -47,6 +47,8 @@ def show_plan(plan: Plan, folder: Path) -> None:
     for (system, condition), count in arms.items():
         table.add_row(system, condition, str(count // len(seeds)), str(len(seeds)))
     console.print(table)
+    for first, *others in plan.repeated:
+        console.print(f"left out, the same way as {first}: {', '.join(others)}")
 
 
 @contextmanager

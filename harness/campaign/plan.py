@@ -29,7 +29,7 @@ class Plan:
 
     attempts: tuple[AttemptKey, ...]
     assignments: tuple[Assignment, ...]
-    twins: tuple[tuple[str, ...], ...]  # routes that are the same way under several ids
+    repeated: tuple[tuple[str, ...], ...] = ()  # routes of one way, of which the first alone is run
 
     @property
     def town(self) -> str:
@@ -40,6 +40,11 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """Return the attempts in the order they are run: route by route, pairs together."""
     routes = chosen_routes(settings)
+    assignments = assigned(settings, routes)
+    laid = [each.route for each in assignments]
+    repeated = [] if settings["routes"]["repeats"] else duplicates(laid)
+    left_out = {name for group in repeated for name in group[1:]}
+    assignments = tuple(each for each in assignments if each.route.name not in left_out)
     arms = [
         (system, condition)
         for system in settings["system"]
@@ -47,16 +52,14 @@ def plan(settings: Settings) -> Plan:
         for condition in conditions_of(settings, system)
     ]
     attempts = [
-        AttemptKey(system, condition, route, seed)
+        AttemptKey(system, condition, each.route.name, seed)
         for seed in seeds_of(settings)
-        for route in routes
+        for each in assignments
         for system, condition in arms
     ]
     if not attempts:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
-    assignments = assigned(settings, routes)
-    twins = duplicates([each.route for each in assignments])
-    return Plan(tuple(attempts), assignments, tuple(tuple(each) for each in twins))
+    return Plan(tuple(attempts), assignments, tuple(tuple(group) for group in repeated))
 
 
 def seeds_of(settings: Settings) -> Sequence[int]:
