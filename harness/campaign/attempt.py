@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 
 import carla
 
@@ -39,7 +40,7 @@ from harness.world.partners import assemble
 from harness.world.rig import Rig
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.session import open_session
-from harness.world.stage import Stage
+from harness.world.stage import EgoState, Stage
 
 SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before anybody drives."""
@@ -78,7 +79,7 @@ def run_attempt(task: Task) -> str:
             settings["tick"],
         )
         with set_up(stage, assignment, settings, system, channel) as company:
-            recorder = play(stage, company, settings, drive, began)
+            recorder = play(stage, company, settings["perceive_every"], drive)
             seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
         lines = lines_around(stage.map, stage.route)
     channel.door.verify()
@@ -182,44 +183,58 @@ def set_up(
         yield Company(hazards, RouteLights(stage), perception, ego, assignment.not_run)
 
 
-def play(
-    stage: Stage, company: Company, settings: Settings, drive: Drive, began: float
-) -> Recorder:
+def play(stage: Stage, company: Company, every: int, drive: Drive) -> Recorder:
     """Let time pass until the drive is over."""
     ego, perception = company.ego, company.perception
     ego.drive(Control(brake=1.0))
-    for _ in range(SETTLE_TICKS):
-        stage.world.tick()
-    snapshot = stage.world.get_snapshot()
+    snapshot = settle(stage, perception, ego, every)
     state = ego.state(snapshot)
     recorder = Recorder(state.time, state.frame, ego.actor.id)
-    perception.begin()
     witness = Witness(stage, ego, company.lights)
-    for tick in range(settings["perceive_every"] * 10**6):
-        perceives = tick % settings["perceive_every"] == 0
-        if perceives:
-            perception.partners.renew(state, snapshot)
-        stage.world.tick()
-        snapshot = stage.world.get_snapshot()
-        state = ego.state(snapshot)
+    for tick in count():
+        if tick:
+            if tick % every == 0:
+                perception.partners.renew(state, snapshot)
+            stage.world.tick()
+            snapshot = stage.world.get_snapshot()
+            state = ego.state(snapshot)
         for hazard in company.hazards:
             hazard.step(state)
         known = len(drive.infractions)
         drive.observe(witness.moment(state, snapshot))
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
-        if perceives:
+        if tick % every == 0:
             lights = company.lights.ahead(state.station)
             ego.drive(perception.step(state, snapshot, lights, recorder))
         if drive.ended:
             break
+    tell_hazards(company, state, recorder)
+    return recorder
+
+
+def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.WorldSnapshot:
+    """Let vehicles come to rest on their wheels; return the first moment in which LiDARs sweep."""
+    for _ in range(SETTLE_TICKS):
+        stage.world.tick()
+    perception.begin()
+    for _ in range(every + 1):
+        snapshot = stage.world.get_snapshot()
+        perception.partners.renew(ego.state(snapshot), snapshot)
+        frame = stage.world.tick()
+        if perception.sweeps(frame):
+            return stage.world.get_snapshot()
+    raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")
+
+
+def tell_hazards(company: Company, state: EgoState, recorder: Recorder) -> None:
+    """Write down what became of every hazard, run or not."""
     for hazard in company.hazards:
         recorder.hazard(hazard.report(), state.frame, state.time)
     for spec in company.not_run:
         reason = spec.kind.removeprefix(NOT_RUN)
         report = HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
         recorder.hazard(report, state.frame, state.time)
-    return recorder
 
 
 def in_words(drive: Drive, driving_score: float) -> str:

@@ -69,8 +69,12 @@ class Perception:
         )
 
     def begin(self) -> None:
-        """Open the ego's LiDAR: from the next tick on it scans once in a planning period."""
+        """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
         self._post.listen()
+
+    def sweeps(self, frame: int) -> bool:
+        """Return whether the LiDARs sweep in this frame."""
+        return self._post.sweeps(frame)
 
     def step(
         self,

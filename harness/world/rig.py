@@ -20,6 +20,8 @@ SEMANTIC_RETURN = np.dtype(
 )
 PATIENCE = 30.0
 """Seconds to wait for a frame that is due."""
+FIRST_PATIENCE = 0.5
+"""Seconds after a tick in which a sweep comes if there was one."""
 OWN_BODY = (-2.95, 1.95, 1.1)
 """Metres behind, ahead and aside of a car's LiDAR within which points are the car itself."""
 
@@ -72,8 +74,8 @@ class Scan:
 class ScanningPost:
     """A LiDAR, and its semantic twin with the same rays: truth needs to know who is hit.
 
-    It sweeps every tick, as in V2Xverse, and is read when somebody plans. With a `sensor_tick` its
-    phase would hang on the tick it was first heard, and the turn of a sweep on the simulator.
+    It sweeps once in a planning period, a full turn in one tick. Posts that are put up before the
+    same tick sweep in the same ticks, if they listen when the first of those is due.
     """
 
     def __init__(
@@ -92,7 +94,9 @@ class ScanningPost:
         self.mount = mount
         self.listening = False
         self._on_vehicle = carrier is not None
-        self._sensors = [_spawn(stage, kind, mount, carrier, place, noise_seed) for kind in kinds]
+        self._sensors = [
+            _spawn(stage, kind, mount, period, carrier, place, noise_seed) for kind in kinds
+        ]
         self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
 
     def listen(self) -> None:
@@ -130,6 +134,15 @@ class ScanningPost:
             {int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
         )
 
+    def sweeps(self, frame: int) -> bool:
+        """Return whether this frame is one in which it sweeps."""
+        try:
+            data = self._queues[0].get(timeout=FIRST_PATIENCE)
+        except Empty:
+            return False
+        self._queues[0].put(data)
+        return bool(data.frame == frame)
+
     def end(self) -> None:
         """Leave the world."""
         self.rest()
@@ -158,6 +171,7 @@ def _spawn(
     stage: Stage,
     kind: str,
     mount: LidarMount,
+    period: float,
     carrier: carla.Actor | None,
     place: carla.Transform | None,
     noise_seed: int,
@@ -170,6 +184,7 @@ def _spawn(
         "rotation_frequency": 1 / stage.tick_seconds,
         "upper_fov": mount.upper_fov,
         "lower_fov": mount.lower_fov,
+        "sensor_tick": period,
         "atmosphere_attenuation_rate": mount.atmosphere_attenuation_rate,
         "dropoff_general_rate": mount.dropoff_general_rate,
         "dropoff_intensity_limit": mount.dropoff_intensity_limit,
