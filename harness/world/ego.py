@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 import carla
 import numpy as np
@@ -36,7 +37,9 @@ class Ego:
     def __init__(self, stage: Stage) -> None:
         self._route = stage.route
         self._row = 0
-        self._touches: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
+        self._told: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
+        self._waiting: list[tuple[int, int, str]] = []
+        self._past: deque[carla.WorldSnapshot] = deque(maxlen=4)
         self.actor = spawn(stage)
         blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
         self._feeler = stage.world.spawn_actor(blueprint, carla.Transform(), self.actor)
@@ -49,24 +52,31 @@ class Ego:
             raise AttemptError("server_crash", "the ego has vanished from the world")
         pose = pose_of(own.get_transform())
         self._row = row_near(self._route, pose, self._row)
+        self._past.append(snapshot)
+        velocity = own.get_velocity()
         return EgoState(
             snapshot.frame,
             snapshot.timestamp.elapsed_seconds,
             pose,
-            own.get_velocity().length(),
+            math.hypot(velocity.x, velocity.y),
             station_near(self._route, pose, self._row),
         )
 
-    def touches(self, before: carla.WorldSnapshot | None) -> list[Touch]:
-        """Return what was touched since last asked, each once."""
-        met: dict[int, str] = {}
-        while True:
-            try:
-                _, actor, kind = self._touches.get_nowait()
-            except Empty:
-                break
-            met.setdefault(actor, kind)
-        return [Touch(actor, kind, self._closing(before, actor)) for actor, kind in met.items()]
+    def touches(self, until: carla.WorldSnapshot | None) -> list[Touch]:
+        """Return what was touched up to a past tick and not told before, everybody once.
+
+        What was touched in a tick may be told a moment after it; of a past one it is all known.
+        """
+        while not self._told.empty():
+            self._waiting.append(self._told.get_nowait())
+        last = 0 if until is None else until.frame
+        due = [each for each in self._waiting if each[0] <= last]
+        self._waiting = [each for each in self._waiting if each[0] > last]
+        met: dict[int, Touch] = {}
+        for frame, actor, kind in due:
+            if actor not in met:
+                met[actor] = Touch(actor, kind, self._closing(frame - 1, actor))
+        return list(met.values())
 
     def drive(self, control: Control) -> None:
         """Press the pedals and turn the wheel."""
@@ -85,11 +95,12 @@ class Ego:
     def _note(self, event: carla.CollisionEvent) -> None:
         other = event.other_actor
         solid = other is not None and other.type_id.startswith(("vehicle.", "walker."))
-        self._touches.put(
+        self._told.put(
             (event.frame, other.id if solid else 0, other.type_id if other else "static")
         )
 
-    def _closing(self, before: carla.WorldSnapshot | None, actor: int) -> float:
+    def _closing(self, frame: int, actor: int) -> float:
+        before = next((each for each in self._past if each.frame == frame), None)
         own = before.find(self.actor.id) if before else None
         if before is None or own is None:
             return 0.0

@@ -1,0 +1,103 @@
+"""The ego: at its start, along its route, and what it touches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import carla
+import pytest
+
+from harness.errors import AttemptError
+from harness.vocabulary import Control
+from harness.world.ego import Ego
+from harness.world.stage import Stage
+from tests.world.staging import clear_away, stage_of, stand, where
+
+SPEED = 9.0
+
+
+@pytest.fixture
+def stage(client: carla.Client, world: carla.World) -> Stage:
+    clear_away(world)
+    return stage_of(client, world)
+
+
+@pytest.fixture
+def ego(stage: Stage) -> Iterator[Ego]:
+    ego = Ego(stage)
+    for _ in range(40):
+        stage.world.tick()
+    yield ego
+    ego.end()
+
+
+def test_it_stands_at_the_start(stage: Stage, ego: Ego) -> None:
+    state = ego.state(stage.world.get_snapshot())
+    x, y, z = stage.route.xyz[0]
+    pose = state.vehicle_in_world
+    assert (pose.x, pose.y, pose.z) == pytest.approx((x, y, z), abs=0.2)
+    assert math.cos(pose.yaw - float(stage.route.yaw[0])) > 0.999
+    assert state.station == pytest.approx(0.0, abs=0.1)
+    assert state.speed < 0.1
+
+
+def test_a_start_that_is_taken(stage: Stage, ego: Ego) -> None:
+    with pytest.raises(AttemptError, match="start is not free") as caught:
+        Ego(stage)
+    assert caught.value.failure == "route_invalid"
+
+
+def test_it_gets_on(stage: Stage, ego: Ego) -> None:
+    ego.drive(Control(throttle=0.7))
+    stations = []
+    for _ in range(120):
+        stage.world.tick()
+        state = ego.state(stage.world.get_snapshot())
+        stations.append(state.station)
+    x, y, _ = stage.route.xyz[0]
+    gone = math.dist((state.vehicle_in_world.x, state.vehicle_in_world.y), (x, y))
+    assert stations == sorted(stations)
+    assert stations[-1] == pytest.approx(gone, abs=0.3)
+    assert gone > 20.0
+    assert state.speed == pytest.approx((stations[-1] - stations[-21]) / 1.0, rel=0.15)
+
+
+def crash(stage: Stage, ego: Ego) -> tuple[int, int, float]:
+    """Drive into what stands ahead; return who it was, ticks until told, and the speed told."""
+    felt = list[int]()
+    blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
+    bell = stage.world.spawn_actor(blueprint, carla.Transform(), ego.actor)
+    bell.listen(lambda event: felt.append(event.frame))
+    ahead = ego.actor.get_transform().get_forward_vector()
+    before = stage.world.get_snapshot()
+    for _ in range(60):
+        ego.actor.set_target_velocity(carla.Vector3D(SPEED * ahead.x, SPEED * ahead.y, 0.0))
+        stage.world.tick()
+        snapshot = stage.world.get_snapshot()
+        ego.state(snapshot)
+        touches = ego.touches(before)
+        if touches:
+            bell.destroy()
+            return touches[0].actor_id, snapshot.frame - felt[0], touches[0].relative_speed
+        before = snapshot
+    raise AssertionError("nothing was touched")
+
+
+def test_every_touch_is_told_one_tick_later(stage: Stage, ego: Ego) -> None:
+    truck = stand(
+        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
+    )
+    stage.world.tick()
+    home, place = ego.actor.get_transform(), truck.get_transform()
+    for _ in range(8):
+        for actor, pose in ((ego.actor, home), (truck, place)):
+            actor.set_transform(pose)
+            actor.set_target_velocity(carla.Vector3D())
+        stage.world.tick()
+        stage.world.tick()
+        ego.touches(stage.world.get_snapshot())
+        actor_id, delay, told = crash(stage, ego)
+        assert actor_id == truck.id
+        assert delay == 1
+        assert told == pytest.approx(SPEED, abs=1.0)
