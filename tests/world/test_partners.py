@@ -1,0 +1,185 @@
+"""Who shares with the ego: the unit ahead, units at corners, vehicles nearby."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import carla
+import numpy as np
+import pytest
+
+from harness.vocabulary import Pose
+from harness.world.ego import Ego
+from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
+from harness.world.poses import transform_of
+from harness.world.rig import LidarMount, Rig
+from harness.world.roads import RoadNetwork
+from harness.world.stage import EgoState, Stage
+from tests.world.staging import clear_away, stage_of, stand, where
+
+PLANNING = 4
+UNIT = LidarMount(x=0.0, z=0.0, points_per_second=1_000_000, lower_fov=-80.0)
+RIG = Rig(ego=LidarMount(), roadside=UNIT, vehicle=LidarMount())
+
+
+@pytest.fixture
+def stage(client: carla.Client, world: carla.World) -> Stage:
+    clear_away(world)
+    return stage_of(client, world)
+
+
+@pytest.fixture
+def ego(stage: Stage) -> Iterator[Ego]:
+    ego = Ego(stage)
+    for _ in range(10):
+        stage.world.tick()
+    yield ego
+    ego.end()
+
+
+class Drive:
+    """Carries the ego along its route and lets it plan."""
+
+    def __init__(self, stage: Stage, ego: Ego, partners: Partners, speed: float = 8.0) -> None:
+        self.stage, self.ego, self.partners, self.speed = stage, ego, partners, speed
+        self.gone = 0.0
+        self.state = ego.state(stage.world.get_snapshot())
+
+    def plan(self) -> list[tuple[str, Pose]]:
+        """Go on for a planning interval; return who shared, and from where."""
+        self.partners.renew(self.state, self.stage.world.get_snapshot())
+        self.tick()
+        frame = self.state.frame
+        shared = [(one.sender, scan.lidar_in_world) for one, scan in self.partners.collect(frame)]
+        for _ in range(PLANNING - 1):
+            self.tick()
+        return shared
+
+    def tick(self) -> None:
+        self.gone += self.speed * 0.05
+        route = self.stage.route
+        x, y, z = (float(np.interp(self.gone, route.station, route.xyz[:, n])) for n in range(3))
+        pose = Pose(x, y, z + 0.02, yaw=float(route.yaw[int(self.gone)]))
+        self.ego.actor.set_transform(transform_of(pose))
+        self.stage.world.tick()
+        self.state = self.ego.state(self.stage.world.get_snapshot())
+
+
+def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
+    """Return metres ahead and to the right of the ego."""
+    here = ego.vehicle_in_world
+    x, y = pose.x - here.x, pose.y - here.y
+    cos, sin = math.cos(here.yaw), math.sin(here.yaw)
+    return cos * x + sin * y, cos * y - sin * x
+
+
+def on_the_way(stage: Stage, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
+    partners = assemble(Cooperation(placement), stage, RIG, 0.2, False, [])
+    drive = Drive(stage, ego, partners)
+    told = [[pose for _, pose in drive.plan()] for _ in range(steps)]
+    partners.end()
+    return told
+
+
+def test_the_unit_stands_ahead_on_the_right_along_the_road(stage: Stage, ego: Ego) -> None:
+    partners = assemble(Cooperation(Ahead()), stage, RIG, 0.2, False, [])
+    drive = Drive(stage, ego, partners)
+    before = drive.state
+    ((sender, pose),) = drive.plan()
+    partners.end()
+    forward, right = ahead_of(before, pose)
+    assert sender == "roadside-0"
+    assert forward == pytest.approx(12.0, abs=0.6)
+    assert 1.0 < right < 15.0
+    assert pose.z == pytest.approx(before.vehicle_in_world.z + 7.5, abs=0.5)
+    assert math.cos(pose.yaw - before.vehicle_in_world.yaw) > 0.999
+
+
+def test_never_a_planning_step_without_it(stage: Stage, ego: Ego) -> None:
+    told = on_the_way(stage, ego, Ahead(), 40)
+    assert [len(each) for each in told] == [1] * 40
+
+
+def test_it_rests_only_when_asked(stage: Stage, ego: Ego) -> None:
+    told = on_the_way(stage, ego, Ahead(rest_every=5), 10)
+    assert [len(each) for each in told] == [1, 1, 1, 1, 0] * 2
+
+
+def test_it_is_moved_on_time(stage: Stage, ego: Ego) -> None:
+    told = on_the_way(stage, ego, Ahead(renew_seconds=1.0, renew_when_passed=False), 20)
+    x = [pose.x for (pose,) in told]
+    moved = np.flatnonzero(np.abs(np.diff(x)) > 0.5) + 1
+    assert moved.tolist() == [5, 10, 15]
+
+
+def test_it_is_moved_when_passed(stage: Stage, ego: Ego) -> None:
+    told = on_the_way(stage, ego, Ahead(renew_seconds=1000.0), 20)
+    places = {round(pose.x, 1) for (pose,) in told}
+    assert len(places) == 3  # 32 m at 12 m a time
+
+
+def test_units_are_moved_not_spawned(stage: Stage, ego: Ego) -> None:
+    before = stage.world.get_actors().filter("sensor.*")
+    partners = assemble(Cooperation(Ahead(renew_seconds=0.2)), stage, RIG, 0.2, True, [])
+    drive = Drive(stage, ego, partners)
+    drive.plan()
+    first = {each.id for each in stage.world.get_actors().filter("sensor.*")}
+    for _ in range(10):
+        drive.plan()
+    assert {each.id for each in stage.world.get_actors().filter("sensor.*")} == first
+    assert len(first) == len(before) + 2
+    partners.end()
+
+
+def test_surveyed_units_stand_at_the_corners_in_range(stage: Stage, ego: Ego) -> None:
+    points = stage.map.get_spawn_points()
+    route = RoadNetwork(stage.map).route(
+        "0", "Crucible05", [points[3].location, points[100].location]
+    )
+    there = Stage(stage.client, stage.world, stage.map, None, route, 1, 0.05)
+    partners = assemble(Cooperation(Surveyed(), range=70.0), there, RIG, 0.2, False, [])
+    entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
+    assert len(partners.units) == entries >= 5
+    drive = Drive(there, ego, partners, speed=40.0)
+    for _ in range(30):
+        before = drive.state
+        for _, pose in drive.plan():
+            assert math.hypot(*ahead_of(before, pose)) <= 70.0
+    partners.end()
+
+
+def fleet_of(stage: Stage, ego: Ego, distances: list[float]) -> list[carla.Actor]:
+    origin = where(ego.actor)
+    car = "vehicle.tesla.model3"
+    return [stand(stage.world, car, origin, gap, 3.5, 0.0) for gap in distances]
+
+
+def test_the_nearest_vehicles_share(stage: Stage, ego: Ego) -> None:
+    fleet = fleet_of(stage, ego, [30.0, 10.0, 20.0, 95.0])
+    stage.world.tick()
+    partners = assemble(Cooperation(connected=2), stage, RIG, 0.2, True, fleet)
+    drive = Drive(stage, ego, partners, speed=0.0)
+    assert [name for name, _ in drive.plan()] == ["vehicle-1", "vehicle-2"]
+    fleet[1].destroy()
+    for _ in range(PLANNING):
+        drive.tick()
+    assert [name for name, _ in drive.plan()] == ["vehicle-2", "vehicle-0"]
+
+
+def test_nobody_out_of_range(stage: Stage, ego: Ego) -> None:
+    fleet = fleet_of(stage, ego, [25.0, 60.0])
+    stage.world.tick()
+    partners = assemble(Cooperation(connected=5, range=50.0), stage, RIG, 0.2, False, fleet)
+    assert [name for name, _ in Drive(stage, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
+    partners.end()
+
+
+def test_no_more_than_asked(stage: Stage, ego: Ego) -> None:
+    fleet = fleet_of(stage, ego, [20.0, 30.0, 40.0])
+    stage.world.tick()
+    settings = Cooperation(Ahead(), connected=3, maximum=2)
+    partners = assemble(settings, stage, RIG, 0.2, False, fleet)
+    shared = Drive(stage, ego, partners, speed=0.0).plan()
+    assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]
+    partners.end()
