@@ -11,12 +11,10 @@ import carla
 from harness.vocabulary import Pose
 from harness.world.hazards.courses import through
 from harness.world.hazards.hazard import Hazard
-from harness.world.hazards.puppets import VehiclePuppet
 from harness.world.hazards.track import Track, transform
 from harness.world.stage import EgoState, Stage
 
 SPEED, BRAKING = 8.0, 6.5
-EMPTY = carla.Transform(carla.Location(0, 0, -50))
 
 
 class ScriptedEgo:
@@ -30,13 +28,14 @@ class ScriptedEgo:
         actor = stage.world.spawn_actor(car, transform(track.pose(0.0), 0.3))
         assert isinstance(actor, carla.Vehicle)
         self.actor, self.course = actor, through(stage.route.xyz, 30.0, acceleration=1e9)
-        self.puppet = VehiclePuppet(actor, self.course)
         self.hits: list[str] = []
         bell = stage.world.get_blueprint_library().find("sensor.other.collision")
         sensor = stage.world.spawn_actor(bell, carla.Transform(), attach_to=actor)
         assert isinstance(sensor, carla.Sensor)
         self.sensor = sensor
         sensor.listen(lambda event: self.hits.append(event.other_actor.type_id))
+        while actor.get_location() == carla.Location():
+            stage.world.tick()
 
     def __enter__(self) -> Self:
         return self

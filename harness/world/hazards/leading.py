@@ -10,13 +10,13 @@ from harness.world.hazards.meeting import Meeting, Mover, Plan
 from harness.world.hazards.track import DRIVEN, Track
 
 LORRY, CAR = "vehicle.carlamotors.carlacola", "vehicle.citroen.c3"
-RUN = 42.0
+RUN = 32.0
 """Metres that the lorry drives ahead of the ego."""
 SWERVE, SHORT = 13.0, 3.5
 """Metres in which it changes lanes, and that it is short of the car when it has."""
 NOTICE = 2.8
 """Seconds before the ego would reach the standing lorry when it drives off."""
-RUN_OUT = 25.0
+RUN_OUT = 14.0
 PULLING_OFF = 3.0
 """Acceleration, m/s²."""
 

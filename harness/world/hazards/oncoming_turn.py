@@ -27,6 +27,8 @@ TURNING = 4.7
 HOLD = 55.0
 """Metres before the meeting at which the ego and who comes towards it are given green."""
 SCREEN = "vehicle.carlamotors.carlacola"
+PATIENCE = 9.0
+"""Seconds after the meeting for which the lorry lets others go first."""
 ROOM = 1.0
 """Metres that the lorry leaves beside the ego's way."""
 
@@ -100,7 +102,7 @@ def _screen(track: Track, way: Way, other: Way, meeting: Meeting) -> Mover | Non
     stop = float(creeping.course.distance_at(times[touching[0]])) if len(touching) else 0.0
     if stop < 1.0:
         return None
-    wait = max(meeting.seconds + 4.0 - creeping.course.seconds_to(stop), 1.0)
+    wait = max(meeting.seconds + PATIENCE - creeping.course.seconds_to(stop), 1.0)
     return replace(creeping, course=replace(creeping.course, pause_at=stop, pause=wait))
 
 

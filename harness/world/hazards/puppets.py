@@ -135,7 +135,7 @@ class Performance:
 
     def _in_the_way(self, distance: float, others: Floats) -> bool:
         course = self.puppet.course
-        pace = float(np.interp(distance, course.along, course.pace))
+        pace = float(np.interp(distance + 4.0, course.along, course.pace))
         half = self.puppet.actor.bounding_box.extent
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
         ahead, _ = course.poses(distance + reach)

@@ -1,0 +1,190 @@
+"""Makes routes with hazards on any map: same seed, same routes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import cycle, islice
+from pathlib import Path
+from typing import TypeAlias
+
+import carla
+import numpy as np
+
+from harness.errors import AttemptError, UserError
+from harness.randomness import derived_seed, stream
+from harness.vocabulary import Route
+from harness.world.hazards.catalogue import KINDS, build
+from harness.world.hazards.spec import HazardSpec
+from harness.world.maps import network_of
+from harness.world.roads import RoadNetwork
+from harness.world.routes.files import RouteSpec, write_routes
+from harness.world.routes.hazard_files import write_hazards
+from harness.world.routes.spots import Spot, spots
+from harness.world.routes.suitable import alike, suitable
+from harness.world.session import open_session
+from harness.world.stage import Stage
+
+SHIPPED = (
+    "occluded_pedestrian",
+    "occluded_cyclist",
+    "crossing_vehicle",
+    "red_light_runner",
+    "hard_braking",
+    "stopped_vehicle",
+    "cut_in",
+    "oncoming_turn",
+)
+BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
+"""Metres of route before and after the meeting, drawn evenly."""
+TRIES = 400
+"""Spots tried for one hazard before the town is said to have no place for it."""
+CLEAR = 12
+"""Metres between a route's ends and the nearest junction."""
+TICK = 0.05
+
+Check: TypeAlias = Callable[[Route, HazardSpec], bool]
+
+
+def generate(
+    network: RoadNetwork,
+    town: str,
+    seed: int,
+    count: int,
+    kinds: Sequence[str] = SHIPPED,
+    check: Check = lambda route, hazard: True,
+) -> tuple[list[RouteSpec], list[HazardSpec]]:
+    """Return routes and one hazard on each, kinds in turn, no two routes alike."""
+    if unknown := set(kinds) - set(KINDS):
+        raise UserError(f"no hazard {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    sources = {kind: spots(network, kind, stream(seed, town, "spots", kind)) for kind in kinds}
+    draws = stream(seed, town, "routes")
+    routes: list[RouteSpec] = []
+    hazards: list[HazardSpec] = []
+    laid: list[Route] = []
+    for number, kind in enumerate(islice(cycle(kinds), count)):
+        for spot in islice(sources[kind], TRIES):
+            found = _around(network, town, str(number), kind, spot, draws)
+            if found is None or any(alike(found[1], other) for other in laid):
+                continue
+            spec, route, hazard = found
+            if check(route, hazard):
+                routes.append(spec)
+                hazards.append(hazard)
+                laid.append(route)
+                break
+        else:
+            raise UserError(
+                f"{town}: no room for {number + 1} routes with {', '.join(kinds)}: no place left"
+                f" for {kind}; ask for fewer or try another seed"
+            )
+    return routes, hazards
+
+
+def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> Check:
+    """Return a check that puts every hazard into a running simulator and takes it out again."""
+    session = stack.enter_context(open_session(host, port, town, TICK, seed))
+
+    def stands(route: Route, spec: HazardSpec) -> bool:
+        stage = Stage(
+            session.client, session.world, session.map, session.traffic_manager, route,
+            derived_seed(seed, route.name), TICK,
+        )  # fmt: skip
+        hazard = build(spec)
+        try:
+            hazard.place(stage)
+        except AttemptError:
+            return False
+        finally:
+            hazard.end()
+            session.world.tick()
+        return True
+
+    return stands
+
+
+def main(arguments: list[str]) -> int:
+    """Write `routes.xml` and `hazards.json` into a folder."""
+    parser = argparse.ArgumentParser(prog="python -m harness routes generate", description=__doc__)
+    parser.add_argument("--town", required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=32)
+    parser.add_argument("--kinds", default=",".join(SHIPPED), help="hazards, separated by commas")
+    parser.add_argument("--maps", type=Path, metavar="DIR", help="where towns not ours are")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, help="of a simulator that tries every placement")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args(arguments)
+    if options.count < 1:
+        raise UserError(f"--count {options.count}: ask for one route or more")
+    network, kinds = network_of(options.town, options.maps), options.kinds.split(",")
+    with ExitStack() as stack:
+        check = [
+            checked_on(stack, options.host, options.port, options.town, options.seed)
+            for _ in range(options.port is not None)
+        ]
+        routes, hazards = generate(
+            network, options.town, options.seed, options.count, kinds, *check
+        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    write_routes(options.out / "routes.xml", routes)
+    write_hazards(options.out / "hazards.json", hazards)
+    print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
+    return 0
+
+
+def _around(
+    network: RoadNetwork,
+    town: str,
+    name: str,
+    kind: str,
+    spot: Spot,
+    draws: np.random.Generator,
+) -> tuple[RouteSpec, Route, HazardSpec] | None:
+    """Return a route past a spot, with the hazard there, if both are any good."""
+    back = _walk(spot.first, draws.uniform(*BEFORE), draws, backwards=True)
+    on = _walk(spot.last, draws.uniform(*AFTER), draws, backwards=False)
+    if back is None or on is None:
+        return None
+    line = [*back[::-1], spot.first, spot.last, *on]
+    points = [line[0], *_landmarks(line), line[-1]]
+    places = [each.transform.location for each in points]
+    try:
+        route = network.route(name, town, places)
+    except UserError:
+        return None
+    straight = len(back) + len(on) + spot.length
+    if route.lane_change.any() or abs(route.length - straight) > 12.0:
+        return None
+    meeting = spot.meeting.transform.location
+    station = int(np.linalg.norm(route.xyz[:, :2] - (meeting.x, meeting.y), axis=1).argmin())
+    hazard = HazardSpec(name, kind, float(station))
+    if not suitable(network.map, route, hazard):
+        return None
+    keypoints = [(p.x, p.y, p.z, np.radians(w.transform.rotation.yaw))
+                 for p, w in zip(places, points, strict=True)]  # fmt: skip
+    spec = RouteSpec(name, town, np.array(keypoints), None, (), Path("routes.xml"), 0)
+    return spec, route, hazard
+
+
+def _walk(
+    start: carla.Waypoint, distance: float, draws: np.random.Generator, *, backwards: bool
+) -> list[carla.Waypoint] | None:
+    """Return a random way from or to a place, a metre apart, that ends well away from junctions."""
+    found: list[carla.Waypoint] = []
+    here = start
+    while len(found) < distance or any(each.is_junction for each in found[-CLEAR:]):
+        choice = here.previous(1.0) if backwards else here.next(1.0)
+        if not choice or len(found) > distance + 60.0:
+            return None
+        here = choice[int(draws.integers(len(choice)))]
+        found.append(here)
+    return found
+
+
+def _landmarks(line: list[carla.Waypoint]) -> Iterator[carla.Waypoint]:
+    """Yield a place a little after each junction, so that the way is the only shortest one."""
+    for at in range(6, len(line) - 6):
+        if line[at - 5].is_junction and not any(each.is_junction for each in line[at - 4 : at + 1]):
+            yield line[at]

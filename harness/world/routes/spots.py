@@ -1,0 +1,110 @@
+"""Where on a map hazards of a kind could be: places along lanes, ways through junctions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.world.roads import RoadNetwork
+
+LIGHT, STOP, YIELD = "1000001", "206", "205"
+SIGHT = 25.0
+"""Metres before a junction from which its signs are looked for."""
+
+CROSSING = ("crossing_vehicle", "red_light_runner", "oncoming_turn")
+EMERGING = ("occluded_pedestrian", "occluded_cyclist", "cut_in")
+SWERVING = ("hard_braking", "stopped_vehicle")
+ROUNDS = 5
+"""How often every spot is offered, for other ways to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A stretch that a route must include, and where on it ego and hazard would meet."""
+
+    first: carla.Waypoint
+    last: carla.Waypoint
+    meeting: carla.Waypoint
+    length: float
+
+
+def spots(network: RoadNetwork, kind: str, draws: np.random.Generator) -> Iterator[Spot]:
+    """Yield spots for a kind of hazard in random order."""
+    if kind in CROSSING:
+        found = [spot for spot in _passes(network.map) if _fits(kind, spot)]
+    else:
+        graph = network.graph
+        found = [
+            Spot(each, each, each, 0.0)
+            for each, inside in zip(graph.waypoints, graph.in_junction, strict=True)
+            if not inside
+        ]
+    room = _room_to_swerve if kind in SWERVING else _kerb if kind in EMERGING else _anywhere
+    for _ in range(ROUNDS):
+        for index in draws.permutation(len(found)).tolist():
+            if room(found[index].meeting):
+                yield found[index]
+
+
+def _passes(carla_map: carla.Map) -> Iterator[Spot]:
+    """Yield every lane through a junction, in a fixed order."""
+    junctions = {
+        each.junction_id: each.get_junction()
+        for pair in carla_map.get_topology()
+        for each in pair
+        if each.is_junction
+    }
+    for _, junction in sorted(junctions.items()):
+        pairs = junction.get_waypoints(carla.LaneType.Driving)
+        for entry, leaving in sorted(pairs, key=lambda pair: (pair[0].road_id, pair[0].lane_id)):
+            lane = entry.next_until_lane_end(1.0)
+            middle = lane[len(lane) // 2] if lane else entry
+            yield Spot(entry, leaving, middle, float(len(lane)))
+
+
+def _fits(kind: str, spot: Spot) -> bool:
+    turn = spot.last.transform.rotation.yaw - spot.first.transform.rotation.yaw
+    turn = (turn + 180.0) % 360.0 - 180.0
+    before = spot.first.previous(5.0)
+    if not before:
+        return False
+    marks = {mark.type for mark in before[0].get_landmarks(SIGHT)}
+    if kind == "oncoming_turn":
+        return turn < -60.0 and not marks & {STOP, YIELD}
+    if kind == "red_light_runner":
+        return abs(turn) < 30.0 and LIGHT in marks
+    return abs(turn) < 30.0 and not marks & {LIGHT, STOP, YIELD}
+
+
+def _anywhere(place: carla.Waypoint) -> bool:
+    return True
+
+
+def _kerb(place: carla.Waypoint) -> bool:
+    """Say whether no lane lies to the right, and the way there leads through no junction."""
+    beside = place.get_right_lane()
+    kerb = beside is None or not beside.lane_type & carla.LaneType.Driving
+    return kerb and _open_road(place, before=32.0, after=6.0)
+
+
+def _room_to_swerve(place: carla.Waypoint) -> bool:
+    """Say whether a lane leads the same way beside, for long enough."""
+    lanes = [place.get_left_lane(), place.get_right_lane()]
+    double = any(
+        each is not None
+        and each.lane_type & carla.LaneType.Driving
+        and each.lane_id * place.lane_id > 0
+        for each in lanes
+    )
+    return double and _open_road(place, before=42.0, after=14.0)
+
+
+def _open_road(place: carla.Waypoint, before: float, after: float) -> bool:
+    way = [
+        *(place.previous(distance) for distance in np.arange(before, 0.0, -8.0).tolist()),
+        *(place.next(distance) for distance in np.arange(after, 0.0, -8.0).tolist()),
+    ]
+    return all(each and not each[0].is_junction for each in way)

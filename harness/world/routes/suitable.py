@@ -1,0 +1,73 @@
+"""What a generated route must be like."""
+
+from __future__ import annotations
+
+import carla
+import numpy as np
+
+from harness.vocabulary import Route
+from harness.world.hazards.catalogue import build
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.meeting import LATE
+from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
+from harness.world.routes.scenarios import junctions, turn_of
+from harness.world.routes.spots import CROSSING, EMERGING
+
+SHORTEST, LONGEST = 80.0, 400.0
+FROM_START, FROM_END = 38.0, 18.0
+"""Metres between a meeting and the route's ends."""
+TOWN_SPEED = 17.0
+"""Limit, m/s, above which a road is none for slow traffic."""
+RUN_IN = 10.0
+"""Metres from the start and the goal to the nearest junction."""
+SHARED = 0.7
+"""Share of a route that another one may run along too."""
+
+
+def suitable(carla_map: carla.Map, route: Route, hazard: HazardSpec) -> bool:
+    """Say whether a route is worth driving and its hazard takes the ego by surprise."""
+    return _worth_driving(route) and _surprising(Track(carla_map, route), hazard)
+
+
+def _worth_driving(route: Route) -> bool:
+    """Say whether it turns at a junction, in town, and neither starts nor ends close to one."""
+    crossed = junctions(route)
+    return (
+        SHORTEST <= route.length <= LONGEST
+        and any(turn_of(route, first, last) != "straight" for first, last in crossed)
+        and crossed[0][0] >= RUN_IN
+        and crossed[-1][1] <= route.length - RUN_IN
+        and float(route.speed_limit.max()) <= TOWN_SPEED
+    )
+
+
+def _surprising(track: Track, hazard: HazardSpec) -> bool:
+    """Say whether the ego would see the mover late if nothing else were in its sight."""
+    known = build(hazard)
+    plan = next(iter(known.plans(track)), None) if isinstance(known, Encounter) else None
+    if plan is None:
+        return False
+    hides = hazard.kind in EMERGING + CROSSING
+    station = plan.meeting.station if hides else hazard.station
+    if not FROM_START <= station <= track.route.length - FROM_END:
+        return False
+    if hazard.kind in CROSSING:
+        return plan.gap_at_sight <= LATE + 1.0 and plan.hidden >= 0.5
+    if hazard.kind in EMERGING:
+        return plan.sudden and _straight(track, station, 30.0)
+    return _straight(track, station, 42.0)
+
+
+def _straight(track: Track, station: float, before: float) -> bool:
+    """Say whether the ego comes straight on, through no junction."""
+    rows = slice(max(int(station - before), 0), int(station) + 6)
+    turned = np.ptp(np.unwrap(track.route.yaw[rows]))
+    return bool(turned < 0.15 and not track.route.in_junction[rows].any())
+
+
+def alike(a: Route, b: Route) -> bool:
+    """Say whether two routes share most of the shorter one."""
+    short, long = sorted((a, b), key=lambda route: route.length)
+    gaps = np.linalg.norm(short.xyz[:, None, :2] - long.xyz[None, :, :2], axis=2)
+    return bool((gaps.min(axis=1) < 2.0).mean() > SHARED)
