@@ -191,11 +191,14 @@ def play(stage: Stage, company: Company, every: int, drive: Drive) -> Recorder:
     state = ego.state(snapshot)
     recorder = Recorder(state.time, state.frame, ego.actor.id)
     witness = Witness(stage, ego, company.lights)
+    began = time.perf_counter()
     for tick in count():
         if tick:
             if tick % every == 0:
                 perception.partners.renew(state, snapshot)
+            clock = time.perf_counter()
             stage.world.tick()
+            perception.seconds["simulator"] += time.perf_counter() - clock
             snapshot = stage.world.get_snapshot()
             state = ego.state(snapshot)
         for hazard in company.hazards:
@@ -209,6 +212,7 @@ def play(stage: Stage, company: Company, every: int, drive: Drive) -> Recorder:
             ego.drive(perception.step(state, snapshot, lights, recorder))
         if drive.ended:
             break
+    perception.seconds["drive"] = time.perf_counter() - began
     tell_hazards(company, state, recorder)
     return recorder
 

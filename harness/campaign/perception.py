@@ -52,7 +52,7 @@ class Perception:
         self.partners = partners
         self.precision = PrecisionBook()
         self.started = time.monotonic()
-        self.seconds = {"system": 0.0, "sensors": 0.0, "judging": 0.0}
+        self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "judging": 0.0}
         self._system = system
         self._channel = channel
         self._ego_id = ego.actor.id

@@ -1,0 +1,42 @@
+"""One attempt of `ideal_late`: what of a tick is the simulator's, the system's and the harness's own.
+
+A route of ours with its hazard, V2Xverse's traffic, one roadside unit, planning at 5 Hz. The
+harness's own share is all that is neither the simulator's tick nor the system under test: reading
+sensors, truth, the channel, judging, records.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CHOICES = ["system=ideal_late", "interference=none", "routes.only=['00']", "progress=quiet"]
+
+
+def run() -> list[tuple[str, str]]:
+    """Run the attempt through the command line and read what its timing says."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(ROOT / "run_campaign.py"), *CHOICES, f"out={folder}/bench"]
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+        timing = json.loads(next(Path(folder).rglob("timing.json")).read_text())
+    seconds, ticks = timing["seconds"], timing["ticks"]
+    own = seconds["drive"] - seconds["simulator"] - seconds["system"]
+    parts = {
+        "simulator's tick": seconds["simulator"],
+        "system under test": seconds["system"],
+        "harness": own,
+        "of it reading sensors and truth": seconds["sensors"],
+        "of it judging and recording": seconds["judging"],
+    }
+    rows = [(f"{name}, ms a tick", f"{1000 * value / ticks:.2f}") for name, value in parts.items()]
+    simulated = ticks * 0.05
+    return [
+        *rows,
+        ("harness's share of the drive", f"{100 * own / seconds['drive']:.0f} %"),
+        ("simulated seconds a second of driving", f"{simulated / seconds['drive']:.1f}"),
+        ("the try besides, s", f"{seconds['total'] - seconds['drive']:.1f}"),
+    ]
