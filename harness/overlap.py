@@ -10,7 +10,11 @@ NOTHING = 1e-9
 """Square metres below which two boxes only touch."""
 
 LEVEL = 1e-12
-"""Metres that an edge rises below which it adds no area."""
+"""Metres that an edge must rise to add an area."""
+
+AHEAD = np.array([[1.0], [-1.0], [-1.0], [1.0], [1.0]])
+ASIDE = np.array([[1.0], [1.0], [-1.0], [-1.0], [1.0]])
+"""Corners of a box in half lengths and half widths, once round it."""
 
 
 def bev_iou(a: Floats, b: Floats) -> Floats:
@@ -21,10 +25,9 @@ def bev_iou(a: Floats, b: Floats) -> Floats:
     """
     a, b = checked(a), checked(b)
     result = np.zeros((len(a), len(b)))
-    reach_a = np.hypot(a[:, 3], a[:, 4]) / 2
-    reach_b = np.hypot(b[:, 3], b[:, 4]) / 2
-    across = np.hypot(a[:, None, 0] - b[None, :, 0], a[:, None, 1] - b[None, :, 1])
-    rows, columns = np.nonzero(across < reach_a[:, None] + reach_b[None, :])
+    reach = (np.hypot(a[:, 3], a[:, 4])[:, None] + np.hypot(b[:, 3], b[:, 4])) / 2
+    away_x, away_y = a[:, 0, None] - b[:, 0], a[:, 1, None] - b[:, 1]
+    rows, columns = np.nonzero(away_x * away_x + away_y * away_y < reach * reach)
     if len(rows):
         a, b = a[rows], b[columns]
         shared = intersection_areas(a, b)
@@ -41,40 +44,38 @@ def intersection_areas(a: Floats, b: Floats) -> Floats:
     off at ±h along those parts of the outline of `b` where |y| <= w. Nothing is sorted and no edge
     is a special case, however the outlines run along each other.
     """
-    x, y = corners_seen_from(a, b)
-    length, width = a[:, 3, None] / 2, a[:, 4, None] / 2
-    over, up = np.roll(x, -1, axis=1) - x, np.roll(y, -1, axis=1) - y
-    enters = np.clip(y, -width, width)
-    leaves = np.roll(enters, -1, axis=1)
-    slope = over / np.where(np.abs(up) < LEVEL, 1.0, up)
-    mean = mean_cut_off(x + slope * (enters - y), x + slope * (leaves - y), length)
-    return np.asarray((mean * (leaves - enters)).sum(axis=1))
+    x, y = outline_seen_from(a, b)
+    length, width = a[:, 3] / 2, a[:, 4] / 2
+    over, up = x[1:] - x[:-1], y[1:] - y[:-1]
+    slope = np.divide(over, up, out=np.zeros_like(up), where=np.abs(up) > LEVEL)
+    within = np.minimum(np.maximum(y, -width), width)
+    enters = x[:-1] + slope * (within[:-1] - y[:-1])
+    leaves = x[:-1] + slope * (within[1:] - y[:-1])
+    strips = mean_cut_off(enters, leaves, length) * (within[1:] - within[:-1])
+    return np.asarray(strips.sum(axis=0))
 
 
 def mean_cut_off(start: Floats, end: Floats, limit: Floats) -> Floats:
     """Return the mean of x, cut off at ±limit, along straight lines from start to end."""
-    low, high = np.minimum(start, end), np.maximum(start, end)
-    left, right = np.clip(low, -limit, limit), np.clip(high, -limit, limit)
-    within = (right - left) * (left + right) / 2
-    beyond = high - np.maximum(low, limit)
-    behind = np.minimum(high, -limit) - low
-    total = within + limit * (np.maximum(beyond, 0.0) - np.maximum(behind, 0.0))
-    span = high - low
-    return np.where(span > 0, total / np.where(span > 0, span, 1.0), left)
+    first = np.minimum(np.maximum(start, -limit), limit)
+    last = np.minimum(np.maximum(end, -limit), limit)
+    integral = (last - first) * (last + first) / 2
+    integral += limit * (np.abs(end - last) - np.abs(start - first))
+    mean = first.copy()
+    np.divide(integral, end - start, out=mean, where=first != last)
+    return mean
 
 
-def corners_seen_from(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return x and y, (K, 4) each, of the corners of each `b` as the `a` in its row sees them."""
-    length, width = b[:, 3, None] / 2, b[:, 4, None] / 2
-    x = length * np.array([1.0, -1.0, -1.0, 1.0])
-    y = width * np.array([1.0, 1.0, -1.0, -1.0])
+def outline_seen_from(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return x and y, (5, K) each, once round each `b` as the `a` in its row sees it."""
+    ahead, aside = b[:, 3] / 2 * AHEAD, b[:, 4] / 2 * ASIDE
     turn = b[:, 6] - a[:, 6]
-    cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
+    cos, sin, cos_a, sin_a = np.cos(turn), np.sin(turn), np.cos(a[:, 6]), np.sin(a[:, 6])
     away_x, away_y = b[:, 0] - a[:, 0], b[:, 1] - a[:, 1]
-    cos_a, sin_a = np.cos(a[:, 6]), np.sin(a[:, 6])
-    ahead = (cos_a * away_x + sin_a * away_y)[:, None]
-    aside = (cos_a * away_y - sin_a * away_x)[:, None]
-    return ahead + cos * x - sin * y, aside + sin * x + cos * y
+    return (
+        (cos_a * away_x + sin_a * away_y) + cos * ahead - sin * aside,
+        (cos_a * away_y - sin_a * away_x) + sin * ahead + cos * aside,
+    )
 
 
 def checked(boxes: Floats) -> Floats:

@@ -120,9 +120,10 @@ def judge(
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative = Boxes.join([cooperative, EGO_BOX])
         seen = np.append(seen, True)
+    of_truth = overlaps_of_a_class(true_boxes, Boxes.join([ego_alone, cooperative]))
     found = classify_overlaps(
-        overlaps_of_a_class(true_boxes, ego_alone),
-        overlaps_of_a_class(true_boxes, cooperative),
+        of_truth[:, : len(ego_alone)],
+        of_truth[:, len(ego_alone) :],
         overlaps_of_a_class(cooperative, ego_alone),
         np.array(settings.taus)[true_boxes.classes],
         settings.rule,

@@ -1,0 +1,170 @@
+"""A planning step under judgement: who counts, what is told of it, and in which class and band."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.judging.frames import BANDS, JudgedFrame, Judgement, bands_of, judge
+from harness.judging.patterns import PATTERNS, RULES, Rule, count
+from harness.records import schema
+from harness.vocabulary import CLASSES, CYCLIST, VEHICLE, Boxes, Truth
+from tests.judging.scenes import boxes, row, rows
+
+EVERYBODY = Judgement(truth_filter="none", ahead=1e3, behind=1e3, beside=1e3)
+NOBODY = Boxes.none()
+
+
+def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
+    found = rows(*geometry)
+    return Boxes(found, np.full(len(found), of_class), np.ones(len(found)))
+
+
+def truth_of(found: Boxes, hits: int = 99) -> Truth:
+    return Truth(found, np.arange(len(found)), np.full(len(found), hits))
+
+
+def judged(
+    truth: Boxes, ego: Boxes, coop: Boxes, settings: Judgement = EVERYBODY, hits: int = 99
+) -> JudgedFrame:
+    return judge(truth_of(truth, hits), np.full(len(truth), hits), ego, coop, settings)
+
+
+def shown(frame: JudgedFrame) -> dict[str, int]:
+    """What was counted at all."""
+    return {name: number for name, number in frame.counts().items() if number}
+
+
+@st.composite
+def classed(draw: st.DrawFn) -> Boxes:
+    found = draw(boxes(6))
+    classes = draw(st.lists(st.integers(0, 2), min_size=len(found), max_size=len(found)))
+    return Boxes(found, np.array(classes, np.int64), np.ones(len(found)))
+
+
+@given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
+def test_classes_are_judged_apart_and_each_by_its_tau(
+    truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float
+) -> None:
+    settings = Judgement(
+        truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, beside=99
+    )
+    found = judged(truth, ego, coop, settings).counts()
+    for index, name in enumerate(CLASSES):
+        true, lone, both = (each.geometry[each.classes == index] for each in (truth, ego, coop))
+        expected = count(true, lone, both, settings.taus[index], rule)
+        assert {each: found[f"{each}_{name}"] for each in PATTERNS} == expected
+
+
+@given(classed(), classed(), classed(), st.floats(0, 8))
+def test_what_is_counted_stands_in_the_window_and_adds_up(
+    truth: Boxes, ego: Boxes, coop: Boxes, reach: float
+) -> None:
+    frame = judged(truth, ego, coop, Judgement(truth_filter="none", ahead=reach))
+    for part in (frame.truth, frame.ego_alone, frame.cooperative):
+        assert (part.counted == (part.boxes.geometry[:, 0] <= reach)).all()
+        assert part.counted[part.times > 0].all()
+        assert ((part.times > 0) == (part.pattern >= 0)).all()
+    told = {**frame.counts(), **frame.numbers()}
+    for name in (*PATTERNS, "truth", "ego_alone", "cooperative"):
+        total = told[name] if name in PATTERNS else told[f"{name}_all"]
+        assert total == sum(told[f"{name}_{each}"] for each in CLASSES)
+        assert total == sum(told[f"{name}_{each}"] for each in BANDS)
+
+
+def test_the_record_has_a_column_for_each_number() -> None:
+    frame = judged(NOBODY, NOBODY, NOBODY)
+    told = {**frame.counts(), **frame.numbers()}
+    assert not set(told) - set(schema.FRAMES.names)
+    assert schema.BANDS == BANDS
+
+
+@pytest.mark.parametrize(
+    ("truth_filter", "own", "anyone", "counts"),
+    [
+        ("none", 0, 0, True),
+        ("ego", 5, 5, True),
+        ("ego", 4, 99, False),
+        ("anyone", 0, 5, True),
+        ("anyone", 4, 4, False),
+    ],
+)
+def test_who_must_have_hit_a_road_user(
+    truth_filter: str, own: int, anyone: int, counts: bool
+) -> None:
+    settings = Judgement(truth_filter=truth_filter)  # type: ignore[arg-type]
+    frame = judge(truth_of(of(row(x=9)), own), np.array([anyone]), NOBODY, NOBODY, settings)
+    assert frame.truth.counted.tolist() == [counts]
+    assert frame.counts()["CCME"] == counts
+    assert frame.numbers()["truth_all"] == counts
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "inside"),
+    [(40, 0, True), (41, 0, False), (-10, 0, True), (-11, 0, False), (0, 5, True), (0, -6, False)],
+)
+def test_the_window_is_a_rectangle_round_the_lidar(x: float, y: float, inside: bool) -> None:
+    window = Judgement(truth_filter="none", ahead=40, behind=10, beside=5)
+    one = of(row(x=x, y=y))
+    assert judged(one, NOBODY, NOBODY, window).counts()["CCME"] == inside
+    assert judged(NOBODY, NOBODY, one, window).counts()["LADE"] == inside
+    assert judged(NOBODY, one, NOBODY, window).numbers()["ego_alone_all"] == inside
+
+
+def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None:
+    window = Judgement(truth_filter="none", ahead=40)
+    edge, beyond = of(row(x=39.9)), of(row(x=40.1))
+    assert shown(judged(edge, beyond, beyond, window)) == {}
+    assert shown(judged(edge, beyond, NOBODY, window)) == {
+        "LCME": 1,
+        "LCME_vehicle": 1,
+        "LCME_30_50": 1,
+    }
+
+
+def test_finding_somebody_who_does_not_count_is_no_invention() -> None:
+    hidden = of(row(x=9))
+    frame = judged(hidden, NOBODY, hidden, Judgement(), hits=0)
+    assert shown(frame) == {}
+    assert frame.numbers()["cooperative_all"] == 1
+
+
+def test_another_class_is_another_matter() -> None:
+    frame = judged(of(row(x=9)), of(row(x=9)), of(row(x=9), of_class=CYCLIST))
+    assert {"LCME_vehicle", "LADE_cyclist"} <= set(shown(frame))
+
+
+def test_boxes_tell_their_pattern_and_how_often() -> None:
+    poorly = of(row(x=11), row(x=7), row(x=70))
+    settings = Judgement(rule="pairs", ahead=99)
+    frame = judged(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
+    assert [PATTERNS[each] for each in frame.truth.pattern] == ["CCLE", "CCME"]
+    assert frame.truth.times.tolist() == [2, 1]
+    assert frame.cooperative.pattern.tolist() == [-1, -1, PATTERNS.index("LADE")]
+    assert frame.cooperative.bands.tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("distance", "band"), [(0, 0), (29.99, 0), (30, 1), (49.99, 1), (50, 2), (99.99, 2), (100, 3)]
+)
+def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
+    places = rows(row(x=-distance), row(y=distance))
+    assert bands_of(places).tolist() == [band] * 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"rule": "best"}, "rule 'best': max, exists, pairs"),
+        ({"truth_filter": "all"}, "truth_filter 'all': anyone, ego, none"),
+        ({"tau_cyclist": 1.0}, "tau_cyclist 1.0: from 0 to below 1"),
+        ({"tau_vehicle": math.nan}, "tau_vehicle nan"),
+    ],
+)
+def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Judgement(**wrong)  # type: ignore[arg-type]

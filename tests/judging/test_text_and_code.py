@@ -1,0 +1,103 @@
+"""Where the study's text and its released code disagree, both can be had: a test for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.judging.frames import EGO_BOX, JudgedFrame, Judgement, judge
+from harness.judging.matching import MatchTable, frame_matches
+from harness.judging.precision import average_precision, mean_precision
+from harness.judging.windows import WindowRules, windows
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Truth
+from tests.judging.scenes import row, rows
+
+TEXT = Judgement(rule="exists", truth_filter="none")
+CODE = Judgement(rule="max", truth_filter="none", tau_cyclist=0.0, ego_box=True)
+CODED_WINDOWS = WindowRules(by_frames=True, t1_span_frames=5, cut_slow_tail=True)
+
+NOBODY = Boxes.none()
+TIMES = np.linspace(0, 40, 201)
+
+
+def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
+    found = rows(*geometry)
+    return Boxes(found, np.full(len(found), of_class), np.full(len(found), 0.5))
+
+
+def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: Judgement) -> JudgedFrame:
+    unseen = np.zeros(len(truth), np.int64)
+    return judge(Truth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings)
+
+
+def test_tau_is_a_half_for_cyclists_or_nothing() -> None:
+    cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
+    text = judged(cyclist, askew, askew, TEXT).counts()
+    code = judged(cyclist, askew, askew, CODE).counts()
+    assert text["CCLE_cyclist"] == 1  # the ego alone does not have it
+    assert code["CCLE_cyclist"] == code["LCLE_cyclist"] == 0  # any overlap is a detection
+    assert judged(cyclist, askew, NOBODY, CODE).counts()["LCME_cyclist"] == 1
+
+
+def test_misplaced_is_who_has_a_poor_box_or_whose_best_is_poor() -> None:
+    car, coop = of(row(x=9)), of(row(x=9), row(x=11))
+    assert judged(car, car, coop, TEXT).counts()["LCLE"] == 1
+    assert judged(car, car, coop, CODE).counts()["LCLE"] == 0
+
+
+def test_truth_is_everybody_in_both_and_whoever_is_seen_in_neither() -> None:
+    unseen = of(row(x=9))
+    for settings in (TEXT, CODE):
+        assert judged(unseen, NOBODY, NOBODY, settings).counts()["CCME"] == 1
+    assert judged(unseen, NOBODY, NOBODY, Judgement()).counts()["CCME"] == 0
+
+
+def test_the_ego_itself_is_nobody_or_found_wherever_a_vehicle_is_reported() -> None:
+    car = of(row(x=9))
+    text, code = (judged(car, car, car, settings) for settings in (TEXT, CODE))
+    assert text.numbers()["truth_all"] == text.numbers()["cooperative_all"] == 1
+    assert code.numbers()["truth_all"] == code.numbers()["cooperative_all"] == 2
+    assert not any(code.counts().values())
+    walker = of(row(x=9), of_class=PEDESTRIAN)
+    assert judged(car, NOBODY, walker, CODE).numbers()["truth_all"] == 1
+
+
+def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -> None:
+    walker = of(row(x=9, length=0.6, width=0.6), of_class=PEDESTRIAN)
+    truth = Boxes.join([of(row(x=9), row(x=20)), walker])
+    coop = Boxes.join([of(row(x=9)), walker[:0]])
+    text, code = (
+        frame_matches(frame.truth, frame.cooperative)
+        for frame in (judged(truth, NOBODY, coop, settings) for settings in (TEXT, CODE))
+    )
+    by_class = [text.select(index) for index in range(len(CLASSES))]
+    assert mean_precision(by_class, "eleven_point") == (6 / 11 + 0) / 2
+    assert average_precision(code.select(), "all_point") == 2 / 4  # the car and the ego
+    assert average_precision(text.select(), "all_point") == 1 / 3
+
+
+def test_the_ego_is_found_first_and_once() -> None:
+    frame = judged(of(row(x=9)), NOBODY, of(row(x=30)), CODE)
+    found = MatchTable.join([frame_matches(frame.truth, frame.cooperative)] * 3).select(VEHICLE)
+    assert found.truths == 6
+    assert found.scores[found.correct].tolist() == EGO_BOX.scores.tolist() * 3
+
+
+def test_t1_is_for_five_seconds_or_about_one() -> None:
+    steady = {"CADE": np.ones(201)}
+    text, code = (
+        windows(TIMES, steady, 40.0, rules)["t1"]["CADE"] for rules in (None, CODED_WINDOWS)
+    )
+    assert text is not None
+    assert code is not None
+    assert round(text, 9) == 25
+    assert code == 151 / 30
+
+
+def test_the_end_is_ten_seconds_or_fifty_frames_before_the_ego_all_but_stopped() -> None:
+    late = {"CADE": np.where(TIMES > 38.1, 1.0, 0.0)}
+    speeds = np.where(TIMES > 38.1, 0.3, 8.0)
+    text, code = (
+        windows(TIMES, late, 40.0, rules, speeds, collided=True)["end_10s"]["CADE"]
+        for rules in (None, CODED_WINDOWS)
+    )
+    assert (text, code) == (10, 0)
