@@ -1,4 +1,4 @@
-"""One attempt of `ideal_late`: what of a tick is the simulator's, the system's and the harness's own.
+"""One attempt of `ideal_late`: what of a tick is the simulator's, the system's, the harness's.
 
 A route of ours with its hazard, V2Xverse's traffic, one roadside unit, planning at 5 Hz. The
 harness's own share is all that is neither the simulator's tick nor the system under test: reading
