@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cached_property
@@ -109,8 +110,9 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def broken(file: Path, problem: BaseException) -> UserError:
     """Return what to say of a file that cannot be read."""
-    told = problem.strerror if isinstance(problem, OSError) else None
-    return UserError(f"{file}: {' '.join((told or str(problem)).split()) or 'cannot be read'}")
+    number = problem.errno if isinstance(problem, OSError) else None
+    told = os.strerror(number) if number else " ".join(str(problem).split())
+    return UserError(f"{file}: {told or 'cannot be read'}")
 
 
 def _read(file: Path, name: str) -> pa.Table:

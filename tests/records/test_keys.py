@@ -1,0 +1,51 @@
+"""Names of attempts become folders and come back, whatever they are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import UserError
+from harness.records.keys import LONGEST, AttemptKey, named, safe_name
+
+NASTY = ("..", ".", "", "%", "%2E", "../../etc", "a/b", "a\0b", ".hidden", "a-s7", " ", "x\n", "=")
+NAMES = st.one_of(st.text(max_size=20), st.sampled_from(NASTY))
+
+
+@given(NAMES)
+def test_a_safe_name_stays_in_its_folder_and_reads_back(name: str) -> None:
+    safe = safe_name(name)
+    assert safe
+    assert not set(safe) & {"/", "\\", "\0", "\n"}
+    assert not safe.startswith(".")
+    assert safe.isascii()
+    assert named(safe) == name
+
+
+@given(NAMES, NAMES, NAMES, st.integers(0, 2**31))
+def test_a_key_is_found_by_its_folders(system: str, condition: str, route: str, seed: int) -> None:
+    key = AttemptKey(system, condition, route, seed)
+    assert len(key.path.parts) == 3
+    assert AttemptKey.of(*key.path.parts) == key
+
+
+def test_names_differ_where_attempts_differ() -> None:
+    assert len({safe_name(name) for name in NASTY}) == len(NASTY)
+
+
+def test_plain_names_stay_readable() -> None:
+    key = AttemptKey("ideal_late", "latency 600 ms", "town05_short_r12", 2)
+    assert str(key.path) == "ideal_late/latency 600 ms/town05_short_r12-s2"
+
+
+@pytest.mark.parametrize("folder", ["7", "7-s", "7-sx", "7-s-1", "7-s01", "-s1", "7-s٣"])
+def test_what_is_no_attempt_is_not_taken_for_one(folder: str) -> None:
+    with pytest.raises(ValueError, match="not an attempt"):
+        AttemptKey.of("a", "b", folder)
+
+
+def test_a_name_too_long_for_a_file_is_refused() -> None:
+    assert len(safe_name("x" * LONGEST)) == LONGEST
+    with pytest.raises(UserError, match="choose a shorter one"):
+        safe_name("ü" * (LONGEST // 6 + 1))

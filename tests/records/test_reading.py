@@ -1,0 +1,246 @@
+"""What was written comes back; what is broken or foreign is said in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign, read_table
+from harness.records.schema import TABLES
+from harness.records.writing import EPISODES, FILES, EpisodeWriter
+from tests.records.samples import KEY, columns, result, write_campaign, write_try
+
+OTHER = replace(KEY, condition="none=0")
+ONE_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80
+)
+Change = Callable[[bytes], bytes]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_campaign(tmp_path_factory.mktemp("written") / "campaign", KEY, OTHER)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, written: Path) -> Campaign:
+    """A campaign to be spoilt."""
+    return Campaign(shutil.copytree(written, tmp_path / "campaign"))
+
+
+def place(campaign: Campaign, key: AttemptKey = KEY) -> Path:
+    return campaign.attempts()[key]
+
+
+def read_everything(campaign: Campaign) -> None:
+    assert campaign.header
+    for key in campaign.attempts():
+        campaign.result(key)
+    for name in TABLES:
+        campaign.tables(name, campaign.attempts())
+
+
+def refused(campaign: Campaign, *words: str) -> None:
+    """Read everything; expect one line that names these."""
+    with pytest.raises(UserError) as caught:
+        read_everything(campaign)
+    said = str(caught.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("rows", [0, 1, 200])
+def test_a_table_comes_back_as_it_was(tmp_path: Path, name: str, rows: int) -> None:
+    given = columns(name, rows)
+    with EpisodeWriter(tmp_path, KEY, 1) as writer:
+        writer.table(name, given)
+        (file,) = tmp_path.rglob(f"{name}.parquet")
+        found = read_table(file, name)
+    assert list(found.columns) == TABLES[name].names
+    assert len(found) == rows
+    for column, values in given.items():
+        np.testing.assert_array_equal(found[column].to_numpy(), np.asarray(values), column)
+
+
+def test_results_and_times_come_back(campaign: Campaign) -> None:
+    assert campaign.result(KEY) == result(KEY)
+    assert campaign.timing(KEY) == {"seconds": {"total": 1.5}}
+
+
+def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) -> None:
+    found = campaign.tables("messages", [OTHER, KEY])
+    for number, key in enumerate((OTHER, KEY)):
+        rows = found[number * 60 : (number + 1) * 60].reset_index(drop=True)
+        assert {*zip(rows.system, rows.condition, rows.route, rows.seed, strict=True)} == {
+            (key.system, key.condition, key.route, key.seed)
+        }
+        alone = campaign.table("messages", key)
+        pd.testing.assert_frame_equal(
+            rows[alone.columns].astype({"sender": str, "kind": str, "fate": str}),
+            alone.astype({"sender": str, "kind": str, "fate": str}),
+        )
+
+
+def test_tables_of_no_attempt_have_their_columns(campaign: Campaign) -> None:
+    found = campaign.tables("frames", [])
+    assert len(found) == 0
+    assert list(found.columns) == [*TABLES["frames"].names, "system", "condition", "route", "seed"]
+
+
+def test_more_senders_than_a_byte_counts(tmp_path: Path) -> None:
+    senders = [f"vehicle-{number}" for number in range(500)]
+    with EpisodeWriter(tmp_path, KEY, 1) as writer:
+        writer.table("messages", {**columns("messages", 500), "sender": senders})
+        (file,) = tmp_path.rglob("messages.parquet")
+        assert list(read_table(file, "messages").sender) == senders
+
+
+def test_a_later_try_is_seen_by_a_later_reader(campaign: Campaign) -> None:
+    write_try(campaign.folder, KEY, number=2, rows=3)
+    assert len(Campaign(campaign.folder).table("map", KEY)) == 3
+
+
+@pytest.mark.parametrize("folder", [".", "nowhere", "a" * 300, "nul\0"])
+def test_what_is_no_campaign_is_refused(tmp_path: Path, folder: str) -> None:
+    with pytest.raises(UserError, match=r"not a campaign|too long"):
+        Campaign(tmp_path / folder)
+
+
+def test_an_attempt_without_result_is_said(campaign: Campaign) -> None:
+    with pytest.raises(UserError, match=r"no result of late fusion/latency/crossings\.xml:7-s99"):
+        campaign.result(replace(KEY, seed=99))
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_a_missing_file_is_named(campaign: Campaign, file: str) -> None:
+    (place(campaign) / file).unlink()
+    refused(campaign, f"{place(campaign) / file}: No such file or directory")
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+@pytest.mark.parametrize("kept", [0, 3, 0.5, 0.99])
+def test_a_truncated_file_is_named(campaign: Campaign, file: str, kept: float) -> None:
+    path = place(campaign) / file
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole) if kept < 1 else kept)])
+    refused(campaign, str(path))
+
+
+def test_a_flipped_bit_in_the_numbers_is_noticed(campaign: Campaign) -> None:
+    path = place(campaign) / "frames.parquet"
+    data = bytearray(path.read_bytes())
+    column = pq.ParquetFile(path).metadata.row_group(0).column(2)
+    data[column.data_page_offset + column.total_compressed_size - 9] ^= 1
+    path.write_bytes(data)
+    refused(campaign, str(path), "CRC")
+
+
+def test_a_table_under_another_name_is_refused(campaign: Campaign) -> None:
+    shutil.copy(place(campaign) / "map.parquet", place(campaign) / "poses.parquet")
+    refused(campaign, "poses.parquet: not a table poses of schema 1")
+
+
+def rewritten(table: pa.Table, how: str) -> pa.Table:
+    if how == "version":
+        return table.replace_schema_metadata({"crucible_schema": "2"})
+    if how == "foreign":
+        return table.replace_schema_metadata(None)
+    if how == "type":
+        return table.set_column(2, "x", table["x"].cast(pa.string()))
+    return table.drop_columns(["z"])
+
+
+@pytest.mark.parametrize("how", ["version", "foreign", "type", "column"])
+def test_a_table_of_another_schema_is_refused(campaign: Campaign, how: str) -> None:
+    path = place(campaign) / "map.parquet"
+    pq.write_table(rewritten(pq.read_table(path), how), path)
+    refused(campaign, f"{path}: not a table map of schema 1")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[]",
+        "null",
+        "{}",
+        '{"crucible": []}',
+        '{"crucible": {"schema": 2}}',
+        '{"crucible": {"schema": 1}}',
+        '{"crucible": {"schema": 1, "attempt": [7]}}',
+        "[" * 100_000,
+        "1" * 5000,
+        "\ufffe",
+    ],
+)
+def test_a_result_of_another_kind_is_refused(campaign: Campaign, told: str) -> None:
+    path = place(campaign) / "result.json"
+    path.write_text(told, encoding="utf-8")
+    refused(campaign, str(path))
+
+
+def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
+    episodes = campaign.folder / EPISODES
+    (episodes / KEY.path).rename(episodes / replace(KEY, seed=8).path)
+    refused(campaign, "s8", "the result of another attempt")
+
+
+@pytest.mark.parametrize(
+    "told", ["", "[]", "schema: 2", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
+)
+def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, told: str) -> None:
+    (campaign.folder / "campaign.yaml").write_text(told)
+    refused(campaign, "campaign.yaml")
+
+
+def changes() -> st.SearchStrategy[Change]:
+    """Draw ways to spoil a file: cut, overwrite, insert, replace."""
+    where, garbage = st.floats(0, 0.9999), st.binary(min_size=1, max_size=16)
+    cut = st.builds(lambda at: lambda data: data[: int(at * len(data))], where)
+    over = st.builds(lambda at, new: lambda data: _spliced(data, at, new, len(new)), where, garbage)
+    more = st.builds(lambda at, new: lambda data: _spliced(data, at, new, 0), where, garbage)
+    return st.one_of(cut, over, more, st.binary().map(lambda new: lambda _: new))
+
+
+def _spliced(data: bytes, at: float, new: bytes, dropped: int) -> bytes:
+    start = int(at * len(data))
+    return data[:start] + new + data[start + dropped :]
+
+
+@ONE_FOLDER
+@given(st.sampled_from([*sorted(FILES), "campaign.yaml"]), changes())
+def test_spoilt_files_are_read_or_refused(written: Path, file: str, change: Change) -> None:
+    path = (written if file == "campaign.yaml" else Campaign(written).attempts()[KEY]) / file
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+    said = f"{path}: nothing wrong"
+    try:
+        read_everything(Campaign(written))
+    except UserError as problem:
+        said = str(problem)
+    finally:
+        path.write_bytes(whole)
+    assert said.startswith(f"{path}: ")
+    assert "\n" not in said
+
+
+def test_results_hold_no_code(campaign: Campaign) -> None:
+    marker = campaign.folder / "ran"
+    yaml = f"!!python/object/apply:pathlib.Path.touch [{json.dumps(str(marker))}]"
+    (campaign.folder / "campaign.yaml").write_text(yaml)
+    refused(campaign, "campaign.yaml")
+    assert not marker.exists()
