@@ -13,10 +13,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.config import one_line
-from harness.campaign.run import run
-from harness.errors import UserError
-
-BAD_INPUT = 2
+from harness.campaign.run import BAD_INPUT, run
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="config")
@@ -26,12 +23,9 @@ def compose(config: DictConfig) -> None:
 
 
 def main() -> None:
-    """Run, and answer bad input with one line and exit code 2."""
+    """Run, and answer what cannot be composed with one line and exit code 2."""
     try:
         compose()
-    except UserError as problem:
-        print(f"run_campaign: {problem}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
     except (HydraException, OmegaConfBaseException) as problem:
         print(f"run_campaign: {one_line(problem)}", file=sys.stderr)
         sys.exit(BAD_INPUT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,12 +53,8 @@ def plain(config: DictConfig) -> Settings:
 def check(value: Any, place: str = "") -> None:
     """Refuse numbers that are none, and targets outside the listed packages."""
     if isinstance(value, dict):
-        target = value.get("_target_")
-        if target is not None and not str(target).startswith(PACKAGES):
-            raise UserError(
-                f"configuration: {place or 'the top'} names {target!r};"
-                f" only {' and '.join(each + '*' for each in PACKAGES)} may be named by _target_"
-            )
+        if "_target_" in value:
+            find_class(value["_target_"], place or "the top")
         for name, each in value.items():
             check(each, f"{place}.{name}" if place else str(name))
     elif isinstance(value, list):
@@ -65,6 +62,22 @@ def check(value: Any, place: str = "") -> None:
             check(each, f"{place}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"configuration: {place} is {value}; a finite number is needed")
+
+
+def find_class(target: Any, place: str) -> type[Any]:
+    """Return the class of ours that a `_target_` names; nothing else may be named."""
+    refused = f"configuration: {place} names {target!r}"
+    if not str(target).startswith(PACKAGES):
+        ours = " and ".join(each + "*" for each in PACKAGES)
+        raise UserError(f"{refused}; only {ours} may be named by _target_")
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except Exception as problem:
+        raise UserError(f"{refused}: {one_line(problem)}") from None
+    if not isinstance(found, type) or not found.__module__.startswith(PACKAGES):
+        raise UserError(f"{refused}, which is no class of ours")
+    return found
 
 
 def build(settings: Any, place: str, **more: Any) -> Any:

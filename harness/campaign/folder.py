@@ -17,6 +17,8 @@ import yaml
 from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, digest
 from harness.errors import UserError
 
+OURS = (".lock", ".campaign.yaml.")
+"""How the files begin that a runner killed at its start leaves behind."""
 PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
@@ -29,13 +31,11 @@ def place(settings: Settings) -> Path:
 
 
 def prepare(folder: Path, settings: Settings, simulator: str) -> None:
-    """Write `campaign.yaml`, or refuse a folder that was made with other settings."""
+    """Write `campaign.yaml` where there is none."""
     file = folder / "campaign.yaml"
+    refuse_foreign(folder, settings)
     if file.exists():
-        refuse_other_settings(file, settings)
         return
-    if folder.exists() and any(each.name != ".lock" for each in folder.iterdir()):
-        raise UserError(f"{folder}: not empty and not a campaign; choose another out=DIR")
     header = {
         "schema": 1,
         "digest": digest(settings),
@@ -46,6 +46,18 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
         "settings": settings,
     }
     write_whole(file, yaml.safe_dump(header, sort_keys=False))
+
+
+def refuse_foreign(folder: Path, settings: Settings) -> None:
+    """Refuse a folder that is no campaign, or one that was made with other settings."""
+    file = folder / "campaign.yaml"
+    try:
+        if file.exists():
+            refuse_other_settings(file, settings)
+        elif folder.exists() and not all(each.name.startswith(OURS) for each in folder.iterdir()):
+            raise UserError(f"{folder}: not empty and not a campaign; choose another out=DIR")
+    except OSError as problem:
+        raise UserError(f"{folder}: {problem.strerror}") from None
 
 
 def refuse_other_settings(file: Path, settings: Settings) -> None:

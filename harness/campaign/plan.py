@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydra.utils import get_class
-
 from harness.campaign.assignments import Assignment
-from harness.campaign.config import Settings, check, find_file
+from harness.campaign.config import Settings, find_class, find_file
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -76,17 +74,15 @@ def seeds_of(settings: Settings) -> Sequence[int]:
 
 def conditions_of(settings: Settings, system: str) -> list[str]:
     """Return the conditions of one system: all, or none for one that reads no messages."""
-    place = f"configuration: system.{system}"
+    place = f"system.{system}"
     named = settings["system"][system]
     if not isinstance(named, dict) or "_target_" not in named:
-        raise UserError(f"{place} needs a _target_")
-    check(named, f"system.{system}")
-    try:
-        reads_messages = getattr(get_class(named["_target_"]), "reads_messages", None)
-    except (ImportError, ValueError) as problem:
-        raise UserError(f"{place}: {problem}") from None
+        raise UserError(f"configuration: {place} needs a _target_")
+    reads_messages = getattr(find_class(named["_target_"], place), "reads_messages", None)
     if reads_messages is None:
-        raise UserError(f"{place}: {named['_target_']} is not a system: it has no reads_messages")
+        raise UserError(
+            f"configuration: {place}: {named['_target_']} is not a system: it has no reads_messages"
+        )
     return list(settings["interference"]) if reads_messages else ["none"]
 
 

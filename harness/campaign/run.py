@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+
 from omegaconf import DictConfig
 
 from harness.campaign.assignments import write_assignments
+from harness.campaign.checking import refuse_misshapen
 from harness.campaign.config import plain
 from harness.campaign.console import console_for, show_plan, show_results
-from harness.campaign.folder import locked, place, prepare
+from harness.campaign.folder import locked, place, prepare, refuse_foreign
 from harness.campaign.plan import plan
 from harness.campaign.runner import Runner
+from harness.errors import UserError
 
-DONE, SOME_FAILED = 0, 1
+DONE, SOME_FAILED, BAD_INPUT = 0, 1, 2
 
 
 def run(config: DictConfig) -> int:
     """Run what is left of the campaign; return the exit code."""
+    try:
+        return run_or_refuse(config)
+    except UserError as problem:
+        print(f"run_campaign: {problem}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def run_or_refuse(config: DictConfig) -> int:
+    """Run what is left, unless something must be put right first."""
     settings = plain(config)
+    refuse_misshapen(settings)
     planned = plan(settings)
     folder = place(settings)
+    refuse_foreign(folder, settings)
     if settings["dry_run"]:
         show_plan(planned, folder)
         return DONE

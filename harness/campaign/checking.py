@@ -1,0 +1,132 @@
+"""Settings are checked before anything is run or written: what is wrong is told in one line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, Literal, TypedDict, get_type_hints
+
+from harness.campaign.config import Settings, build, find_class
+from harness.campaign.shapes import mistakes
+from harness.channel.channel import Channel
+from harness.errors import UserError
+from harness.judging.driving import DrivingRules
+from harness.judging.frames import Judgement
+from harness.judging.scoring import Coefficients
+from harness.judging.windows import WindowRules
+from harness.world.partners import Cooperation
+from harness.world.rig import Rig
+from harness.world.simulators import Simulator
+from harness.world.traffic import Traffic
+
+MADE_HERE = (
+    "simulator",
+    "cooperation",
+    "traffic",
+    "rig",
+    "driving",
+    "scoring",
+    "patterns",
+    "windows",
+)
+"""What is made once for its own checks; systems are not, they may have networks to load."""
+POSITIVE = ("attempts_per_route", "attempt_timeout", "tick", "perceive_every")
+
+
+class Study(TypedDict):
+    """Who asks."""
+
+    name: str
+
+
+class Routes(TypedDict):
+    """Where the ego drives."""
+
+    file: str
+    hazards: str | None
+    only: list[str | int] | None
+    clean_under: str | None
+    repeats: bool
+
+
+class Record(TypedDict):
+    """What is kept beyond the usual."""
+
+    points: bool
+
+
+class Top(TypedDict):
+    """A campaign's settings, but for what people add of their own."""
+
+    simulator: Simulator
+    cooperation: Cooperation
+    traffic: Traffic
+    rig: Rig
+    driving: DrivingRules
+    scoring: Coefficients
+    patterns: Judgement
+    windows: WindowRules
+    channel: Channel
+    study: Study
+    routes: Routes
+    record: Record
+    out: str | None
+    seeds: list[int]
+    dry_run: bool
+    retry_failed: bool
+    attempts_per_route: int
+    attempt_timeout: float
+    progress: Literal["live", "plain", "json", "quiet"]
+    lights: Literal["working", "green"]
+    tick: float
+    perceive_every: int
+    system: dict[str, Any]
+    interference: dict[str, list[Any]]
+
+
+def refuse_misshapen(settings: Settings) -> None:
+    """Check every setting, as far as that is possible without running."""
+    for mistake in mistakes(settings, Top, ""):
+        raise UserError(f"configuration: {mistake}")
+    for name in POSITIVE:
+        if settings[name] <= 0:
+            raise UserError(f"configuration: {name} is {settings[name]}; it must be above 0")
+    for place, part in targets(settings, ""):
+        refuse_misfit(place, part)
+    for name in MADE_HERE:
+        build(settings[name], name)
+    for name, disturbances in settings["interference"].items():
+        made = [build(each, f"interference.{name}") for each in disturbances]
+        build(settings["channel"], f"interference.{name}", disturbances=made)
+
+
+def targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every part of the settings that names what is to be made of it."""
+    if isinstance(value, dict):
+        if "_target_" in value:
+            yield place, value
+        for name, each in value.items():
+            yield from targets(each, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from targets(each, f"{place}.{number}")
+
+
+def refuse_misfit(place: str, part: dict[str, Any]) -> None:
+    """Compare settings with the parameters of what they name."""
+    given = {name: each for name, each in part.items() if name != "_target_"}
+    named = find_class(part["_target_"], place)
+    known = inspect.signature(named).parameters
+    hints = get_type_hints(named.__init__)
+    for name, value in given.items():
+        if name not in known:
+            raise UserError(f"configuration: {place} knows no {name}; there are {', '.join(known)}")
+        for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
+            raise UserError(f"configuration: {mistake}")
+    missing = [
+        name
+        for name, each in known.items()
+        if each.default is inspect.Parameter.empty and name not in given
+    ]
+    if missing:
+        raise UserError(f"configuration: {place} needs {', '.join(missing)}")

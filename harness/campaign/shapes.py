@@ -1,0 +1,62 @@
+"""Whether plain settings fit the types that code declares, and what to say where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+WORDS: dict[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    NoneType: "null",
+}
+
+
+def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
+    """Yield what is wrong, each with its place."""
+    if is_typeddict(hint) and isinstance(value, dict):
+        for name, inner in get_type_hints(hint).items():
+            yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
+    elif not fits(value, hint):
+        yield f"{place} is {'null' if value is None else repr(value)}; {words(hint)} is needed"
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a setting may stand where this type is expected."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(fits(value, each) for each in inner)
+    if kind in (list, tuple, Sequence):
+        return isinstance(value, list) and fit_in_order(value, kind, inner)
+    if kind in (dict, Mapping):
+        return isinstance(value, dict) and all(fits(each, inner[1]) for each in value.values())
+    if kind in WORDS:
+        wide = (int, float) if kind is float else kind
+        return isinstance(value, wide) and isinstance(value, bool) == (kind is bool)
+    if kind is Literal:
+        return value in inner
+    return kind is Any or (isinstance(value, dict) and "_target_" in value)
+
+
+def fit_in_order(values: list[Any], kind: Any, inner: tuple[Any, ...]) -> bool:
+    """Return whether a list may stand for a sequence, or for a tuple of that length."""
+    if kind is tuple and Ellipsis not in inner:
+        return len(values) == len(inner) and all(map(fits, values, inner))
+    return all(fits(each, inner[0]) for each in values)
+
+
+def words(hint: Any) -> str:
+    """Return a type in words."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return " or ".join(words(each) for each in inner)
+    if kind is Literal:
+        return " or ".join(map(str, inner))
+    if kind in (list, tuple, Sequence):
+        return f"a list, each of it {words(inner[0])},"
+    if kind in (dict, Mapping):
+        return "one setting or more by name"
+    return WORDS.get(kind, "a _target_")
