@@ -89,6 +89,20 @@ def test_known_overlaps(other: list[float], expected: float, turn: float) -> Non
     assert bev_iou(a, b)[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-9 if expected else 0)
 
 
+@pytest.mark.parametrize(("side", "counts"), [(1e-3, True), (3.2e-5, True), (3.1e-5, False)])
+def test_a_thousandth_of_a_square_millimetre_is_the_least(side: float, counts: bool) -> None:
+    speck = rows(row(length=side, width=side))
+    assert bev_iou(rows(row()), speck)[0, 0] == (pytest.approx(side**2 / 8) if counts else 0)
+
+
+@pytest.mark.parametrize("turn", [10.0**-power for power in range(1, 15)])
+def test_edges_that_all_but_run_along_each_other(turn: float) -> None:
+    a = rows(row())
+    for shift in (0.0, 1e-3, 0.5):
+        b = rows(row(x=shift, yaw=turn))
+        assert bev_iou(a, b)[0, 0] == pytest.approx(slowly.iou(a[0], b[0]), abs=1e-12)
+
+
 def test_two_squares_turned_an_eighth_share_an_octagon() -> None:
     octagon = 2 * (math.sqrt(2) - 1)
     a, b = rows(row(length=1, width=1)), rows(row(length=1, width=1, yaw=math.pi / 4))
