@@ -2,7 +2,7 @@
 
 Files go into a folder beside the place where they belong. When all are there and on the disk, the
 folder is renamed into its place: that rename is the commit. Whoever dies before it leaves a folder
-with a dot in front, which nobody reads and the next writer of that try clears away.
+with a dot in front, which nobody reads and the attempt's next writer clears away.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EpisodeWriter:
     def __enter__(self) -> EpisodeWriter:
         try:
             self._beside.parent.mkdir(parents=True, exist_ok=True)
-            for left in self._beside.parent.glob(f".{self.place.name}.*"):
+            for left in self._beside.parent.glob(".try*"):
                 shutil.rmtree(left)
             self._beside.mkdir()
         except OSError as problem:
@@ -66,6 +66,8 @@ class EpisodeWriter:
                 file,
                 compression="zstd",
                 row_group_size=1 << 20,
+                use_dictionary=[field.name for field in schema if _is_name(field)],
+                write_statistics=False,
                 write_page_checksum=True,
             )
         except OSError as problem:
@@ -105,13 +107,17 @@ def disk_problem(problem: OSError, file: Path | None = None) -> AttemptError:
 
 
 def _array(values: Any, field: pa.Field) -> pa.Array:
-    if pa.types.is_dictionary(field.type):
+    if _is_name(field):
         array = pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
     else:
         array = pa.array(values, field.type)
     if array.null_count:
         raise ValueError(f"{field.name}: a value is missing")
     return array
+
+
+def _is_name(field: pa.Field) -> bool:
+    return bool(pa.types.is_dictionary(field.type))
 
 
 def _sync(path: Path) -> None:

@@ -91,6 +91,14 @@ def test_a_full_disk_fails_the_attempt_and_leaves_nothing(tmp_path: Path, size: 
     assert finished(tmp_path) == {KEY}
 
 
+def test_the_next_try_clears_away_what_was_left_of_the_last(tmp_path: Path) -> None:
+    left = tmp_path / EPISODES / KEY.path / ".try1.4711"
+    left.mkdir(parents=True)
+    (left / "frames.parquet").write_bytes(b"half")
+    place = write_try(tmp_path, number=2)
+    assert list(place.parent.iterdir()) == [place]
+
+
 def test_a_try_is_not_written_twice(tmp_path: Path) -> None:
     before = contents(write_try(tmp_path, seed=1))
     with pytest.raises(AttemptError, match="try1"):
