@@ -99,7 +99,8 @@ class Perception:
         messages = self._channel.deliver(scan.time, present)
         step = self._decide(observation, messages, truth)
         clock = self._spent("system", clock)
-        judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules)
+        with _blaming_the_system():
+            judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules)
         self.precision.add(judged)
         ages = [scan.time - each.capture_time for each in messages]
         recorder.frame(state, step.control, judged, ages)

@@ -10,14 +10,15 @@ import numpy as np
 
 from harness.campaign.recording import Recorder
 from harness.judging.driving import Drive, Infraction
-from harness.judging.frames import Judged, JudgedFrame
+from harness.judging.frames import BANDS, JudgedFrame
+from harness.judging.matching import MatchTable, frame_matches
 from harness.judging.patterns import PATTERNS
-from harness.judging.precision import Matches, average_precision, match, mean_precision, pool
+from harness.judging.precision import average_precision, mean_precision
 from harness.judging.scoring import Coefficients, collided, score
 from harness.judging.windows import WindowRules, windows
 from harness.records.keys import AttemptKey
 from harness.records.schema import VERSION
-from harness.vocabulary import CLASSES, Floats
+from harness.vocabulary import CLASSES
 
 LEADERBOARD_NAMES = {
     "collision_pedestrian": "collisions_pedestrian",
@@ -131,51 +132,49 @@ def pattern_record(
 
 
 class PrecisionBook:
-    """Matches of every frame of an attempt, by class."""
+    """Right and wrong detections of an attempt, frame by frame."""
 
     def __init__(self) -> None:
-        self._cooperative: list[list[Matches]] = [[] for _ in CLASSES]
-        self._ego_alone: list[list[Matches]] = [[] for _ in CLASSES]
+        self._cooperative: list[MatchTable] = []
+        self._ego_alone: list[MatchTable] = []
 
     def add(self, judged: JudgedFrame) -> None:
         """Match one frame."""
-        for index in range(len(CLASSES)):
-            truth = _of_class(judged.truth, index)[0]
-            for part, book in (
-                (judged.cooperative, self._cooperative),
-                (judged.ego_alone, self._ego_alone),
-            ):
-                boxes, scores = _of_class(part, index)
-                book[index].append(match(truth, boxes, scores))
+        self._cooperative.append(frame_matches(judged.truth, judged.cooperative))
+        self._ego_alone.append(frame_matches(judged.truth, judged.ego_alone))
 
     def record(self) -> dict[str, Any]:
         """Return the average precision of both, with interpolation and number of truths."""
-        found: dict[str, Any] = {}
-        for name, book in (("cooperative", self._cooperative), ("ego_alone", self._ego_alone)):
-            pools = [pool(each) for each in book]
-            found[name] = {
-                "eleven_point": _finite(mean_precision(pools, "eleven_point")),
-                "all_point": _finite(mean_precision(pools, "all_point")),
-                "pooled_all_point": _finite(average_precision(pool(pools), "all_point")),
-                **{
-                    class_name: {
-                        "eleven_point": _finite(average_precision(each, "eleven_point")),
-                        "truths": each.truths,
-                    }
-                    for class_name, each in zip(CLASSES, pools, strict=True)
-                },
+        return {
+            "cooperative": precision_of(MatchTable.join(self._cooperative)),
+            "ego_alone": precision_of(MatchTable.join(self._ego_alone)),
+        }
+
+
+def precision_of(table: MatchTable) -> dict[str, Any]:
+    """Return means over the classes, and each class and distance band by itself."""
+    by_class = [table.select(of_class=index) for index in range(len(CLASSES))]
+    parts = dict(zip(CLASSES, by_class, strict=True)) | {
+        band: table.select(band=index) for index, band in enumerate(BANDS)
+    }
+    return {
+        "eleven_point": _finite(mean_precision(by_class, "eleven_point")),
+        "all_point": _finite(mean_precision(by_class, "all_point")),
+        "pooled_all_point": _finite(average_precision(table.select(), "all_point")),
+        **{
+            name: {
+                "eleven_point": _finite(average_precision(each, "eleven_point")),
+                "all_point": _finite(average_precision(each, "all_point")),
+                "truths": each.truths,
             }
-        return found
+            for name, each in parts.items()
+        },
+    }
 
 
 def crucible_record(**parts: Any) -> dict[str, Any]:
     """Return our own part of the result."""
     return {"schema": VERSION, **parts}
-
-
-def _of_class(part: Judged, index: int) -> tuple[Floats, Floats]:
-    rows = part.counted & (part.boxes.classes == index)
-    return part.boxes.geometry[rows], part.boxes.scores[rows]
 
 
 def _finite(value: float) -> float | None:
