@@ -172,6 +172,15 @@ def test_a_table_of_another_schema_is_refused(campaign: Campaign, how: str) -> N
     refused(campaign, f"{path}: not a table map of schema 1")
 
 
+def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
+    path = place(campaign) / "events.parquet"
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("actor_type")
+    nonsense = pa.array([b"\xff"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.set_column(at, table.schema.field(at), nonsense), path)
+    refused(campaign, str(path), "UTF8")
+
+
 @pytest.mark.parametrize(
     "told",
     [
