@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,7 +24,12 @@ from harness.errors import UserError
 Settings: TypeAlias = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("harness.", "agents.")
+PACKAGES = (
+    "harness.",
+    "agents.",
+    *(f"{each}." for each in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if each),
+)
+"""Ours, and those that whoever runs the campaign names; no configuration can add to them."""
 NOT_OF_THE_RESULT = (
     "out",
     "dry_run",
