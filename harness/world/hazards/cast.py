@@ -11,11 +11,13 @@ from harness.vocabulary import Floats, Pose
 from harness.world.hazards.courses import Course
 from harness.world.hazards.meeting import Mover, Standing
 from harness.world.hazards.puppets import Puppet, VehiclePuppet, WalkerPuppet
-from harness.world.hazards.track import transform
+from harness.world.hazards.track import location, transform
 from harness.world.stage import Stage
 
 DROP = 0.3
 """Metres above the ground at which vehicles and props are let down."""
+STEEP = 0.6
+"""Metres by which the ground beside a road may lie higher or lower."""
 MIDDLE = 1.1
 """Metres above the ground of a walker's middle when it is let down."""
 
@@ -66,6 +68,11 @@ class Cast:
         self.actors.remove(actor)
         self.stage.client.apply_batch_sync([carla.command.DestroyActor(actor.id)])
         return True
+
+    def level(self, pose: Pose) -> bool:
+        """Say whether the ground there is about as high as the pose says."""
+        ground = self.stage.world.ground_projection(location(pose, STEEP), 2 * STEEP)
+        return ground is not None and abs(ground.location.z - pose.z) < STEEP
 
     def others(self) -> Floats:
         """Return the places (N, 2) of all road users that are not of this cast."""

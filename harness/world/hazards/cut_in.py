@@ -18,6 +18,8 @@ RADIUS = 4.5
 """Of the middle of the car's way into the lane, metres."""
 ALONG = 30.0
 """Metres that it then drives in the lane before it becomes traffic."""
+SLOW = 2.5
+"""Speed, m/s, once it is there, before it gathers way."""
 ACTOR = "vehicle.citroen.c3"
 
 
@@ -26,7 +28,7 @@ class CutIn(Encounter):
 
     kind = "cut_in"
     defaults: ClassVar[dict[str, Value]] = {
-        "speed": 3.2,  # m/s, while it turns
+        "speed": 4.2,  # m/s, until it is in the lane
         "depth": 4.4,  # m from the lane's edge to its nose at the start, or what room there is
     }
 
@@ -50,5 +52,7 @@ def turning_in(track: Track, station: float, start: float, speed: float) -> Cour
         [[station], station + RADIUS * (1 - np.cos(angles)), np.arange(station + RADIUS + 1, end)]
     )
     right = np.concatenate([[start], RADIUS * (1 - np.sin(angles)), np.zeros(len(stations) - 11)])
-    speeds = np.where(stations < station + RADIUS + 4.0, speed, 7.0)
+    speeds = np.full(len(stations), 7.0)
+    speeds[right > 0.5] = speed
+    speeds[(right <= 0.5) & (stations < station + RADIUS + 5.0)] = SLOW
     return through(track.points(stations, right), speeds, acceleration=2.0)

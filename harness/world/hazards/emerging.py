@@ -27,7 +27,7 @@ SHIFTS = (0.0, 2.0, -2.0, 4.0, -4.0, 6.0, -6.0)
 """Metres along the route by which it may stand beside where it was asked for."""
 LEEWAY, BETWEEN = 0.2, 0.8
 """Metres between the lane and what stands beside it, and in a row."""
-NARROWEST = 2.4
+NARROWEST = 3.0
 """Metres from the lane's edge at which somebody must at least begin."""
 
 

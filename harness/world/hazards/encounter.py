@@ -17,12 +17,18 @@ from harness.world.hazards.puppets import Performance, VehiclePuppet
 from harness.world.hazards.track import Track
 from harness.world.stage import EgoState
 
-TRIES = 60
+TRIES = 30
 """Placements tried before a hazard is said not to stand."""
 
 
+COMMITTED = 1.8
+"""Seconds before the meeting from which nothing the ego does matters any more."""
+SLOWEST, FASTEST = 0.6, 1.3
+"""How far a mover may stretch or hurry its timetable before."""
+
+
 class Encounter(Hazard):
-    """The mover starts by the ego's time of arrival; from then on nothing the ego does matters."""
+    """The mover starts by the ego's time of arrival, keeps to it as far as it can, and commits."""
 
     plan: Plan
     drives_on: ClassVar[bool] = True
@@ -73,11 +79,20 @@ class Encounter(Hazard):
         seconds, others = self.cast.stage.tick_seconds, self.cast.others()
         here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
         seen = others if ego.speed < 0.5 else others[np.linalg.norm(others - here, axis=1) > 0.5]
-        self.performance.step(seconds, seen)
+        haste = self._haste(ego)
+        self.performance.step(seconds, seen, haste)
         for screen in self.screens:
-            screen.step(seconds, others)
+            screen.step(seconds, others, haste)
         if self.performance.over and all(screen.over for screen in self.screens):
             self.leave("over", "struck" if self.performance.struck else "its course was done")
+
+    def _haste(self, ego: EgoState) -> float:
+        """Return how fast the timetable runs, so that both arrive together."""
+        left = self.plan.meeting.seconds - self.performance.clock
+        if left < COMMITTED:
+            return 1.0
+        to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
+        return min(max(left / max(self._arrival.seconds(to_go), 0.1), SLOWEST), FASTEST)
 
     def _stands(self, track: Track, plan: Plan) -> bool:
         if any(self.cast.stand(each) is None for each in plan.standing):
@@ -96,11 +111,11 @@ class Encounter(Hazard):
     def _way_is_free(self, track: Track, mover: Mover) -> bool:
         """Say whether the mover fits at every metre of its course that is not on the road."""
         course = mover.course
-        for distance in np.arange(1.0, course.along[-1], 1.0):
+        for distance in np.arange(0.0, course.along[-1], 1.0):
             (x, y, z), yaw = course.poses(float(distance))
             pose = Pose(float(x), float(y), float(z), float(yaw))
             if track.on_road(pose):
                 return True
-            if not self.cast.fits(mover.blueprint, pose):
+            if not self.cast.level(pose) or not self.cast.fits(mover.blueprint, pose):
                 return False
         return True

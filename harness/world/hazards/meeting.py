@@ -14,7 +14,7 @@ from harness.world.hazards.track import Track
 TICK = 0.05
 CRUISE = 8.0
 """Speed, m/s, of an ego that nothing hinders."""
-LATE = 8.0
+LATE = 6.5
 """Metres within which an ego at that speed can hardly stop any more."""
 OUTLINE = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)], float)
 
@@ -82,5 +82,5 @@ def meet(track: Track, mover: Mover, near: float) -> Meeting | None:
         return None
     gone = np.flatnonzero(~inside.any(axis=1) & (np.arange(len(times)) > blocked[0]))
     last = gone[0] if len(gone) else len(times) - 1
-    at = blocked[0] + round(min(0.35 * (last - blocked[0]), 0.3 / TICK))
+    at = blocked[0] + round(min(0.3 * (last - blocked[0]), 0.2 / TICK))
     return Meeting(float(station[at][inside[at]].min()), float(times[at]))

@@ -1,4 +1,4 @@
-"""A pedestrian steps out from behind a parked van."""
+"""A pedestrian runs out from behind a parked van."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.world.hazards.track import Track
 
 
 class OccludedPedestrian(Encounter):
-    """Walks straight across the road, and was walking behind the van before."""
+    """Runs straight across the road, and was running behind the van before."""
 
     kind = "occluded_pedestrian"
     defaults: ClassVar[dict[str, Value]] = {
-        "speed": 2.0,  # m/s
+        "speed": 3.0,  # m/s
         "depth": 5.6,  # m from the lane's edge at the start, or what room there is
     }
 

@@ -113,8 +113,8 @@ class Performance:
         """Whether the course is done, or nobody is left to follow it."""
         return self.struck or self.clock >= self.puppet.course.duration
 
-    def step(self, seconds: float, others: Floats) -> None:
-        """Follow the course for one tick; `others` (N, 2) are places it must not run into."""
+    def step(self, seconds: float, others: Floats, haste: float) -> None:
+        """Follow the course for one tick at a share of its pace; stop for `others` (N, 2)."""
         if self.over:
             return
         distance = float(self.puppet.course.distance_at(max(self.clock, 0.0)))
@@ -122,8 +122,8 @@ class Performance:
             self.struck = True
             self.puppet.let_go()
             return
-        wanted = -CARE if self._in_the_way(distance, others) else CARE
-        self.rate = min(max(self.rate + wanted * seconds, 0.0), 1.0)
+        wanted = 0.0 if self._in_the_way(distance, others) else haste
+        self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
         self.clock += seconds * (self.rate if self.clock > 0.0 else 1.0)
         if self.clock > 0.0:
             self.puppet.follow(float(self.puppet.course.distance_at(self.clock)), self.rate)

@@ -8,7 +8,6 @@ import numpy as np
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.meeting import LATE
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.routes.scenarios import junctions, turn_of
@@ -17,6 +16,8 @@ from harness.world.routes.spots import CROSSING, EMERGING
 SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0
 """Metres between a meeting and the route's ends."""
+LATE_ACROSS = 9.0
+"""Metres an ego has left at most when somebody who crosses its way comes into sight."""
 TOWN_SPEED = 17.0
 """Limit, m/s, above which a road is none for slow traffic."""
 RUN_IN = 10.0
@@ -53,7 +54,7 @@ def _surprising(track: Track, hazard: HazardSpec) -> bool:
     if not FROM_START <= station <= track.route.length - FROM_END:
         return False
     if hazard.kind in CROSSING:
-        return plan.gap_at_sight <= LATE + 1.0 and plan.hidden >= 0.5
+        return plan.gap_at_sight <= LATE_ACROSS and plan.hidden >= 0.5
     if hazard.kind in EMERGING:
         return plan.sudden and _straight(track, station, 30.0)
     return _straight(track, station, 42.0)
