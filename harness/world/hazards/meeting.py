@@ -14,7 +14,7 @@ from harness.world.hazards.track import Track
 TICK = 0.05
 CRUISE = 8.0
 """Speed, m/s, of an ego that nothing hinders."""
-LATE = 6.5
+LATE = 5.7
 """Metres within which an ego at that speed can hardly stop any more."""
 OUTLINE = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)], float)
 

@@ -18,7 +18,7 @@ class OccludedCyclist(Encounter):
     kind = "occluded_cyclist"
     drives_on = False
     defaults: ClassVar[dict[str, Value]] = {
-        "speed": 3.6,  # m/s
+        "speed": 4.0,  # m/s
         "depth": 6.2,  # m from the lane's edge at the start, or what room there is
     }
 

@@ -17,7 +17,7 @@ class OccludedPedestrian(Encounter):
 
     kind = "occluded_pedestrian"
     defaults: ClassVar[dict[str, Value]] = {
-        "speed": 3.0,  # m/s
+        "speed": 3.4,  # m/s
         "depth": 5.6,  # m from the lane's edge at the start, or what room there is
     }
 

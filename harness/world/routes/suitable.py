@@ -16,10 +16,12 @@ from harness.world.routes.spots import CROSSING, EMERGING
 SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0
 """Metres between a meeting and the route's ends."""
-LATE_ACROSS = 9.0
+LATE_ACROSS = 6.5
 """Metres an ego has left at most when somebody who crosses its way comes into sight."""
 TOWN_SPEED = 17.0
 """Limit, m/s, above which a road is none for slow traffic."""
+AFTERWARDS = 25.0
+"""Metres beyond a meeting that must be straight too: who is about to turn is slow already."""
 RUN_IN = 10.0
 """Metres from the start and the goal to the nearest junction."""
 SHARED = 0.7
@@ -56,13 +58,13 @@ def _surprising(track: Track, hazard: HazardSpec) -> bool:
     if hazard.kind in CROSSING:
         return plan.gap_at_sight <= LATE_ACROSS and plan.hidden >= 0.5
     if hazard.kind in EMERGING:
-        return plan.sudden and _straight(track, station, 30.0)
-    return _straight(track, station, 42.0)
+        return plan.sudden and _straight(track, station, 30.0, AFTERWARDS)
+    return _straight(track, station, 42.0, 6.0)
 
 
-def _straight(track: Track, station: float, before: float) -> bool:
+def _straight(track: Track, station: float, before: float, after: float) -> bool:
     """Say whether the ego comes straight on, through no junction."""
-    rows = slice(max(int(station - before), 0), int(station) + 6)
+    rows = slice(max(int(station - before), 0), int(station + after))
     turned = np.ptp(np.unwrap(track.route.yaw[rows]))
     return bool(turned < 0.15 and not track.route.in_junction[rows].any())
 
