@@ -18,7 +18,7 @@ from harness.campaign.tasks import Outcome, Task, read_answer
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append, finished
-from harness.world.simulators import Server, Simulator
+from harness.world.simulators import LINUX, Server, Simulator, end_with_parent
 
 Listener = Callable[[AttemptKey, Outcome | None], None]
 """Told when a try begins (no outcome yet) and when it ends."""
@@ -107,6 +107,7 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
             text=True,
             env=environment,
             start_new_session=True,
+            preexec_fn=end_with_parent if LINUX else None,  # noqa: PLW1509
         )
         try:
             yield process

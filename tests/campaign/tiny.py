@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
+from hydra import compose, initialize_config_dir
+
+from harness.campaign.config import Settings, plain
 from harness.records.keys import AttemptKey
+from harness.records.reading import read_table
 from tests.conftest import ROOT
 
-WAY = ((136.7, 196.6, 0.9), (212.5, 174.1, 1.5))
-"""Start and goal of 83 m without a junction, in Crucible05."""
+START = (136.7, 196.6, 0.9)
+GOALS = {"bend": (212.5, 174.1, 1.5), "hop": (166.7, 196.6, 0.9)}
+"""In Crucible05, after 83 and 30 m without a junction."""
 HAZARD = {"route": "bend", "kind": "occluded_pedestrian", "station": 45.0}
 
 
 def write_route(folder: Path, *names: str) -> Path:
-    """Write the one way, under every name."""
-    points = "".join(
-        f'<waypoint x="{x}" y="{y}" z="{z}" pitch="0" roll="0" yaw="0"/>' for x, y, z in WAY
-    )
+    """Write the routes of these names; names without a goal of their own go along the bend."""
     routes = "".join(
-        f'<route id="{name}" town="Crucible05">{points}</route>' for name in names or ("bend",)
+        f'<route id="{name}" town="Crucible05">{point(START)}'
+        f"{point(GOALS.get(name, GOALS['bend']))}</route>"
+        for name in names or ("bend",)
     )
     (folder / "routes.xml").write_text(f"<routes>{routes}</routes>")
     (folder / "hazards.json").write_text(json.dumps({"version": 1, "hazards": [HAZARD]}))
     return folder
+
+
+def point(place: tuple[float, float, float]) -> str:
+    """Return a point of a route as files have it."""
+    x, y, z = place
+    return f'<waypoint x="{x}" y="{y}" z="{z}" pitch="0" roll="0" yaw="0"/>'
 
 
 def command(routes: Path, *settings: str) -> list[str]:
@@ -78,3 +90,21 @@ def files(folder: Path) -> Iterator[Path]:
 def place(folder: Path, system: str, condition: str) -> Path:
     """Return where the first try of an attempt lies."""
     return folder / "episodes" / AttemptKey(system, condition, "bend", 1).path / "try1"
+
+
+def truth(attempt: Path, until: float = math.inf) -> pd.DataFrame:
+    """Return who truly stood where, up to a frame."""
+    boxes = read_table(attempt / "boxes.parquet", "boxes")
+    true = boxes[(boxes.source == "truth") & (boxes.frame <= until)]
+    return true.drop(columns=["pattern", "pattern_count"]).reset_index(drop=True)
+
+
+def controls(attempt: Path) -> pd.DataFrame:
+    """Return what the ego did."""
+    return read_table(attempt / "frames.parquet", "frames")[["frame", "throttle", "steer", "brake"]]
+
+
+def composed(*settings: str) -> Settings:
+    """Return the settings that a command line means."""
+    with initialize_config_dir(version_base="1.3", config_dir=str(ROOT / "conf")):
+        return plain(compose("config", list(settings)))

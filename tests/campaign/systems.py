@@ -1,0 +1,54 @@
+"""Systems under test that are up to something."""
+
+from __future__ import annotations
+
+from agents.driving.driver import Driver
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
+
+
+class Deaf:
+    """Is not privileged, reads what it is given and drives as if there were nothing."""
+
+    reads_points = False
+    reads_messages = True
+
+    def __init__(self) -> None:
+        self._driver = Driver(None)
+        self.heard = 0
+
+    def reset(self, seed: int, route: Route) -> None:
+        self._driver.reset(route)
+
+    def share(self, *given: object) -> Boxes:
+        assert [type(each) for each in given] == [Observation]
+        return Boxes.none()
+
+    def step(self, *given: object) -> Step:
+        observation, messages = given
+        assert isinstance(observation, EgoObservation)
+        assert isinstance(messages, tuple)
+        assert all(isinstance(each, Message) for each in messages)
+        return Step(self._driver.step(observation, Boxes.none()), Boxes.none(), Boxes.none())
+
+
+class Quitter(Deaf):
+    """Gives up after a while."""
+
+    reads_messages = False
+    steps = 0
+
+    def step(self, *given: object) -> Step:
+        self.steps += 1
+        if self.steps > 3:
+            raise KeyError("no more")
+        return super().step(*given)
+
+
+class Unready:
+    """Cannot even be made."""
+
+    reads_points = False
+    reads_messages = False
+
+    def __init__(self) -> None:
+        raise FileNotFoundError("weights.pth")

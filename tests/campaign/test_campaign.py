@@ -1,0 +1,152 @@
+"""A tiny campaign from its first line to its last, run again, killed, and run twice alike."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from pandas.testing import assert_frame_equal
+
+from harness.records.reading import Campaign, read_table
+from tests.campaign.tiny import (
+    command,
+    controls,
+    environment,
+    files,
+    ledger,
+    place,
+    run,
+    truth,
+    write_route,
+)
+from tests.conftest import ROOT
+
+ARMS = ("system=[blind_corner,ideal_late]", "interference=[none,latency]")
+KEYS = {("blind_corner", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
+PATIENCE = 300.0
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_route(tmp_path_factory.mktemp("routes"))
+
+
+@pytest.fixture(scope="module")
+def finished(
+    routes: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Run a campaign without disturbance from outside."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    return out, run(routes, *ARMS, f"out={out}")
+
+
+@pytest.fixture(scope="module")
+def killed(
+    routes: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[psutil.Process]]:
+    """Kill the same campaign's runner in its second attempt; return its server and its worker."""
+    out = tmp_path_factory.mktemp("killed") / "out"
+    runner = subprocess.Popen(
+        command(routes, *ARMS, f"out={out}"),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        family: list[psutil.Process] = []
+        while len(family) < 2 or not (out / "ledger.jsonl").exists():
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+            family = psutil.Process(runner.pid).children(recursive=True)
+    finally:
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
+    return out, family
+
+
+def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    out, done = finished
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {(key.system, key.condition) for key in Campaign(out).attempts()} == KEYS
+    assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
+    assert "what happened" in done.stdout
+
+
+def test_again_there_is_nothing_to_do(
+    routes: Path, finished: tuple[Path, subprocess.CompletedProcess[str]]
+) -> None:
+    out, _ = finished
+    before = {each: each.stat().st_mtime_ns for each in out.rglob("*") if each.is_file()}
+    done = run(routes, *ARMS, f"out={out}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 of 3 are done already" in done.stdout
+    assert {each: each.stat().st_mtime_ns for each in out.rglob("*") if each.is_file()} == before
+
+
+def test_other_settings_are_refused_with_what_differs(
+    routes: Path, finished: tuple[Path, subprocess.CompletedProcess[str]]
+) -> None:
+    out, _ = finished
+    done = run(routes, *ARMS, f"out={out}", "driving.blocked_seconds=61", "attempt_timeout=9")
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *changes = done.stderr.splitlines()
+    assert "made with other settings" in first
+    assert [each.strip() for each in changes] == ["driving.blocked_seconds: 60.0 -> 61"]
+
+
+def test_nobody_outlives_the_runner(killed: tuple[Path, list[psutil.Process]]) -> None:
+    _, family = killed
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_killed_and_finished_it_is_the_same(
+    routes: Path,
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+    killed: tuple[Path, list[psutil.Process]],
+) -> None:
+    out, _ = killed
+    half = Counter((line["system"], line["condition"]) for line in ledger(out))
+    done = run(routes, *ARMS, f"out={out}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{len(half)} of 3 are done already" in done.stdout
+    assert Counter((line["system"], line["condition"]) for line in ledger(out)) == Counter(KEYS)
+
+    alike = sorted(files(finished[0]))
+    assert sorted(files(out)) == alike
+    different = [
+        str(each)
+        for each in alike
+        if (out / each).read_bytes() != (finished[0] / each).read_bytes()
+    ]
+    assert {Path(each).name for each in different} <= {"timing.json"}, different
+
+
+def test_a_disturbance_leaves_the_traffic_alone(
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    calm, late = (place(finished[0], "ideal_late", each) for each in ("none", "latency"))
+    parted = first_difference(controls(calm), controls(late))
+    assert parted > 0
+    assert_frame_equal(truth(calm, until=parted), truth(late, until=parted), check_exact=True)
+    assert read_table(late / "messages.parquet", "messages").age_found.min() > 0.4
+
+
+def first_difference(one: pd.DataFrame, other: pd.DataFrame) -> int:
+    """Return the first frame whose control differs."""
+    steps = min(len(one), len(other))
+    differ = (one[:steps].to_numpy() != other[:steps].to_numpy()).any(axis=1)
+    row = int(differ.argmax()) if differ.any() else steps - 1
+    return int(one.frame.to_numpy()[row])
