@@ -189,7 +189,7 @@ def play(stage: Stage, company: Company, every: int, drive: Drive) -> Recorder:
     ego.drive(Control(brake=1.0))
     snapshot = settle(stage, perception, ego, every)
     state = ego.state(snapshot)
-    recorder = Recorder(state.time, state.frame, ego.actor.id)
+    recorder = Recorder(state.time, state.frame, ego.actor.id, stage.tick_seconds)
     witness = Witness(stage, ego, company.lights)
     began = time.perf_counter()
     for tick in count():
@@ -234,11 +234,11 @@ def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.
 def tell_hazards(company: Company, state: EgoState, recorder: Recorder) -> None:
     """Write down what became of every hazard, run or not."""
     for hazard in company.hazards:
-        recorder.hazard(hazard.report(), state.frame, state.time)
+        recorder.hazard(hazard.report(), state.time)
     for spec in company.not_run:
         reason = spec.kind.removeprefix(NOT_RUN)
         report = HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
-        recorder.hazard(report, state.frame, state.time)
+        recorder.hazard(report, state.time)
 
 
 def in_words(drive: Drive, driving_score: float) -> str:

@@ -33,10 +33,11 @@ class Recorder:
     equal attempts give equal records wherever they were run.
     """
 
-    def __init__(self, start: float, first_frame: int, ego_id: int) -> None:
+    def __init__(self, start: float, first_frame: int, ego_id: int, tick_seconds: float) -> None:
         self.start = start
         self.first_frame = first_frame
         self._ego_id = ego_id
+        self._tick_seconds = tick_seconds
         self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
         self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
@@ -132,11 +133,12 @@ class Recorder:
             detail="ego_stationary" if each.ego_stationary else "",
         )
 
-    def hazard(self, report: HazardReport, frame: int, time: float) -> None:
-        """Add what became of a hazard."""
+    def hazard(self, report: HazardReport, end: float) -> None:
+        """Add what became of a hazard, at the moment it began or else at the end."""
+        time = end if report.started_at is None else report.started_at
         self.event(
-            frame,
-            report.started_at if report.started_at is not None else time,
+            self.first_frame + round((time - self.start) / self._tick_seconds),
+            time,
             "hazard",
             report.kind,
             detail=f"{report.source}: {report.status}: {report.reason}",

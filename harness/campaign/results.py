@@ -70,9 +70,7 @@ def result_record(
 
 def status(drive: Drive, violation: Infraction | None) -> str:
     """Return how the Leaderboard would call this end."""
-    if violation is None:
-        return "Perfect" if not drive.infractions else "Completed"
-    if drive.finished:
+    if violation is None or drive.finished:
         return "Completed"
     return STATUS.get(violation.kind, "Failed - Ended at its first violation")
 
