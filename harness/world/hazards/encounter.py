@@ -21,7 +21,7 @@ TRIES = 30
 """Placements tried before a hazard is said not to stand."""
 
 
-COMMITTED = 1.8
+COMMITTED = 1.4
 """Seconds before the meeting from which nothing the ego does matters any more."""
 SLOWEST, FASTEST = 0.6, 1.3
 """How far a mover may stretch or hurry its timetable before."""

@@ -87,7 +87,7 @@ def _kerb(place: carla.Waypoint) -> bool:
     """Say whether no lane lies to the right, and the way there leads through no junction."""
     beside = place.get_right_lane()
     kerb = beside is None or not beside.lane_type & carla.LaneType.Driving
-    return kerb and _open_road(place, before=32.0, after=6.0)
+    return kerb and _open_road(place, before=32.0, after=25.0)
 
 
 def _room_to_swerve(place: carla.Waypoint) -> bool:
