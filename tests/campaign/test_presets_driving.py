@@ -1,0 +1,152 @@
+"""The three studies: which routes, when a drive ends, what it scores."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.checking import refuse_misshapen
+from harness.campaign.config import Settings, build
+from harness.campaign.plan import plan
+from harness.judging.driving import Contact, Drive
+from harness.judging.scoring import score
+from tests.campaign.tiny import composed, write_route
+from tests.judging.test_driving import straight
+
+STUDIES = ("paper_text", "paper_code", "sound")
+DROVE = 40.0
+
+
+@pytest.fixture(scope="module")
+def studies() -> dict[str, Settings]:
+    return {name: composed(f"study={name}") for name in STUDIES}
+
+
+def drive(settings: Settings, **then: object) -> Drive:
+    """Drive the judge over 100 m; from 40 m on things are otherwise."""
+    driven = Drive(build(settings["driving"], "driving"), 100.0)
+    for moment in straight(100.0):
+        if driven.ended:
+            break
+        driven.observe(replace(moment, **then) if moment.x >= DROVE else moment)  # type: ignore[arg-type]
+    return driven
+
+
+def gave_up(settings: Settings, speed: float) -> tuple[str, float]:
+    """Creep on the spot; return why and after how many seconds the drive was ended."""
+    driven = Drive(build(settings["driving"], "driving"), 1000.0)
+    start = next(iter(straight(1000.0)))
+    for tick in range(20 * 2000):
+        driven.observe(replace(start, time=100 + tick * 0.05, speed=speed))
+        if driven.ended:
+            break
+    assert driven.violation
+    return driven.violation.kind, driven.violation.time - 100
+
+
+def by_study(**values: object) -> list[tuple[str, object]]:
+    """Return what pytest's parametrize wants."""
+    assert set(values) == set(STUDIES)
+    return list(values.items())
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_any_system_may_be_driven(study: str) -> None:
+    settings = composed(f"study={study}", "system=[oracle,ideal_late]")
+    refuse_misshapen(settings)
+    assert list(settings["system"]) == ["oracle", "ideal_late"]
+
+
+@pytest.mark.parametrize(
+    ("study", "names"),
+    by_study(paper_text=["bend", "again"], paper_code=["bend", "again"], sound=["bend"]),
+)
+def test_routes_of_one_way(study: str, names: list[str], tmp_path: Path) -> None:
+    folder = write_route(tmp_path, "bend", "again")
+    files = [f"routes.{what}={folder / file}" for what, file in FILES.items()]
+    planned = plan(composed(f"study={study}", "routes.only=null", *files))
+    assert [each.route.name for each in planned.assignments] == names
+
+
+FILES = {"file": "routes.xml", "hazards": "hazards.json"}
+
+
+@pytest.mark.parametrize("study", ["paper_text", "paper_code"])
+def test_papers_drive_32_routes_of_town05(study: str) -> None:
+    maps = os.environ.get("CRUCIBLE_MAPS")
+    if not maps:
+        pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
+    planned = plan(composed(f"study={study}", f"simulator.maps={maps}"))
+    assert planned.town == "Town05"
+    assert len(planned.assignments) == 32
+
+
+@pytest.mark.parametrize(
+    ("study", "seeds"), by_study(paper_text=[1], paper_code=[2000], sound=[1, 2, 3])
+)
+def test_seeds(study: str, seeds: list[int], tmp_path: Path) -> None:
+    folder = write_route(tmp_path)
+    files = [f"routes.{what}={folder / file}" for what, file in FILES.items()]
+    planned = plan(composed(f"study={study}", "routes.only=null", *files))
+    assert sorted({key.seed for key in planned.attempts}) == seeds
+
+
+@pytest.mark.parametrize(
+    ("study", "lights"), by_study(paper_text="green", paper_code="green", sound="working")
+)
+def test_lights(studies: dict[str, Settings], study: str, lights: str) -> None:
+    assert studies[study]["lights"] == lights
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_first_violation_ends_the_drive(studies: dict[str, Settings], study: str) -> None:
+    driven = drive(studies[study], contacts=(Contact(7, "vehicle.a.b", 5.0),))
+    assert driven.ended
+    assert driven.completion == pytest.approx(0.4, abs=0.01)
+    marks = score(driven, build(studies[study]["scoring"], "scoring"))
+    assert marks.driving_score == pytest.approx(100 * driven.completion * 0.6)
+
+
+@pytest.mark.parametrize(
+    ("study", "seconds"), by_study(paper_text=180.0, paper_code=15.0, sound=60.0)
+)
+def test_who_stands_is_blocked(studies: dict[str, Settings], study: str, seconds: float) -> None:
+    why, after = gave_up(studies[study], speed=0.05)
+    assert why == "blocked"
+    assert after == pytest.approx(seconds, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("study", "why"), by_study(paper_text="timeout", paper_code="blocked", sound="timeout")
+)
+def test_who_creeps_is_blocked_or_late(studies: dict[str, Settings], study: str, why: str) -> None:
+    assert gave_up(studies[study], speed=0.9)[0] == why
+
+
+@pytest.mark.parametrize(("study", "extra"), by_study(paper_text=5.0, paper_code=8.0, sound=30.0))
+def test_timeout(studies: dict[str, Settings], study: str, extra: float) -> None:
+    why, after = gave_up(studies[study], speed=1.1)
+    assert why == "timeout"
+    assert after == pytest.approx(800 + extra, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("study", "penalty"), by_study(paper_text=0.996, paper_code=0.80, sound=0.996)
+)
+def test_off_the_road(studies: dict[str, Settings], study: str, penalty: float) -> None:
+    driven = drive(studies[study], lane_distance=4.0)
+    assert driven.violation
+    assert driven.violation.kind == "off_road"
+    marks = score(driven, build(studies[study]["scoring"], "scoring"))
+    assert marks.penalty == pytest.approx(penalty)  # 0.4 m of 100 m were outside
+
+
+@pytest.mark.parametrize(
+    ("study", "off_road"), by_study(paper_text=False, paper_code=True, sound=False)
+)
+def test_a_metre_beyond_the_lane(studies: dict[str, Settings], study: str, off_road: bool) -> None:
+    driven = drive(studies[study], lane_distance=3.5 / 2 + 1.0)
+    assert (driven.violation is not None) == off_road

@@ -1,0 +1,103 @@
+"""The three studies: what counts as an error of perception, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.campaign.config import Settings, build
+from harness.campaign.results import PrecisionBook
+from harness.judging.frames import JudgedFrame, judge
+from harness.judging.windows import windows
+from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, Truth
+from tests.campaign.test_presets_driving import STUDIES, by_study, studies
+from tests.judging.scenes import row
+from tests.judging.test_text_and_code import NOBODY, of
+
+__all__ = ["studies"]
+TIMES = np.linspace(0, 40, 201)
+STEADY = {"CCME": np.ones(len(TIMES))}
+
+
+def judged(settings: Settings, truth: Boxes, ego: Boxes, coop: Boxes, hits: int = 9) -> JudgedFrame:
+    """Judge a moment in which every LiDAR hits everybody so often."""
+    often = np.full(len(truth), hits)
+    found = Truth(truth, np.arange(len(truth)), often)
+    return judge(found, often, ego, coop, build(settings["patterns"], "patterns"))
+
+
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, sound=1))
+def test_tau_of_cyclists(studies: dict[str, Settings], study: str, errors: int) -> None:
+    cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
+    assert judged(studies[study], cyclist, NOBODY, askew).counts()["CCLE"] == errors
+
+
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("of_class", [0, PEDESTRIAN])
+def test_tau_of_the_others(studies: dict[str, Settings], study: str, of_class: int) -> None:
+    there, askew, near = (of(row(x=x, length=2), of_class=of_class) for x in (9, 10, 9.2))
+    assert judged(studies[study], there, NOBODY, askew).counts()["CCLE"] == 1
+    assert judged(studies[study], there, NOBODY, near).counts()["CCLE"] == 0
+
+
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, sound=0))
+def test_a_good_box_and_a_poor_one(studies: dict[str, Settings], study: str, errors: int) -> None:
+    car, coop = of(row(x=9)), of(row(x=9), row(x=11))
+    assert judged(studies[study], car, car, coop).counts()["LCLE"] == errors
+
+
+@pytest.mark.parametrize(("study", "unseen"), by_study(paper_text=1, paper_code=1, sound=0))
+@pytest.mark.parametrize("hits", [0, 4])
+def test_whom_nobody_sees(studies: dict[str, Settings], study: str, unseen: int, hits: int) -> None:
+    car = of(row(x=9))
+    assert judged(studies[study], car, NOBODY, NOBODY, hits).counts()["CCME"] == unseen
+    assert judged(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1
+
+
+@pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, sound=1))
+def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) -> None:
+    car = of(row(x=9))
+    numbers = judged(studies[study], car, car, car).numbers()
+    assert numbers["truth_all"] == numbers["cooperative_all"] == boxes
+
+
+@pytest.mark.parametrize(
+    ("study", "there"), by_study(paper_text=False, paper_code=False, sound=True)
+)
+@pytest.mark.parametrize(("x", "y"), [(40, 0), (-40, 0), (0, 20)])
+def test_the_window(
+    studies: dict[str, Settings], study: str, there: bool, x: float, y: float
+) -> None:
+    assert judged(studies[study], of(row(x=x, y=y)), NOBODY, NOBODY).counts()["CCME"] == there
+
+
+def test_average_precision_comes_in_every_studys_way(studies: dict[str, Settings]) -> None:
+    """Cars are all found, walkers never: a mean of classes is a half, a pool is not."""
+    truth = Boxes.join([of(row(x=9), row(x=19)), of(row(x=29), of_class=PEDESTRIAN)])
+    book = PrecisionBook()
+    book.add(judged(studies["sound"], truth, NOBODY, of(row(x=9), row(x=19))))
+    found = book.record()["cooperative"]
+    assert found["eleven_point"] == found["all_point"] == pytest.approx(0.5)
+    assert found["pooled_all_point"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("study", "mean"), by_study(paper_text=25.0, paper_code=5.0, sound=25.0))
+def test_t1_is_for_five_seconds_or_for_one(
+    studies: dict[str, Settings], study: str, mean: float
+) -> None:
+    rules = build(studies[study]["windows"], "windows")
+    told = windows(TIMES, STEADY, 40.0, rules)
+    assert told["t1"]["CCME"] == pytest.approx(mean, rel=0.04)
+    assert told["end_10s"]["CCME"] == 50
+
+
+@pytest.mark.parametrize(("study", "kept"), by_study(paper_text=10, paper_code=0, sound=10))
+def test_slow_frames_before_a_collision(
+    studies: dict[str, Settings], study: str, kept: int
+) -> None:
+    rules = build(studies[study]["windows"], "windows")
+    slow = np.arange(len(TIMES)) >= len(TIMES) - 10
+    told = windows(
+        TIMES, {"CCME": slow.astype(np.float64)}, 40.0, rules, np.where(slow, 0.1, 8.0), True
+    )
+    assert told["end_10s"]["CCME"] == kept
