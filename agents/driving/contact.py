@@ -14,8 +14,8 @@ from agents.driving.speed import Profiles
 from agents.driving.tracking import Tracks
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
-SOFT_PRICE, HARD_PRICE, SPEED_PRICE = 20.0, 200.0, 20.0
-"""For coming close; for touching, and for each m/s at which we touch."""
+SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
+"""For coming close; for touching; for each metre that we drive in touch."""
 
 CERTAIN = 0.4
 """Of a contact at the end of the horizon, what is left of its price."""
@@ -78,9 +78,10 @@ def contact_cost(
     close = meets(path, profiles, tracks, likely, liked(tracks, likely, times), car)
     contact = meets(path, profiles, tracks, reliable, needed(tracks, reliable, times), car)
     fading = 1.0 - (1.0 - CERTAIN) * times / times[-1]
-    touch = (HARD_PRICE + SPEED_PRICE * profiles.speed) * fading * contact
-    near = SOFT_PRICE * (1.0 - times / (times[-1] + 1.0)) * close
-    cost: Floats = touch.max(1) + near.max(1)
+    touch = (HARD_PRICE * fading * contact).max(1)
+    moving = (profiles.speed * fading * contact).sum(1) * (times[1] - times[0])
+    near = (SOFT_PRICE * (1.0 - times / (times[-1] + 1.0)) * close).max(1)
+    cost: Floats = touch + MOVING_PRICE * moving + near
     return cost
 
 

@@ -27,6 +27,9 @@ YIELDING = 2.5
 WORTH_MOVING = 0.3
 """Metres under which a car that stands stays where it is."""
 
+AT_REST, PATIENCE = 0.3, 8.0
+"""m/s under which the car waits, and seconds that it does so for a queue beyond a junction."""
+
 TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
 """Per metre not driven; per (m/s²)² and second of braking harder than is comfortable."""
 
@@ -47,6 +50,7 @@ class Planner:
         self._settings = settings
         self._road_speed = road_speed(path, settings)
         steps = round(settings.horizon / settings.step)
+        self._waited = 0.0
         self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
 
     def plan(
@@ -64,7 +68,8 @@ class Planner:
         around = surroundings(path, tracks, station, car)
         signals = heed_lights(lights, station, speed, settings)
         leader = find_leader(future, around, station, speed, settings)
-        stop = nearer(signals.stop, keep_clear(path, station, speed, leader, settings))
+        clear = self._out_of_patience(keep_clear(path, station, speed, leader, settings), speed)
+        stop = nearer(signals.stop, clear)
         allowed = slowed_by_standing(self._road_speed, path, tracks, future, around, car)
         allowed = foreseen(allowed, path.route.station, settings.comfort_braking)
         profiles = roll_out(path, allowed, (station, speed), stop, leader, settings)
@@ -75,6 +80,14 @@ class Planner:
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
         return Plan(acceleration, float(ahead[1]), driven < WORTH_MOVING)
+
+    def _out_of_patience(self, stop: Stop | None, speed: float) -> Stop | None:
+        """Forget about keeping a junction clear when the queue beyond does not move on."""
+        if stop is None:
+            self._waited = 0.0
+        elif speed < AT_REST:
+            self._waited += self._settings.step
+        return stop if self._waited < PATIENCE else None
 
 
 def way_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:

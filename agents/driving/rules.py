@@ -64,7 +64,8 @@ def keep_clear(
         return None
     enters = float(stations[int(np.argmax(inside & ahead))])
     leaves = enters + float(np.argmin(np.append(inside[stations >= enters], False)))
-    room = enters - settings.line_gap - half - station
-    if our_place - half > leaves or room < speed**2 / (2.0 * settings.comfort_braking):
+    needed = speed**2 / (2.0 * max(enters - half - station - 0.3, 0.01))
+    if our_place - half > leaves or needed > settings.yellow_braking:
         return None
-    return Stop(enters - settings.line_gap - half, settings.comfort_braking)
+    braking = max(settings.comfort_braking, needed)
+    return Stop(enters - settings.line_gap - half, braking)

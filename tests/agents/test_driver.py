@@ -128,6 +128,24 @@ def test_turning_across_an_oncoming_car_waits() -> None:
     assert world.ego.y < -30.0
 
 
+def test_nobody_is_driven_into_who_creeps_up_to_us() -> None:
+    creeping = moves(VEHICLE, (70.0, 0.0), math.pi, 1.0, 6.0)
+    world = LittleWorld(straight(), [creeping])
+    while not world.touched:
+        world.drive(0.2)
+    assert world.speeds[-1] < 0.1
+
+
+def test_a_junction_is_kept_clear_but_not_for_ever() -> None:
+    queue = stands(VEHICLE, 66.0, 0.0)
+    world = LittleWorld(straight(junction=(45.0, 61.0)), [queue]).drive(14)
+    assert world.speeds[-1] == 0.0
+    assert world.ego.x < 43.0
+    world.drive(12)
+    assert world.speeds[-1] == 0.0
+    assert 56.0 < world.ego.x < 61.0
+
+
 def test_boxes_that_tremble_do_not_stop_the_car() -> None:
     parked = [stands(VEHICLE, x, 3.2) for x in range(20, 100, 7)]
     people = [stands(PEDESTRIAN, x, -4.0) for x in range(20, 100, 9)]
