@@ -20,8 +20,10 @@ SCREEN = "vehicle.carlamotors.carlacola"
 OCCLUDERS = (SCREEN, "vehicle.mercedes.sprinter")
 CLEARANCE = 0.3
 """Metres that what stands at a corner keeps from all driving lanes."""
-ROOM = 1.2
-"""Metres that a screen leaves in front of it for the mover."""
+ROOM, QUEUE, BETWEEN = 1.2, 2, 1.0
+"""Metres that a screen leaves for the mover; how many lorries it has, and metres between them."""
+PULLING_AWAY = 4.5
+"""The mover's acceleration, m/s²."""
 FEW = 4
 """Places at corners tried for each way and occluder."""
 
@@ -30,47 +32,65 @@ def plans(
     track: Track, station: float, ways: Iterable[Way], blueprint: str, speed: float
 ) -> Iterator[Plan]:
     """Yield plans for all ways that cross the ego's, the suddenest first."""
-    found: list[Plan] = []
+    screened, met = list[Plan](), list[tuple[Way, Plan, Sightline]]()
     for way in ways:
-        mover = Mover(blueprint, way.course(speed, acceleration=4.0))
+        mover = Mover(blueprint, way.course(speed, acceleration=PULLING_AWAY))
         meeting = meet(track, mover, station)
         if meeting is None:
             continue
         plan, line = Plan(mover, meeting), Sightline(track, mover, meeting)
-        if (screen := beside(track, station, mover, meeting)) is not None:
-            gap, hidden = line.past([screen])
-            found.append(replace(plan, screens=(screen,), gap_at_sight=gap, hidden=hidden))
-        found += _cornered(track, station, way, plan, line)
-    return iter(sorted(found, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
+        if screens := beside(track, station, mover, meeting):
+            gap, hidden = line.past(screens)
+            screened.append(replace(plan, screens=screens, gap_at_sight=gap, hidden=hidden))
+        met.append((way, plan, line))
+    yield from _best_first([plan for plan in screened if plan.sudden])
+    rest = [plan for plan in screened if not plan.sudden]
+    for way, plan, line in met:
+        rest += _cornered(track, station, way, plan, line)
+    yield from _best_first(rest)
 
 
-def beside(track: Track, station: float, mover: Mover, meeting: Meeting) -> Mover | None:
-    """Return a lorry in the lane beside the ego's that rolls forward to let the mover pass."""
+def _best_first(plans: list[Plan]) -> list[Plan]:
+    return sorted(plans, key=lambda plan: (not plan.sudden, plan.gap_at_sight > LATE, -plan.hidden))
+
+
+def beside(track: Track, station: float, mover: Mover, meeting: Meeting) -> tuple[Mover, ...]:
+    """Return lorries in the lane beside the ego's that roll forward and let the mover pass."""
     rows = junction_rows(track, station)
     if rows is None:
-        return None
+        return ()
     _, right = track.project(mover.course.xyz[:1, :2])
-    own = track.waypoint(rows[0] - 2)
-    lane = own.get_right_lane() if right[0] > 0 else own.get_left_lane()
-    if lane is None or not lane.lane_type & DRIVEN or lane.lane_id * own.lane_id < 0:
-        return None
+    side = _next_lane(track, rows[0] - 2, float(right[0]))
+    if side is None:
+        return ()
     length, width, _ = size(SCREEN)
-    side = math.copysign(lane.lane_width / 2 + own.lane_width / 2, float(right[0]))
     times = np.arange(0.0, mover.course.duration, 0.1)
     swept, aside = track.project(outline(mover, times).reshape(-1, 2))
     taken = swept[(np.abs(aside - side) < width / 2 + 0.4) & (np.abs(swept - station) < 25.0)]
     if len(taken) == 0:
-        return None
+        return ()
     begin, stop = rows[0] - 0.5 - length / 2, float(taken.min()) - ROOM - length / 2
     end = min(rows[1] + 12.0, track.route.length - 1.0)
     if stop < begin + 0.5 or end < stop + 2.0:
-        return None
-    stations = np.arange(begin, end, 1.0)
+        return ()
     wait = max(meeting.seconds + 1.0 - (stop - begin) / 3.0, 1.0)
-    course = through(
-        track.points(stations, side), 5.0, acceleration=2.5, pause_at=stop - begin, pause=wait
-    )
-    return Mover(SCREEN, course)
+    queue = []
+    for back in (length + BETWEEN) * np.arange(QUEUE):
+        if begin - back < length or _next_lane(track, begin - back, side) is None:
+            break
+        line = track.points(np.arange(begin, end, 1.0) - back, side)
+        course = through(line, 5.0, acceleration=2.5, pause_at=stop - begin, pause=wait)
+        queue.append(Mover(SCREEN, course))
+    return tuple(queue)
+
+
+def _next_lane(track: Track, station: float, side: float) -> float | None:
+    """Return how far to the right a lane of the ego's direction lies on that side."""
+    own = track.waypoint(station)
+    lane = own.get_right_lane() if side > 0 else own.get_left_lane()
+    if lane is None or not lane.lane_type & DRIVEN or lane.lane_id * own.lane_id < 0:
+        return None
+    return math.copysign(lane.lane_width / 2 + own.lane_width / 2, side)
 
 
 def _cornered(

@@ -13,7 +13,7 @@ from harness.world.hazards.meeting import Plan
 from harness.world.hazards.track import Track
 from harness.world.hazards.ways import Way, ways
 
-RUN_UP, RUN_OUT = 18.0, 25.0
+RUN_UP, RUN_OUT = 5.0, 25.0
 ACROSS = math.radians(40.0)
 
 

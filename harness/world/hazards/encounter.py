@@ -12,7 +12,7 @@ from harness.vocabulary import Pose
 from harness.world.hazards.arrival import Arrival
 from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, Status
-from harness.world.hazards.meeting import Mover, Plan
+from harness.world.hazards.meeting import CRUISE, Mover, Plan
 from harness.world.hazards.puppets import Performance, VehiclePuppet
 from harness.world.hazards.track import Track
 from harness.world.stage import EgoState
@@ -33,6 +33,9 @@ class Encounter(Hazard):
     plan: Plan
     drives_on: ClassVar[bool] = True
     """Whether the mover ends on a lane, where it can drive on as traffic."""
+
+    ahead: ClassVar[bool] = False
+    """Whether it stands in the ego's lane, so that the ego slows down for it before it starts."""
 
     @abstractmethod
     def plans(self, track: Track) -> Iterable[Plan]:
@@ -58,7 +61,7 @@ class Encounter(Hazard):
             to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
             if to_go < -EGO_LENGTH:
                 self.leave("not_run", "the ego had passed before it was due")
-            elif self._arrival.seconds(to_go) <= self.plan.meeting.seconds:
+            elif self._due(to_go):
                 self.begin(ego)
         if self.status == "running":
             self._act(ego)
@@ -86,10 +89,17 @@ class Encounter(Hazard):
         if self.performance.over and all(screen.over for screen in self.screens):
             self.leave("over", "struck" if self.performance.struck else "its course was done")
 
+    def _due(self, to_go: float) -> bool:
+        """Say whether the ego is as near as it should be when the mover sets off."""
+        seconds = self.plan.meeting.seconds
+        if self.ahead:
+            return to_go <= CRUISE * seconds
+        return self._arrival.seconds(to_go) <= seconds
+
     def _haste(self, ego: EgoState) -> float:
         """Return how fast the timetable runs, so that both arrive together."""
         left = self.plan.meeting.seconds - self.performance.clock
-        if left < COMMITTED:
+        if self.ahead or left < COMMITTED:
             return 1.0
         to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
         return min(max(left / max(self._arrival.seconds(to_go), 0.1), SLOWEST), FASTEST)

@@ -23,6 +23,7 @@ class HardBraking(Encounter):
     """Both pull off as the ego comes near, so that it follows a lorry with a car before it."""
 
     kind = "hard_braking"
+    ahead = True
     defaults: ClassVar[dict[str, Value]] = {
         "speed": 7.5,  # m/s
         "braking": 8.0,  # m/s²

@@ -14,8 +14,8 @@ RUN = 32.0
 """Metres that the lorry drives ahead of the ego."""
 SWERVE, SHORT = 13.0, 3.5
 """Metres in which it changes lanes, and that it is short of the car when it has."""
-NOTICE = 2.8
-"""Seconds before the ego would reach the standing lorry when it drives off."""
+NOTICE = 4.0
+"""Seconds of undisturbed driving from the standing lorry at which it drives off."""
 RUN_OUT = 14.0
 PULLING_OFF = 3.0
 """Acceleration, m/s²."""

@@ -17,7 +17,7 @@ from harness.world.hazards.track import DRIVEN, Track
 
 VAN, CAR = "vehicle.mercedes.sprinter", "vehicle.citroen.c3"
 NOTICE = 4.0
-"""Seconds before the ego would reach the van when the others drive off."""
+"""Seconds of undisturbed driving from the van at which the others drive off."""
 RUN_OUT, FAR, APART = 25.0, 40.0, 14.0
 
 
@@ -25,6 +25,7 @@ class ManoeuvreOpposite(Encounter):
     """Whoever overtakes must mind the two that come; whoever waits gets past as well."""
 
     kind = "manoeuvre_opposite"
+    ahead = True
     defaults: ClassVar[dict[str, Value]] = {
         "standing": 20.0,  # s, from when the ego comes near
         "speed": 7.0,  # m/s, of those who come

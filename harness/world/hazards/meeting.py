@@ -55,10 +55,14 @@ class Plan:
     hidden: float = 0.0  # seconds the mover has moved unseen just before
 
     @property
+    def glimpse(self) -> float:
+        """Seconds for which the mover can be seen setting off, before it is hidden."""
+        return self.meeting.seconds - self.gap_at_sight / CRUISE - self.hidden
+
+    @property
     def sudden(self) -> bool:
         """Whether the ego sees nothing of the mover until it can hardly stop any more."""
-        unseen = self.meeting.seconds - self.gap_at_sight / CRUISE
-        return self.gap_at_sight <= LATE and self.hidden > unseen - 3 * TICK
+        return self.gap_at_sight <= LATE and self.glimpse < 0.25
 
 
 def outline(mover: Mover, times: Floats) -> Floats:

@@ -20,6 +20,7 @@ class StoppedVehicle(Encounter):
     """The car drives on after a while, so that nobody is blocked for good."""
 
     kind = "stopped_vehicle"
+    ahead = True
     defaults: ClassVar[dict[str, Value]] = {
         "speed": 7.5,  # m/s, of the lorry
         "standing": 16.0,  # s, from when the lorry drives off

@@ -44,7 +44,8 @@ class Track:
     def project(self, xy: Floats) -> tuple[Floats, Floats]:
         """Return station and metres to the right of places (…, 2)."""
         line = self.route.xyz[:, :2]
-        nearest = np.linalg.norm(xy[..., None, :] - line, axis=-1).argmin(axis=-1)
+        apart = (xy[..., 0, None] - line[:, 0]) ** 2 + (xy[..., 1, None] - line[:, 1]) ** 2
+        nearest = apart.argmin(axis=-1)
         offset, yaw = xy - line[nearest], self._yaw[nearest]
         forward = offset[..., 0] * np.cos(yaw) + offset[..., 1] * np.sin(yaw)
         right = offset[..., 1] * np.cos(yaw) - offset[..., 0] * np.sin(yaw)

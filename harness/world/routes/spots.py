@@ -17,7 +17,7 @@ SIGHT = 25.0
 CROSSING = ("crossing_vehicle", "red_light_runner", "oncoming_turn")
 EMERGING = ("occluded_pedestrian", "occluded_cyclist", "cut_in")
 SWERVING = ("hard_braking", "stopped_vehicle")
-ROUNDS = 5
+ROUNDS = 10
 """How often every spot is offered, for other ways to it."""
 
 

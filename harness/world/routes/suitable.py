@@ -8,6 +8,7 @@ import numpy as np
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.meeting import LATE
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.routes.scenarios import junctions, turn_of
@@ -16,6 +17,10 @@ from harness.world.routes.spots import CROSSING, EMERGING
 SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0
 """Metres between a meeting and the route's ends."""
+RUN_UP = 20.0
+"""Metres from the start to whoever stands in the lane."""
+GLIMPSE = 0.7
+"""Seconds for which somebody may be seen setting off at a junction."""
 LATE_ACROSS = 6.5
 """Metres an ego has left at most when somebody who crosses its way comes into sight."""
 TOWN_SPEED = 17.0
@@ -55,11 +60,13 @@ def _surprising(track: Track, hazard: HazardSpec) -> bool:
     station = plan.meeting.station if hides else hazard.station
     if not FROM_START <= station <= track.route.length - FROM_END:
         return False
+    if hazard.kind == "oncoming_turn":
+        return plan.gap_at_sight <= LATE_ACROSS and plan.hidden >= 2.5
     if hazard.kind in CROSSING:
-        return plan.gap_at_sight <= LATE_ACROSS and plan.hidden >= 0.5
+        return plan.gap_at_sight <= LATE and plan.glimpse < GLIMPSE
     if hazard.kind in EMERGING:
         return plan.sudden and _straight(track, station, 30.0, AFTERWARDS)
-    return _straight(track, station, 42.0, 6.0)
+    return plan.meeting.station >= RUN_UP and _straight(track, station, 42.0, 6.0)
 
 
 def _straight(track: Track, station: float, before: float, after: float) -> bool:
