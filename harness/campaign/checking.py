@@ -49,12 +49,6 @@ class Routes(TypedDict):
     repeats: bool
 
 
-class Record(TypedDict):
-    """What is kept beyond the usual."""
-
-    points: bool
-
-
 class Top(TypedDict):
     """A campaign's settings, but for what people add of their own."""
 
@@ -69,11 +63,9 @@ class Top(TypedDict):
     channel: Channel
     study: Study
     routes: Routes
-    record: Record
     out: str | None
     seeds: list[int]
     dry_run: bool
-    retry_failed: bool
     attempts_per_route: int
     attempt_timeout: float
     progress: Literal["live", "plain", "json", "quiet"]

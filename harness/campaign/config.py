@@ -33,7 +33,6 @@ PACKAGES = (
 NOT_OF_THE_RESULT = (
     "out",
     "dry_run",
-    "retry_failed",
     "executor",
     "progress",
     "attempts_per_route",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import carla
 
+from harness.errors import UserError
 from harness.world.stage import Stage
 
 CYCLES = ("bicycle", "motorcycle")
@@ -45,6 +46,13 @@ class Traffic:
     crossing_share: float = 0.1  # of walkers, who cross roads where they please
     clear_ahead: float = 25.0  # m of the route's start that stay free
     clear_around: float = 12.0  # m round hazards that stay free
+
+    def __post_init__(self) -> None:
+        for name in ("vehicles", "bicycles", "walkers"):
+            if getattr(self, name) < 0:
+                raise UserError(
+                    f"traffic: {name} is {getattr(self, name)}; none or more are needed"
+                )
 
     def populate(self, stage: Stage, taken: Sequence[carla.Actor]) -> Population:
         """Fill the town, except where the ego starts and hazards wait."""
