@@ -8,6 +8,7 @@ READY := .venv/ready
 
 demo: $(READY)
 	$(BIN)/python -m harness.demo
+	$(BIN)/python run_campaign.py
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
