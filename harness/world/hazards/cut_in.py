@@ -16,7 +16,7 @@ from harness.world.hazards.track import Track
 
 RADIUS = 4.5
 """Of the middle of the car's way into the lane, metres."""
-ALONG = 30.0
+ALONG = 22.0
 """Metres that it then drives in the lane before it becomes traffic."""
 SLOW = 2.5
 """Speed, m/s, once it is there, before it gathers way."""

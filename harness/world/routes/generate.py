@@ -38,7 +38,7 @@ SHIPPED = (
 )
 BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
 """Metres of route before and after the meeting, drawn evenly."""
-TRIES = 400
+TRIES = 1200
 """Spots tried for one hazard before the town is said to have no place for it."""
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
