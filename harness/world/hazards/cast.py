@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 
 import carla
 import numpy as np
@@ -16,6 +17,8 @@ from harness.world.stage import Stage
 
 DROP = 0.3
 """Metres above the ground at which vehicles and props are let down."""
+SAME_PLACE = 0.6
+"""Metres from where the ego is said to be within which an actor is the ego."""
 STEEP = 0.6
 """Metres by which the ground beside a road may lie higher or lower."""
 MIDDLE = 1.1
@@ -65,8 +68,7 @@ class Cast:
         actor = self.spawn(blueprint, pose)
         if actor is None:
             return False
-        self.actors.remove(actor)
-        self.stage.client.apply_batch_sync([carla.command.DestroyActor(actor.id)])
+        self.dismiss(actor)
         return True
 
     def level(self, pose: Pose) -> bool:
@@ -74,23 +76,32 @@ class Cast:
         ground = self.stage.world.ground_projection(location(pose, STEEP), 2 * STEEP)
         return ground is not None and abs(ground.location.z - pose.z) < STEEP
 
-    def others(self) -> Floats:
-        """Return the places (N, 2) of all road users that are not of this cast."""
+    def others(self, ego: Pose | None) -> Floats:
+        """Return places (N, 2) along all road users that are neither of this cast nor the ego.
+
+        Without an ego it counts as one of the others.
+        """
         own = {actor.id for actor in self.actors}
-        places = [
-            (here.x, here.y)
-            for actor in self.stage.world.get_actors()
-            if actor.id not in own and actor.type_id.startswith(("vehicle.", "walker."))
-            for here in [actor.get_location()]
-        ]
+        places = []
+        for actor in self.stage.world.get_actors():
+            if actor.id in own or not actor.type_id.startswith(("vehicle.", "walker.")):
+                continue
+            here = actor.get_transform()
+            x, y, yaw = here.location.x, here.location.y, math.radians(here.rotation.yaw)
+            if ego is not None and math.hypot(x - ego.x, y - ego.y) < SAME_PLACE:
+                continue
+            half = actor.bounding_box.extent.x
+            places += [
+                (x + along * math.cos(yaw), y + along * math.sin(yaw))
+                for along in (-half, 0.0, half)
+            ]
         return np.array(places).reshape(-1, 2)
 
-    def dismiss(self) -> None:
-        """Take everybody out of the world."""
-        self.stage.client.apply_batch_sync(
-            [carla.command.DestroyActor(actor.id) for actor in self.actors]
-        )
-        self.actors = []
+    def dismiss(self, *chosen: carla.Actor) -> None:
+        """Take some out of the world, or everybody."""
+        gone = [actor.id for actor in chosen or self.actors]
+        self.stage.client.apply_batch_sync([carla.command.DestroyActor(each) for each in gone])
+        self.actors = [actor for actor in self.actors if actor.id not in gone]
 
 
 def puppet(actor: carla.Actor, course: Course) -> Puppet:

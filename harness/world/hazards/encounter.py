@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from harness.vocabulary import Pose
-from harness.world.hazards.arrival import Arrival
+from harness.world.hazards.arrival import STANDING, Arrival
 from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, Status
 from harness.world.hazards.meeting import CRUISE, Mover, Plan
@@ -21,14 +21,8 @@ TRIES = 30
 """Placements tried before a hazard is said not to stand."""
 
 
-COMMITTED = 1.4
-"""Seconds before the meeting from which nothing the ego does matters any more."""
-SLOWEST, FASTEST = 0.6, 1.3
-"""How far a mover may stretch or hurry its timetable before."""
-
-
 class Encounter(Hazard):
-    """The mover starts by the ego's time of arrival, keeps to it as far as it can, and commits."""
+    """The mover starts by the ego's time of arrival; from then on nothing the ego does matters."""
 
     plan: Plan
     drives_on: ClassVar[bool] = True
@@ -72,6 +66,8 @@ class Encounter(Hazard):
     def leave(self, status: Status, reason: str) -> None:
         """End it; vehicles that can still drive become traffic."""
         self.finish(status, reason)
+        if self.performance.stuck and not self.drives_on:
+            self.cast.dismiss(self.performance.puppet.actor)
         port = self.cast.stage.traffic_manager.get_port()
         movers = [self.performance] if self.drives_on else []
         for each in (*movers, *self.screens):
@@ -79,15 +75,18 @@ class Encounter(Hazard):
                 each.puppet.actor.set_autopilot(True, port)
 
     def _act(self, ego: EgoState) -> None:
-        seconds, others = self.cast.stage.tick_seconds, self.cast.others()
-        here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
-        seen = others if ego.speed < 0.5 else others[np.linalg.norm(others - here, axis=1) > 0.5]
-        haste = self._haste(ego)
-        self.performance.step(seconds, seen, haste)
+        seconds, others = self.cast.stage.tick_seconds, self.cast.others(None)
+        moving = ego.speed >= STANDING
+        seen = self.cast.others(ego.vehicle_in_world) if moving else others
+        self.performance.step(seconds, seen)
         for screen in self.screens:
-            screen.step(seconds, others, haste)
+            screen.step(seconds, others)
         if self.performance.over and all(screen.over for screen in self.screens):
-            self.leave("over", "struck" if self.performance.struck else "its course was done")
+            mover = self.performance
+            self.leave(
+                "over",
+                "struck" if mover.struck else "stuck" if mover.stuck else "its course was done",
+            )
 
     def _due(self, to_go: float) -> bool:
         """Say whether the ego is as near as it should be when the mover sets off."""
@@ -95,14 +94,6 @@ class Encounter(Hazard):
         if self.ahead:
             return to_go <= CRUISE * seconds
         return self._arrival.seconds(to_go) <= seconds
-
-    def _haste(self, ego: EgoState) -> float:
-        """Return how fast the timetable runs, so that both arrive together."""
-        left = self.plan.meeting.seconds - self.performance.clock
-        if self.ahead or left < COMMITTED:
-            return 1.0
-        to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
-        return min(max(left / max(self._arrival.seconds(to_go), 0.1), SLOWEST), FASTEST)
 
     def _stands(self, track: Track, plan: Plan) -> bool:
         if any(self.cast.stand(each) is None for each in plan.standing):

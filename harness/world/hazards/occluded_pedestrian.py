@@ -16,6 +16,7 @@ class OccludedPedestrian(Encounter):
     """Runs straight across the road, and was running behind the van before."""
 
     kind = "occluded_pedestrian"
+    drives_on = False
     defaults: ClassVar[dict[str, Value]] = {
         "speed": 3.4,  # m/s
         "depth": 5.6,  # m from the lane's edge at the start, or what room there is

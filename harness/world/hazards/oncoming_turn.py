@@ -27,7 +27,7 @@ TURNING = 4.7
 HOLD = 55.0
 """Metres before the meeting at which the ego and who comes towards it are given green."""
 SCREEN = "vehicle.carlamotors.carlacola"
-PATIENCE = 9.0
+PATIENCE = 15.0
 """Seconds after the meeting for which the lorry lets others go first."""
 ROOM = 1.0
 """Metres that the lorry leaves beside the ego's way."""

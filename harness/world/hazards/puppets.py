@@ -15,6 +15,8 @@ CORRECTION = 2.0
 """Metres a second of correction for each metre beside the timetable."""
 ASTRAY = 1.0
 """Metres from the timetable at which a mover has been hit."""
+PATIENCE = 8.0
+"""Seconds for which a mover waits for somebody in its way."""
 CARE = 1.2
 """How fast the timetable slows down and goes on again, 1/s: 1 is from full to nothing."""
 
@@ -107,14 +109,20 @@ class Performance:
         self.clock = -delay
         self.rate = 1.0
         self.struck = False
+        self.waited = 0.0
 
     @property
     def over(self) -> bool:
         """Whether the course is done, or nobody is left to follow it."""
-        return self.struck or self.clock >= self.puppet.course.duration
+        return self.struck or self.stuck or self.clock >= self.puppet.course.duration
 
-    def step(self, seconds: float, others: Floats, haste: float) -> None:
-        """Follow the course for one tick at a share of its pace; stop for `others` (N, 2)."""
+    @property
+    def stuck(self) -> bool:
+        """Whether somebody has stood in its way for too long."""
+        return self.waited > PATIENCE
+
+    def step(self, seconds: float, others: Floats) -> None:
+        """Follow the course for one tick; stop for `others` (N, 2)."""
         if self.over:
             return
         distance = float(self.puppet.course.distance_at(max(self.clock, 0.0)))
@@ -122,8 +130,9 @@ class Performance:
             self.struck = True
             self.puppet.let_go()
             return
-        wanted = 0.0 if self._in_the_way(distance, others) else haste
+        wanted = 0.0 if self._in_the_way(distance, others) else 1.0
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
+        self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
         self.clock += seconds * (self.rate if self.clock > 0.0 else 1.0)
         if self.clock > 0.0:
             self.puppet.follow(float(self.puppet.course.distance_at(self.clock)), self.rate)

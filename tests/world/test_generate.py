@@ -1,0 +1,97 @@
+"""Routes made from a seed: the same again, and such as were promised."""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from harness.__main__ import main
+from harness.errors import UserError
+from harness.vocabulary import Route
+from harness.world.hazards.catalogue import KINDS
+from harness.world.hazards.spec import HazardSpec
+from harness.world.maps import network_of
+from harness.world.routes.duplicates import duplicates
+from harness.world.routes.files import read_routes
+from harness.world.routes.generate import SHIPPED, generate
+from harness.world.routes.hazard_files import read_hazards
+from harness.world.routes.scenarios import junctions, turn_of
+from harness.world.routes.suitable import alike
+
+ROUTES = Path(__file__).parent.parent.parent / "routes"
+MAPS = os.environ.get("CRUCIBLE_MAPS")
+FEW = ("occluded_pedestrian", "oncoming_turn")
+
+
+def folder_of(town: str) -> tuple[Path, Path | None]:
+    """Return where a town's shipped routes lie, and its map."""
+    if town == "Town05" and MAPS is None:
+        pytest.skip("CRUCIBLE_MAPS names no folder with Town05.xodr")
+    return ROUTES / town.lower(), Path(MAPS) if MAPS and town == "Town05" else None
+
+
+def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]]:
+    """Return the routes of a folder as driven, and their hazards."""
+    specs = {spec.id: spec for spec in read_routes(folder / "routes.xml")}
+    hazards = read_hazards(folder / "hazards.json", kinds=KINDS, routes=specs, maps=maps)
+    routes = [
+        network_of(spec.town, maps).route(spec.id, spec.town, spec.locations)
+        for spec in specs.values()
+    ]
+    return routes, hazards
+
+
+@pytest.mark.parametrize("town", ["Crucible05", "Town05"])
+def test_shipped_routes_are_what_was_promised(town: str) -> None:
+    routes, _ = laid(*folder_of(town))
+    assert len(routes) == 32
+    assert not duplicates(routes)
+    assert not [pair for pair in combinations(routes, 2) if alike(*pair)]
+    for route in routes:
+        assert 80.0 <= route.length <= 400.0
+        assert {turn_of(route, *rows) for rows in junctions(route)} & {"left", "right"}
+
+
+@pytest.mark.parametrize("town", ["Crucible05", "Town05"])
+def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) -> None:
+    routes, hazards = laid(*folder_of(town))
+    assert sorted(each.route for each in hazards) == sorted(route.name for route in routes)
+    kinds = [each.kind for each in hazards]
+    assert {kind: kinds.count(kind) for kind in SHIPPED} == dict.fromkeys(SHIPPED, 4)
+
+
+def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Path) -> None:
+    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
+        arguments = ["--town", "Crucible05", "--seed", seed, "--count", "2"]
+        out = ["--kinds", ",".join(FEW), "--out", str(tmp_path / name)]
+        assert main(["routes", "generate", *arguments, *out]) == 0
+    a, b, c = ((tmp_path / name / "routes.xml").read_bytes() for name in "abc")
+    assert a == b
+    assert a != c
+    assert [each.kind for each in laid(tmp_path / "a", None)[1]] == list(FEW)
+
+
+def test_what_a_check_turns_down_is_not_taken() -> None:
+    offered: list[HazardSpec] = []
+
+    def third_time(route: Route, hazard: HazardSpec) -> bool:
+        offered.append(hazard)
+        return len(offered) == 3
+
+    network = network_of("Crucible05", None)
+    _, hazards = generate(network, "Crucible05", 5, 1, FEW[:1], third_time)
+    assert hazards == offered[2:]
+
+
+def test_an_unknown_hazard_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="no hazard meteor; there are occluded_pedestrian"):
+        generate(network_of("Crucible05", None), "Crucible05", 1, 1, ["meteor"])
+
+
+def test_too_many_routes_for_a_town_are_said() -> None:
+    network = network_of("CrucibleOld", None)
+    with pytest.raises(UserError, match="no place left for hard_braking; ask for fewer"):
+        generate(network, "CrucibleOld", 1, 1, ["hard_braking"])
