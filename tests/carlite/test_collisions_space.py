@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -113,15 +112,3 @@ def test_same_calls_give_same_bytes_in_another_process() -> None:
         for _ in range(2)
     }
     assert len(digests) == 1
-
-
-def test_a_hundred_cars_among_a_thousand_pieces_take_little_time() -> None:
-    """0.2 ms on a quiet core; ten times that here, so that a busy machine does not matter."""
-    place = crowd(7, 100, 1000, 500.0)
-    place.table.velocity[:, :2] = np.random.default_rng(1).normal(0, 8, (100, 2))
-    best = 1.0
-    for _ in range(30):
-        start = time.perf_counter()
-        collisions.resolve(place.table, place.obstacles, 0.05)
-        best = min(best, time.perf_counter() - start)
-    assert best < 2e-3

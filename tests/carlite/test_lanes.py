@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import carla
 import numpy as np
@@ -150,17 +149,6 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
         assert distance == pytest.approx(nearest_by_hand(lanes, point, kinds), abs=1e-6)
         if np.abs(lanes.station[own] - station).min() > 1e-9:  # beside a segment, not at a corner
             assert abs(lateral) == pytest.approx(math.dist(point[:2], foot[:2]), abs=1e-6)
-
-
-def test_a_lane_is_found_in_microseconds() -> None:
-    lanes, _ = loaded("Crucible05")
-    finder = LaneFinder(lanes)
-    rng = np.random.default_rng(6)
-    points = np.repeat(lanes.points, 2, axis=0) + rng.normal(0, 2, (2 * len(lanes.points), 3))
-    finder.nearest_many(points[:1])
-    started = time.perf_counter()
-    finder.nearest_many(points)
-    assert (time.perf_counter() - started) / len(points) < 5e-6
 
 
 def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -114,9 +113,7 @@ def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Pat
     folder = Path(MAPS) if MAPS else None
     built = towns.load(name, folder)
     assert len(list(cache_folder.iterdir())) == 1
-    started = time.perf_counter()
     kept = towns.load(name, folder)
-    assert time.perf_counter() - started < 0.5
     assert_same(built, kept)
 
 

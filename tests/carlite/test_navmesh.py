@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -233,11 +232,9 @@ def test_walkers_are_led_past_poles(lateral: float) -> None:
         assert not len(paths.query(pole, predicate="intersects"))
 
 
-def test_building_is_fast_and_repeats() -> None:
+def test_building_repeats() -> None:
     place = town("Town05") if os.environ.get("CRUCIBLE_MAPS") else town("Crucible05")
-    started = time.perf_counter()
     first = navmesh.build(place)
-    assert time.perf_counter() - started < 3.0
     assert navmesh.build(place) == first
 
 

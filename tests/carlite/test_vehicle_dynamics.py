@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from harness.carlite import blueprints
 from harness.carlite.actors import Kind
-from harness.carlite.dynamics import vehicles
 from harness.carlite.dynamics.parameters import grip
 from tests.carlite.proving_ground import DT, LINCOLN, TESLA, Place
 
@@ -200,21 +198,6 @@ def test_same_calls_give_same_bytes_in_another_process() -> None:
         for _ in range(2)
     }
     assert len(digests) == 1
-
-
-def test_a_hundred_cars_take_little_time() -> None:
-    """0.15 ms on a quiet core; ten times that here, so that a busy machine does not matter."""
-    place = Place()
-    for index in range(100):
-        place.car(at=(15.0 * index, 0.0, 0.0))
-    place.table.throttle[:] = 0.5
-    place.table.steer[:] = 0.05
-    slots, best = place.table.slots_of(Kind.VEHICLE), 1.0
-    for _ in range(30):
-        start = time.perf_counter()
-        vehicles.step(place.table, slots, place.physics, place.ground, DT)
-        best = min(best, time.perf_counter() - start)
-    assert best < 1.5e-3
 
 
 def fleet() -> bytes:
