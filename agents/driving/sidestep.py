@@ -1,4 +1,4 @@
-"""Room for those who stand beside our way: the path swerves a little within its lane."""
+"""Room for those who stand beside our way: the path swerves, little more than its lane allows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from harness.vocabulary import PEDESTRIAN, Floats
 ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
 """Metres we like between our side and whoever stands there."""
 
-SPARE = 0.05
-"""Metres that stay between our side and the edge of the lane."""
+OVER_THE_LINE = 0.3
+"""Metres by which our side may leave the lane."""
 
 SIGHT = 40.0
 """Metres ahead."""
@@ -37,7 +37,7 @@ def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
         clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
         wished = np.where(tracks.classes == PEDESTRIAN, ROOM_FOR_PEOPLE, ROOM) - clearance
         reach = 0.5 * car.length + 0.5 * EASE
-        most = 0.5 * path.route.lane_width - 0.5 * car.width - SPARE
+        most = 0.5 * path.route.lane_width - 0.5 * car.width + OVER_THE_LINE
         for i in np.flatnonzero((wished > 0.0) & (clearance > -most.max())):
             beside = (stations > along[i].min() - reach) & (stations < along[i].max() + reach)
             side = rightwards if on_the_left[i] else leftwards

@@ -80,6 +80,15 @@ def test_parked_cars_beside_the_lane_are_passed() -> None:
     assert world.ego.x > 80.0
 
 
+def test_somebody_standing_half_in_the_lane_is_passed_slowly() -> None:
+    world = LittleWorld(straight(), [stands(PEDESTRIAN, 50.0, 0.9)]).drive(22)
+    assert not world.touched
+    assert world.ego.x > 70.0
+    beside = [v for v, (x, _) in zip(world.speeds, world.places, strict=True) if 47 < x < 53]
+    assert max(beside) < 5.5
+    assert min(y for _, y in world.places) > -1.0
+
+
 def test_traffic_in_the_other_lane_slows_nobody_down() -> None:
     oncoming = [moves(VEHICLE, (60.0 + 25.0 * k, -3.5), math.pi, 8.0) for k in range(5)]
     world = LittleWorld(straight(), oncoming).drive(15)
