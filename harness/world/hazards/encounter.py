@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
 
-from harness.vocabulary import Pose
+from harness.vocabulary import Floats, Pose
 from harness.world.hazards.arrival import STANDING, Arrival
 from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, Status
@@ -75,18 +76,21 @@ class Encounter(Hazard):
                 each.puppet.actor.set_autopilot(True, port)
 
     def _act(self, ego: EgoState) -> None:
-        seconds, others = self.cast.stage.tick_seconds, self.cast.others(None)
-        moving = ego.speed >= STANDING
-        seen = self.cast.others(ego.vehicle_in_world) if moving else others
-        self.performance.step(seconds, seen)
+        mover, seconds = self.performance, self.cast.stage.tick_seconds
+        everybody = self.cast.others(None)
+        if mover.held_up:
+            others = np.concatenate([everybody, _coming(ego)])
+        elif ego.speed >= STANDING:
+            others = self.cast.others(ego.vehicle_in_world)
+        else:
+            others = everybody
+        mover.step(seconds, others)
         for screen in self.screens:
-            screen.step(seconds, others)
-        if self.performance.over and all(screen.over for screen in self.screens):
-            mover = self.performance
-            self.leave(
-                "over",
-                "struck" if mover.struck else "stuck" if mover.stuck else "its course was done",
-            )
+            screen.step(seconds, everybody)
+        if mover.held_up and self.drives_on and not mover.over:
+            self.leave("over", "held up by others, it became traffic")
+        elif mover.over and all(screen.over for screen in self.screens):
+            self.leave("over", mover.outcome)
 
     def _due(self, to_go: float) -> bool:
         """Say whether the ego is as near as it should be when the mover sets off."""
@@ -120,3 +124,11 @@ class Encounter(Hazard):
             if not self.cast.level(pose) or not self.cast.fits(mover.blueprint, pose):
                 return False
         return True
+
+
+def _coming(ego: EgoState) -> Floats:
+    """Return where the ego will be in a moment, for those that are late and mind it."""
+    ahead = ego.speed * np.arange(0.5, 3.0, 0.25)
+    here = ego.vehicle_in_world
+    x, y = here.x + ahead * math.cos(here.yaw), here.y + ahead * math.sin(here.yaw)
+    return np.stack([x, y], axis=1)

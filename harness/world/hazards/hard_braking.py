@@ -37,10 +37,12 @@ class HardBraking(Encounter):
         stop = station + tail
         begin = station - leading.SHORT - leading.RUN + AHEAD + tail
         end = station + leading.RUN_OUT
-        if begin < lorry or end > track.route.length:
+        side = leading.beside(track, station)
+        if side is None or begin < lorry or end > track.route.length:
             return
+        line = leading.swerving(track, np.arange(begin, end, 1.0), stop, side)
         car = through(
-            track.points(np.arange(begin, end, 1.0)), speed, acceleration=leading.PULLING_OFF,
+            line, speed, acceleration=leading.PULLING_OFF,
             braking=self.number("braking"), pause_at=stop - begin, pause=self.number("standing"),
         )  # fmt: skip
         plan = leading.plan(track, station, car, speed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.figures import size
 from harness.world.hazards.meeting import Meeting, Mover, Plan
@@ -16,7 +17,7 @@ SWERVE, SHORT = 13.0, 3.5
 """Metres in which it changes lanes, and that it is short of the car when it has."""
 NOTICE = 4.0
 """Seconds of undisturbed driving from the standing lorry at which it drives off."""
-RUN_OUT = 14.0
+RUN_OUT = 18.0
 PULLING_OFF = 3.0
 """Acceleration, m/s²."""
 
@@ -29,11 +30,15 @@ def plan(track: Track, station: float, car: Course, speed: float) -> Plan | None
     begin, end = out - RUN, station + RUN_OUT
     if side is None or begin < length / 2 or end > track.route.length:
         return None
-    stations = np.arange(begin, end, 1.0)
-    share = np.clip((stations - (out - SWERVE)) / SWERVE, 0.0, 1.0)
-    line = track.points(stations, side * share * share * (3.0 - 2.0 * share))
+    line = swerving(track, np.arange(begin, end, 1.0), out - SWERVE, side)
     lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
     return Plan(Mover(CAR, car), Meeting(begin - length / 2, NOTICE), (), (lorry,))
+
+
+def swerving(track: Track, stations: Floats, begin: float, side: float) -> Floats:
+    """Return places along the route that move over to the next lane."""
+    share = np.clip((stations - begin) / SWERVE, 0.0, 1.0)
+    return track.points(stations, side * share * share * (3.0 - 2.0 * share))
 
 
 def beside(track: Track, station: float) -> float | None:

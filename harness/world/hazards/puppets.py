@@ -17,6 +17,8 @@ ASTRAY = 1.0
 """Metres from the timetable at which a mover has been hit."""
 PATIENCE = 8.0
 """Seconds for which a mover waits for somebody in its way."""
+HELD_UP = 0.6
+"""Share of its pace below which a mover has lost its timetable for good."""
 CARE = 1.2
 """How fast the timetable slows down and goes on again, 1/s: 1 is from full to nothing."""
 
@@ -110,6 +112,7 @@ class Performance:
         self.rate = 1.0
         self.struck = False
         self.waited = 0.0
+        self.held_up = False
 
     @property
     def over(self) -> bool:
@@ -120,6 +123,13 @@ class Performance:
     def stuck(self) -> bool:
         """Whether somebody has stood in its way for too long."""
         return self.waited > PATIENCE
+
+    @property
+    def outcome(self) -> str:
+        """How it ended."""
+        if self.struck:
+            return "struck"
+        return "stuck" if self.stuck else "its course was done"
 
     def step(self, seconds: float, others: Floats) -> None:
         """Follow the course for one tick; stop for `others` (N, 2)."""
@@ -132,6 +142,7 @@ class Performance:
             return
         wanted = 0.0 if self._in_the_way(distance, others) else 1.0
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
+        self.held_up |= self.rate < HELD_UP
         self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
         self.clock += seconds * (self.rate if self.clock > 0.0 else 1.0)
         if self.clock > 0.0:

@@ -17,7 +17,7 @@ from harness.world.hazards.track import Track
 
 
 class StoppedVehicle(Encounter):
-    """The car drives on after a while, so that nobody is blocked for good."""
+    """The car changes lanes after a while, so that nobody is blocked for good."""
 
     kind = "stopped_vehicle"
     ahead = True
@@ -30,10 +30,11 @@ class StoppedVehicle(Encounter):
         """Yield the one way it can stand."""
         station = self.spec.station
         begin, end = station + size(leading.CAR)[0] / 2, station + leading.RUN_OUT
-        if end > track.route.length:
+        side = leading.beside(track, station)
+        if side is None or end > track.route.length:
             return
         car = through(
-            track.points(np.arange(begin, end, 1.0)), 7.0,
+            leading.swerving(track, np.arange(begin, end, 1.0), begin, side), 7.0,
             pause_at=0.0, pause=self.number("standing"),
         )  # fmt: skip
         plan = leading.plan(track, station, car, self.number("speed"))
