@@ -9,10 +9,11 @@ from omegaconf import DictConfig
 from harness.campaign.assignments import write_assignments
 from harness.campaign.checking import refuse_misshapen
 from harness.campaign.config import plain
-from harness.campaign.console import console_for, show_plan, show_results
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
 from harness.campaign.plan import plan
+from harness.campaign.progress import followed
 from harness.campaign.runner import Runner
+from harness.campaign.tables import show_plan, show_results
 from harness.errors import UserError
 
 DONE, SOME_FAILED, BAD_INPUT = 0, 1, 2
@@ -37,7 +38,7 @@ def run_or_refuse(config: DictConfig) -> int:
     if settings["dry_run"]:
         show_plan(planned, folder)
         return DONE
-    with locked(folder), console_for(settings["progress"], planned, folder) as listener:
+    with locked(folder), followed(settings["progress"], planned, folder) as listener:
         runner = Runner(folder, settings, listener)
         prepare(folder, settings, runner.simulator.name)
         write_assignments(folder, planned.assignments)

@@ -1,15 +1,13 @@
-"""What people see: the plan, the progress, the table at the end."""
+"""How a campaign is followed: live bars, plain lines, JSON lines, or nothing."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,40 +17,18 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 
 from harness.campaign.plan import Plan
 from harness.campaign.runner import Listener
-from harness.campaign.summary import PATTERNS, summarise
 from harness.campaign.tasks import Outcome
+from harness.campaign.terminal import console
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import finished
 
-NARROWEST = 110
-"""Columns that the table of results needs."""
-
-console = Console()
-if not console.is_terminal:
-    console = Console(width=max(console.width, NARROWEST))
-
-
-def show_plan(plan: Plan, folder: Path) -> None:
-    """Print what would be run."""
-    table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}, into {folder}")
-    for name in ("system", "condition", "routes", "seeds"):
-        table.add_column(name, justify="left" if name in ("system", "condition") else "right")
-    arms = Counter((key.system, key.condition) for key in plan.attempts)
-    seeds = {key.seed for key in plan.attempts}
-    for (system, condition), count in arms.items():
-        table.add_row(system, condition, str(count // len(seeds)), str(len(seeds)))
-    console.print(table)
-    for first, *others in plan.repeated:
-        console.print(f"left out, the same way as {first}: {', '.join(others)}")
-
 
 @contextmanager
-def console_for(mode: str, plan: Plan, folder: Path) -> Iterator[Listener]:
+def followed(mode: str, plan: Plan, folder: Path) -> Iterator[Listener]:
     """Follow a campaign: `live` bars, `plain` lines, `json` lines, or `quiet`."""
     left = len(plan.attempts) - len(finished(folder) & set(plan.attempts))
     if mode == "live" and console.is_terminal:
@@ -121,30 +97,3 @@ def line_of(outcome: Outcome) -> str:
     if outcome.done:
         return f"  {outcome.key}  {outcome.message}  ({outcome.seconds:.1f} s)"
     return f"  {outcome.key}  try {outcome.number} failed: {outcome.failure}: {outcome.message}"
-
-
-def show_results(folder: Path, plan: Plan) -> None:
-    """Print one row for each system and condition, and what is missing."""
-    rows = summarise(folder, plan.attempts)
-    table = Table(title=f"{plan.town}: what happened", caption=f"records: {folder}")
-    table.add_column("system")
-    table.add_column("condition")
-    for name in ("n", "DS", "CR %", "RCR %", "violations", *PATTERNS):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            row.system,
-            row.condition,
-            str(row.attempts),
-            f"{row.driving_score:.1f}",
-            f"{row.collision_rate:.1f}",
-            f"{row.route_completion:.1f}",
-            str(row.violations),
-            *(f"{row.patterns[name]}" for name in PATTERNS),
-        )
-    console.print(table)
-    missing = len(plan.attempts) - sum(row.attempts for row in rows)
-    if missing:
-        console.print(
-            f"{missing} of {len(plan.attempts)} attempts have no result; see {folder}/ledger.jsonl"
-        )
