@@ -1,6 +1,8 @@
 """Asks a port whether CARLA answers there, before the client library touches it.
 
-The client library aborts its whole process when something else listens.
+The client library aborts its whole process when something else listens. Two questions are asked:
+CARLA tells its version from a thread of its own, even while its world hangs; the settings of the
+episode come from the thread that moves the world.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import msgpack
 
 from harness.errors import AttemptError
 
-REQUEST = msgpack.packb([0, 1, "version", [[False]]])
 LARGEST_REPLY = 4096
 
 
@@ -21,19 +22,40 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
     try:
         with socket.create_connection((host, port), timeout) as connection:
             connection.settimeout(timeout)
-            connection.sendall(REQUEST)
-            reply = receive(connection)
+            version = ask(connection, 1, "version")
+            episode = ask(connection, 2, "get_episode_settings") if is_version(version) else None
     except ConnectionRefusedError:
         raise AttemptError("server_launch", f"{where}: nothing listens there") from None
     except TimeoutError:
         raise AttemptError("server_hang", f"{where}: no answer within {timeout:g} s") from None
     except OSError as problem:
         raise AttemptError("server_launch", f"{where}: {problem}") from None
-    match reply:
-        case [1, 1, None, [[1, str(version)]]]:
-            return version
+    match version, episode:
+        case [1, str(text)], [1, list()]:
+            return text
+        case [1, str()], [0, [str(said)]]:
+            raise AttemptError("world_load", f"{where}: {said}")
         case _:
             raise AttemptError("port_conflict", f"{where}: something that is not CARLA listens")
+
+
+def is_version(answer: object) -> bool:
+    """Return whether this is how CARLA tells its version."""
+    match answer:
+        case [1, str()]:
+            return True
+        case _:
+            return False
+
+
+def ask(connection: socket.socket, number: int, name: str) -> object:
+    """Make a remote call without arguments; return CARLA's answer, nothing if it is none."""
+    connection.sendall(msgpack.packb([0, number, name, [[False]]]))
+    match receive(connection):
+        case [1, replied, None, [answer]] if replied == number:
+            return answer
+        case _:
+            return None
 
 
 def receive(connection: socket.socket) -> object:

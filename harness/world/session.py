@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,10 +9,11 @@ from dataclasses import dataclass
 import carla
 
 from harness.errors import AttemptError, FailureClass
+from harness.world.ports import reserve
 from harness.world.probe import probe
 
 RPC_TIMEOUT = 60.0
-LIBRARY_PORTS = range(8000, 8200)
+MANAGER_PORTS = range(8000, 8200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,12 @@ class Session:
 def open_session(
     host: str, port: int, town: str, tick_seconds: float, seed: int
 ) -> Iterator[Session]:
-    """Load the town afresh and stop its clock; start it again at the end."""
+    """Load the town afresh and stop its clock; start it again at the end.
+
+    The library's Traffic Manager listens on a port that is ours; a server's own goes before it.
+    """
     probe(host, port)
-    with naming_problems(host, port):
+    with reserve(MANAGER_PORTS) as own, naming_problems(host, port):
         client = carla.Client(host, port)
         client.set_timeout(RPC_TIMEOUT)
         world = fresh_world(client, town)
@@ -44,13 +47,11 @@ def open_session(
         settings.max_substeps = 10
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
-        manager = client.get_trafficmanager(manager_port())
+        manager = client.get_trafficmanager(own.first)
         manager.set_synchronous_mode(True)
         manager.set_random_device_seed(seed % 2**31)
-        session = Session(client, world, world.get_map(), manager)
-    with naming_problems(host, port):
         try:
-            yield session
+            yield Session(client, world, world.get_map(), manager)
         finally:
             with suppress(AttemptError, RuntimeError):
                 probe(host, port)
@@ -68,15 +69,6 @@ def fresh_world(client: carla.Client, town: str) -> carla.World:
         if "time-out" in str(problem):
             raise
         raise AttemptError("world_load", f"{town}: {problem}") from None
-
-
-def manager_port() -> int:
-    """Return a free port for the library's Traffic Manager; a server's own goes before it."""
-    for candidate in LIBRARY_PORTS:
-        with socket.socket() as trial, suppress(OSError):
-            trial.bind(("127.0.0.1", candidate))
-            return candidate
-    raise AttemptError("port_conflict", "no free port for the Traffic Manager")
 
 
 @contextmanager

@@ -14,6 +14,9 @@ from harness.errors import AttemptError
 from harness.world.probe import probe
 from tests.conftest import Carlite
 
+VERSION = msgpack.packb([1, 1, None, [[1, "0.9.16"]]])
+SETTINGS = msgpack.packb([1, 2, None, [[1, [False] * 11]]])
+
 Answer = Callable[[socket.socket], None]
 
 
@@ -43,6 +46,19 @@ def saying(*parts: bytes) -> Answer:
     return answer
 
 
+def replying(*replies: bytes) -> Answer:
+    """Answer one question after the other, each in two pieces; then listen and say nothing."""
+
+    def answer(connection: socket.socket) -> None:
+        for reply in replies:
+            connection.sendall(reply[:3])
+            connection.sendall(reply[3:])
+            connection.recv(4096)
+        silent(connection)
+
+    return answer
+
+
 def endless(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while True:
@@ -60,9 +76,24 @@ def test_carlite_tells_its_version(carlite: Carlite) -> None:
 
 
 def test_an_answer_in_pieces() -> None:
-    reply = msgpack.packb([1, 1, None, [[1, "0.9.16"]]])
-    with listener(saying(reply[:3], reply[3:])) as port:
+    with listener(replying(VERSION, SETTINGS)) as port:
         assert probe("127.0.0.1", port) == "0.9.16"
+
+
+def test_a_world_that_hangs_while_the_version_is_told() -> None:
+    with listener(replying(VERSION)) as port, pytest.raises(AttemptError) as caught:
+        probe("127.0.0.1", port, 0.3)
+    assert caught.value.failure == "server_hang"
+
+
+def test_a_world_that_is_not_there_yet() -> None:
+    not_ready = msgpack.packb([1, 2, None, [[0, ["episode not ready"]]]])
+    with (
+        listener(replying(VERSION, not_ready)) as port,
+        pytest.raises(AttemptError, match="episode not ready") as caught,
+    ):
+        probe("127.0.0.1", port, 2.0)
+    assert caught.value.failure == "world_load"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +105,8 @@ def test_an_answer_in_pieces() -> None:
         pytest.param(saying(msgpack.packb([1, 1, None, [[1, 9]]])), id="a version that is none"),
         pytest.param(saying(b"\xc1\xc1\xc1"), id="bytes that are no msgpack"),
         pytest.param(saying(b"\xdb\xff\xff\xff\xff"), id="text of four gigabytes"),
-        pytest.param(saying(), id="hangs up"),
+        pytest.param(lambda connection: None, id="hangs up"),
+        pytest.param(lambda connection: connection.sendall(VERSION), id="hangs up later"),
         pytest.param(endless, id="endless"),
     ],
 )

@@ -1,0 +1,87 @@
+"""Ports on this machine that one holder at a time may use.
+
+A trial bind alone is a race: two who try at once both find the port free. A lock file for each
+port decides it, and the system drops the lock when its last holder is gone, however that ends. The
+folder is the same for everybody: with one for each user or job, locks would not meet.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import AttemptError
+
+FOLDER = Path("/tmp/crucible-ports")
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Consecutive ports that are ours."""
+
+    first: int
+    locks: tuple[int, ...]  # file descriptors; a process that inherits them holds the ports as well
+
+
+@contextmanager
+def reserve(firsts: Iterable[int], count: int = 1) -> Iterator[Ports]:
+    """Hold the first `count` consecutive ports that nobody uses or holds."""
+    for first in firsts:
+        ports = range(first, first + count)
+        with ExitStack() as held:
+            locks = [held.enter_context(locked(str(port))) for port in ports]
+            if all(lock is not None for lock in locks) and all(map(free, ports)):
+                yield Ports(first, tuple(lock for lock in locks if lock is not None))
+                return
+    raise AttemptError("port_conflict", f"no free ports on this machine (locks are in {FOLDER})")
+
+
+@contextmanager
+def locked(name: str) -> Iterator[int | None]:
+    """Hold a lock by name; nothing is lent when somebody else has it."""
+    try:
+        lock = open_lock(name)
+    except OSError:
+        yield None
+        return
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield lock
+    finally:
+        os.close(lock)
+
+
+def open_lock(name: str) -> int:
+    """Open a lock's file, which anybody on the machine may have made."""
+    try:
+        FOLDER.mkdir()
+        FOLDER.chmod(0o1777)
+    except FileExistsError:
+        pass
+    path = FOLDER / name
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        made = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CREAT, 0o644)
+        os.fchmod(made, 0o644)
+        return made
+
+
+def free(port: int) -> bool:
+    """Return whether a server could listen there, on any address."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("", port))
+        except OSError:
+            return False
+    return True

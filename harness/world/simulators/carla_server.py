@@ -1,0 +1,171 @@
+"""CARLA on lease: one that runs already, or one launched from an install for each lease."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.errors import AttemptError, UserError
+from harness.world.ports import Ports, locked, reserve
+from harness.world.probe import probe
+from harness.world.simulators.carlite import check_folder
+from harness.world.simulators.launching import Launched, launched
+from harness.world.simulators.lease import LaunchError, Server
+
+VERSION = "0.9.16"
+HOST = "127.0.0.1"
+PORTS_EACH = 3
+"""Remote calls, sensor streams, and further servers that render for this one."""
+FIRST_PORTS = range(2000, 6000, PORTS_EACH)
+CHOSEN_HERE = ("-carla-rpc-port", "-carla-streaming-port", "-carla-world-port", "-carla-port")
+CURES = {
+    "root privileges": "start the campaign as a user other than root",
+    "libvulkan": "the Vulkan loader is missing; on Ubuntu: apt install libvulkan1",
+    "Vulkan driver": "CARLA needs a GPU whose driver brings Vulkan",
+    "error while loading shared libraries": "install that library",
+}
+
+
+class CarlaSimulator:
+    """Uses a CARLA server that somebody else started, or launches the one installed in `root`."""
+
+    name = "CARLA"
+
+    def __init__(
+        self,
+        address: str = "localhost:2000",
+        root: str | None = None,
+        executable: str = "CarlaUE4.sh",
+        quality: Literal["Low", "Epic"] = "Epic",
+        off_screen: bool = True,
+        gpu: int | Sequence[int] | None = None,
+        arguments: Sequence[str] = (),
+        start_timeout: float = 180.0,
+        fresh: bool = False,
+        maps: str | None = None,
+    ) -> None:
+        check_folder(maps)
+        self.fresh = fresh
+        self._host, self._port = parse(address)
+        self._install: Install | None = None
+        self._start_timeout = start_timeout
+        if root is not None:
+            options = [f"-quality-level={quality}", "-nosound"]
+            options += ["-RenderOffScreen"] if off_screen else []
+            gpus = [] if gpu is None else [gpu] if isinstance(gpu, int) else list(gpu)
+            self._install = Install(
+                program(root, executable), [*checked(arguments), *options], gpus
+            )
+        elif fresh:
+            raise UserError("simulator.fresh: only a CARLA launched from simulator.root can be so")
+
+    def lease(self, town: str) -> AbstractContextManager[Server]:
+        """Launch CARLA, or ask whether the one at the address is there; sessions load the town."""
+        return self._attached() if self._install is None else self._launched(self._install)
+
+    @contextmanager
+    def _attached(self) -> Iterator[Server]:
+        where = f"{self._host}:{self._port}"
+        with locked(f"{self._host}-{self._port}") as lock:
+            if lock is None:
+                raise AttemptError("port_conflict", f"{where}: another worker or campaign uses it")
+            version = refuse_other(probe(self._host, self._port), where)
+            yield Server(self._host, self._port, f"CARLA {version}", lambda: True, lambda: "")
+
+    @contextmanager
+    def _launched(self, install: Install) -> Iterator[Server]:
+        with (
+            reserve(FIRST_PORTS, PORTS_EACH) as ports,
+            launched(install.command(ports), install.program.parent, ports.locks) as process,
+        ):
+            version = self._wait(process, ports.first)
+            yield Server(HOST, ports.first, f"CARLA {version}", process.running, process.log_tail)
+
+    def _wait(self, process: Launched, port: int) -> str:
+        try:
+            version = process.wait_for(lambda: version_at(port), self._start_timeout)
+            return refuse_other(version, f"{HOST}:{port}")
+        except LaunchError as problem:
+            said = cured(problem.log_tail) or str(problem)
+            raise LaunchError(f"CARLA: {said}", problem.log_tail) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """A CARLA that can be launched."""
+
+    program: Path
+    options: list[str]
+    gpus: list[int]  # of which neighbours on this machine take turns
+
+    def command(self, ports: Ports) -> list[str]:
+        """Return the command line for these ports; the third follows by itself."""
+        command = [
+            str(self.program),
+            *self.options,
+            f"-carla-rpc-port={ports.first}",
+            f"-carla-streaming-port={ports.first + 1}",
+        ]
+        if self.gpus:
+            turn = FIRST_PORTS.index(ports.first) % len(self.gpus)
+            command.append(f"-graphicsadapter={self.gpus[turn]}")
+        return command
+
+
+def parse(address: str) -> tuple[str, int]:
+    """Return host and port."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UserError(f"simulator.address: {address!r}; host:port is needed")
+    return host, int(port)
+
+
+def program(root: str, executable: str) -> Path:
+    """Return what starts the CARLA installed in a folder."""
+    folder = Path(root).expanduser().resolve()
+    if not folder.is_dir():
+        raise UserError(f"simulator.root: there is no folder {root}")
+    path = folder / executable
+    if not path.is_file():
+        raise UserError(f"simulator.root: {root} is no install of CARLA: {executable} is missing")
+    if not os.access(path, os.X_OK):
+        raise UserError(f"simulator.root: {path} may not be run; chmod +x it")
+    return path
+
+
+def checked(arguments: Sequence[str]) -> Sequence[str]:
+    """Refuse arguments that would move CARLA to ports nobody looks at."""
+    for each in arguments:
+        if each.startswith(CHOSEN_HERE):
+            raise UserError(f"simulator.arguments: {each}; ports are chosen for every launch")
+    return arguments
+
+
+def version_at(port: int) -> str | None:
+    """Return the version that answers, nothing while CARLA is still on its way."""
+    try:
+        return probe(HOST, port, timeout=1.0)
+    except AttemptError as problem:
+        if problem.failure == "port_conflict":
+            raise
+        return None
+
+
+def refuse_other(version: str, where: str) -> str:
+    """Refuse a CARLA that the client library does not fit."""
+    if version != VERSION:
+        raise AttemptError("server_launch", f"{where}: CARLA {version}; {VERSION} is needed")
+    return version
+
+
+def cured(log: str) -> str:
+    """Return the line of a log that we know, with what helps."""
+    for line in log.splitlines():
+        for sign, cure in CURES.items():
+            if sign in line:
+                return f"{line.strip()} ({cure})"
+    return ""

@@ -1,0 +1,72 @@
+"""The embedded server on lease."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.world.simulators.launching import Launched, launched
+from harness.world.simulators.lease import LaunchError, Server
+
+ROOT = Path(__file__).parents[3]
+READY = re.compile(r"^carlite (\S+) ready on (\S+):(\d+), town (\S+)$", re.MULTILINE)
+PATIENCE = 2.0
+"""Seconds after which what a starting server says is passed on: the first start compiles."""
+
+
+class CarliteSimulator:
+    """Starts the embedded server for every lease."""
+
+    name = "carlite"
+
+    def __init__(
+        self, maps: str | None = None, start_timeout: float = 600.0, fresh: bool = False
+    ) -> None:
+        check_folder(maps)
+        self._maps = None if maps is None else Path(maps).expanduser().resolve()
+        self._start_timeout = start_timeout
+        self.fresh = fresh
+
+    @contextmanager
+    def lease(self, town: str) -> Iterator[Server]:
+        """Start carlite on ports the system picks and carlite holds from then on."""
+        command = [sys.executable, "-m", "harness.carlite", "--port", "0", "--town", town]
+        if self._maps is not None:
+            command += ["--maps", str(self._maps)]
+        with launched(command, ROOT) as process:
+            starting = Starting(process)
+            try:
+                ready = process.wait_for(starting.ready, self._start_timeout)
+            except LaunchError as problem:
+                raise LaunchError(f"carlite: {problem}", problem.log_tail) from None
+            version, host, port, _ = ready.groups()
+            yield Server(host, int(port), f"carlite {version}", process.running, process.log_tail)
+
+
+class Starting:
+    """Reads what a starting server says, and passes it on when it takes long."""
+
+    def __init__(self, process: Launched) -> None:
+        self._process = process
+        self._quiet_until = time.monotonic() + PATIENCE
+        self._passed_on = 0
+
+    def ready(self) -> re.Match[str] | None:
+        """Return the line that says clients may come, once there is one."""
+        said = self._process.log_tail()
+        line = READY.search(said)
+        if line is None and time.monotonic() > self._quiet_until:
+            print(said[self._passed_on :], end="", file=sys.stderr, flush=True)
+            self._passed_on = len(said)
+        return line
+
+
+def check_folder(maps: str | None) -> None:
+    """Refuse a folder of maps that is not there."""
+    if maps is not None and not Path(maps).expanduser().is_dir():
+        raise UserError(f"simulator.maps: there is no folder {maps}")

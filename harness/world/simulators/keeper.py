@@ -1,0 +1,47 @@
+"""Stands between a server and whoever asked for it; when one is gone, it ends the other's rest.
+
+`python keeper.py PARENT COMMAND...` leads a process group of its own in which the command runs. It
+is a program by itself because nothing else is certain. Linux can end a process with its parent
+(PR_SET_PDEATHSIG), but "parent" means the thread that forked, which may end long before its
+process, and the children of the ended hear nothing: CARLA is started by a shell script.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+LINUX = sys.platform == "linux"
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+PAUSE = 0.05
+C_LIBRARY = ctypes.CDLL(None)
+
+
+def end_with_parent() -> None:
+    """Let Linux end this process together with the thread that started it."""
+    C_LIBRARY.prctl(DEATH_SIGNAL, signal.SIGKILL)
+
+
+def keep(parent: int, command: list[str]) -> None:
+    """Run a command until it or the parent ends, then end the group, this process included."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # comes to the whole group
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=end_with_parent if LINUX else None,  # noqa: PLW1509 - one thread only
+        )
+    except OSError as problem:
+        print(f"{command[0]}: {problem.strerror}", file=sys.stderr, flush=True)
+        return
+    while process.poll() is None and os.getppid() == parent:
+        time.sleep(PAUSE)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    keep(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,114 @@
+"""Starts a server under its keeper, waits for it, and ends all of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TypeVar
+
+from harness.world.simulators import keeper
+from harness.world.simulators.lease import LaunchError
+
+T = TypeVar("T")
+
+PAUSE = 0.05
+SETTLE = 5.0
+"""Seconds a server that was asked to end may take before it is killed, and then to be gone."""
+TAIL = 2000
+"""Characters of a server's log worth keeping."""
+
+
+class Launched:
+    """A server's processes: the keeper, which leads their group, and all it started."""
+
+    def __init__(self, command: Sequence[str], cwd: Path, locks: Sequence[int], log: IO[bytes]):
+        self._log = log
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), *command],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=locks,
+        )
+
+    def running(self) -> bool:
+        """Return whether keeper and server are there; nobody else gets the keeper's number yet."""
+        if self._keeper.returncode is not None:
+            return False
+        look_only = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._keeper.pid, look_only) is None
+
+    def log_tail(self) -> str:
+        """Return the end of what the server said."""
+        if self._log.closed:
+            return ""
+        size = os.fstat(self._log.fileno()).st_size
+        text = os.pread(self._log.fileno(), TAIL, max(size - TAIL, 0))
+        return text.decode(errors="replace")
+
+    def wait_for(self, answer: Callable[[], T | None], seconds: float) -> T:
+        """Return the first answer there is; a server that ends or takes too long has failed."""
+        until = time.monotonic() + seconds
+        while (found := answer()) is None:
+            if not self.running():
+                raise LaunchError(last_line(self.log_tail()) or "ended at once", self.log_tail())
+            if time.monotonic() > until:
+                said = last_line(self.log_tail())
+                said = f"; it said last: {said}" if said else ""
+                raise LaunchError(f"not ready after {seconds:g} s{said}", self.log_tail())
+            time.sleep(PAUSE)
+        return found
+
+    def end(self) -> None:
+        """End the whole group, first kindly, and wait until it is gone and its ports are free."""
+        group = self._keeper.pid
+        os.killpg(group, signal.SIGTERM)
+        within(SETTLE, lambda: not self.running())
+        os.killpg(group, signal.SIGKILL)
+        self._keeper.wait()
+        within(SETTLE, lambda: not is_there(group))
+
+
+def within(seconds: float, true: Callable[[], bool]) -> bool:
+    """Wait until something is true, but no longer than this."""
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(PAUSE)
+    return True
+
+
+def is_there(group: int) -> bool:
+    """Return whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def launched(command: Sequence[str], cwd: Path, locks: Sequence[int] = ()) -> Iterator[Launched]:
+    """Run a server while the block lasts; it holds the locks as long as it is there."""
+    with tempfile.TemporaryFile() as log:
+        server = Launched(command, cwd, locks, log)
+        try:
+            yield server
+        finally:
+            server.end()
+
+
+def last_line(log: str) -> str:
+    """Return the last line that says anything."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
