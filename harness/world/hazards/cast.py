@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 
 import carla
-import numpy as np
 
 from harness.vocabulary import Floats, Pose
 from harness.world.hazards.courses import Course
+from harness.world.hazards.crowd import Crowd
 from harness.world.hazards.meeting import Mover, Standing
 from harness.world.hazards.puppets import Puppet, VehiclePuppet, WalkerPuppet
 from harness.world.hazards.track import location, transform
@@ -17,8 +16,6 @@ from harness.world.stage import Stage
 
 DROP = 0.3
 """Metres above the ground at which vehicles and props are let down."""
-SAME_PLACE = 0.6
-"""Metres from where the ego is said to be within which an actor is the ego."""
 STEEP = 0.6
 """Metres by which the ground beside a road may lie higher or lower."""
 MIDDLE = 1.1
@@ -31,6 +28,7 @@ class Cast:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.actors: list[carla.Actor] = []
+        self._crowd = Crowd(stage.world)
 
     def stand(self, standing: Standing) -> carla.Actor | None:
         """Put something where it only stands, or return None where it cannot."""
@@ -81,21 +79,7 @@ class Cast:
 
         Without an ego it counts as one of the others.
         """
-        own = {actor.id for actor in self.actors}
-        places = []
-        for actor in self.stage.world.get_actors():
-            if actor.id in own or not actor.type_id.startswith(("vehicle.", "walker.")):
-                continue
-            here = actor.get_transform()
-            x, y, yaw = here.location.x, here.location.y, math.radians(here.rotation.yaw)
-            if ego is not None and math.hypot(x - ego.x, y - ego.y) < SAME_PLACE:
-                continue
-            half = actor.bounding_box.extent.x
-            places += [
-                (x + along * math.cos(yaw), y + along * math.sin(yaw))
-                for along in (-half, 0.0, half)
-            ]
-        return np.array(places).reshape(-1, 2)
+        return self._crowd.places({actor.id for actor in self.actors}, ego)
 
     def dismiss(self, *chosen: carla.Actor) -> None:
         """Take some out of the world, or everybody."""
