@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, digest
+from harness.campaign.differences import differences
 from harness.errors import UserError
 
 OURS = (".lock", ".campaign.yaml.")
@@ -62,13 +63,11 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
 
 def refuse_other_settings(file: Path, settings: Settings) -> None:
     """Compare with the settings a folder was made with."""
-    known = read_header(file)["settings"]
-    changes = [
-        change
-        for change in differences(known, settings)
-        if change.split(":")[0].split(".")[0] not in NOT_OF_THE_RESULT
-    ]
-    if changes:
+    known, chosen = (
+        {name: each for name, each in given.items() if name not in NOT_OF_THE_RESULT}
+        for given in (read_header(file)["settings"], settings)
+    )
+    if changes := list(differences(known, chosen)):
         raise UserError(
             f"{file.parent}: made with other settings; choose another out=DIR or undo\n  "
             + "\n  ".join(changes)
@@ -86,16 +85,6 @@ def read_header(file: Path) -> dict[str, Any]:
     if header.get("schema") != 1:
         raise UserError(f"{file}: schema {header.get('schema')}, this version reads 1")
     return header
-
-
-def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
-    """Yield every setting that differs: `place: old -> new`."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in [*old, *(each for each in new if each not in old)]:
-            inner = f"{place}.{name}" if place else str(name)
-            yield from differences(old.get(name, "(absent)"), new.get(name, "(absent)"), inner)
-    elif old != new:
-        yield f"{place}: {old} -> {new}"
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.campaign.assignments import Assignment
 from harness.campaign.config import Settings, find_class, find_file
+from harness.campaign.fitting import unfit
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -27,37 +28,71 @@ class Plan:
 
     attempts: tuple[AttemptKey, ...]
     assignments: tuple[Assignment, ...]
-    repeated: tuple[tuple[str, ...], ...] = ()  # routes of one way, of which the first alone is run
+    same_way: tuple[tuple[str, ...], ...] = ()  # groups of routes with one geometry
+    left_out: tuple[str, ...] = ()  # those of such groups that are not driven
+    spoilt: tuple[str, ...] = ()  # not driven either: not clean under the campaign that was named
+    unfit: tuple[str, ...] = ()  # systems that cannot suffer a condition, and why
+    at_a_time: int = 1  # attempts, one for each worker
 
     @property
     def town(self) -> str:
         """The one town all routes lie in."""
         return self.assignments[0].route.town
 
+    @property
+    def geometries(self) -> int:
+        """How many ways through the town are driven."""
+        driven = {each.route.name for each in self.assignments}
+        return len(driven) - sum(len(driven & set(group)) - 1 for group in self.same_way)
+
 
 def plan(settings: Settings) -> Plan:
     """Return the attempts in the order they are run: route by route, pairs together."""
-    routes = chosen_routes(settings)
+    routes, spoilt = chosen_routes(settings)
+    arms, unfitting = arms_of(settings)
     assignments = assigned(settings, routes)
-    laid = [each.route for each in assignments]
-    repeated = [] if settings["routes"]["repeats"] else duplicates(laid)
-    left_out = {name for group in repeated for name in group[1:]}
+    same_way = duplicates([each.route for each in assignments])
+    repeats = settings["routes"]["repeats"]
+    left_out = () if repeats else tuple(name for group in same_way for name in group[1:])
     assignments = tuple(each for each in assignments if each.route.name not in left_out)
+    attempts = paired([each.route.name for each in assignments], seeds_of(settings), arms)
+    if not attempts:
+        raise UserError("configuration: nothing to run; choose a system, a route and a seed")
+    return Plan(
+        attempts,
+        assignments,
+        tuple(tuple(group) for group in same_way),
+        left_out,
+        spoilt,
+        unfitting,
+        settings["executor"].get("workers", 1),
+    )
+
+
+def paired(
+    routes: Iterable[str], seeds: Iterable[int], arms: Iterable[tuple[str, str]]
+) -> tuple[AttemptKey, ...]:
+    """Return every arm on every route with every seed."""
+    routes, arms = list(routes), list(arms)
+    return tuple(
+        AttemptKey(system, condition, route, seed)
+        for seed in seeds
+        for route in routes
+        for system, condition in arms
+    )
+
+
+def arms_of(settings: Settings) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Return the systems, each with its conditions; and what does not go together."""
     arms = [
         (system, condition)
         for system in settings["system"]
         if system != "checkpoint"
         for condition in conditions_of(settings, system)
     ]
-    attempts = [
-        AttemptKey(system, condition, each.route.name, seed)
-        for seed in seeds_of(settings)
-        for each in assignments
-        for system, condition in arms
-    ]
-    if not attempts:
-        raise UserError("configuration: nothing to run; choose a system, a route and a seed")
-    return Plan(tuple(attempts), assignments, tuple(tuple(group) for group in repeated))
+    reasons = unfit(settings, arms)
+    told = tuple(f"{arm[0]} under {arm[1]}: {reason}" for arm, reason in reasons.items())
+    return [arm for arm in arms if arm not in reasons], told
 
 
 def seeds_of(settings: Settings) -> Sequence[int]:
@@ -86,8 +121,8 @@ def conditions_of(settings: Settings, system: str) -> list[str]:
     return list(settings["interference"]) if reads_messages else ["none"]
 
 
-def chosen_routes(settings: Settings) -> dict[str, RouteSpec]:
-    """Return the routes to drive, by id, in the order of their file."""
+def chosen_routes(settings: Settings) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
+    """Return the routes to drive, by id, in the order of their file; and those left for spoilt."""
     wanted = settings["routes"]
     path = find_file(wanted["file"], "routes.file")
     routes = {spec.id: spec for spec in read_routes(path)}
@@ -97,15 +132,17 @@ def chosen_routes(settings: Settings) -> dict[str, RouteSpec]:
         if unknown:
             raise UserError(f"routes.only: {path} has no route {', '.join(unknown)}")
         routes = {each: routes[each] for each in only}
+    spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:
         clean = clean_routes(Path(wanted["clean_under"]).expanduser())
+        spoilt = tuple(name for name in routes if name not in clean)
         routes = {name: spec for name, spec in routes.items() if name in clean}
         if not routes:
             raise UserError(f"routes.clean_under: no route was clean in {wanted['clean_under']}")
     towns = {spec.town for spec in routes.values()}
     if len(towns) > 1:
         raise UserError(f"{path}: routes in {', '.join(sorted(towns))}; a campaign has one town")
-    return routes
+    return routes, spoilt
 
 
 def clean_routes(folder: Path) -> set[str]:

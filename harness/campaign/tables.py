@@ -3,27 +3,92 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from rich.table import Table
 
+from harness.campaign.amounts import bytes_in_words, seconds_in_words
+from harness.campaign.estimate import Estimate, estimate
 from harness.campaign.plan import Plan
 from harness.campaign.summary import PATTERNS, summarise
 from harness.campaign.terminal import console
+from harness.records.ledger import finished
+from harness.world.routes.kinds import NOT_RUN
+
+MARGIN = 12
+"""Columns before a note."""
 
 
 def show_plan(plan: Plan, folder: Path) -> None:
-    """Print what would be run."""
-    table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}, into {folder}")
-    for name in ("system", "condition", "routes", "seeds"):
-        table.add_column(name, justify="left" if name in ("system", "condition") else "right")
-    arms = Counter((key.system, key.condition) for key in plan.attempts)
+    """Print what would be run, what not, and what it would take."""
+    done = finished(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
-    for (system, condition), count in arms.items():
-        table.add_row(system, condition, str(count // len(seeds)), str(len(seeds)))
+    table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}", title_justify="left")
+    for name in ("system", "condition", "routes", "seeds", "attempts", "done"):
+        table.add_column(name, justify="left" if name in ("system", "condition") else "right")
+    finished_of = Counter((key.system, key.condition) for key in done)
+    for arm, count in Counter((key.system, key.condition) for key in plan.attempts).items():
+        numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
+        table.add_row(*arm, *map(str, numbers))
     console.print(table)
-    for first, *others in plan.repeated:
-        console.print(f"left out, the same way as {first}: {', '.join(others)}")
+    for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder), plan)):
+        show_note(name, text)
+    console.print(f"{'folder':{MARGIN}}{folder}", soft_wrap=True, highlight=False)
+
+
+def show_note(name: str, text: str) -> None:
+    """Print a few words under a name."""
+    lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
+    margin = " " * MARGIN
+    told = f"\n{margin}".join(lines)
+    console.print(f"{name:{MARGIN}}{told}", soft_wrap=True, highlight=False, markup=False)
+
+
+def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of routes, hazards and conditions."""
+    length = sum(each.route.length for each in plan.assignments) / 1000
+    ways = (
+        "each a way of its own"
+        if plan.geometries == len(plan.assignments)
+        else (f"{plan.geometries} different ways")
+    )
+    yield "routes", f"{len(plan.assignments)}, {ways}, {length:.1f} km together"
+    for first, *others in plan.same_way:
+        if plan.left_out:
+            yield "left out", f"the same way as {first}: {', '.join(others)}"
+    if plan.spoilt:
+        yield "not clean", ", ".join(plan.spoilt)
+    hazards = Counter(each.kind for part in plan.assignments for each in part.runnable)
+    yield "hazards", ", ".join(f"{n} {kind}" for kind, n in sorted(hazards.items())) or "none"
+    not_run = Counter(
+        (each.source, each.kind.removeprefix(NOT_RUN))
+        for part in plan.assignments
+        for each in part.not_run
+    )
+    for (source, reason), count in sorted(not_run.items()):
+        yield "not run", f"{count} {source}: {reason}"
+    for each in plan.unfit:
+        yield "not driven", each
+
+
+def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield what is left, and what it will take."""
+    yield "done", f"{expected.done} of {expected.done + expected.left}"
+    if not expected.left:
+        return
+    workers = "1 worker" if plan.at_a_time == 1 else f"{plan.at_a_time} workers"
+    source = (
+        f"going by {expected.samples} finished attempts here"
+        if expected.samples
+        else "by a rule of thumb for carlite; nothing here is finished yet"
+    )
+    yield (
+        "left",
+        f"{expected.left} attempts: about {seconds_in_words(expected.seconds)} with {workers}"
+        f" and {bytes_in_words(expected.bytes)} on disk, {source}",
+    )
 
 
 def show_results(folder: Path, plan: Plan) -> None:
@@ -46,8 +111,13 @@ def show_results(folder: Path, plan: Plan) -> None:
             *(f"{row.patterns[name]}" for name in PATTERNS),
         )
     console.print(table)
+    for each in plan.unfit:
+        console.print(f"not driven: {each}", soft_wrap=True, highlight=False)
     missing = len(plan.attempts) - sum(row.attempts for row in rows)
     if missing:
         console.print(
-            f"{missing} of {len(plan.attempts)} attempts have no result; see {folder}/ledger.jsonl"
+            f"{missing} of {len(plan.attempts)} attempts have no result;"
+            f" python -m harness status {folder} says which and why",
+            soft_wrap=True,
+            highlight=False,
         )

@@ -1,0 +1,88 @@
+"""What differs between two sets of settings, in lines that people can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
+from typing import Any
+
+WIDEST = 60
+"""Characters of a value that are shown."""
+LONG = 5
+"""Items from which on a list is told by what came and what went."""
+ABSENT = object()
+
+
+def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
+    """Yield every setting that differs: `place: old -> new`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in [*old, *(each for each in new if each not in old)]:
+            inner = f"{place}.{name}" if place else str(name)
+            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), inner)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from of_lists(old, new, place)
+    elif old != new:
+        yield f"{place}: {told(old)} -> {told(new)}"
+
+
+def of_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str]:
+    """Yield how two lists differ: item by item, or by what came and what went."""
+    if old == new:
+        return
+    if any(isinstance(each, dict | list) for each in (*old, *new)):
+        for number, pair in enumerate(zip_longest(old, new, fillvalue=ABSENT)):
+            yield from differences(*pair, place=f"{place}[{number}]")
+        return
+    came = [each for each in new if each not in old]
+    went = [each for each in old if each not in new]
+    if max(len(old), len(new)) < LONG or not (came or went):
+        yield f"{place}: {told(old)} -> {told(new)}"
+        return
+    parts = [f"{word} {told(each)}" for word, each in (("without", went), ("with", came)) if each]
+    yield f"{place}: {len(old)} -> {len(new)} items, {', '.join(parts)}"
+
+
+def told(value: Any) -> str:
+    """Return a value on one short line, and text so that it cannot be taken for a number."""
+    if value is ABSENT:
+        return "(absent)"
+    if isinstance(value, list):
+        return shortened(f"[{', '.join(runs(value))}]")
+    if isinstance(value, dict) and "_target_" in value:
+        return shortened(str(value["_target_"]).rpartition(".")[2])
+    if isinstance(value, str):
+        return shortened(repr(value) if could_be_another(value) else value)
+    return shortened(str(value))
+
+
+def runs(values: Sequence[Any]) -> Iterator[str]:
+    """Yield items as text; whole numbers that follow each other as from..to."""
+    whole = [type(each) is int for each in values]
+    breaks = [
+        not (whole[at] and whole[at + 1] and following == each + 1)
+        for at, (each, following) in enumerate(pairwise(values))
+    ]
+    start = 0
+    for at in range(len(values)):
+        if at == len(values) - 1 or breaks[at]:
+            run = values[start : at + 1]
+            if len(run) > 2:
+                yield f"{run[0]}..{run[-1]}"
+            else:
+                yield from (told(each) for each in run)
+            start = at + 1
+
+
+def shortened(text: str) -> str:
+    """Return a text without its middle, if it is long."""
+    half = (WIDEST - 3) // 2
+    return text if len(text) <= WIDEST else f"{text[:half]}...{text[-half:]}"
+
+
+def could_be_another(text: str) -> bool:
+    """Return whether a text could be taken for a number or nothing at all."""
+    try:
+        float(text)
+    except ValueError:
+        return text in {"", "None", "True", "False"}
+    return True

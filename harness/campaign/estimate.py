@@ -1,0 +1,83 @@
+"""What a campaign will take: by its own finished attempts, or by those of another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from harness.campaign.plan import Plan
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.ledger import tries
+from harness.records.reading import read_json
+
+SAMPLE = 300
+"""Finished attempts that are looked at; more would not make the guess any better."""
+STARTING = 1.5
+"""Seconds that a process takes before its attempt's own clock starts."""
+SECONDS_PER_METRE, BYTES_PER_METRE = 0.12, 900.0
+"""Of route, as ideal systems took in Crucible05 with V2Xverse's traffic, on carlite, two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is left to do, and what it will take."""
+
+    done: int
+    left: int
+    seconds: float  # of wall-clock, for all that is left
+    bytes: float
+    samples: int  # finished attempts that say so; 0: nothing but a rule of thumb
+
+
+def estimate(plan: Plan, folder: Path) -> Estimate:
+    """Return what is left of a plan, and what it will take."""
+    there = tries(folder)
+    finished = {key: there[key] for key in plan.attempts if key in there}
+    left = [key for key in plan.attempts if key not in finished]
+    metres = {each.route.name: each.route.length for each in plan.assignments}
+    samples = measured(finished)
+    if samples:
+        seconds, size = by_arm(left, samples)
+    else:
+        way = sum(metres[key.route] for key in left)
+        seconds, size = SECONDS_PER_METRE * way, BYTES_PER_METRE * way
+    seconds = (seconds + STARTING * len(left)) / plan.at_a_time
+    return Estimate(len(finished), len(left), seconds, size, len(samples))
+
+
+def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[float, float]]:
+    """Return seconds and bytes of some finished attempts, evenly spread."""
+    keys = list(finished)
+    found = {}
+    for key in keys[:: max(len(keys) // SAMPLE, 1)]:
+        try:
+            seconds = float(read_json(finished[key] / "timing.json")["seconds"]["total"])
+            size = sum(each.stat().st_size for each in finished[key].iterdir())
+        except (UserError, OSError, KeyError, TypeError, ValueError):
+            continue
+        found[key] = (seconds, float(size))
+    return found
+
+
+def by_arm(
+    left: Sequence[AttemptKey], samples: Mapping[AttemptKey, tuple[float, float]]
+) -> tuple[float, float]:
+    """Return seconds and bytes of all that is left: each as the mean of its system and condition.
+
+    Where nothing of those has been driven yet, as the mean of all.
+    """
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for key, each in samples.items():
+        groups.setdefault((key.system, key.condition), []).append(each)
+    overall = mean(list(samples.values()))
+    means = {arm: mean(each) for arm, each in groups.items()}
+    expected = [means.get((key.system, key.condition), overall) for key in left]
+    return sum(each[0] for each in expected), sum(each[1] for each in expected)
+
+
+def mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the means of both."""
+    return fmean(each[0] for each in pairs), fmean(each[1] for each in pairs)

@@ -1,0 +1,154 @@
+"""What a plan says before anything is driven, and what it refuses to mix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.differences import differences
+from harness.campaign.folder import prepare, refuse_foreign
+from harness.campaign.plan import Plan, plan
+from harness.errors import UserError
+from harness.vocabulary import Points
+from tests.campaign.tiny import HAZARD, composed, run, write_route
+from tests.records.samples import write_try
+
+CHANGES = {
+    "nothing": ({"a": [1, 2], "b": {"c": 1.0}}, {"a": [1, 2], "b": {"c": 1}}, []),
+    "a number": ({"b": {"c": 1.5}}, {"b": {"c": 2}}, ["b.c: 1.5 -> 2"]),
+    "a text like a number": ({"a": "1"}, {"a": 1}, ["a: '1' -> 1"]),
+    "nothing at all": ({"a": None}, {"a": "None"}, ["a: None -> 'None'"]),
+    "one more": ({}, {"a": {"b": 1}}, ["a: (absent) -> {'b': 1}"]),
+    "one less": ({"a": True}, {}, ["a: True -> (absent)"]),
+    "a class": ({"a": {"_target_": "x.Y", "n": 1}}, {"a": None}, ["a: Y -> None"]),
+    "few items": ({"s": [1, 2, 3]}, {"s": [2, "2"]}, ["s: [1..3] -> [2, '2']"]),
+    "many items": (
+        {"s": list(range(1, 21))},
+        {"s": [*range(2, 20), 25, 31]},
+        ["s: 20 -> 20 items, without [1, 20], with [25, 31]"],
+    ),
+    "another order": ({"s": [1, 2, 3, 4, 5]}, {"s": [5, 1, 2, 3, 4]}, ["s: [1..5] -> [5, 1..4]"]),
+    "parts of a list": (
+        {"d": [{"low": 0.5, "per": "episode"}]},
+        {"d": [{"low": 0.6, "per": "episode"}, {"low": 1}]},
+        ["d[0].low: 0.5 -> 0.6", "d[1]: (absent) -> {'low': 1}"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two routes along the bend, and a short one."""
+    return write_route(tmp_path_factory.mktemp("routes"), "bend", "again", "hop")
+
+
+def planned(routes: Path, *settings: str) -> Plan:
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    return plan(composed("routes.only=null", *files, *settings))
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_difference_is_one_line(what: str) -> None:
+    old, new, lines = CHANGES[what]
+    assert list(differences(old, new)) == lines
+
+
+def test_long_values_are_shortened() -> None:
+    (line,) = differences({"a": "x" * 500}, {"a": "y" * 500})
+    assert len(line) < 130
+
+
+def test_what_does_not_change_results_may_change(tmp_path: Path) -> None:
+    settings = composed("system=oracle")
+    prepare(tmp_path, settings, "carlite")
+    refuse_foreign(tmp_path, {**settings, "attempts_per_route": 9, "progress": "quiet"})
+    with pytest.raises(UserError) as caught:
+        refuse_foreign(tmp_path, {**settings, "seeds": [4], "lights": "green"})
+    assert str(caught.value).splitlines()[1:] == [
+        "  seeds: [1] -> [4]",
+        "  lights: working -> green",
+    ]
+
+
+def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
+    made = planned(routes, "seeds=[7,3]", "system=[blind_corner,ideal_late]")
+    arms = {(key.system, key.condition) for key in made.attempts}
+    assert arms == {("blind_corner", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
+    for arm in arms:
+        met = [(k.route, k.seed) for k in made.attempts if (k.system, k.condition) == arm]
+        assert met == [("bend", 7), ("hop", 7), ("bend", 3), ("hop", 3)]
+
+
+def test_one_of_each_way_is_driven_and_the_others_are_named(routes: Path) -> None:
+    made = planned(routes)
+    assert [each.route.name for each in made.assignments] == ["bend", "hop"]
+    assert (made.same_way, made.left_out, made.geometries) == ((("bend", "again"),), ("again",), 2)
+    repeated = planned(routes, "routes.repeats=true")
+    assert len(repeated.assignments) == 3
+    assert (repeated.left_out, repeated.geometries) == ((), 2)
+
+
+def test_a_disturbance_of_nobody_is_refused(routes: Path) -> None:
+    settings = ("interference=paper_code_latency", "cooperation=connected")
+    with pytest.raises(UserError, match=r"interference\.paper_code_latency: .* disturbs roadside"):
+        planned(routes, "system=ideal_late", *settings)
+    planned(routes, "system=blind_corner", *settings)
+
+
+def test_a_disturbance_of_what_nobody_sends_is_refused(routes: Path) -> None:
+    with pytest.raises(UserError, match="feature_corruption cannot change the boxes it shares"):
+        planned(routes, "system=ideal_late", "interference=[none,feature_corruption]")
+
+
+def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
+    routes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.config.PACKAGES", ("harness.", "agents.", "tests."))
+    made = planned(
+        routes,
+        "system=ideal_late",
+        "+system.dots._target_=tests.campaign.test_plan.Dots",
+        "interference=[none,stray_points]",
+    )
+    arms = {(key.system, key.condition) for key in made.attempts}
+    assert arms == {("ideal_late", "none"), ("dots", "none"), ("dots", "stray_points")}
+    (told,) = made.unfit
+    assert told.startswith("ideal_late under stray_points: ")
+
+
+def test_a_dry_run_says_what_would_be_run_and_writes_nothing(routes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(routes, f"out={out}", "dry_run=true", "seeds=[1,2]", "++executor.workers=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not out.exists()
+    said = " ".join(done.stdout.split())
+    assert "12 attempts in Crucible05" in said
+    assert "│ ideal_late │ latency │ 2 │ 2 │ 4 │ 0 │" in said
+    assert "left out the same way as bend: again" in said
+    assert f"hazards 1 {HAZARD['kind']}" in said
+    assert "left 12 attempts: about" in said
+    assert "2 workers" in said
+
+
+def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    arms = ("routes.only=null", "seeds=[1]", "traffic=few", *files)
+    settings = composed(*arms)
+    out.mkdir()
+    prepare(out, settings, "carlite")
+    write_try(out, plan(settings).attempts[0])
+    done = run(routes, f"out={out}", "dry_run=true")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 of 6" in done.stdout
+    assert "going by 1 finished attempts here" in done.stdout
+
+
+class Dots:
+    """Shares points."""
+
+    reads_messages = True
+
+    def share(self, observation: object) -> Points:
+        raise NotImplementedError
