@@ -1,99 +1,193 @@
-"""How a campaign is followed: live bars, plain lines, JSON lines, or nothing."""
+"""How a campaign is followed: a live table, plain lines, JSON lines, or nothing."""
 
 from __future__ import annotations
 
 import json
-import sys
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 
-from harness.campaign.plan import Plan
+from harness.campaign.agenda import Standing
 from harness.campaign.runner import Listener
 from harness.campaign.tasks import Outcome
 from harness.campaign.terminal import console
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.ledger import finished
+
+BAR = 40
+"""Columns of the bar."""
+RECENT = 50
+"""Tries from whose seconds the remaining time is guessed."""
 
 
 @contextmanager
-def followed(mode: str, plan: Plan, folder: Path) -> Iterator[Listener]:
-    """Follow a campaign: `live` bars, `plain` lines, `json` lines, or `quiet`."""
-    left = len(plan.attempts) - len(finished(folder) & set(plan.attempts))
+def followed(mode: str, standing: Standing, workers: int) -> Iterator[Listener]:
+    """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`."""
+    if mode in ("live", "plain"):
+        for line in beginning(standing):
+            console.print(line, highlight=False)
     if mode == "live" and console.is_terminal:
-        with live(len(plan.attempts), left) as listener:
-            yield listener
+        table = LiveTable(standing, workers, console)
+        with Live(table, console=console, refresh_per_second=4, transient=True):
+            yield table
     elif mode in ("live", "plain"):
-        if left < len(plan.attempts):
-            console.print(f"{len(plan.attempts) - left} of {len(plan.attempts)} are done already")
-        yield say_plainly
+        yield PlainLines()
     elif mode == "json":
-        yield say_json
+        yield JsonLines()
     elif mode == "quiet":
-        yield lambda key, outcome: None
+        yield Nothing()
     else:
         raise UserError(f"configuration: progress is {mode!r}; live, plain, json or quiet")
 
 
-@contextmanager
-def live(total: int, left: int) -> Iterator[Listener]:
-    """Show a bar, and above it a line for every attempt that ended."""
-    progress = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
+def beginning(standing: Standing) -> Iterator[str]:
+    """Yield what is to be said before the first try."""
+    if standing.done:
+        yield f"{standing.done} of {standing.attempts} are done already"
+    if standing.given_up:
+        yield used_up(standing)
+
+
+def used_up(standing: Standing) -> str:
+    """Return how many attempts stay failed, and how to change that."""
+    return (
+        f"{standing.given_up} of {standing.attempts} have failed and used up their tries;"
+        " retry_failed=true tries them again"
     )
-    with progress:
-        bar = progress.add_task("starting", total=total, completed=total - left)
-
-        def listen(key: AttemptKey, outcome: Outcome | None) -> None:
-            if outcome is None:
-                progress.update(bar, description=str(key))
-            else:
-                progress.console.print(line_of(outcome), highlight=False)
-                progress.advance(bar, 1 if outcome.done else 0)
-
-        yield listen
 
 
-def say_plainly(key: AttemptKey, outcome: Outcome | None) -> None:
-    """Print one line for every try that ended."""
-    if outcome is not None:
-        console.print(line_of(outcome), highlight=False, soft_wrap=True)
+class Nothing:
+    """Says nothing."""
+
+    def begins(self, worker: int, key: AttemptKey, number: int) -> None:
+        """Hear that a try begins."""
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        """Hear how it ended."""
+
+    def leaves(self, worker: int, reason: str) -> None:
+        """Hear that a worker gets no more work."""
 
 
-def say_json(key: AttemptKey, outcome: Outcome | None) -> None:
-    """Print one JSON object for every try that begins or ends."""
-    told: dict[str, object] = {"attempt": str(key), "event": "begins"}
-    if outcome is not None:
-        told |= {
-            "event": "ends",
-            "try": outcome.number,
-            "failure": outcome.failure,
-            "message": outcome.message,
-            "seconds": round(outcome.seconds, 3),
-        }
-    print(json.dumps(told), file=sys.stdout, flush=True)
+class PlainLines(Nothing):
+    """Says one line for every try that ended."""
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        """Say how it ended."""
+        say(console, line_of(outcome, again))
+
+    def leaves(self, worker: int, reason: str) -> None:
+        """Say who left."""
+        say(console, leaving(worker, reason))
 
 
-def line_of(outcome: Outcome) -> str:
+class JsonLines(Nothing):
+    """Says one JSON object for everything that happens."""
+
+    def begins(self, worker: int, key: AttemptKey, number: int) -> None:
+        """Say what begins."""
+        tell(worker=worker, event="begins", attempt=str(key), **{"try": number})
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        """Say how it ended."""
+        tell(
+            worker=worker,
+            event="ends",
+            attempt=str(outcome.key),
+            **{"try": outcome.number},
+            failure=outcome.failure,
+            message=outcome.message,
+            again=again,
+            seconds=round(outcome.seconds, 3),
+        )
+
+    def leaves(self, worker: int, reason: str) -> None:
+        """Say who left."""
+        tell(worker=worker, event="leaves", message=reason)
+
+
+class LiveTable(Nothing):
+    """Shows what every worker is doing, and how far all is; what ended goes by above it."""
+
+    def __init__(self, standing: Standing, workers: int, out: Console) -> None:
+        self._left = standing.attempts - standing.done - standing.given_up
+        self._attempts, self._done = standing.attempts, standing.done
+        self._failed, self._retried = standing.given_up, 0
+        self._doing: dict[int, tuple[str, float]] = {each + 1: ("", 0.0) for each in range(workers)}
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._out = out
+
+    def begins(self, worker: int, key: AttemptKey, number: int) -> None:
+        """Show it."""
+        again = f"  try {number}" if number > 1 else ""
+        self._doing[worker] = (f"{key}{again}", time.monotonic())
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        """Say how it ended, and count."""
+        say(self._out, line_of(outcome, again))
+        self._doing[worker] = ("", 0.0)
+        self._recent.append(outcome.seconds)
+        self._done += outcome.done
+        self._retried += again
+        self._failed += not outcome.done and not again
+        self._left -= not again
+
+    def leaves(self, worker: int, reason: str) -> None:
+        """Say who left."""
+        say(self._out, leaving(worker, reason))
+        del self._doing[worker]
+
+    def __rich__(self) -> RenderableType:
+        now = time.monotonic()
+        workers = Table.grid(padding=(0, 2))
+        for worker, (what, since) in self._doing.items():
+            workers.add_row(str(worker), what or "-", clock(now - since) if what else "")
+        total = Table.grid(padding=(0, 2))
+        counts = f"{self._done} of {self._attempts} done"
+        counts += f", {self._failed} failed" if self._failed else ""
+        counts += f", {self._retried} tried again" if self._retried else ""
+        bar = ProgressBar(self._attempts, self._done, width=BAR)
+        total.add_row(bar, counts, f"{self._remaining()} left")
+        return Group(workers, total)
+
+    def _remaining(self) -> str:
+        if not self._recent or not self._doing:
+            return "?"
+        mean = sum(self._recent) / len(self._recent)
+        return clock(self._left * mean / min(len(self._doing), max(self._left, 1)))
+
+
+def say(out: Console, line: str) -> None:
+    """Print one line as it is."""
+    out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def tell(**told: object) -> None:
+    """Print one JSON object."""
+    print(json.dumps(told), flush=True)
+
+
+def leaving(worker: int, reason: str) -> str:
+    """Return that a worker finds no simulator, on one line."""
+    return f"  worker {worker} gets no more work: {reason}"
+
+
+def line_of(outcome: Outcome, again: bool) -> str:
     """Return how a try ended, on one line."""
     if outcome.done:
         return f"  {outcome.key}  {outcome.message}  ({outcome.seconds:.1f} s)"
-    return f"  {outcome.key}  try {outcome.number} failed: {outcome.failure}: {outcome.message}"
+    then = "; tried again" if again else ""
+    return f"  {outcome.key}  try {outcome.number} {outcome.failure}: {outcome.message}{then}"
+
+
+def clock(seconds: float) -> str:
+    """Return hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

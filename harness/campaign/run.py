@@ -2,46 +2,111 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 from omegaconf import DictConfig
 
+from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import write_assignments
 from harness.campaign.checking import refuse_misshapen
-from harness.campaign.config import plain
+from harness.campaign.config import Settings, build, plain
+from harness.campaign.executors.interface import Executor, Work
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
-from harness.campaign.plan import plan
-from harness.campaign.progress import followed
-from harness.campaign.runner import Runner
+from harness.campaign.plan import Plan, plan
+from harness.campaign.progress import followed, used_up
+from harness.campaign.runner import NoGroundError, Runner
+from harness.campaign.shapes import mistakes
 from harness.campaign.tables import show_plan, show_results
+from harness.campaign.terminal import console
 from harness.errors import UserError
+from harness.records.ledger import rebuild
 
-DONE, SOME_FAILED, BAD_INPUT = 0, 1, 2
+DONE, SOME_FAILED, BAD_INPUT, NO_GROUND = 0, 1, 2, 3
+TOLD_TO_END = 130
+PASSED_ON = ("CRUCIBLE_PACKAGES",)
+"""Of the environment, what workers need wherever they are."""
 
 
 def run(config: DictConfig) -> int:
     """Run what is left of the campaign; return the exit code."""
     try:
-        return run_or_refuse(config)
+        with signals_as_interrupts():
+            return run_or_refuse(config)
     except UserError as problem:
-        print(f"run_campaign: {problem}", file=sys.stderr)
-        return BAD_INPUT
+        return said(problem, BAD_INPUT)
+    except NoGroundError as problem:
+        return said(problem, NO_GROUND)
+    except KeyboardInterrupt:
+        return said("told to end; the same command goes on from here", TOLD_TO_END)
 
 
 def run_or_refuse(config: DictConfig) -> int:
     """Run what is left, unless something must be put right first."""
     settings = plain(config)
+    retry_failed = settings.pop("retry_failed")
+    for mistake in mistakes(retry_failed, bool, "retry_failed"):
+        raise UserError(f"configuration: {mistake}")
     refuse_misshapen(settings)
+    executor: Executor = build(settings["executor"], "executor")
     planned = plan(settings)
     folder = place(settings)
     refuse_foreign(folder, settings)
     if settings["dry_run"]:
         show_plan(planned, folder)
         return DONE
-    with locked(folder), followed(settings["progress"], planned, folder) as listener:
-        runner = Runner(folder, settings, listener)
-        prepare(folder, settings, runner.simulator.name)
+    with locked(folder):
+        prepare(folder, settings, build(settings["simulator"], "simulator").name)
         write_assignments(folder, planned.assignments)
-        outcomes = runner.run(planned)
-    show_results(folder, planned)
-    return DONE if all(outcome.done for outcome in outcomes) else SOME_FAILED
+        rebuild(folder)
+        agenda = Agenda(planned.attempts, folder, settings["attempts_per_route"], retry_failed)
+        do(agenda, executor, folder, settings, planned)
+        left = Agenda(planned.attempts, folder, settings["attempts_per_route"], False)
+    if settings["progress"] != "json":
+        show_results(folder, planned)
+        if left.standing.given_up:
+            console.print(used_up(left.standing), highlight=False)
+    return DONE if left.standing.done == len(planned.attempts) else SOME_FAILED
+
+
+def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, planned: Plan) -> None:
+    """Have the executor's hands do what is on the agenda."""
+    work = Work(
+        folder,
+        planned.town,
+        settings["simulator"],
+        settings["attempt_timeout"],
+        executor.memory_limit,
+        {name: os.environ[name] for name in PASSED_ON if name in os.environ},
+    )
+    count = min(executor.workers, len(agenda))
+    with followed(settings["progress"], agenda.standing, count) as listener:
+        if count:
+            with executor.hands(work, count) as hands:
+                Runner(folder, agenda, hands, listener).run()
+
+
+def said(what: object, code: int) -> int:
+    """Say why there is no table, on one line; return the exit code."""
+    print(f"run_campaign: {what}", file=sys.stderr)
+    return code
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[None]:
+    """Let whoever ends the runner by a signal be heard as if Ctrl-C had been pressed."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,129 +1,165 @@
-"""Runs a plan on this machine: a server held as long as it is healthy, a process for every try."""
+"""Runs an agenda: gives tries to hands, hears how they ended, and alone keeps the ledger."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Protocol
 
-from harness.campaign.config import ROOT, Settings, build
-from harness.campaign.plan import Plan
-from harness.campaign.tasks import Outcome, Task, read_answer
-from harness.errors import AttemptError
+from harness.campaign.agenda import Agenda
+from harness.campaign.executors.interface import Hand
+from harness.campaign.tasks import Outcome
+from harness.errors import AttemptError, FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append, finished
-from harness.world.simulators import LINUX, Server, Simulator, end_with_parent
+from harness.records.ledger import append
 
-Listener = Callable[[AttemptKey, Outcome | None], None]
-"""Told when a try begins (no outcome yet) and when it ends."""
+NO_SIMULATOR: frozenset[FailureClass] = frozenset({"server_launch", "port_conflict"})
+LAUNCHES = 3
+"""Times in a row that a worker may find no simulator before it gets no more work."""
+SETTLE = 10.0
+"""Seconds that hands which were told to stop have to end."""
 
-SETTLE = 5.0
-"""Seconds a worker that was asked to end may take before it is killed."""
+
+class NoGroundError(Exception):
+    """The machine does not give what every attempt needs: one clear line; exit code 3."""
+
+
+class Listener(Protocol):
+    """Is told what the workers, numbered from 1, are doing."""
+
+    def begins(self, worker: int, key: AttemptKey, number: int) -> None:
+        """A worker begins a try."""
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        """A try has ended; the attempt may come again in this run."""
+
+    def leaves(self, worker: int, reason: str) -> None:
+        """A worker gets no more work."""
+
+
+Ended = tuple["Worker", Outcome | BaseException]
+
+
+class Worker:
+    """A hand, and the thread that lives as long as it."""
+
+    def __init__(self, number: int, hand: Hand, ended: SimpleQueue[Ended]) -> None:
+        self.number = number
+        self.hand = hand
+        self.in_vain = 0  # launches in a row
+        self.task: tuple[AttemptKey, int] | None = None
+        self._asked: SimpleQueue[tuple[AttemptKey, int] | None] = SimpleQueue()
+        self._ended = ended
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def ask(self, key: AttemptKey, number: int) -> None:
+        """Have a try done."""
+        self.task = (key, number)
+        self._asked.put(self.task)
+
+    def leave(self) -> None:
+        """Let the hand go when it has nothing more in it."""
+        self._asked.put(None)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it is gone."""
+        self._thread.join(seconds)
+
+    def _serve(self) -> None:
+        try:
+            while (asked := self._asked.get()) is not None:
+                self._ended.put((self, self.hand.do(*asked)))
+            self.hand.close()
+        except BaseException as problem:
+            self._ended.put((self, problem))
 
 
 class Runner:
     """Does what is left of a plan."""
 
-    def __init__(self, folder: Path, settings: Settings, listener: Listener) -> None:
+    def __init__(
+        self, folder: Path, agenda: Agenda, hands: Sequence[Hand], listener: Listener
+    ) -> None:
         self.folder = folder
-        self.settings = settings
+        self.agenda = agenda
         self.listener = listener
-        self.simulator: Simulator = build(settings["simulator"], "simulator")
-        self._lease = ExitStack()
-        self._server: Server | None = None
+        self._ended: SimpleQueue[Ended] = SimpleQueue()
+        self._workers = [
+            Worker(number, hand, self._ended) for number, hand in enumerate(hands, start=1)
+        ]
 
-    def run(self, plan: Plan) -> list[Outcome]:
-        """Run every attempt without a result; return how the last try of each ended."""
-        done = finished(self.folder)
+    def run(self) -> None:
+        """Work until nothing is left to do, or nobody is left to do it."""
         try:
-            return [self._attempt(key, plan.town) for key in plan.attempts if key not in done]
-        finally:
-            self._give_back()
+            while self._give():
+                worker, outcome = self._ended.get()
+                worker.task = None
+                self._hear(worker, outcome)
+        except BaseException:
+            self._stop()
+            raise
+        for worker in self._workers:
+            worker.leave()
+        for worker in self._workers:
+            worker.wait()
 
-    def _attempt(self, key: AttemptKey, town: str) -> Outcome:
-        for number in range(1, self.settings["attempts_per_route"] + 1):
-            self.listener(key, None)
-            began = time.monotonic()
-            try:
-                failure, message = self._try(key, number, town)
-            except AttemptError as problem:
-                failure, message = problem.failure, str(problem)
-            outcome = Outcome(key, number, failure, message, time.monotonic() - began)  # type: ignore[arg-type]
-            tail = "" if outcome.done or self._server is None else self._server.log_tail()
-            append(self.folder, key, number, outcome.failure, outcome.message, tail)
-            if not outcome.done:
-                self._give_back()
-            self.listener(key, outcome)
-            if outcome.done:
-                break
-        return outcome
+    def _give(self) -> bool:
+        """Give work to whoever has none; return whether anybody has any."""
+        for worker in self._workers:
+            if self.agenda and worker.task is None:
+                key, number = self.agenda.next()
+                self.listener.begins(worker.number, key, number)
+                worker.ask(key, number)
+        return any(worker.task for worker in self._workers)
 
-    def _try(self, key: AttemptKey, number: int, town: str) -> tuple[str | None, str]:
-        server = self._held(town)
-        task = Task(self.folder.resolve(), key, number, server.host, server.port, server.name)
-        with worker(task) as process:
-            try:
-                told, _ = process.communicate(task.to_json(), self.settings["attempt_timeout"])
-            except subprocess.TimeoutExpired:
-                limit = self.settings["attempt_timeout"]
-                return "server_hang", f"no result after {limit:g} s"
-        answer = read_answer(told)
-        if answer is not None:
-            return answer["failure"], answer["message"]
-        if not server.alive():
-            return "server_crash", "the server ended during the attempt"
-        return "agent_exception", f"the worker ended with code {process.returncode}"
+    def _hear(self, worker: Worker, outcome: Outcome | BaseException) -> None:
+        """Write down how a try ended, and decide what that means for the others."""
+        if isinstance(outcome, BaseException):
+            raise outcome
+        self._note(outcome)
+        again = self.agenda.ended(outcome)
+        self.listener.ends(worker.number, outcome, again)
+        if outcome.failure == "disk":
+            raise NoGroundError(outcome.message)
+        worker.in_vain = worker.in_vain + 1 if outcome.failure in NO_SIMULATOR else 0
+        if worker.in_vain == LAUNCHES:
+            self._workers.remove(worker)
+            worker.leave()
+            self.listener.leaves(worker.number, outcome.message)
+            if not self._workers:
+                raise NoGroundError(
+                    f"no simulator after {LAUNCHES} tries in a row: {outcome.message}"
+                )
 
-    def _held(self, town: str) -> Server:
-        if self._server is None or not self._server.alive():
-            self._give_back()
-            self._server = self._lease.enter_context(self.simulator.lease(town))
-        return self._server
-
-    def _give_back(self) -> None:
-        self._server = None
-        self._lease.close()
-
-
-@contextmanager
-def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
-    """Start a process group for one try; nothing of it outlives the block."""
-    logs = task.folder / "logs"
-    logs.mkdir(exist_ok=True)
-    environment: dict[str, Any] = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with (logs / "worker.log").open("a") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "harness.campaign.worker"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env=environment,
-            start_new_session=True,
-            preexec_fn=end_with_parent if LINUX else None,  # noqa: PLW1509
-        )
+    def _note(self, outcome: Outcome) -> None:
         try:
-            yield process
-        finally:
-            end_group(process)
+            append(
+                self.folder,
+                outcome.key,
+                outcome.number,
+                outcome.failure,
+                outcome.message,
+                outcome.server_tail,
+            )
+        except AttemptError as problem:
+            raise NoGroundError(str(problem)) from None
 
-
-def end_group(process: subprocess.Popen[str]) -> None:
-    """End a process and all it started."""
-    for kind, patience in ((signal.SIGTERM, SETTLE), (signal.SIGKILL, None)):
-        try:
-            os.killpg(process.pid, kind)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
+    def _stop(self) -> None:
+        """End what is going on, and write it down as far as that is possible."""
+        for worker in self._workers:
+            worker.hand.stop()
+            worker.leave()
+        until = time.monotonic() + SETTLE
+        for worker in self._workers:
+            worker.wait(max(until - time.monotonic(), 0.0))
+        with suppress(Empty, NoGroundError):
+            while True:
+                worker, outcome = self._ended.get_nowait()
+                if isinstance(outcome, Outcome):
+                    self._note(outcome)
+                    self.listener.ends(worker.number, outcome, again=False)

@@ -21,6 +21,8 @@ class Task:
     host: str
     port: int
     simulator: str
+    memory_limit: float | None  # GiB
+    parent: int  # the process without which there is nobody to answer
 
     def to_json(self) -> str:
         """Return the task as one line."""
@@ -43,6 +45,7 @@ class Outcome:
     number: int
     failure: FailureClass | None = None
     message: str = ""
+    server_tail: str = ""  # what the server said last, if the try failed
     seconds: float = 0.0
 
     @property

@@ -1,36 +1,94 @@
-"""One try, in a process of its own: `python -m harness.campaign.worker`, the task on its input.
+"""One try, in processes of its own: `python -m harness.campaign.worker`, the task on its input.
 
-The client library may abort its process; here that costs one try and nothing else.
+The client library may abort its process; here that costs one try and nothing else. The process that
+is started forks before it has loaded anything: one half plays the attempt, the other ends whatever
+is left of the group when the player or the runner has ended.
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
+import time
 import traceback
 
-from harness.campaign.attempt import run_attempt
 from harness.campaign.tasks import Task, answer
-from harness.errors import AttemptError, UserError
+from harness.errors import AttemptError, FailureClass, UserError
+from harness.world.simulators import LINUX, end_with_parent
+
+GIB = 1 << 30
+PAUSE = 0.05
+NO_MEMORY = ("can't allocate memory", "out of memory")
+"""How torch says that there is none, on a processor and on a GPU."""
 
 
 def main() -> None:
-    """Run the try, then say on the last line how it ended."""
+    """Play the attempt in one process and keep watch in the other."""
     task = Task.from_json(sys.stdin.readline())
-    try:
-        told = answer(None, run_attempt(task))
-    except AttemptError as problem:
-        told = answer(problem.failure, str(problem))
-    except UserError as problem:
-        told = answer("route_invalid", str(problem))
-    except MemoryError:
-        told = answer("agent_out_of_memory", "out of memory")
-    except Exception as problem:
-        traceback.print_exc()
-        told = answer("agent_exception", f"{type(problem).__name__}: {problem}")
-    print(told, flush=True)
+    player = os.fork()
+    if player:
+        sys.exit(watch(player, task.parent))
+    if LINUX:
+        end_with_parent()
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what systems print belongs in the log
+    told = play(task)
+    os.write(answers, told.encode())
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # the client library's threads do not always end by themselves
+
+
+def watch(player: int, runner: int) -> int:
+    """Wait for the player; return how it ended, as shells do. Without a runner, end everything."""
+    while os.getppid() == runner:
+        pid, status = os.waitpid(player, os.WNOHANG)
+        if pid:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        time.sleep(PAUSE)
+    os.killpg(0, signal.SIGKILL)
+    raise AssertionError("nobody gets here")
+
+
+def play(task: Task) -> str:
+    """Play the attempt and return the answer."""
+    if task.memory_limit is not None:
+        most = int(task.memory_limit * GIB)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    try:
+        from harness.campaign.attempt import run_attempt  # noqa: PLC0415 - takes a second
+
+        return answer(None, run_attempt(task))
+    except Exception as problem:
+        failure, message = named(problem)
+        if failure.startswith("agent"):
+            traceback.print_exc()
+        return answer(failure, message)
+
+
+def named(problem: Exception) -> tuple[FailureClass, str]:
+    """Return the failure class of an exception, and what it says."""
+    said = " ".join(str(problem).split())
+    if out_of_memory(problem):
+        return "agent_out_of_memory", said or "out of memory"
+    if isinstance(problem, AttemptError):
+        return problem.failure, said
+    if isinstance(problem, UserError):
+        return "route_invalid", said
+    return "agent_exception", f"{type(problem).__name__}: {said}"
+
+
+def out_of_memory(problem: BaseException | None) -> bool:
+    """Return whether an exception, or one that led to it, is about memory."""
+    while problem is not None:
+        said = str(problem).lower()
+        if isinstance(problem, MemoryError) or any(each in said for each in NO_MEMORY):
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False
 
 
 if __name__ == "__main__":

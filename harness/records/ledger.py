@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,16 @@ KINDS: dict[str, tuple[type, ...]] = {
     "server": (str,),
 }
 """What a line holds."""
+BLAMELESS = frozenset({"interrupted", "server_launch", "port_conflict", "disk"})
+"""Failures that say nothing about the attempt: they do not use up its tries."""
+
+
+@dataclass(slots=True)
+class Tried:
+    """How often an attempt was tried."""
+
+    last: int = 0  # highest number of a try
+    failed: int = 0  # tries that count against it
 
 
 def append(
@@ -78,13 +88,27 @@ def finished(campaign: Path) -> set[AttemptKey]:
     return {key for key, _, _ in _finished(campaign)}
 
 
+def tried(campaign: Path) -> dict[AttemptKey, Tried]:
+    """Return how often attempts were tried; those never heard of are not in it."""
+    known: dict[AttemptKey, Tried] = {}
+    for line in lines(campaign):
+        each = known.setdefault(_key(line), Tried())
+        each.last = max(each.last, line["try"])
+        each.failed += line["outcome"] == "failed" and line["failure"] not in BLAMELESS
+    for key, _, number in _finished(campaign):
+        each = known.setdefault(key, Tried())
+        each.last = max(each.last, number)
+    return known
+
+
+def committed(campaign: Path, key: AttemptKey, number: int) -> bool:
+    """Return whether the records of a try are in their place."""
+    return (campaign / EPISODES / key.path / f"try{number}").is_dir()
+
+
 def rebuild(campaign: Path) -> None:
     """Add a line for every finished attempt that has none."""
-    known = {
-        AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
-        for line in lines(campaign)
-        if line["outcome"] == "done"
-    }
+    known = {_key(line) for line in lines(campaign) if line["outcome"] == "done"}
     _write(
         campaign,
         [
@@ -93,6 +117,10 @@ def rebuild(campaign: Path) -> None:
             if key not in known
         ],
     )
+
+
+def _key(line: dict[str, Any]) -> AttemptKey:
+    return AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
 
 
 def _line(

@@ -1,0 +1,77 @@
+"""What is left of a plan: which attempts have no result yet, and how often each may be tried."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.campaign.tasks import Outcome
+from harness.errors import FailureClass
+from harness.records.keys import AttemptKey
+from harness.records.ledger import BLAMELESS, Tried, finished, tried
+
+LASTING: frozenset[FailureClass] = frozenset(
+    {"agent_setup", "route_invalid", "interference_not_delivered"}
+)
+"""Failures that the same inputs give again: not tried again in the same run."""
+MISFORTUNES = 10
+"""Tries of one attempt that may fail in one run for reasons that are not its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a campaign has come when a run begins."""
+
+    attempts: int
+    done: int
+    given_up: int  # without a result, and tried as often as allowed
+
+
+class Agenda:
+    """Hands out attempts in the order of the plan; one that failed comes again first."""
+
+    def __init__(
+        self, attempts: Sequence[AttemptKey], folder: Path, tries: int, retry_failed: bool
+    ) -> None:
+        self._tries = tries
+        self._tried = tried(folder)
+        self._misfortunes: Counter[AttemptKey] = Counter()
+        done = finished(folder)
+        missing = [key for key in attempts if key not in done]
+        if retry_failed:
+            for key in missing:
+                self._of(key).failed = 0
+        self._todo = deque(key for key in missing if self._of(key).failed < tries)
+        self.standing = Standing(
+            len(attempts), len(attempts) - len(missing), len(missing) - len(self._todo)
+        )
+
+    def __len__(self) -> int:
+        return len(self._todo)
+
+    def next(self) -> tuple[AttemptKey, int]:
+        """Take an attempt, with the number of its next try."""
+        key = self._todo.popleft()
+        each = self._of(key)
+        each.last += 1
+        return key, each.last
+
+    def ended(self, outcome: Outcome) -> bool:
+        """Hear how a try ended; return whether the attempt comes again in this run."""
+        key, failure = outcome.key, outcome.failure
+        if failure is None:
+            return False
+        if failure in BLAMELESS:
+            self._misfortunes[key] += 1
+            again = self._misfortunes[key] < MISFORTUNES
+        else:
+            self._of(key).failed += 1
+            again = failure not in LASTING and self._of(key).failed < self._tries
+        if again:
+            self._todo.appendleft(key)
+        return again
+
+    def _of(self, key: AttemptKey) -> Tried:
+        return self._tried.setdefault(key, Tried())

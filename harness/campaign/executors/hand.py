@@ -1,0 +1,85 @@
+"""Does tries on the machine it is on: a server held while it is healthy, a process for each try."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+
+from harness.campaign.config import build
+from harness.campaign.executors.interface import Work
+from harness.campaign.executors.process import Ending, WorkerProcess
+from harness.campaign.tasks import Outcome, Task
+from harness.errors import AttemptError
+from harness.records.keys import AttemptKey
+from harness.records.ledger import committed
+from harness.world.simulators import LaunchError, Server, Simulator
+
+
+class LocalHand:
+    """Holds a simulator."""
+
+    def __init__(self, work: Work, number: int) -> None:
+        self._work = work
+        self._log = work.folder / "logs" / f"worker-{number + 1}.log"
+        self._simulator: Simulator = build(work.simulator, "simulator")
+        self._lease = ExitStack()
+        self._server: Server | None = None
+        self._process: WorkerProcess | None = None
+        self._stopped = False
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        """Do one try; what is whole on the disk is done, whatever became of the worker."""
+        began = time.monotonic()
+        try:
+            failure, message = self._try(key, number)
+        except AttemptError as problem:
+            failure, message = problem.failure, str(problem)
+            tail = problem.log_tail if isinstance(problem, LaunchError) else ""
+        else:
+            tail = self._server.log_tail() if failure and self._server else ""
+        if failure is not None and committed(self._work.folder, key, number):
+            failure, message, tail = None, "its records are whole", ""
+        if failure is not None and self._stopped:
+            failure, message, tail = "interrupted", "the campaign was told to end", ""
+        if failure is not None or self._simulator.fresh:
+            self.close()
+        return Outcome(key, number, failure, message, tail, time.monotonic() - began)
+
+    def stop(self) -> None:
+        """Kill the worker of the try in hand."""
+        self._stopped = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """Give the server back."""
+        self._server = None
+        self._lease.close()
+
+    def _try(self, key: AttemptKey, number: int) -> Ending:
+        server = self._held()
+        work = self._work
+        task = Task(
+            work.folder.resolve(),
+            key,
+            number,
+            server.host,
+            server.port,
+            server.name,
+            work.memory_limit,
+            os.getpid(),
+        )
+        with WorkerProcess(task, self._log, work.environment) as self._process:
+            if self._stopped:
+                self._process.kill()
+            ending = self._process.ending(server, work.attempt_timeout)
+        self._process = None
+        return ending
+
+    def _held(self) -> Server:
+        if self._server is None or not self._server.alive():
+            self.close()
+            self._server = self._lease.enter_context(self._simulator.lease(self._work.town))
+        return self._server

@@ -1,0 +1,71 @@
+"""One small interface, several executors behind it.
+
+An executor opens hands. A hand does one try after another, with a simulator of its own, wherever it
+is; the runner gives it the tries, one thread for each hand, and is the only one who keeps the
+ledger.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.campaign.config import Settings
+from harness.campaign.tasks import Outcome
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all tries of a campaign have in common: plain data, to be sent anywhere."""
+
+    folder: Path
+    town: str
+    simulator: Settings
+    attempt_timeout: float  # s of wall-clock per try
+    memory_limit: float | None  # GiB a try may take
+    environment: dict[str, str]  # of the worker processes, besides their machine's own
+
+
+class Hand(Protocol):
+    """Does one try after another."""
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        """Return how a try ended; nothing is raised, and nothing of the try is left running."""
+
+    def stop(self) -> None:
+        """End the try in hand as `interrupted`, soon; called from another thread."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+class Executor(Protocol):
+    """Opens hands."""
+
+    workers: int
+    memory_limit: float | None
+
+    def hands(self, work: Work, count: int) -> AbstractContextManager[list[Hand]]:
+        """Lend that many hands."""
+
+
+def checked_workers(workers: int) -> int:
+    """Refuse to work without workers."""
+    if workers < 1:
+        raise UserError(f"configuration: executor.workers is {workers}; 1 or more are needed")
+    return workers
+
+
+def extra(name: str, of: str) -> Any:
+    """Return a module that an extra brings."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UserError(
+            f"configuration: executor={of} needs {name}; pip install 'v2x-crucible[{of}]'"
+        ) from None

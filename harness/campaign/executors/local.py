@@ -1,0 +1,22 @@
+"""On this machine: as many tries at a time as there are workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.campaign.executors.hand import LocalHand
+from harness.campaign.executors.interface import Hand, Work, checked_workers
+
+
+class LocalExecutor:
+    """Hands in this process."""
+
+    def __init__(self, workers: int = 1, memory_limit: float | None = None) -> None:
+        self.workers = checked_workers(workers)
+        self.memory_limit = memory_limit
+
+    @contextmanager
+    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+        """Lend hands; the runner's threads close them."""
+        yield [LocalHand(work, number) for number in range(count)]

@@ -1,0 +1,151 @@
+"""A worker process for one try: started, waited for, and ended with all it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from harness.campaign.config import ROOT
+from harness.campaign.tasks import Task, read_answer
+from harness.errors import FailureClass
+from harness.records.writing import disk_problem
+from harness.world.simulators import Server
+
+SETTLE = 5.0
+"""Seconds a worker that was asked to end may take before it is killed."""
+LOOK = 0.5
+"""Seconds between two looks at whether the server is still there."""
+GRACE = 3.0
+"""Seconds a worker has to say itself that the server has gone."""
+TAIL = 2000
+"""Characters of a worker's log in which the reason for its end is looked for."""
+SAID = 200
+"""Characters of a worker's last words that are kept."""
+BY_SIGNAL = 128
+"""What shells add to the number of the signal that ended a process."""
+
+Ending = tuple[FailureClass | None, str]
+"""The failure class, if it failed, and a few words."""
+
+
+class WorkerProcess:
+    """One try in a process group of its own; nothing of it outlives the `with` block.
+
+    What it answers goes to a file: a pipe would wait for whoever else holds it open.
+    """
+
+    def __init__(self, task: Task, log: Path, environment: dict[str, str]) -> None:
+        self._killed_before = kernel_kills()
+        try:
+            log.parent.mkdir(exist_ok=True)
+            self._log = log.open("a+")
+            self._answer = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as this object
+        except OSError as problem:
+            raise disk_problem(problem) from None
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "harness.campaign.worker"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=self._answer,
+            stderr=self._log,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            start_new_session=True,
+        )
+        assert self._process.stdin
+        with suppress(BrokenPipeError), self._process.stdin as told:
+            told.write(task.to_json() + "\n")
+
+    def __enter__(self) -> WorkerProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        end_group(self._process)
+        self._log.close()
+        self._answer.close()
+
+    def kill(self) -> None:
+        """End the whole group now."""
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def ending(self, server: Server, timeout: float) -> Ending:
+        """Wait for the end of the try and return how it ended."""
+        until = time.monotonic() + timeout
+        while self._process.poll() is None:
+            left = until - time.monotonic()
+            if left <= 0:
+                return unanswered(server, timeout)
+            gone = not server.running()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE if gone else min(LOOK, left))
+            if gone and self._process.poll() is None:
+                return "server_crash", "the server ended during the attempt"
+        self._answer.seek(0)
+        told = read_answer(self._answer.read())
+        return (told["failure"], told["message"]) if told else self._without_a_word(server)
+
+    def _without_a_word(self, server: Server) -> Ending:
+        """Say why a worker may have ended without an answer."""
+        code, last = self._process.returncode, self._last_words()
+        number = -code if code < 0 else max(code - BY_SIGNAL, 0)
+        ailment = server.ailment()
+        if ailment is not None:
+            return ailment.failure, str(ailment)
+        out_of_memory = number == signal.SIGKILL and kernel_kills() > self._killed_before
+        if out_of_memory or "bad_alloc" in last:
+            return "agent_out_of_memory", f"the worker was out of memory: {last}".rstrip(": ")
+        if number in (signal.SIGKILL, signal.SIGTERM):
+            return "interrupted", f"the worker was ended from outside, by signal {number}"
+        how = f"by signal {number}" if number else f"with code {code}"
+        return "agent_exception", f"the worker ended {how}: {last}".rstrip(": ")
+
+    def _last_words(self) -> str:
+        size = os.fstat(self._log.fileno()).st_size
+        text = os.pread(self._log.fileno(), TAIL, max(size - TAIL, 0)).decode(errors="replace")
+        return next((line[:SAID] for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def unanswered(server: Server, timeout: float) -> Ending:
+    """Say who is to blame for a try that has not ended in time."""
+    late = f"no result after {timeout:g} s"
+    ailment = server.ailment()
+    if ailment is not None:
+        return ailment.failure, f"{late}; {ailment}"
+    return "agent_exception", f"{late}; the server still answers"
+
+
+def kernel_kills() -> int:
+    """Return how many processes this machine's kernel has ended for want of memory."""
+    try:
+        counts = Path("/proc/vmstat").read_text().split()
+        return int(counts[counts.index("oom_kill") + 1])
+    except (OSError, ValueError):
+        return 0
+
+
+def end_group(process: subprocess.Popen[str]) -> None:
+    """End a process and all it started."""
+    for kind, patience in ((signal.SIGTERM, SETTLE), (signal.SIGKILL, None)):
+        try:
+            os.killpg(process.pid, kind)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
