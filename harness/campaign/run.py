@@ -77,7 +77,7 @@ def run_or_refuse(config: DictConfig) -> int:
 def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, planned: Plan) -> None:
     """Have the executor's hands do what is on the agenda."""
     work = Work(
-        folder,
+        folder.resolve(),
         planned.town,
         settings["simulator"],
         settings["attempt_timeout"],

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack
+from functools import cached_property
 
 from harness.campaign.config import build
 from harness.campaign.executors.interface import Work
 from harness.campaign.executors.process import Ending, WorkerProcess
 from harness.campaign.tasks import Outcome, Task
-from harness.errors import AttemptError
+from harness.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import committed
 from harness.world.simulators import LaunchError, Server, Simulator
@@ -22,7 +23,6 @@ class LocalHand:
     def __init__(self, work: Work, number: int) -> None:
         self._work = work
         self._log = work.folder / "logs" / f"worker-{number + 1}.log"
-        self._simulator: Simulator = build(work.simulator, "simulator")
         self._lease = ExitStack()
         self._server: Server | None = None
         self._process: WorkerProcess | None = None
@@ -36,13 +36,15 @@ class LocalHand:
         except AttemptError as problem:
             failure, message = problem.failure, str(problem)
             tail = problem.log_tail if isinstance(problem, LaunchError) else ""
+        except UserError as problem:  # the simulator cannot be had on this machine
+            failure, message, tail = "server_launch", str(problem), ""
         else:
             tail = self._server.log_tail() if failure and self._server else ""
         if failure is not None and committed(self._work.folder, key, number):
             failure, message, tail = None, "its records are whole", ""
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was told to end", ""
-        if failure is not None or self._simulator.fresh:
+        if failure is not None or self._work.simulator.get("fresh"):
             self.close()
         return Outcome(key, number, failure, message, tail, time.monotonic() - began)
 
@@ -57,6 +59,11 @@ class LocalHand:
         """Give the server back."""
         self._server = None
         self._lease.close()
+
+    @cached_property
+    def _simulator(self) -> Simulator:
+        simulator: Simulator = build(self._work.simulator, "simulator")
+        return simulator
 
     def _try(self, key: AttemptKey, number: int) -> Ending:
         server = self._held()

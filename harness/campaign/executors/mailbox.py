@@ -1,0 +1,124 @@
+"""How a hand in a batch job is asked and answers: files in a folder that both machines see.
+
+Question 3 is `ask-3.json`, its answer `answer-3.json`; each is written beside its place and renamed
+in. Whoever asks keeps touching `alive`: a job that has not seen that for a while, or whose folder
+has gone, ends what it is doing and itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from harness.campaign.executors.hand import LocalHand
+from harness.campaign.executors.interface import Work
+from harness.campaign.tasks import Outcome
+from harness.records.keys import AttemptKey
+
+PAUSE = 0.5
+"""Seconds between two looks."""
+ALONE = 120.0
+"""Seconds without a sign of life after which a job is alone; shared disks tell things late."""
+
+
+class Mailbox:
+    """The folder between one runner's thread and one job."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def touch(self) -> None:
+        """Say that the one who asks is there."""
+        (self.folder / "alive").touch()
+
+    def ask(self, number: int, key: AttemptKey, of_try: int) -> None:
+        """Put a question."""
+        self._write(f"ask-{number}", {"key": asdict(key), "number": of_try})
+
+    def asked(self, number: int) -> tuple[AttemptKey, int] | None:
+        """Return a question, once it is there."""
+        told = self._read(f"ask-{number}")
+        return None if told is None else (AttemptKey(**told["key"]), told["number"])
+
+    def answer(self, number: int, outcome: Outcome) -> None:
+        """Answer a question."""
+        self._write(f"answer-{number}", asdict(outcome))
+
+    def answered(self, number: int) -> Outcome | None:
+        """Return an answer, once it is there."""
+        told = self._read(f"answer-{number}")
+        return None if told is None else Outcome(**{**told, "key": AttemptKey(**told["key"])})
+
+    def dismiss(self) -> None:
+        """Send the job home."""
+        (self.folder / "alive").unlink(missing_ok=True)
+
+    def arrive(self) -> None:
+        """Say that the job has begun."""
+        (self.folder / "here").touch()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the job has begun."""
+        return (self.folder / "here").exists()
+
+    def signs_of_life(self) -> Iterator[bool]:
+        """Yield, again and again, whether somebody is still there who asks."""
+        last, seen = -1, time.monotonic()
+        while True:
+            try:
+                latest = (self.folder / "alive").stat().st_mtime_ns
+            except OSError:
+                yield False
+                return
+            if latest != last:
+                last, seen = latest, time.monotonic()
+            yield time.monotonic() - seen < ALONE
+
+    def _write(self, name: str, told: dict[str, Any]) -> None:
+        beside = self.folder / f".{name}.{os.getpid()}"
+        beside.write_text(json.dumps(told))
+        beside.replace(self.folder / f"{name}.json")
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.folder / f"{name}.json").read_text())
+        except OSError:
+            return None
+
+
+def serve(folder: Path, work: Work, number: int) -> None:
+    """Be a hand, in a job, until nobody is there who asks."""
+    mailbox, hand = Mailbox(folder), LocalHand(work, number)
+    mailbox.arrive()
+    Thread(target=stop_when_alone, args=(mailbox, hand), daemon=True).start()
+    try:
+        for question in count():
+            for accompanied in mailbox.signs_of_life():
+                if not accompanied:
+                    return
+                asked = mailbox.asked(question)
+                if asked is not None:
+                    break
+                time.sleep(PAUSE)
+            assert asked
+            mailbox.answer(question, hand.do(*asked))
+    finally:
+        hand.stop()
+        hand.close()
+
+
+def stop_when_alone(mailbox: Mailbox, hand: LocalHand) -> None:
+    """End the try in hand when nobody is left to hear of it."""
+    for accompanied in mailbox.signs_of_life():
+        if not accompanied:
+            hand.stop()
+            return
+        time.sleep(PAUSE)

@@ -1,0 +1,102 @@
+"""On a Ray cluster, or on Ray here: hands are actors; a lost node costs the tries it had in hand.
+
+Ray pickles what it sends between its own processes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from harness.campaign.executors.hand import LocalHand
+from harness.campaign.executors.interface import Hand, Work, checked_workers, extra
+from harness.campaign.tasks import Outcome
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+
+
+class RayExecutor:
+    """Hands wherever Ray finds room. Their machines share the campaign folder and the project."""
+
+    def __init__(
+        self,
+        workers: int = 2,
+        address: str | None = None,
+        cpus: float = 2.0,
+        gpus: float = 0.0,
+        memory_limit: float | None = None,
+    ) -> None:
+        self.workers = checked_workers(workers)
+        self.memory_limit = memory_limit
+        self._address = address
+        self._cpus, self._gpus = cpus, gpus
+        self._ray = extra("ray", of="ray")
+
+    @contextmanager
+    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+        """Connect to Ray, or start it here with room for all, and lend hands."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        told_to_end = signal.getsignal(signal.SIGTERM)
+        here = {"num_cpus": count * self._cpus, "num_gpus": count * self._gpus}
+        try:
+            self._ray.init(
+                address=self._address or "local",
+                log_to_driver=False,
+                logging_level="error",
+                **({} if self._address else {**here, "include_dashboard": False}),
+            )
+        except (ConnectionError, RuntimeError, ValueError) as problem:
+            said = " ".join(str(problem).split())
+            raise UserError(f"configuration: executor.address {self._address}: {said}") from None
+        signal.signal(signal.SIGTERM, told_to_end)  # Ray has put its own handler there
+        actor = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus)(LocalHand)
+        try:
+            yield [RayHand(self._ray, actor, work, number) for number in range(count)]
+        finally:
+            self._ray.shutdown()
+
+
+class RayHand:
+    """A hand somewhere else; another takes its place when it is lost."""
+
+    def __init__(self, ray: Any, actor: Any, work: Work, number: int) -> None:
+        self._ray = ray
+        self._actor = actor
+        self._given = (work, number)
+        self._there: Any = None
+        self._stopped = False
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        """Have one try done."""
+        if self._there is None:
+            self._there = self._actor.remote(*self._given)
+        if self._stopped:
+            self.stop()
+        try:
+            outcome: Outcome = self._ray.get(self._there.do.remote(key, number))
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except self._ray.exceptions.RayError as problem:
+            self._there = None
+            said = "the campaign was told to end" if self._stopped else lost(problem)
+            return Outcome(key, number, "interrupted", said)
+        return outcome
+
+    def stop(self) -> None:
+        """End the actor, and with it what it started."""
+        self._stopped = True
+        if self._there is not None:
+            self._ray.kill(self._there)
+
+    def close(self) -> None:
+        """Give the simulator back."""
+        if self._there is not None and not self._stopped:
+            self._ray.get(self._there.close.remote())
+
+
+def lost(problem: Exception) -> str:
+    """Return the first line of what Ray says of a lost actor."""
+    return f"the worker was lost: {str(problem).strip().splitlines()[0]}"

@@ -1,0 +1,141 @@
+"""On a cluster under Slurm: hands are jobs, submitted with submitit, that do one try after another.
+
+submitit pickles what it sends to its jobs. The runner stays where it is started and keeps asking;
+a job that ends, for want of time or otherwise, costs the try it had in hand.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.campaign.executors.interface import Hand, Work, checked_workers, extra
+from harness.campaign.executors.mailbox import PAUSE, Mailbox, serve
+from harness.campaign.tasks import Outcome
+from harness.errors import FailureClass, UserError
+from harness.records.keys import AttemptKey
+
+FOLDER = Path("logs", "jobs")
+MAILBOXES = "mail"
+SETTLE = 8.0
+"""Seconds a job has to end by itself; clusters tell late, and then it is cancelled."""
+
+
+class SlurmExecutor:
+    """Hands in jobs. Their machines share the campaign folder and the project."""
+
+    def __init__(
+        self,
+        workers: int = 2,
+        partition: str | None = None,
+        minutes: int = 240,
+        cpus: int = 2,
+        gpus: int = 0,
+        memory: float = 8.0,
+        memory_limit: float | None = None,
+        options: dict[str, Any] | None = None,
+        cluster: Literal["slurm", "local"] = "slurm",
+    ) -> None:
+        self.workers = checked_workers(workers)
+        self.memory_limit = memory_limit
+        self._cluster = cluster
+        self._submitit = extra("submitit", of="slurm")
+        self._parameters = {
+            "name": "crucible",
+            "timeout_min": minutes,
+            "cpus_per_task": cpus,
+            "gpus_per_node": gpus,
+            "mem_gb": memory,
+            "slurm_partition": partition,
+            "slurm_additional_parameters": options,
+        }
+
+    @contextmanager
+    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+        """Lend hands; jobs that an earlier runner left behind find their mailboxes gone."""
+        mail = work.folder / FOLDER / MAILBOXES
+        shutil.rmtree(mail, ignore_errors=True)
+        mail.mkdir(parents=True)
+        try:
+            jobs = self._submitit.AutoExecutor(work.folder / FOLDER, cluster=self._cluster)
+            jobs.update_parameters(**self._parameters)
+        except (RuntimeError, NameError, AssertionError) as problem:
+            said = " ".join(str(problem).split())
+            raise UserError(f"configuration: executor=slurm: {said}") from None
+        try:
+            yield [JobHand(jobs, mail, work, number) for number in range(count)]
+        finally:
+            shutil.rmtree(mail, ignore_errors=True)
+
+
+class JobHand:
+    """A hand in a job; another job takes its place when it ends."""
+
+    def __init__(self, jobs: Any, mail: Path, work: Work, number: int) -> None:
+        self._jobs = jobs
+        self._mail = mail
+        self._given = (work, number)
+        self._incarnations = count(1)
+        self._questions = count()
+        self._job: Any = None
+        self._mailbox: Mailbox | None = None
+        self._stopped = False
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        """Have one try done."""
+        try:
+            mailbox = self._held()
+        except Exception as problem:  # whatever the cluster's commands say
+            said = " ".join(str(problem).split())
+            return Outcome(key, number, "server_launch", f"no job: {said}")
+        question = next(self._questions)
+        mailbox.ask(question, key, number)
+        while not self._stopped:
+            mailbox.touch()
+            ended = self._job.done()
+            outcome = mailbox.answered(question)
+            if outcome is not None:
+                return outcome
+            if ended:
+                return self._lost(mailbox, key, number)
+            time.sleep(PAUSE)
+        return Outcome(key, number, "interrupted", "the campaign was told to end")
+
+    def stop(self) -> None:
+        """End the try in hand, and with it the job."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Send the job home, and cancel it if it does not go."""
+        if self._mailbox is None:
+            return
+        self._mailbox.dismiss()
+        until = time.monotonic() + SETTLE
+        while not self._job.done():
+            if time.monotonic() > until:
+                self._job.cancel(check=False)
+                return
+            time.sleep(PAUSE)
+
+    def _held(self) -> Mailbox:
+        if self._mailbox is None or self._job.done():
+            work, number = self._given
+            folder = self._mail / f"{number + 1}-{next(self._incarnations)}"
+            folder.mkdir()
+            self._mailbox = Mailbox(folder)
+            self._mailbox.touch()
+            self._questions = count()
+            self._job = self._jobs.submit(serve, folder, work, number)
+        return self._mailbox
+
+    def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
+        """Say that a job has ended without an answer."""
+        failure: FailureClass = "interrupted" if mailbox.begun else "server_launch"
+        last = (self._job.stderr() or "").strip().splitlines()[-1:] or [""]
+        self._mailbox = None
+        return Outcome(key, number, failure, f"the job ended: {last[0]}".rstrip(": "))
