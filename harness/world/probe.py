@@ -48,9 +48,9 @@ def is_version(answer: object) -> bool:
             return False
 
 
-def ask(connection: socket.socket, number: int, name: str) -> object:
-    """Make a remote call without arguments; return CARLA's answer, nothing if it is none."""
-    connection.sendall(msgpack.packb([0, number, name, [[False]]]))
+def ask(connection: socket.socket, number: int, name: str, *arguments: int) -> object:
+    """Make a remote call; return CARLA's answer, nothing if it is none."""
+    connection.sendall(msgpack.packb([0, number, name, [[False], *arguments]]))
     match receive(connection):
         case [1, replied, None, [answer]] if replied == number:
             return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ import carla
 
 from harness.errors import AttemptError, FailureClass
 from harness.world.ports import reserve
-from harness.world.probe import probe
+from harness.world.probe import ask, probe
 
 RPC_TIMEOUT = 60.0
+PATIENCE = 5.0
 MANAGER_PORTS = range(8000, 8200)
 
 
@@ -47,6 +49,7 @@ def open_session(
         settings.max_substeps = 10
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
+        strike_off(host, port, own.first)
         manager = client.get_trafficmanager(own.first)
         manager.set_synchronous_mode(True)
         manager.set_random_device_seed(seed % 2**31)
@@ -69,6 +72,16 @@ def fresh_world(client: carla.Client, town: str) -> carla.World:
         if "time-out" in str(problem):
             raise
         raise AttemptError("world_load", f"{town}: {problem}") from None
+
+
+def strike_off(host: str, port: int, manager_port: int) -> None:
+    """Let the server forget who managed traffic from our port before.
+
+    Managers that were killed stay on its list, and the library waits four seconds for each.
+    """
+    with suppress(OSError), socket.create_connection((host, port), PATIENCE) as connection:
+        connection.settimeout(PATIENCE)
+        ask(connection, 1, "destroy_traffic_manager", manager_port)
 
 
 @contextmanager

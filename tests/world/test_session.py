@@ -1,105 +1,20 @@
-"""Servers on lease and sessions in fresh worlds, each session in a process of its own."""
+"""Sessions in fresh worlds, each in a process of its own."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import carla
-import psutil
 import pytest
 
-from harness.errors import AttemptError, UserError
+from harness.errors import AttemptError
 from harness.world.session import naming_problems, open_session
-from harness.world.simulators import CarlaSimulator, CarliteSimulator
-from tests.conftest import ROOT, Carlite
-from tests.world.alone import alone
-
-LEASE = """
-import sys, time
 from harness.world.simulators import CarliteSimulator
-with CarliteSimulator().lease("Crucible05") as server:
-    print(server.port, flush=True)
-    time.sleep(60)
-"""
-
-
-def serving(port: int) -> list[psutil.Process]:
-    """Return the carlite processes that listen on a port."""
-    return [process for process in psutil.process_iter() if serves(process, port)]
-
-
-def serves(process: psutil.Process, port: int) -> bool:
-    try:
-        ours = "harness.carlite" in process.cmdline()
-        return ours and port in {each.laddr.port for each in process.net_connections("tcp")}
-    except psutil.Error:
-        return False
-
-
-def until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def test_a_lease_ends_with_its_block() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
-        assert server.alive()
-        assert server.name.startswith("carlite ")
-        assert len(serving(server.port)) == 1
-    assert not server.alive()
-    assert not serving(server.port)
-
-
-def test_a_killed_holder_takes_its_server_along() -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", LEASE], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout
-    port = int(holder.stdout.readline())
-    assert serving(port)
-    holder.kill()
-    holder.wait()
-    holder.stdout.close()
-    assert until(lambda: not serving(port))
-
-
-def test_a_server_that_cannot_start_says_why() -> None:
-    with pytest.raises(AttemptError, match="Nowhere99") as caught:
-        CarliteSimulator().lease("Nowhere99").__enter__()
-    assert caught.value.failure == "server_launch"
-    assert "\n" not in str(caught.value)
-
-
-def test_a_server_that_is_killed_is_not_alive() -> None:
-    with CarliteSimulator().lease("Crucible05") as server:
-        (process,) = serving(server.port)
-        os.kill(process.pid, signal.SIGKILL)
-        assert until(lambda: not server.alive())
-
-
-def test_folders_and_addresses_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no folder"):
-        CarliteSimulator(maps=str(tmp_path / "missing"))
-    for address in ("localhost", "localhost:", "localhost:0", "localhost:70000", "a:b"):
-        with pytest.raises(UserError, match=r"host:port"):
-            CarlaSimulator(address)
-
-
-def test_a_running_server_can_be_used(carlite: Carlite) -> None:
-    with CarlaSimulator(f"{carlite.host}:{carlite.port}").lease("Crucible05") as server:
-        assert server.name == "CARLA 0.9.16"
-        assert server.alive()
-    assert carlite.process.poll() is None
+from tests.conftest import Carlite
+from tests.standin.watch import family, server_of
+from tests.world.alone import alone
 
 
 def first_look(host: str, port: int, town: str) -> dict[str, object]:
@@ -184,7 +99,7 @@ def lose_the_server(host: str, port: int, pid: int) -> list[str]:
 
 def test_a_server_that_dies_under_a_session() -> None:
     with CarliteSimulator().lease("Crucible05") as server:
-        (process,) = serving(server.port)
+        process = server_of(family(), server.port)
         failure, message = alone(lose_the_server, server.host, server.port, process.pid)
     assert failure == "server_crash"
     assert "\n" not in message

@@ -134,6 +134,10 @@ def program(root: str, executable: str) -> Path:
         raise UserError(f"simulator.root: {root} is no install of CARLA: {executable} is missing")
     if not os.access(path, os.X_OK):
         raise UserError(f"simulator.root: {path} may not be run; chmod +x it")
+    told = folder / "VERSION"
+    version = told.read_text(errors="replace").strip() if told.is_file() else VERSION
+    if not version.startswith(VERSION):
+        raise UserError(f"simulator.root: {root} is CARLA {version}; {VERSION} is needed")
     return path
 
 

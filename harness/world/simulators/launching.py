@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -89,12 +89,17 @@ def within(seconds: float, true: Callable[[], bool]) -> bool:
 
 
 def is_there(group: int) -> bool:
-    """Return whether any process of a group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    """Return whether anything of a group runs; the dead may lie about until somebody notices.
+
+    A process is dead with its last thread: while another is still ending, its ports stay taken.
+    """
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            told = path.read_text().rpartition(")")[2].split()
+            state, its_group, threads = told[0], int(told[2]), int(told[17])
+            if its_group == group and (state not in "ZX" or threads > 1):
+                return True
+    return False
 
 
 @contextmanager

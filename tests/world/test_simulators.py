@@ -1,0 +1,130 @@
+"""Servers on lease: whoever dies, nothing is left."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from harness.errors import AttemptError, UserError
+from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError
+from tests.conftest import ROOT, Carlite
+from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
+
+LEASE = """
+import sys, time
+from harness.world.simulators import CarliteSimulator
+with CarliteSimulator().lease("Crucible05") as server:
+    print(server.port, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_lease_ends_with_its_block() -> None:
+    with CarliteSimulator().lease("Crucible05") as server:
+        assert server.alive()
+        assert server.name == "carlite 0.9.16"
+        members = family()
+        assert server_of(members, server.port)
+    assert not server.alive()
+    assert left(members) == []
+    assert can_be_bound(server.port)
+
+
+@pytest.mark.parametrize("frozen", [False, True], ids=["running", "frozen"])
+def test_a_killed_holder_takes_its_server_along(frozen: bool) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", LEASE], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout
+    with holder.stdout:
+        port = int(holder.stdout.readline())
+    members = family(holder.pid)
+    if frozen:
+        server_of(members, port).suspend()
+    holder.kill()
+    holder.wait()
+    assert until(lambda: left(members) == [] and can_be_bound(port))
+
+
+def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
+    with ExitStack() as stack:
+        lease = CarliteSimulator().lease("Crucible05")
+        asker = threading.Thread(target=stack.enter_context, args=(lease,))
+        before = family()
+        asker.start()
+        asker.join()
+        members = [each for each in family() if each not in before]
+        assert len(members) == 2
+        assert not until(lambda: len(left(members)) < 2, seconds=1.0)
+    assert left(members) == []
+
+
+def test_a_killed_keeper_takes_its_server_along() -> None:
+    with CarliteSimulator().lease("Crucible05") as server:
+        keeper, process = family()
+        keeper.kill()
+        assert until(lambda: left([process]) == [])
+        assert ailment(server) == "server_crash"
+
+
+def test_a_server_that_cannot_start_says_why() -> None:
+    with pytest.raises(LaunchError, match="Nowhere99") as caught:
+        CarliteSimulator().lease("Nowhere99").__enter__()
+    assert caught.value.failure == "server_launch"
+    assert "\n" not in str(caught.value)
+    assert "Nowhere99" in caught.value.log_tail
+    assert left(family()) == []
+
+
+def test_a_server_that_is_killed_has_crashed() -> None:
+    with CarliteSimulator().lease("Crucible05") as server:
+        members = family()
+        server_of(members, server.port).kill()
+        assert until(lambda: ailment(server) == "server_crash")
+    assert left(members) == []
+
+
+def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
+    with CarliteSimulator().lease("Crucible05") as server:
+        members = family()
+        server_of(members, server.port).send_signal(signal.SIGSTOP)
+        assert ailment(server) == "server_hang"
+    assert left(members) == []
+    assert can_be_bound(server.port)
+
+
+def test_folders_and_addresses_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no folder"):
+        CarliteSimulator(maps=str(tmp_path / "missing"))
+    for address in ("localhost", "localhost:", "localhost:0", "localhost:70000", "a:b"):
+        with pytest.raises(UserError, match=r"host:port"):
+            CarlaSimulator(address)
+    with pytest.raises(UserError, match=r"simulator\.fresh"):
+        CarlaSimulator(fresh=True)
+
+
+def test_a_running_server_is_used_and_left_alone(carlite: Carlite) -> None:
+    simulator = CarlaSimulator(f"{carlite.host}:{carlite.port}")
+    with simulator.lease("Crucible05") as server:
+        assert server.name == "CARLA 0.9.16"
+        assert server.alive()
+    assert carlite.process.poll() is None
+    with simulator.lease("Crucible05") as again:
+        assert again.alive()
+
+
+def test_a_running_server_is_used_by_one_at_a_time(carlite: Carlite) -> None:
+    simulator = CarlaSimulator(f"{carlite.host}:{carlite.port}")
+    with (
+        simulator.lease("Crucible05"),
+        pytest.raises(AttemptError, match="another worker") as caught,
+        simulator.lease("Crucible05"),
+    ):
+        pass
+    assert caught.value.failure == "port_conflict"
