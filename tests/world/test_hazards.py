@@ -23,8 +23,6 @@ from tests.world.scripted_ego import ScriptedEgo, run
 
 SHIPPED = Path(__file__).parent.parent.parent / "routes" / "crucible05"
 MEETING = [kind for kind in KINDS if kind not in {"control_loss", "manoeuvre_opposite"}]
-SPARING = [kind for kind in MEETING if kind != "crossing_vehicle"]
-"""A car that crosses may still run into an ego that brakes for it: an open point."""
 StageFor = Callable[[Route], Stage]
 
 
@@ -72,7 +70,7 @@ def test_an_ego_that_does_not_know_is_hit(kind: str, stage_for: StageFor) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", SPARING)
+@pytest.mark.parametrize("kind", MEETING)
 def test_an_ego_that_knows_is_spared(kind: str, stage_for: StageFor) -> None:
     route, spec = shipped(kind)
     hazard = build(spec)
