@@ -1,4 +1,4 @@
-"""The house at the command line: `python -m harness routes | maps …`."""
+"""The house at the command line: `python -m harness routes | maps | status …`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import os
 import sys
 from importlib import import_module
 
-from harness.commands import maps, routes
 from harness.errors import UserError
 
-COMMANDS = (routes, maps)
+COMMANDS = {
+    "routes": "list, check, draw and generate routes",
+    "maps": "save a town's map from a running CARLA",
+    "status": "how far a campaign is, and what failed",
+}
+"""Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -18,15 +22,27 @@ def main(arguments: list[str] | None = None) -> int:
     asked = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog="python -m harness", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in COMMANDS:
-        command.add(commands)
     try:
+        for name, what in COMMANDS.items():
+            if name in asked[:1]:
+                import_module(f"harness.commands.{name}").add(commands)
+            else:
+                commands.add_parser(name, help=what)
         if asked[:2] == ["routes", "generate"]:
             return int(import_module("harness.world.routes.generate").main(asked[2:]))
         options = parser.parse_args(asked)
         done: int = options.run(options)
     except UserError as problem:
         print(problem, file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith("harness"):
+            raise
+        print(
+            f"{asked[0]} needs {problem.name}: pip install 'v2x-crucible[run]', or ask"
+            " `python -m harness doctor` what else is missing",
+            file=sys.stderr,
+        )
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.campaign.assignments import Assignment
 from harness.campaign.config import Settings, find_class, find_file
 from harness.campaign.fitting import unfit
+from harness.campaign.summary import marks_of
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -148,17 +149,17 @@ def chosen_routes(settings: Settings) -> tuple[dict[str, RouteSpec], tuple[str, 
 def clean_routes(folder: Path) -> set[str]:
     """Return the routes that every attempt of a finished campaign drove without violation."""
     campaign = Campaign(folder)
-    results = {key: campaign.result(key) for key in campaign.attempts()}
-    if not results:
+    keys = list(campaign.attempts())
+    if not keys:
         raise UserError(f"routes.clean_under: {folder} holds no finished attempt")
-    systems = {key.system for key in results}
+    systems = {key.system for key in keys}
     if len(systems) > 1:
         raise UserError(
             f"routes.clean_under: {folder} holds {', '.join(sorted(systems))};"
             " a campaign of one system with perfect perception is needed"
         )
-    spoilt = {key.route for key, result in results.items() if result["crucible"]["violation"]}
-    return {key.route for key in results} - spoilt
+    spoilt = {key.route for key in keys if marks_of(campaign, key).violated}
+    return {key.route for key in keys} - spoilt
 
 
 def assigned(settings: Settings, routes: dict[str, RouteSpec]) -> tuple[Assignment, ...]:

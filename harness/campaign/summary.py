@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """One attempt in a few numbers."""
+
+    driving_score: float  # 0 to 100
+    collided: bool
+    completion: float  # 0 to 1
+    violated: bool
+    patterns: tuple[int, ...]  # totals over all frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +42,49 @@ def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> list[Row]:
     """Return a row for each system and condition, in the order of the plan."""
     campaign = Campaign(folder)
     there = campaign.attempts()
-    arms: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for key in attempts:
-        if key in there:
-            arms.setdefault((key.system, key.condition), []).append(campaign.result(key))
-    return [row_of(system, condition, results) for (system, condition), results in arms.items()]
+    return rows_of({key: marks_of(campaign, key) for key in attempts if key in there})
 
 
-def row_of(system: str, condition: str, results: Sequence[dict[str, Any]]) -> Row:
-    """Return one row from the results of its attempts."""
-    ours = [result["crucible"] for result in results]
-    n = len(results)
+def rows_of(marks: Mapping[AttemptKey, Marks]) -> list[Row]:
+    """Return a row for each system and condition."""
+    arms: dict[tuple[str, str], list[Marks]] = {}
+    for key, each in marks.items():
+        arms.setdefault((key.system, key.condition), []).append(each)
+    return [row_of(system, condition, each) for (system, condition), each in arms.items()]
+
+
+def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
+    """Read one attempt's result and keep the few numbers; ten thousand whole ones are too many."""
+    ours = campaign.result(key)["crucible"]
+    try:
+        total = ours["patterns"]["total"]
+        return Marks(
+            float(ours["driving_score"]),
+            bool(ours["collided"]),
+            float(ours["completion"]),
+            ours["violation"] is not None,
+            tuple([int(total[name]) for name in PATTERNS]),
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
+
+
+def row_of(system: str, condition: str, marks: Sequence[Marks]) -> Row:
+    """Return one row from the marks of its attempts."""
+    patterns = map(sum, zip(*(each.patterns for each in marks), strict=True))
     return Row(
         system,
         condition,
-        n,
-        sum(each["driving_score"] for each in ours) / n,
-        100 * sum(each["collided"] for each in ours) / n,
-        100 * sum(each["completion"] for each in ours) / n,
-        sum(each["violation"] is not None for each in ours),
-        {name: sum(each["patterns"]["total"][name] for each in ours) for name in PATTERNS},
+        len(marks),
+        mean(each.driving_score for each in marks),
+        100 * mean(each.collided for each in marks),
+        100 * mean(each.completion for each in marks),
+        sum(each.violated for each in marks),
+        dict(zip(PATTERNS, patterns, strict=True)),
     )
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of some values, of which there must be one."""
+    listed = list(values)
+    return sum(listed) / len(listed)

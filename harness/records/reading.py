@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from harness.records.schema import TABLES, VERSION
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
 """What readers raise on bytes that are not what they should be."""
+NAMES = tuple(field.name for field in fields(AttemptKey))
 
 
 class Campaign:
@@ -50,19 +51,26 @@ class Campaign:
 
     def attempts(self) -> dict[AttemptKey, Path]:
         """Return the folder of every finished attempt's last try, as of now."""
-        return tries(self.folder)
+        self._known = tries(self.folder)
+        return self._known
 
     def result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""
-        file = self._folder(key) / "result.json"
+        file = self.file_of(key)
         result = read_json(file)
         ours = result.get("crucible")
         if not isinstance(ours, dict) or ours.get("schema") != VERSION:
             raise UserError(f"{file}: not a result of schema {VERSION}")
         attempt = ours.get("attempt")
-        if not isinstance(attempt, dict) or not asdict(key).items() <= attempt.items():
+        if not isinstance(attempt, dict) or any(
+            attempt.get(name) != getattr(key, name) for name in NAMES
+        ):
             raise UserError(f"{file}: the result of another attempt; folders are not to be renamed")
         return result
+
+    def file_of(self, key: AttemptKey) -> Path:
+        """Return where an attempt's `result.json` lies."""
+        return self._folder(key) / "result.json"
 
     def timing(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `timing.json`."""
@@ -89,7 +97,7 @@ class Campaign:
 
     @cached_property
     def _known(self) -> dict[AttemptKey, Path]:
-        return self.attempts()
+        return tries(self.folder)
 
 
 def read_table(file: Path, name: str) -> pd.DataFrame:
@@ -100,7 +108,8 @@ def read_table(file: Path, name: str) -> pd.DataFrame:
 def read_json(file: Path) -> dict[str, Any]:
     """Return what a JSON file says, if it is an object."""
     try:
-        told = json.loads(file.read_bytes())
+        with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
+            told = json.loads(opened.read())
     except BROKEN as problem:
         raise broken(file, problem) from None
     if not isinstance(told, dict):

@@ -1,0 +1,245 @@
+"""What a campaign folder holds by now: read from its records and its ledger, nothing is touched."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.assignments import FOLDER as ROUTES
+from harness.campaign.config import Settings
+from harness.campaign.folder import OURS, read_header
+from harness.campaign.plan import arms_of, paired, seeds_of
+from harness.campaign.summary import Marks, marks_of, mean
+from harness.errors import UserError
+from harness.records.keys import AttemptKey, named
+from harness.records.ledger import LEDGER, lines
+from harness.records.reading import Campaign
+from harness.records.writing import EPISODES
+
+KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs")
+"""What belongs into a campaign folder."""
+LAST_LINES = 5
+"""Of a server's log, for each class of failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What some attempts came to, and how far seeds are apart."""
+
+    attempts: int
+    driving_score: float  # mean, 0 to 100
+    collision_rate: float  # % of attempts
+    driving_scores: dict[int, float]  # mean by seed
+    collision_rates: dict[int, float]  # % by seed
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One system under one condition."""
+
+    system: str
+    condition: str
+    planned: int
+    final: Means | None  # over all that is done
+    first: Means | None  # over what was done at the first try
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """All tries that failed for one reason."""
+
+    failure: str
+    tries: int
+    without_result: int  # attempts that failed so at last, and have no result yet
+    last: str  # attempt
+    message: str
+    server: tuple[str, ...]  # last lines of its log
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How far a campaign is."""
+
+    folder: Path
+    study: str
+    simulator: str
+    at_work: bool
+    planned: int
+    done: int
+    arms: tuple[Arm, ...]
+    tries: dict[int, int]  # attempts by how often they were tried
+    failures: tuple[Failures, ...]
+    missing: dict[str, str]  # attempts without result, and how the last try ended
+    troubles: tuple[str, ...]  # what is broken or foreign in the folder
+
+
+def survey(folder: Path) -> Survey:
+    """Read a campaign folder; what is broken in it is told, and the rest is read all the same."""
+    campaign = Campaign(folder)
+    header = read_header(folder / "campaign.yaml")
+    there = campaign.attempts()
+    told, troubles = ledger_of(folder)
+    planned, unknown = planned_in(folder, header["settings"], [*there, *told])
+    marks, broken = marks_in(campaign, [key for key in planned if key in there])
+    troubles += [*unknown, *broken, *foreign(folder)]
+    if strangers := set(there).difference(planned):
+        troubles.append(f"{len(strangers)} results were never planned: {min(strangers)}, ...")
+    missing = {str(key): ending_of(told.get(key)) for key in planned if key not in there}
+    return Survey(
+        folder,
+        str(header["settings"].get("study", {}).get("name")),
+        str(header.get("simulator")),
+        at_work(folder),
+        len(planned),
+        len(planned) - len(missing),
+        tuple(arms_in(planned, marks, {key for key in there if there[key].name == "try1"})),
+        dict(sorted(Counter(len(each) for each in told.values()).items())),
+        tuple(failures_in(told, set(there))),
+        missing,
+        tuple(troubles),
+    )
+
+
+def ending_of(own: Sequence[dict[str, Any]] | None) -> str:
+    """Return how an attempt without result ended when it was last tried."""
+    if not own:
+        return "not tried yet"
+    return own[-1]["failure"] or "done, but its records are gone"
+
+
+def planned_in(
+    folder: Path, settings: Settings, seen: Iterable[AttemptKey]
+) -> tuple[tuple[AttemptKey, ...], list[str]]:
+    """Return the attempts that a folder was made for: its routes, with its seeds and arms.
+
+    Where a system's class is not at hand, its arms are those that were seen.
+    """
+    troubles = []
+    try:
+        seeds = seeds_of(settings)
+        arms, _ = arms_of(settings)
+    except UserError as problem:
+        troubles.append(f"{problem}; planned is what the folder shows")
+        arms = sorted({(key.system, key.condition) for key in seen})
+    except (KeyError, TypeError, AttributeError) as problem:
+        file = folder / "campaign.yaml"
+        raise UserError(f"{file}: not a campaign's settings ({problem!r})") from None
+    try:
+        files = [each for each in os.listdir(folder / ROUTES) if each.endswith(".json")]  # noqa: PTH208
+    except OSError:
+        files = []
+        troubles.append(f"{folder / ROUTES}: cannot be read, so that nobody knows what was planned")
+    routes = sorted((named(each.removesuffix(".json")) for each in files), key=by_number)
+    return paired(routes, seeds, arms), troubles
+
+
+def by_number(name: str) -> tuple[int, str]:
+    """Return what sorts names as people do: 9 before 10."""
+    return (len(name), name) if name.isdecimal() else (1 << 30, name)
+
+
+def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
+    """Return the lines of every attempt, and what to say of those that cannot be read."""
+    told: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
+    whole = 0
+    for line in lines(folder):
+        key = AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
+        told[key].append(line)
+        whole += 1
+    file = folder / LEDGER
+    written = [each for each in file.read_bytes().split(b"\n") if each] if file.exists() else []
+    torn = len(written) - whole
+    return dict(told), [f"{file}: {torn} of {len(written)} lines cannot be read"] if torn else []
+
+
+def marks_in(
+    campaign: Campaign, keys: Iterable[AttemptKey]
+) -> tuple[dict[AttemptKey, Marks], list[str]]:
+    """Return what attempts came to, and what to say of results that cannot be read."""
+    marks, broken = {}, []
+    for key in keys:
+        try:
+            marks[key] = marks_of(campaign, key)
+        except UserError as problem:  # noqa: PERF203, each result by itself
+            broken.append(f"{problem}; remove its folder, and the campaign drives it again")
+    return marks, broken
+
+
+def arms_in(
+    planned: Sequence[AttemptKey], marks: Mapping[AttemptKey, Marks], at_first: set[AttemptKey]
+) -> Iterable[Arm]:
+    """Yield every system under every condition."""
+    groups: dict[tuple[str, str], list[AttemptKey]] = defaultdict(list)
+    for key in planned:
+        groups[key.system, key.condition].append(key)
+    for (system, condition), keys in groups.items():
+        final = {key: marks[key] for key in keys if key in marks}
+        first = {key: each for key, each in final.items() if key in at_first}
+        yield Arm(system, condition, len(keys), means_of(final), means_of(first))
+
+
+def means_of(marks: Mapping[AttemptKey, Marks]) -> Means | None:
+    """Return means over all, and over each seed."""
+    if not marks:
+        return None
+    by_seed: dict[int, list[Marks]] = defaultdict(list)
+    for key, each in marks.items():
+        by_seed[key.seed].append(each)
+    scores = {seed: mean(each.driving_score for each in own) for seed, own in by_seed.items()}
+    rates = {seed: 100 * mean(each.collided for each in own) for seed, own in by_seed.items()}
+    return Means(
+        len(marks),
+        mean(each.driving_score for each in marks.values()),
+        100 * mean(each.collided for each in marks.values()),
+        scores,
+        rates,
+    )
+
+
+def failures_in(
+    told: Mapping[AttemptKey, Sequence[dict[str, Any]]], there: set[AttemptKey]
+) -> Iterable[Failures]:
+    """Yield the classes of failure, the most frequent first."""
+    groups: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
+    lost: Counter[str] = Counter()
+    for key, own in told.items():
+        for line in own:
+            if line["failure"] is not None:
+                groups[line["failure"]].append((key, line))
+        if key not in there and own[-1]["failure"] is not None:
+            lost[own[-1]["failure"]] += 1
+    for failure, found in sorted(groups.items(), key=lambda each: -len(each[1])):
+        key, line = found[-1]
+        server = next((each["server"] for _, each in reversed(found) if each["server"]), "")
+        end = tuple(server.strip().splitlines()[-LAST_LINES:])
+        yield Failures(failure, len(found), lost[failure], str(key), line["message"], end)
+
+
+def foreign(folder: Path) -> list[str]:
+    """Return what to say of files that do not belong to a campaign."""
+    strange = sorted(
+        name
+        for name in os.listdir(folder)  # noqa: PTH208
+        if name not in KNOWN and not name.startswith(OURS)
+    )
+    return [f"not of the campaign: {', '.join(map(repr, strange))}"] if strange else []
+
+
+def at_work(folder: Path) -> bool:
+    """Return whether a runner holds the folder's lock."""
+    try:
+        handle = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

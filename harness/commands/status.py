@@ -1,0 +1,128 @@
+"""Status at the command line: how far a campaign is, what failed, how far seeds are apart."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from harness.campaign.survey import Failures, Means, Survey, survey
+from harness.campaign.terminal import console
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+SHOWN = 20
+"""Names that are printed before the rest is a number."""
+NOT_TRIED = "not tried yet"
+
+
+def add(commands: Commands) -> None:
+    """Add `status`."""
+    parser = commands.add_parser("status", help="how far a campaign is, and what failed")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.set_defaults(run=status)
+
+
+def status(options: argparse.Namespace) -> int:
+    """Print what a campaign folder holds."""
+    found = survey(options.folder)
+    if options.json:
+        print(json.dumps({**asdict(found), "folder": str(found.folder)}, indent=1))
+    else:
+        show(found)
+    return 0
+
+
+def show(found: Survey) -> None:
+    """Print tables and lines."""
+    work = "a runner is at work" if found.at_work else "no runner is at work"
+    say(f"{found.folder}: {found.study} on {found.simulator}; {work}")
+    say(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
+    console.print(table_of(found))
+    for each in found.failures:
+        for line in lines_on(each):
+            say(line)
+    for ending, names in by_ending(found.missing).items():
+        told = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
+        say(f"no result, {ending} ({len(names)}): {', '.join(told)}")
+    for trouble in found.troubles:
+        say(f"trouble: {trouble}")
+
+
+def table_of(found: Survey) -> Table:
+    """Return one row for each system and condition."""
+    retried = any(each.final != each.first for each in found.arms)
+    table = Table()
+    table.add_column("system")
+    table.add_column("condition")
+    for name in ("done", "DS", "by seed", "CR %", "by seed"):
+        table.add_column(name, justify="right")
+    for name in ("first try", "DS", "CR %") if retried else ():
+        table.add_column(name, justify="right", style="dim")
+    for each in found.arms:
+        done = 0 if each.final is None else each.final.attempts
+        cells = [each.system, each.condition, f"{done}/{each.planned}", *spread(each.final)]
+        if retried:
+            first = spread(each.first)
+            cells += [str(each.first.attempts if each.first else 0), first[0], first[2]]
+        table.add_row(*map(escape, map(printable, cells)))
+    return table
+
+
+def spread(means: Means | None) -> tuple[str, str, str, str]:
+    """Return means and their ranges over the seeds."""
+    if means is None:
+        return "-", "-", "-", "-"
+    return (
+        f"{means.driving_score:.1f}",
+        span(means.driving_scores),
+        f"{means.collision_rate:.1f}",
+        span(means.collision_rates),
+    )
+
+
+def span(by_seed: Mapping[int, float]) -> str:
+    """Return the range over seeds; one seed has none."""
+    return f"{min(by_seed.values()):.1f}..{max(by_seed.values()):.1f}" if len(by_seed) > 1 else "-"
+
+
+def in_tries(tries: Mapping[int, int]) -> str:
+    """Return how often attempts were tried."""
+    if set(tries) <= {1}:
+        return ""
+    parts = [f"{count} after {number}" for number, count in tries.items()]
+    return f"; tries: {', '.join(parts)}"
+
+
+def lines_on(each: Failures) -> Iterator[str]:
+    """Yield what to say of one class of failure."""
+    left = f", {each.without_result} without result" if each.without_result else ""
+    plural = "try" if each.tries == 1 else "tries"
+    yield f"{each.failure}: {each.tries} {plural}{left}; last {each.last}: {each.message}"
+    yield from (f"    server: {line}" for line in each.server)
+
+
+def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the attempts without result by how they ended, those never tried last."""
+    endings: dict[str, list[str]] = {}
+    for name, ending in sorted(missing.items(), key=lambda each: each[1] == NOT_TRIED):
+        endings.setdefault(ending, []).append(name)
+    return endings
+
+
+def say(text: str) -> None:
+    """Print a line as it is, whatever somebody wrote into it."""
+    console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
+
+
+def printable(text: str) -> str:
+    """Return a text that cannot move the cursor."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -1,0 +1,67 @@
+"""A campaign of ten thousand finished attempts: to plan, to take up again, to sum up.
+
+The folder is made without driving: one try as campaigns write it, and copies with other results.
+`cold` means that nothing of the folder was in memory, where the machine lets us see to that.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.campaign.estimate import estimate
+from harness.campaign.plan import plan
+from harness.campaign.summary import summarise
+from harness.campaign.survey import survey
+from harness.records.ledger import finished, lines
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed
+
+CHOICES = (
+    "routes=crucible05",
+    "system=[blind_corner,ideal_late]",
+    "interference=[none,latency,loss,pose_error]",
+    f"seeds={list(range(63))}",
+)
+"""32 routes, 5 arms, 63 seeds."""
+
+
+def run() -> list[tuple[str, str]]:
+    """Make the folder, then do each thing once cold and once warm."""
+    settings = composed(*CHOICES)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "campaign"
+        planned = finish(folder, settings)
+        jobs: dict[str, Callable[[], object]] = {
+            "plan": lambda: plan(settings),
+            "find what is done": lambda: (finished(folder), list(lines(folder))),
+            "estimate the rest": lambda: estimate(planned, folder),
+            "sum up": lambda: summarise(folder, planned.attempts),
+            "status": lambda: survey(folder),
+        }
+        rows = [("attempts", str(len(planned.attempts)))]
+        for name, job in jobs.items():
+            cold = seconds(job) if forget() else None
+            told = "" if cold is None else f"{cold:.2f} cold, "
+            rows.append((f"{name}, s", f"{told}{seconds(job):.2f} warm"))
+        return rows
+
+
+def seconds(job: Callable[[], object]) -> float:
+    """Return how long a job takes."""
+    began = time.perf_counter()
+    job()
+    return time.perf_counter() - began
+
+
+def forget() -> bool:
+    """Have the machine forget what it has read of its disks; return whether it let us."""
+    os.sync()
+    try:
+        Path("/proc/sys/vm/drop_caches").write_text("3")
+    except OSError:
+        return False
+    return True

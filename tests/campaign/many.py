@@ -1,0 +1,143 @@
+"""A campaign folder with as many finished attempts as one likes, made without driving."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.campaign.assignments import write_assignments
+from harness.campaign.config import Settings
+from harness.campaign.folder import prepare
+from harness.campaign.plan import Plan, plan
+from harness.campaign.recording import Recorder
+from harness.campaign.results import (
+    PrecisionBook,
+    crucible_record,
+    driving_record,
+    pattern_record,
+    result_record,
+)
+from harness.judging.driving import Contact
+from harness.judging.scoring import Coefficients
+from harness.judging.windows import WindowRules
+from harness.records.keys import AttemptKey
+from harness.records.ledger import LEDGER
+from harness.records.schema import FRAMES, TABLES
+from harness.records.writing import EPISODES, EpisodeWriter
+from tests.judging.test_driving import judged, straight
+from tests.records.samples import columns
+
+STEPS = 200
+"""Planning steps of an attempt."""
+
+
+def finish(folder: Path, settings: Settings, attempts: Iterable[AttemptKey] | None = None) -> Plan:
+    """Make a campaign of these settings, with these attempts, or all, finished at the first try.
+
+    The first is written as every try is; the others are copies of it, but for their results.
+    """
+    planned = plan(settings)
+    folder.mkdir(parents=True)
+    prepare(folder, settings, "carlite")
+    write_assignments(folder, planned.assignments)
+    first, *others = planned.attempts if attempts is None else attempts
+    result = sample_result(first)
+    original = write_whole_try(folder, first, result)
+    for number, key in enumerate(others, 1):
+        place = folder / EPISODES / key.path / "try1"
+        place.mkdir(parents=True)
+        for name in TABLES:
+            os.link(original / f"{name}.parquet", place / f"{name}.parquet")
+        write_json(place / "result.json", altered(result, key, number))
+        write_json(place / "timing.json", timing(number))
+    with (folder / LEDGER).open("w") as ledger:
+        ledger.writelines(json.dumps(line_of(key)) + "\n" for key in (first, *others))
+    return planned
+
+
+def write_whole_try(folder: Path, key: AttemptKey, result: dict[str, Any]) -> Path:
+    """Write one try with all its tables."""
+    with EpisodeWriter(folder, key, 1) as writer:
+        for name in TABLES:
+            writer.table(name, columns(name, STEPS))
+        writer.json("result", result)
+        writer.json("timing", timing(0))
+        return writer.commit()
+
+
+def sample_result(key: AttemptKey) -> dict[str, Any]:
+    """Return what a drive of 40 m into somebody's side gives."""
+    moments = list(straight(250.0))
+    struck = Contact(7, "vehicle.audi.tt", 3.0)
+    moments[100] = type(moments[0])(**{**fields_of(moments[100]), "contacts": (struck,)})
+    drive = judged(moments, 250.0)
+    recorder = Recorder(100.0, 0, 1, 0.05)
+    random = np.random.default_rng(1)
+    frames = {name: random.integers(0, 9, STEPS).tolist() for name in FRAMES.names}
+    frames["time"] = np.linspace(0.0, 40.0, STEPS).tolist()
+    result = result_record(key, drive, Coefficients(), recorder)
+    result["crucible"] = crucible_record(
+        **driving_record(drive, Coefficients(), recorder),
+        patterns=pattern_record(frames, drive, 40.0, WindowRules()),
+        average_precision=PrecisionBook().record(),
+        attempt={
+            **attempt_of(key),
+            "episode_seed": 12345678901234567,
+            "simulator": "carlite 0.9.16",
+        },
+    )
+    return result
+
+
+def fields_of(moment: Any) -> dict[str, Any]:
+    """Return a frozen moment as a dictionary."""
+    return {name: getattr(moment, name) for name in type(moment).__dataclass_fields__}
+
+
+def altered(result: dict[str, Any], key: AttemptKey, number: int) -> dict[str, Any]:
+    """Return the result of another attempt, with numbers of its own."""
+    other = deepcopy(result)
+    ours = other["crucible"]
+    random = np.random.default_rng(number)
+    ours["attempt"].update(attempt_of(key))
+    ours["driving_score"], ours["completion"] = (
+        float(random.uniform(0, 100)),
+        float(random.random()),
+    )
+    ours["collided"] = bool(random.random() < 0.4)
+    if random.random() < 0.5:
+        ours["violation"] = None
+    ours["patterns"]["total"] = {
+        name: int(random.integers(50)) for name in ours["patterns"]["total"]
+    }
+    return other
+
+
+def attempt_of(key: AttemptKey) -> dict[str, Any]:
+    """Return which attempt a result says it is of."""
+    return {"system": key.system, "condition": key.condition, "route": key.route, "seed": key.seed}
+
+
+def timing(number: int) -> dict[str, Any]:
+    """Return how long it took."""
+    return {"seconds": {"drive": 20.0, "total": 24.0 + number % 9}, "ticks": 800}
+
+
+def line_of(
+    key: AttemptKey, number: int = 1, failure: str | None = None, server: str = ""
+) -> dict[str, Any]:
+    """Return an attempt's line in the ledger."""
+    outcome = "done" if failure is None else "failed"
+    told = {"message": "made up", "server": server, "outcome": outcome, "failure": failure}
+    return {**attempt_of(key), "try": number, **told}
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write as records are written."""
+    file.write_text(json.dumps(content, sort_keys=True, indent=1) + "\n")

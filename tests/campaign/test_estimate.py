@@ -1,0 +1,88 @@
+"""What is left to do, and what it will take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.campaign.amounts import bytes_in_words, seconds_in_words
+from harness.campaign.estimate import (
+    BYTES_PER_METRE,
+    SECONDS_PER_METRE,
+    STARTING,
+    estimate,
+)
+from harness.campaign.plan import Plan
+from harness.records.ledger import tries
+from harness.records.writing import EPISODES
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed, write_route
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Plan, Path]:
+    """A campaign of six attempts, all finished."""
+    routes = write_route(tmp_path, "bend", "hop")
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    settings = composed("routes.only=null", "seeds=[1]", "++executor.workers=2", *files)
+    return finish(tmp_path / "out", settings), tmp_path / "out"
+
+
+def test_nothing_is_left(made: tuple[Plan, Path]) -> None:
+    expected = estimate(*made)
+    assert (expected.done, expected.left, expected.seconds, expected.bytes) == (6, 0, 0.0, 0.0)
+
+
+def test_an_arm_takes_what_it_took(made: tuple[Plan, Path]) -> None:
+    planned, folder = made
+    slow = ("ideal_late", "latency")
+    for key, place in tries(folder).items():
+        total = 100.0 if (key.system, key.condition) == slow else 10.0
+        (place / "timing.json").write_text(json.dumps({"seconds": {"total": total}}))
+    size = sum(each.stat().st_size for each in place.iterdir())
+    left = [key for key in planned.attempts if key.route == "hop"]
+    for key in left:
+        shutil.rmtree(folder / EPISODES / key.path)
+    expected = estimate(planned, folder)
+    assert (expected.done, expected.left, expected.samples) == (3, 3, 3)
+    assert expected.seconds == (100 + 10 + 10 + 3 * STARTING) / 2
+    assert expected.bytes == pytest.approx(3 * size, rel=0.02)
+
+
+def test_an_arm_not_yet_driven_takes_what_others_took(made: tuple[Plan, Path]) -> None:
+    planned, folder = made
+    shutil.rmtree(folder / EPISODES / "ideal_late")
+    for place in tries(folder).values():
+        (place / "timing.json").write_text('{"seconds": {"total": 8.0}}')
+    assert estimate(planned, folder).seconds == 4 * (8.0 + STARTING) / 2
+
+
+def test_by_the_metre_where_nothing_is_finished(made: tuple[Plan, Path], tmp_path: Path) -> None:
+    planned, _ = made
+    expected = estimate(planned, tmp_path / "nowhere")
+    metres = 3 * sum(each.route.length for each in planned.assignments)
+    assert (expected.done, expected.left, expected.samples) == (0, 6, 0)
+    assert expected.seconds == (SECONDS_PER_METRE * metres + 6 * STARTING) / 2
+    assert expected.bytes == BYTES_PER_METRE * metres
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"seconds": {}}', '{"seconds": {"total": "long"}}'])
+def test_spoilt_timings_are_passed_over(made: tuple[Plan, Path], text: str) -> None:
+    planned, folder = made
+    for place in tries(folder).values():
+        (place / "timing.json").write_text(text)
+    assert estimate(planned, folder).samples == 0
+
+
+def test_amounts_in_words() -> None:
+    told = [seconds_in_words(each) for each in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
+    assert told == ["4 s", "90 s", "60 min", "1 h 30 min", "25 h 0 min", "2 days 8 h"]
+    assert [bytes_in_words(each) for each in (12, 3400, 5.55e6, 1.2e10)] == [
+        "12 bytes",
+        "3.4 kB",
+        "5.5 MB",
+        "12.0 GB",
+    ]

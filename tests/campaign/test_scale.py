@@ -1,0 +1,78 @@
+"""Sums over many finished attempts are those of the records, read one by one and slowly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.campaign.plan import clean_routes
+from harness.campaign.summary import PATTERNS, summarise
+from harness.campaign.survey import survey
+from harness.errors import UserError
+from harness.records.ledger import finished, lines, rebuild
+from harness.records.reading import Campaign
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed
+
+CHOICES = (
+    "routes=crucible05",
+    "system=[oracle,ideal_late]",
+    "interference=[none,latency]",
+    "seeds=[1,2,3]",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of 288 attempts."""
+    folder = tmp_path_factory.mktemp("scale") / "out"
+    finish(folder, composed(*CHOICES))
+    return folder
+
+
+def test_sums_are_those_of_the_records(folder: Path) -> None:
+    campaign = Campaign(folder)
+    keys = sorted(campaign.attempts())
+    assert len(keys) == 288
+    ours = {key: campaign.result(key)["crucible"] for key in keys}
+    rows = {(row.system, row.condition): row for row in summarise(folder, keys)}
+    assert len(rows) == 3
+    for arm, row in rows.items():
+        own = [each for key, each in ours.items() if (key.system, key.condition) == arm]
+        assert row.attempts == len(own) == 96
+        assert row.driving_score == pytest.approx(np.mean([each["driving_score"] for each in own]))
+        assert row.collision_rate == pytest.approx(100 * np.mean([e["collided"] for e in own]))
+        assert row.route_completion == pytest.approx(100 * np.mean([e["completion"] for e in own]))
+        assert row.violations == sum(each["violation"] is not None for each in own)
+        assert row.patterns == {
+            name: sum(each["patterns"]["total"][name] for each in own) for name in PATTERNS
+        }
+    scores = {arm: row.driving_score for arm, row in rows.items()}
+    assert len(set(scores.values())) == 3
+
+
+def test_all_is_found_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
+    before = list(lines(folder))
+    rebuild(folder)
+    assert list(lines(folder)) == before
+    assert len(finished(folder)) == len(before) == survey(folder).done == survey(folder).planned
+
+
+def test_clean_routes_are_those_that_nobody_spoilt(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    finish(folder, composed("routes=crucible05", "system=oracle", "seeds=[1,2]"))
+    campaign = Campaign(folder)
+    clean = set()
+    for route in {key.route for key in campaign.attempts()}:
+        own = [key for key in campaign.attempts() if key.route == route]
+        if all(campaign.result(key)["crucible"]["violation"] is None for key in own):
+            clean.add(route)
+    assert 0 < len(clean) < 32
+    assert clean_routes(folder) == clean
+
+
+def test_clean_under_wants_one_system(folder: Path) -> None:
+    with pytest.raises(UserError, match="holds ideal_late, oracle; a campaign of one system"):
+        clean_routes(folder)

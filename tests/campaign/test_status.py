@@ -1,0 +1,249 @@
+"""What `python -m harness status` reads from a folder, whole or spoilt."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.__main__ import main
+from harness.campaign.folder import locked
+from harness.records.keys import AttemptKey
+from harness.records.ledger import LEDGER
+from harness.records.writing import EPISODES
+from tests.campaign.many import finish, line_of, write_json
+from tests.campaign.tiny import composed, write_route
+
+SYSTEMS = ("seeds=[1,2]", "system=[blind_corner,ideal_late]")
+LOST = AttemptKey("ideal_late", "latency", "hop", 2)
+LATE = AttemptKey("ideal_late", "none", "bend", 1)
+FAILED = [
+    line_of(LATE, 1, "server_crash", "one\ntwo\n"),
+    line_of(LATE, 2),
+    line_of(LOST, 1, "server_hang", "frame 1\nframe 2\n"),
+    line_of(LOST, 2, "server_crash"),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve attempts: one has no result, one has it from its second try."""
+    parent = tmp_path_factory.mktemp("status")
+    routes = write_route(parent, "bend", "hop")
+    folder = parent / "out"
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    settings = composed(
+        "routes.only=null", "seeds=[1,2]", "system=[blind_corner,ideal_late]", *files
+    )
+    finish(folder, settings)
+    shutil.rmtree(folder / EPISODES / LOST.path)
+    late = folder / EPISODES / LATE.path
+    (late / "try1").rename(late / "try2")
+    ledger = folder / LEDGER
+    kept = [
+        line
+        for line in map(json.loads, ledger.read_text().splitlines())
+        if AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
+        not in (LOST, LATE)
+    ]
+    ledger.write_text("".join(json.dumps(line) + "\n" for line in [*kept, *FAILED]))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, made: Path) -> Path:
+    """That folder, to be spoilt."""
+    return shutil.copytree(made, tmp_path / "out")
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+    """Return what status prints."""
+
+    def tell(folder: Path, *options: str) -> str:
+        assert main(["status", str(folder), *options]) == 0
+        said = capsys.readouterr()
+        assert said.err == ""
+        return said.out
+
+    return tell
+
+
+@pytest.fixture
+def counted(told: Callable[..., str]) -> Callable[[Path], dict]:
+    """Return what status tells programs."""
+    return lambda folder: json.loads(told(folder, "--json"))
+
+
+def test_progress_failures_and_missing_routes_are_told(
+    made: Path, told: Callable[[Path], str]
+) -> None:
+    said = told(made)
+    assert "11 of 12 attempts have a result; tries: 10 after 1, 2 after 2" in said
+    assert "no runner is at work" in said
+    assert "server_crash: 2 tries, 1 without result; last ideal_late/latency/hop-s2" in said
+    assert [line for line in said.splitlines() if line.startswith("    server: ")] == [
+        "    server: one",
+        "    server: two",
+        "    server: frame 1",
+        "    server: frame 2",
+    ]
+    assert "no result, server_crash (1): ideal_late/latency/hop-s2" in said
+    assert "trouble" not in said
+
+
+def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], dict]) -> None:
+    arms = {(each["system"], each["condition"]): each for each in counted(made)["arms"]}
+    arm = arms["ideal_late", "none"]
+    scores = {}
+    for file in (made / EPISODES / "ideal_late" / "none").rglob("result.json"):
+        ours = json.loads(file.read_text())["crucible"]
+        scores[ours["attempt"]["route"], ours["attempt"]["seed"]] = ours["driving_score"]
+    assert len(scores) == arm["planned"] == arm["final"]["attempts"] == 4
+    assert arm["final"]["driving_score"] == pytest.approx(sum(scores.values()) / 4)
+    by_seed = {seed: (scores["bend", seed] + scores["hop", seed]) / 2 for seed in (1, 2)}
+    assert arm["final"]["driving_scores"] == pytest.approx({"1": by_seed[1], "2": by_seed[2]})
+    assert arm["first"]["attempts"] == 3
+    at_first = [score for key, score in scores.items() if key != (LATE.route, LATE.seed)]
+    assert arm["first"]["driving_score"] == pytest.approx(sum(at_first) / 3)
+    assert arms["ideal_late", "latency"]["final"]["attempts"] == 3
+
+
+def test_a_runner_at_work_is_seen_and_not_disturbed(
+    folder: Path, counted: Callable[[Path], dict]
+) -> None:
+    assert not counted(folder)["at_work"]
+    with locked(folder):
+        assert counted(folder)["at_work"]
+    with locked(folder):
+        pass
+
+
+def test_nothing_is_written(made: Path, told: Callable[[Path], str]) -> None:
+    before = {each: each.stat().st_mtime_ns for each in made.rglob("*")}
+    told(made)
+    assert {each: each.stat().st_mtime_ns for each in made.rglob("*")} == before
+
+
+def test_what_was_never_tried_is_said(folder: Path, told: Callable[[Path], str]) -> None:
+    shutil.rmtree(folder / EPISODES)
+    (folder / LEDGER).unlink()
+    said = told(folder)
+    assert "0 of 12 attempts have a result" in said
+    assert "no result, not tried yet (12): blind_corner/none/bend-s1" in said
+
+
+def spoil_ledger(folder: Path) -> None:
+    with (folder / LEDGER).open("a") as ledger:
+        ledger.write('{"system": "ideal_l')
+
+
+def spoil_result(folder: Path) -> None:
+    (folder / EPISODES / LATE.path / "try2" / "result.json").write_text("{")
+
+
+def remove_result(folder: Path) -> None:
+    (folder / EPISODES / LATE.path / "try2" / "result.json").unlink()
+
+
+def half_a_result(folder: Path) -> None:
+    file = folder / EPISODES / LATE.path / "try2" / "result.json"
+    result = json.loads(file.read_text())
+    del result["crucible"]["patterns"]
+    write_json(file, result)
+
+
+def add_files(folder: Path) -> None:
+    (folder / "thesis.tex").touch()
+    (folder / "\x1b[2Jescape").touch()
+
+
+def add_stranger(folder: Path) -> None:
+    place = folder / EPISODES / "..%2F..%2Fetc" / "none" / "..%2Fpasswd-s1" / "try1"
+    place.mkdir(parents=True)
+
+
+def hostile_ledger(folder: Path) -> None:
+    hostile = AttemptKey("../../etc", "\x1b[2J", "/etc/passwd", 1)
+    with (folder / LEDGER).open("a") as ledger:
+        ledger.write(json.dumps(line_of(hostile, 1, "\x1b]0;you\x07", "\x1b[2J")) + "\n")
+
+
+def no_routes(folder: Path) -> None:
+    shutil.rmtree(folder / "routes")
+
+
+def foreign_system(folder: Path) -> None:
+    file = folder / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    header["settings"]["system"]["mine"] = {"_target_": "os.system"}
+    file.write_text(yaml.safe_dump(header))
+
+
+NEWER = "schema: 9\nsettings: {}"
+SPOILT: dict[Callable[[Path], None], str] = {
+    spoil_ledger: "ledger.jsonl: 1 of 15 lines cannot be read",
+    spoil_result: "result.json: Expecting property name",
+    remove_result: "result.json: No such file or directory",
+    half_a_result: "result.json: not a whole result (KeyError('patterns'))",
+    add_files: "not of the campaign: '\\x1b[2Jescape', 'thesis.tex'",
+    add_stranger: "1 results were never planned: ../../etc/none/../passwd-s1",
+    hostile_ledger: "\\x1b]0;you\\x07: 1 try, 1 without result",
+    no_routes: "nobody knows what was planned",
+    foreign_system: "names 'os.system'; only harness.*",
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT, ids=lambda each: each.__name__)
+def test_what_is_broken_is_one_line_and_the_rest_is_told(
+    spoil: Callable[[Path], None], folder: Path, told: Callable[[Path], str]
+) -> None:
+    before = told(folder).splitlines()
+    spoil(folder)
+    after = told(folder).splitlines()
+    assert "\x1b" not in "".join(after)
+    (line,) = (each for each in after if SPOILT[spoil] in each)
+    assert line not in before
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "schema: 1", "schema: 9\nsettings: {}", "\0", "a: ]"]
+)
+def test_a_folder_that_is_no_campaign_is_one_line(
+    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (tmp_path / "campaign.yaml").write_text(content)
+    assert main(["status", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    assert str(tmp_path) in line
+
+
+def test_settings_that_are_none_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "campaign.yaml").write_text("schema: 1\nsettings: {seeds: [1]}\n")
+    assert main(["status", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "not a campaign's settings" in line
+
+
+def test_nobody_reads_what_it_prints(made: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "harness", "status", str(made), "--json"],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_DUP2, write, 1)],
+    )
+    os.close(write)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
