@@ -56,7 +56,7 @@ class Campaign:
 
     def result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""
-        file = self.file_of(key)
+        file = f"{self._folder(key)}/result.json"
         result = read_json(file)
         ours = result.get("crucible")
         if not isinstance(ours, dict) or ours.get("schema") != VERSION:
@@ -105,7 +105,7 @@ def read_table(file: Path, name: str) -> pd.DataFrame:
     return _frame(_read(file, name))
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path | str) -> dict[str, Any]:
     """Return what a JSON file says, if it is an object."""
     try:
         with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
@@ -117,7 +117,7 @@ def read_json(file: Path) -> dict[str, Any]:
     return told
 
 
-def broken(file: Path, problem: BaseException) -> UserError:
+def broken(file: Path | str, problem: BaseException) -> UserError:
     """Return what to say of a file that cannot be read."""
     number = problem.errno if isinstance(problem, OSError) else None
     told = os.strerror(number) if number else " ".join(str(problem).split())
