@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do \
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint bench chaos lock clean
 
 demo: $(READY)
 	$(BIN)/python -m harness.demo
@@ -20,6 +20,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
+
+chaos: $(READY)
+	$(BIN)/python -m tests.campaign.chaos 300
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv

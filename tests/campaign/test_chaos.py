@@ -1,0 +1,21 @@
+"""Whatever is killed, the same command finishes the campaign, and its records are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.campaign.chaos import Chaos
+
+ROUNDS = 30
+
+pytestmark = pytest.mark.slow
+
+
+def test_campaigns_survive_whatever_is_killed(tmp_path: Path) -> None:
+    chaos = Chaos(tmp_path, seed=4)
+    chaos.kill(ROUNDS)
+    assert chaos.tally.rounds == ROUNDS
+    assert {what for what, _ in chaos.tally.kills} >= {"runner", "worker", "server"}
+    assert chaos.tally.resumes > 0
