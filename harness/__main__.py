@@ -1,4 +1,4 @@
-"""The house at the command line: `python -m harness routes | maps | status …`."""
+"""The house at the command line: `python -m harness routes | maps | status | doctor …`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ COMMANDS = {
     "routes": "list, check, draw and generate routes",
     "maps": "save a town's map from a running CARLA",
     "status": "how far a campaign is, and what failed",
+    "doctor": "what this machine has, and what is missing",
 }
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""
 

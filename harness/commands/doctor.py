@@ -1,0 +1,84 @@
+"""The doctor at the command line: what this machine has, what is missing, and what helps."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.doctor.examination import examine
+from harness.doctor.finding import Finding, Places, worst
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+NARROWEST = 60
+COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
+
+
+def add(commands: Commands) -> None:
+    """Add `doctor`."""
+    parser = commands.add_parser("doctor", help="what this machine has, and what is missing")
+    parser.add_argument("--root", type=Path, metavar="DIR", help="install of CARLA; $CARLA_ROOT")
+    parser.add_argument("--maps", type=Path, metavar="DIR", help="towns' OpenDRIVE files")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help="where campaigns are written"
+    )
+    parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.set_defaults(run=doctor)
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Examine this machine; exit code 1 where a campaign on carlite cannot run."""
+    told = os.environ.get("CARLA_ROOT")
+    root = options.root or (Path(told) if told else None)
+    findings = list(examine(Places(options.out, root, options.maps)))
+    if options.json:
+        print(json.dumps([asdict(each) for each in findings], indent=1))
+    else:
+        show(findings)
+    return 1 if worst(findings) == "fault" else 0
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Print a table, or plain lines where nothing draws one."""
+    try:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+    except ImportError:
+        print("\n".join(plain(findings)))
+        return
+    table = Table("check", "", "found", show_lines=False, box=None, padding=(0, 2, 0, 0))
+    for each in findings:
+        cure = f"\n-> {each.cure}" if each.cure else ""
+        verdict = Text(each.verdict, COLOURS[each.verdict])
+        table.add_row(Text(each.name), verdict, Text(each.found + cure))
+    Console().print(table)
+    print(conclusion(findings))
+
+
+def plain(findings: Sequence[Finding]) -> list[str]:
+    """Return the same as lines."""
+    width = max(shutil.get_terminal_size().columns, NARROWEST)
+    indent = " " * 28
+    lines = []
+    for each in findings:
+        found = each.found + (f" -> {each.cure}" if each.cure else "")
+        head = f"{each.name:18}{each.verdict:10}"
+        lines += textwrap.wrap(found, width, initial_indent=head, subsequent_indent=indent)
+    return [*lines, conclusion(findings)]
+
+
+def conclusion(findings: Sequence[Finding]) -> str:
+    """Return what it comes to."""
+    faults = [each.name for each in findings if each.verdict == "fault"]
+    if faults:
+        return f"a campaign on carlite cannot run: {', '.join(faults)}"
+    return "a campaign on carlite can run"

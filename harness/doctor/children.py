@@ -1,0 +1,24 @@
+"""Python in a process of its own: wheels may end the process that loads them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120.0
+"""Seconds; the first import after an install may be slow."""
+
+
+def run_code(code: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a few lines of Python; return exit code, what they printed, and their last complaint."""
+    command = [sys.executable, "-c", code, *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "", f"no answer within {PATIENCE:g} s"
+    complaint = done.stderr.strip().splitlines()[-1:] or [f"ended with code {done.returncode}"]
+    return done.returncode, done.stdout, complaint[0]

@@ -1,0 +1,35 @@
+"""What a check says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Verdict: TypeAlias = Literal["ok", "warning", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: Verdict  # fault: a campaign on carlite cannot run
+    found: str
+    cure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where to look."""
+
+    out: Path  # where campaigns are written
+    carla: Path | None = None  # an install of CARLA
+    maps: Path | None = None  # towns' OpenDRIVE files
+
+
+def worst(findings: Sequence[Finding]) -> Verdict:
+    """Return the gravest verdict."""
+    order: tuple[Verdict, ...] = ("fault", "warning", "ok")
+    return next(each for each in order if each == "ok" or any(f.verdict == each for f in findings))

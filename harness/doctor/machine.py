@@ -1,0 +1,151 @@
+"""Is the machine fit: Python, processors, memory, disk, ports, a GPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from harness.doctor.children import run_code
+from harness.doctor.finding import Finding, Places
+
+OLDEST, NEWEST = (3, 10), (3, 12)
+WORKER_GB = 1.0
+"""Of memory for a worker and its carlite: half of it was measured, the rest is room."""
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where containers tell how much memory they may have."""
+ATTEMPT_MB = 0.3
+LEAST_GB, SCARCE_GB = 0.1, 2.0
+"""Of disk: below the one nothing can be written that is worth it, below the other it will end."""
+SAMPLE = 32 << 20
+SLOW = 20.0
+"""MB/s."""
+CARLA_PORTS = range(2000, 2003)
+QUERY = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+TORCH = "import torch; print(torch.__version__, torch.cuda.is_available())"
+
+
+def check_python() -> Finding:
+    """Check the version that CARLA's wheel was built for."""
+    found = f"{platform.python_version()}, {platform.system()}"
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        cure = "make a .venv with Python 3.10, 3.11 or 3.12; CARLA's wheel knows no other"
+        return Finding("python", "fault", found, cure)
+    if sys.platform != "linux":
+        cure = "campaigns are tested on Linux alone; elsewhere processes may outlive their runner"
+        return Finding("python", "warning", found, cure)
+    return Finding("python", "ok", found)
+
+
+def check_memory() -> Finding:
+    """Check processors and memory, and say how many workers they are good for."""
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    gigabytes = memory_gigabytes()
+    if gigabytes is None:
+        return Finding("processors", "ok", f"{processors} processors; memory unknown")
+    workers = max(min(processors // 2, int(gigabytes / WORKER_GB)), 1)
+    found = f"{processors} processors, {gigabytes:.1f} GB of memory free; good for" + (
+        " one worker" if workers == 1 else f" executor.workers={workers}"
+    )
+    if gigabytes < WORKER_GB:
+        cure = f"a worker and its simulator take about {WORKER_GB:g} GB; close something"
+        return Finding("processors", "warning", found, cure)
+    return Finding("processors", "ok", found)
+
+
+def memory_gigabytes() -> float | None:
+    """Return the memory that is free, as far as Linux tells, and that a container may have."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    free = next((int(e.split()[1]) / 1e6 for e in lines if e.startswith("MemAvailable")), None)
+    for limit in map(Path, LIMITS):
+        told = limit.read_text().strip() if limit.is_file() else ""
+        if free is not None and told.isdecimal():
+            free = min(free, int(told) / 1e9)
+    return free
+
+
+def check_disk(places: Places) -> Finding:
+    """Check whether there is room where campaigns are written, and how fast it takes them."""
+    folder = next(each for each in (places.out, *places.out.resolve().parents) if each.is_dir())
+    try:
+        speed = write_speed(folder)
+        free = shutil.disk_usage(folder).free / 1e9
+    except OSError as problem:
+        cure = "choose another place with out=DIR, or make room"
+        return Finding("disk", "fault", f"{folder}: {problem.strerror}", cure)
+    found = f"{free:.1f} GB free in {folder}, {speed:.0f} MB/s"
+    cure = f"an attempt takes about {ATTEMPT_MB:g} MB; make room, or choose another out=DIR"
+    if free < LEAST_GB:
+        return Finding("disk", "fault", found, cure)
+    if free < SCARCE_GB:
+        return Finding("disk", "warning", found, cure)
+    if speed < SLOW:
+        return Finding("disk", "warning", found, "choose an out=DIR on a faster disk")
+    return Finding("disk", "ok", found)
+
+
+def write_speed(folder: Path) -> float:
+    """Return MB/s of writing a file until it is on the disk."""
+    data = os.urandom(SAMPLE)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        began = time.perf_counter()
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        return SAMPLE / 1e6 / (time.perf_counter() - began)
+
+
+def check_ports() -> Finding:
+    """Check whether servers can listen on this machine, and who is where CARLA would be."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)):
+            taken = [str(port) for port in CARLA_PORTS if not free(port)]
+    except OSError as problem:
+        cure = "allow programs to listen on 127.0.0.1"
+        return Finding("ports", "fault", f"nobody may listen: {problem.strerror}", cure)
+    if taken:
+        found = f"taken: {', '.join(taken)}; carlite and launched CARLAs choose others"
+        return Finding("ports", "ok", found)
+    return Finding("ports", "ok", f"{CARLA_PORTS[0]} to {CARLA_PORTS[-1]} are free")
+
+
+def free(port: int) -> bool:
+    """Return whether somebody could listen there."""
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
+
+
+def check_gpu() -> Iterator[Finding]:
+    """Check for a GPU, and whether torch sees it; carlite needs neither."""
+    cure = "nothing, for carlite; CARLA itself needs an NVIDIA GPU with its driver"
+    try:
+        told = subprocess.run(QUERY, capture_output=True, text=True, timeout=30, check=True)
+        yield Finding("GPU", "ok", "; ".join(told.stdout.strip().splitlines()))
+    except FileNotFoundError:
+        yield Finding("GPU", "warning", "none that nvidia-smi would tell of", cure)
+    except (OSError, subprocess.SubprocessError) as problem:
+        yield Finding("GPU", "warning", f"nvidia-smi: {problem}", cure)
+    if find_spec("torch") is None:
+        yield Finding("torch", "ok", "not installed; only learned systems need it")
+        return
+    code, printed, complaint = run_code(TORCH)
+    if code:
+        cure = "install torch anew; only learned systems need it"
+        yield Finding("torch", "warning", f"does not load: {complaint}", cure)
+        return
+    version, cuda = printed.split()
+    yield Finding("torch", "ok", f"{version}, {'with' if cuda == 'True' else 'without'} a GPU")

@@ -1,0 +1,106 @@
+"""Are the packages there that each extra of ours needs, as new as needed, and do they load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+from harness.doctor.children import run_code
+from harness.doctor.finding import Finding
+
+DISTRIBUTION = "v2x-crucible"
+NEEDED = ("", "run")
+"""Extras without which no campaign runs; the empty one is what every install brings."""
+REQUIREMENT = re.compile(
+    r"(?P<name>[\w.-]+)(?:\[[^]]*\])?\s*(?P<rule>==|>=)?\s*(?P<version>[\w.]+)?"
+    r"(?:\s*;\s*extra\s*==\s*[\"'](?P<extra>\w+)[\"'])?"
+)
+MODULES = {"pyyaml": "yaml", "hydra-core": "hydra", "pytest-xdist": "xdist"}
+"""Packages whose module has another name."""
+STUBS = re.compile(r"types-.*|.*-stubs")
+TRIAL = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print(name, flush=True)
+    importlib.import_module(name)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A package that an extra needs."""
+
+    name: str
+    rule: str
+    version: str
+    extra: str
+
+    def problem(self) -> str | None:
+        """Return what is wrong with the installed version."""
+        try:
+            found = metadata.version(self.name)
+        except metadata.PackageNotFoundError:
+            return f"{self.name} is missing"
+        have, need = numbers(found), numbers(self.version)
+        if (self.rule == "==" and have != need) or (self.rule == ">=" and have < need):
+            return f"{self.name} is {found}, needed is {self.rule}{self.version}"
+        return None
+
+    @property
+    def module(self) -> str:
+        """What is imported."""
+        return MODULES.get(self.name.lower(), self.name.replace("-", "_"))
+
+
+def check_packages() -> Iterator[Finding]:
+    """Check every extra."""
+    try:
+        told = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        cure = "python -m pip install -e '.[run]', in the project's folder"
+        yield Finding("packages", "fault", f"{DISTRIBUTION} is not installed", cure)
+        return
+    needed = list(requirements(told))
+    for extra in dict.fromkeys(each.extra for each in needed):
+        yield check_extra(extra, [each for each in needed if each.extra == extra])
+
+
+def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Read what the package's metadata says."""
+    for line in lines:
+        found = REQUIREMENT.fullmatch(line.strip())
+        if found is not None and found["name"] != DISTRIBUTION:
+            yield Requirement(
+                found["name"], found["rule"] or "", found["version"] or "", found["extra"] or ""
+            )
+
+
+def check_extra(extra: str, needed: Sequence[Requirement]) -> Finding:
+    """Check the packages of one extra: versions first, then whether they load."""
+    name = f"packages [{extra}]" if extra else "packages"
+    cure = f"python -m pip install '{DISTRIBUTION}{f'[{extra}]' if extra else ''}'"
+    problems = [problem for each in needed if (problem := each.problem())]
+    if extra not in NEEDED and len(problems) == len(needed):
+        return Finding(name, "ok", "not installed; not needed for a campaign here", "")
+    if not problems:
+        modules = [each.module for each in needed if not STUBS.fullmatch(each.name)]
+        problem = unloadable(modules)
+        problems += [problem] if problem else []
+    if problems:
+        return Finding(name, "fault" if extra in NEEDED else "warning", "; ".join(problems), cure)
+    versions = [f"{each.name} {metadata.version(each.name)}" for each in needed]
+    return Finding(name, "ok", ", ".join(versions))
+
+
+def unloadable(modules: Sequence[str]) -> str | None:
+    """Import modules in a process of its own; return which of them failed, and how."""
+    code, printed, complaint = run_code(TRIAL, *modules)
+    return None if code == 0 else f"{printed.split()[-1]} does not load: {complaint}"
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a version for comparing: its leading numbers."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(each) for each in found[0].split(".")) if found else ()

@@ -1,0 +1,124 @@
+"""Is there something to drive in: carlite, an install of CARLA, maps; and weights to drive with."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from harness.doctor.children import ROOT, run_code
+from harness.doctor.finding import Finding, Places
+from harness.errors import AttemptError, UserError
+
+OWN_TOWN = "Crucible05"
+SERVER = ROOT / "harness" / "carlite"
+WEIGHTS = (".pth", ".pt", ".safetensors", ".onnx")
+PARSE = """
+import sys, carla
+from pathlib import Path
+path = Path(sys.argv[1])
+town = carla.Map(path.stem, path.read_text(encoding="utf-8"))
+print(len(town.get_topology()) or sys.exit("there is no road in it"))
+"""
+CACHE = """
+from pathlib import Path
+from harness.carlite.folders import cache_folder
+print(cache_folder())
+"""
+
+
+def check_cache() -> Finding:
+    """Check whether what carlite compiles can be kept."""
+    code, printed, complaint = run_code(CACHE)
+    folder = Path(printed.strip())
+    if code:
+        return Finding("compiled code", "fault", complaint, "install the project anew")
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not writable(there):
+        cure = "let XDG_CACHE_HOME name a folder that can be written"
+        found = f"{folder} cannot be written: every start compiles for a minute or two"
+        return Finding("compiled code", "warning", found, cure)
+    files = sum(each.is_file() for each in folder.rglob("*"))
+    if not files:
+        found = f"none in {folder} yet: the first start compiles for a minute or two"
+        return Finding("compiled code", "ok", found)
+    return Finding("compiled code", "ok", f"{files} files in {folder}")
+
+
+def writable(folder: Path) -> bool:
+    """Return whether files can be made in a folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def check_carlite() -> Finding:
+    """Start the embedded server and ask it whether it is there."""
+    try:
+        from harness.world.probe import probe  # noqa: PLC0415
+        from harness.world.simulators import CarliteSimulator  # noqa: PLC0415
+
+        began = time.monotonic()
+        with CarliteSimulator().lease(OWN_TOWN) as server:
+            probe(server.host, server.port)
+            took = time.monotonic() - began
+    except ImportError as problem:
+        cure = "python -m pip install 'v2x-crucible[run]'"
+        return Finding("carlite", "fault", f"cannot be started: {problem}", cure)
+    except AttemptError as problem:
+        cure = "see what `python -m harness.carlite` says; the packages above may be the reason"
+        return Finding("carlite", "fault", str(problem), cure)
+    return Finding("carlite", "ok", f"{server.name}, {OWN_TOWN}, ready in {took:.1f} s")
+
+
+def check_carla(places: Places) -> Finding:
+    """Check an install of CARLA, if there is one; carlite campaigns need none."""
+    cure = "nothing, for carlite; else unpack CARLA 0.9.16, name its folder with --root"
+    if places.carla is None:
+        return Finding("CARLA", "ok", "none named (--root, $CARLA_ROOT); carlite needs none")
+    try:
+        from harness.world.simulators.carla_server import VERSION, program  # noqa: PLC0415
+
+        launcher = program(str(places.carla), "CarlaUE4.sh")
+    except ImportError as problem:
+        return Finding("CARLA", "warning", f"cannot be looked at: {problem}", "see packages")
+    except UserError as problem:
+        return Finding("CARLA", "warning", str(problem).removeprefix("simulator.root: "), cure)
+    told = (launcher.parent / "VERSION").is_file()
+    version = VERSION if told else f"no VERSION file; {VERSION} is assumed until it is started"
+    if os.geteuid() == 0:
+        cure = "run campaigns that launch CARLA as a user other than root: it refuses root"
+        return Finding("CARLA", "warning", f"{launcher}: {version}; you are root", cure)
+    return Finding("CARLA", "ok", f"{launcher}: {version}")
+
+
+def check_maps(places: Places) -> Finding:
+    """Check the folder of maps: whether the client library can read Town05, or what is there."""
+    if places.maps is None:
+        found = "none named (--maps); our own towns need none"
+        return Finding("maps", "ok", found)
+    files = sorted(places.maps.glob("*.xodr"))
+    cure = "save them from a running CARLA: python -m harness maps export --town Town05 --out DIR"
+    if not files:
+        return Finding("maps", "warning", f"{places.maps}: no OpenDRIVE file (*.xodr)", cure)
+    names = ", ".join(each.stem for each in files)
+    tried = next((each for each in files if each.stem == "Town05"), files[0])
+    code, printed, complaint = run_code(PARSE, str(tried))
+    if code:
+        return Finding("maps", "warning", f"{tried} cannot be read: {complaint}", cure)
+    found = f"{names}; {tried.stem} has {printed.split()[-1]} pieces of lane"
+    if tried.stem != "Town05":
+        return Finding("maps", "warning", f"{found}; no Town05 (routes=town05 needs it)", cure)
+    return Finding("maps", "ok", found)
+
+
+def check_weights() -> Finding:
+    """List the weights of learned systems that lie with the agents."""
+    files = sorted(each for each in (ROOT / "agents").rglob("*") if each.suffix in WEIGHTS)
+    if not files:
+        return Finding("weights", "ok", "none under agents: no learned system is shipped yet")
+    size = sum(each.stat().st_size for each in files) / 1e6
+    return Finding("weights", "ok", f"{len(files)} files under agents, {size:.1f} MB")

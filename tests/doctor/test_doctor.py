@@ -1,0 +1,212 @@
+"""What the doctor finds: here, where things are missing, and where they are broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.doctor.finding import Finding, Places, worst
+from harness.doctor.machine import check_disk, check_gpu, free
+from harness.doctor.packages import Requirement, check_extra, requirements, unloadable
+from harness.doctor.simulation import check_cache, check_carla, check_maps
+from harness.world.maps import OWN_TOWNS
+from tests.conftest import ROOT
+
+BLOCKER = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"carla", "hydra", "msgpack", "numba", "omegaconf", "rich"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+"""As if only the base packages were installed."""
+
+
+def doctor(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness", "doctor", *options],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+def test_here_a_campaign_can_run(tmp_path: Path) -> None:
+    done = doctor("--json", "--out", str(tmp_path / "runs"))
+    assert (done.returncode, done.stderr) == (0, "")
+    findings = {each["name"]: each for each in json.loads(done.stdout)}
+    assert {"python", "packages [run]", "disk", "ports", "carlite", "GPU"} <= set(findings)
+    assert findings["carlite"]["found"].startswith("carlite 0.9.16, Crucible05, ready in")
+    assert "carla 0.9.16" in findings["packages [run]"]["found"]
+    assert "fault" not in {each["verdict"] for each in findings.values()}
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_base_packages_alone_it_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BLOCKER)
+    done = doctor(PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, "")
+    *lines, last = done.stdout.splitlines()
+    assert last == "a campaign on carlite cannot run: packages [run], carlite"
+    (line,) = (each for each in lines if each.startswith("packages [run]"))
+    assert line.split()[2] == "fault"
+    assert "carla does not load" in " ".join(lines)
+    assert "pip install 'v2x-crucible[run]'" in " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize("command", ["routes", "status"])
+def test_other_commands_name_what_they_need(command: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BLOCKER)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", command, "."],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{command} needs ")
+    assert "pip install 'v2x-crucible[run]'" in line
+
+
+def test_requirements_are_read_as_metadata_has_them() -> None:
+    lines = ['carla==0.9.16; extra == "run"', "numpy>=1.26", 'ray; extra == "ray"']
+    lines += ['v2x-crucible[draw,run]; extra == "dev"']
+    assert list(requirements(lines)) == [
+        Requirement("carla", "==", "0.9.16", "run"),
+        Requirement("numpy", ">=", "1.26", ""),
+        Requirement("ray", "", "", "ray"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "problem"),
+    [
+        (Requirement("carla", "==", "0.9.16", "run"), None),
+        (Requirement("carla", "==", "0.9.15", "run"), "carla is 0.9.16, needed is ==0.9.15"),
+        (Requirement("numpy", ">=", "1.9", ""), None),
+        (Requirement("numpy", ">=", "99", ""), ", needed is >=99"),
+        (Requirement("no-such-thing", "", "", ""), "no-such-thing is missing"),
+    ],
+)
+def test_versions_are_compared(requirement: Requirement, problem: str | None) -> None:
+    found = requirement.problem()
+    assert found is None if problem is None else found is not None and found.endswith(problem)
+
+
+def test_a_package_that_ends_its_process_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deadly.py").write_text("import os; os.abort()")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert unloadable(["json", "deadly", "csv"]) == "deadly does not load: ended with code -6"
+    assert unloadable(["json", "csv"]) is None
+
+
+def test_an_extra_nobody_needs_may_be_missing_but_not_in_part() -> None:
+    missing = Requirement("no-such-thing", "", "", "ray")
+    assert check_extra("ray", [missing]).verdict == "ok"
+    half = check_extra("ray", [missing, Requirement("numpy", "", "", "ray")])
+    assert (half.verdict, half.found) == ("warning", "no-such-thing is missing")
+    assert check_extra("run", [missing]).verdict == "fault"
+
+
+def test_a_disk_that_takes_nothing_is_a_fault(tmp_path: Path) -> None:
+    assert check_disk(Places(tmp_path / "a" / "b")).verdict in ("ok", "warning")
+    assert list(tmp_path.iterdir()) == []
+    full = check_disk(Places(Path("/proc/runs")))
+    assert full.verdict == "fault"
+    assert full.found.startswith("/proc: ")
+
+
+def test_a_cache_that_takes_nothing_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/cache")
+    assert check_cache().verdict == "warning"
+
+
+def test_a_taken_port_is_not_free() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert not free(port)
+    assert free(port)
+
+
+def install(folder: Path, version: str | None, mode: int = 0o755) -> Places:
+    """Make what looks like an install of CARLA."""
+    (folder / "CarlaUE4.sh").write_text("#!/bin/sh\n")
+    (folder / "CarlaUE4.sh").chmod(mode)
+    if version is not None:
+        (folder / "VERSION").write_text(f"{version}\n")
+    return Places(folder, carla=folder)
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [("0.9.16", "CarlaUE4.sh: 0.9.16"), (None, "no VERSION file"), ("0.9.15", "is CARLA 0.9.15")],
+)
+def test_an_install_of_carla(version: str | None, says: str, tmp_path: Path) -> None:
+    found = check_carla(install(tmp_path, version))
+    assert says in found.found
+    right = version != "0.9.15" and os.geteuid() != 0
+    assert found.verdict == ("ok" if right else "warning")
+
+
+def test_no_install_of_carla(tmp_path: Path) -> None:
+    assert "CarlaUE4.sh is missing" in check_carla(Places(tmp_path, carla=tmp_path)).found
+    assert "no folder" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).found
+    assert check_carla(Places(tmp_path)).verdict == "ok"
+
+
+def test_maps(tmp_path: Path) -> None:
+    assert check_maps(Places(tmp_path)).verdict == "ok"
+    assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).found
+    ours = check_maps(Places(tmp_path, maps=OWN_TOWNS))
+    assert (ours.verdict, "no Town05" in ours.found) == ("warning", True)
+    (tmp_path / "Town05.xodr").write_text("<OpenDRIVE/>")
+    assert "cannot be read" in check_maps(Places(tmp_path, maps=tmp_path)).found
+    town = (OWN_TOWNS / "CrucibleRing.xodr").read_text()
+    (tmp_path / "Town05.xodr").write_text(town)
+    assert check_maps(Places(tmp_path, maps=tmp_path)).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict", "says"),
+    [
+        ("echo 'NVIDIA H200, 143771 MiB, 570.86'", "ok", "NVIDIA H200, 143771 MiB, 570.86"),
+        ("echo broken; exit 9", "warning", "exit status 9"),
+        (None, "warning", "none that nvidia-smi would tell of"),
+    ],
+)
+def test_a_gpu(
+    script: str | None, verdict: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if script is not None:
+        (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    first = next(iter(check_gpu()))
+    assert first.verdict == verdict
+    assert says in first.found
+
+
+def test_the_worst_counts() -> None:
+    ok, warning, fault = (Finding("", each, "") for each in ("ok", "warning", "fault"))
+    assert [worst([]), worst([ok]), worst([ok, warning]), worst([fault, ok])] == [
+        "ok",
+        "ok",
+        "warning",
+        "fault",
+    ]
