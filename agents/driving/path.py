@@ -11,6 +11,9 @@ from harness.vocabulary import Floats, Route
 BEHIND, AHEAD = 5.0, 20.0
 """Metres around the last known station in which the car is looked for."""
 
+ASTRIDE = 4.0
+"""How much longer along the path than in the world a box may look before it is seen to be torn."""
+
 BEND_REACH = 2.0
 """Metres to either side over which the bend of the path is measured."""
 
@@ -72,6 +75,25 @@ class Path:
         first = min(max(first, 0), len(self._station) - 2)
         last = max(int(np.searchsorted(self._station, end)) + 1, first + 2)
         return self._project(xy, first, last)
+
+    def outlines(self, corners: Floats, start: float, end: float) -> tuple[Floats, Floats]:
+        """Return stations and offsets (N, 4) of boxes with respect to one stretch of the path.
+
+        All of a box lies where its middle does: far inside a bend its corners may each be nearest
+        to another part of the path, and it would seem to lie across all between.
+        """
+        stations, offsets = self.stretch(corners.reshape(-1, 2), start, end)
+        stations, offsets = stations.reshape(-1, 4), offsets.reshape(-1, 4)
+        middle = corners.mean(1)
+        station, offset = self.stretch(middle, start, end)
+        reach = np.linalg.norm(corners - middle[:, None], axis=-1)
+        torn = (np.abs(stations - station[:, None]) > ASTRIDE * reach).any(1)
+        _, yaw = self.at(station[torn])
+        off = (corners - middle[:, None])[torn]
+        cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+        stations[torn] = station[torn, None] + off[..., 0] * cos + off[..., 1] * sin
+        offsets[torn] = offset[torn, None] + off[..., 1] * cos - off[..., 0] * sin
+        return stations, offsets
 
     def _project(self, xy: Floats, first: int, last: int) -> tuple[Floats, Floats]:
         points, stations = self._xy[first:last], self._station[first:last]

@@ -31,8 +31,7 @@ def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
     rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
     if len(tracks):
         corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
-        along, aside = path.stretch(corners.reshape(-1, 2), station - 10.0, station + SIGHT)
-        along, aside = along.reshape(-1, 4), aside.reshape(-1, 4)
+        along, aside = path.outlines(corners, station - 10.0, station + SIGHT)
         on_the_left = aside.mean(1) < 0.0
         clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
         wished = np.where(tracks.classes == PEDESTRIAN, ROOM_FOR_PEOPLE, ROOM) - clearance

@@ -42,10 +42,7 @@ class Surroundings:
 def surroundings(path: Path, tracks: Tracks, station: float, car: Car) -> Surroundings:
     """Return how others lie along our way."""
     corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
-    stations, offsets = path.stretch(
-        corners.reshape(-1, 2), station - SIGHT_BEHIND, station + SIGHT_AHEAD
-    )
-    stations, offsets = stations.reshape(-1, 4), offsets.reshape(-1, 4)
+    stations, offsets = path.outlines(corners, station - SIGHT_BEHIND, station + SIGHT_AHEAD)
     clearance = np.maximum(offsets.min(1), -offsets.max(1)) - 0.5 * car.width
     return Surroundings(clearance, stations.min(1), stations.max(1))
 

@@ -7,9 +7,18 @@ import math
 import numpy as np
 import pytest
 
+from agents.driving.footprint import spread
 from agents.driving.path import Path
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
-from tests.agents.little_world import LittleWorld, Other, moves, right_turn, stands, straight
+from tests.agents.little_world import (
+    LittleWorld,
+    Other,
+    moves,
+    right_turn,
+    route_along,
+    stands,
+    straight,
+)
 
 LEFTWARDS = -0.5 * math.pi
 RIGHTWARDS = 0.5 * math.pi
@@ -160,3 +169,15 @@ def test_boxes_that_tremble_do_not_stop_the_car() -> None:
     people = [stands(PEDESTRIAN, x, -4.0) for x in range(20, 100, 9)]
     world = LittleWorld(straight(), [*parked, *people], jitter=0.15).drive(18)
     assert world.ego.x > 85.0
+
+
+def test_a_box_far_inside_a_bend_lies_in_one_place() -> None:
+    quarter = np.linspace(0.0, 0.5 * np.pi, 16)[1:]
+    bend = 10.0 * np.stack([np.sin(quarter), 1.0 - np.cos(quarter)], axis=1)
+    straight = np.stack([np.arange(-40.0, 0.0), np.zeros(40)], axis=1)
+    on = bend[-1] + np.stack([np.zeros(40), np.arange(1.0, 41.0)], axis=1)
+    path = Path(route_along(np.concatenate([straight, bend, on])))
+    box = spread(np.array([[-15.0, 25.0]]), np.array([0.8]), np.array([9.0]), np.array([2.5]))
+    stations, offsets = path.outlines(box, 0.0, path.length)
+    assert np.ptp(stations) < 10.0
+    assert (offsets > 15.0).all()
