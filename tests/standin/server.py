@@ -6,8 +6,8 @@ Faults come by environment variable:
     STANDIN_SILENT=1        starts, says nothing and listens nowhere
     STANDIN_DELAY=SECONDS   takes that long to start
     STANDIN_DEAF=1          does not hear SIGTERM
-    STANDIN_FREEZE=SECONDS  stops answering after that long, with all its ports open
-    STANDIN_DIE=SECONDS     ends by itself after that long
+    STANDIN_FREEZE=SECONDS  stops that long after its first answer, with its ports open
+    STANDIN_DIE=SECONDS     ends by itself that long after its first answer
     STANDIN_VERSION=TEXT    tells another version
 
 CARLA ignores arguments that it does not know, so a slip in them would go unnoticed: here they end
@@ -20,12 +20,15 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import harness.carlite
+from harness.errors import AttemptError
+from harness.world.probe import probe
 
 PROJECT = "CarlaUE4"
 NUMBERS = (
@@ -45,11 +48,19 @@ def fault(name: str) -> str:
     return os.environ.get(f"STANDIN_{name}", "")
 
 
-def after(seconds: str, number: signal.Signals) -> None:
-    """Send this process a signal, later."""
-    timer = Timer(float(seconds), os.kill, (os.getpid(), number))
-    timer.daemon = True
-    timer.start()
+def once_ready(port: int, seconds: str, number: signal.Signals) -> None:
+    """Send this process a signal, that long after the first answer."""
+
+    def wait_and_send() -> None:
+        while True:
+            with suppress(AttemptError):
+                probe("127.0.0.1", port)
+                break
+            time.sleep(0.1)
+        time.sleep(float(seconds))
+        os.kill(os.getpid(), number)
+
+    Thread(target=wait_and_send, daemon=True).start()
 
 
 def read(arguments: list[str]) -> dict[str, str]:
@@ -86,14 +97,15 @@ def main(arguments: list[str]) -> int:
     if fault("SILENT"):
         signal.pause()
     time.sleep(float(fault("DELAY") or 0.0))
+    port = int(values.get("-carla-rpc-port", DEFAULT_PORT))
     if fault("FREEZE"):
-        after(fault("FREEZE"), signal.SIGSTOP)
+        once_ready(port, fault("FREEZE"), signal.SIGSTOP)
     if fault("DIE"):
-        after(fault("DIE"), signal.SIGSEGV)
+        once_ready(port, fault("DIE"), signal.SIGSEGV)
     harness.carlite.CARLA_VERSION = fault("VERSION") or harness.carlite.CARLA_VERSION
     from harness.carlite.__main__ import main as serve
 
-    return serve(["--port", values.get("-carla-rpc-port", str(DEFAULT_PORT))])
+    return serve(["--port", str(port)])
 
 
 if __name__ == "__main__":
