@@ -23,6 +23,13 @@ COMMON = {
     "towns.model",
     "towns.lookup",
 }
+COMMON_GROUND = (
+    "harness.vocabulary",
+    "harness.geometry",
+    "harness.overlap",
+    "harness.randomness",
+    "harness.errors",
+)
 ROOMS = {
     "blueprints": {"bodies"},
     "bodies": {"blueprints"},
@@ -77,6 +84,33 @@ def test_rooms_keep_to_the_common_ground(room: str) -> None:
                 )
 
 
+def test_analysis_knows_records_and_judging_only() -> None:
+    allowed = ("analysis", "harness.records", "harness.judging", *COMMON_GROUND)
+    files = sorted((ROOT / "analysis").rglob("*.py"))
+    assert files
+    for path in files:
+        for name in imports(path):
+            top = name.split(".")[0]
+            assert top not in {"carla", "torch", "hydra", "omegaconf", "agents"}, f"{path}: {name}"
+            if top == "harness":
+                assert name.startswith(allowed), f"{path.relative_to(ROOT)} imports {name}"
+    for room in ("harness", "agents"):
+        for path in (ROOT / room).rglob("*.py"):
+            assert not [name for name in imports(path) if name.split(".")[0] == "analysis"], path
+
+
+def test_analysis_needs_neither_simulator_nor_network() -> None:
+    code = (
+        "import sys, pkgutil, importlib, analysis;"
+        "[importlib.import_module(each.name)"
+        " for each in pkgutil.walk_packages(analysis.__path__, 'analysis.')"
+        " if not each.name.endswith('__main__')];"
+        "print(sorted({'carla', 'torch', 'hydra', 'numba', 'agents'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_server_process_loads_neither_carla_nor_torch() -> None:
     code = (
         "import sys, harness.carlite.server;"
@@ -89,7 +123,7 @@ def test_a_server_process_loads_neither_carla_nor_torch() -> None:
 def test_files_stay_short() -> None:
     lengths = {
         path.relative_to(ROOT): len(path.read_text().splitlines())
-        for folder in ("harness", "tests")
+        for folder in ("harness", "analysis", "tests")
         for path in (ROOT / folder).rglob("*.py")
     }
     long = {str(path): n for path, n in lengths.items() if n > 450}

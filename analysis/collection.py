@@ -1,0 +1,173 @@
+"""Campaign folders as one table with a row for each attempt, and what is missing in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.results import COUNTED, SPANS, read_result
+from analysis.routes import Way, geometries, read_ways
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.ledger import lines
+from harness.records.reading import Campaign
+
+KEY = ["system", "condition", "route", "seed"]
+MISSING = [*KEY, "campaign", "ending", "message"]
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """What is known of some campaigns."""
+
+    campaigns: tuple[Campaign, ...]
+    attempts: pd.DataFrame  # a row for each result; `cluster` is the route's geometry
+    missing: pd.DataFrame  # planned attempts without result, and how their last try ended
+    notes: tuple[str, ...]  # what a reader of any table should know
+
+    @property
+    def folder(self) -> Path:
+        """The first campaign's folder: reports go there."""
+        return self.campaigns[0].folder
+
+    def keys(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
+        """Yield every attempt's row, campaign and key."""
+        columns = (self.attempts[name] for name in ("campaign", *KEY))
+        for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):
+            yield row, self.campaigns[campaign], AttemptKey(*key)
+
+
+def collect(folders: Sequence[Path], mixed: bool = False) -> Collection:
+    """Read campaigns; carlite and CARLA are pooled only if `mixed` says so."""
+    campaigns = tuple(Campaign(folder) for folder in folders)
+    finished = [campaign.attempts() for campaign in campaigns]
+    ways = [read_ways(folder) for folder in folders]
+    clusters = clusters_of(ways)
+    rows = [
+        {
+            "campaign": index,
+            "cluster": clusters.get((index, key.route), f"?/{key.route}"),
+            "try": int(place.name.removeprefix("try")),
+            **read_result(campaign, key),
+        }
+        for index, campaign in enumerate(campaigns)
+        for key, place in sorted(finished[index].items())
+    ]
+    attempts = pd.DataFrame(rows) if rows else nothing_yet()
+    refuse_doubles(attempts, folders)
+    refuse_mixture(attempts, mixed)
+    missing = [
+        each
+        for index, campaign in enumerate(campaigns)
+        for each in missing_in(index, campaign, finished[index], [way.name for way in ways[index]])
+    ]
+    return Collection(
+        campaigns,
+        attempts,
+        pd.DataFrame(missing, columns=MISSING),
+        tuple(notes_on(campaigns, attempts, missing, ways)),
+    )
+
+
+def nothing_yet() -> pd.DataFrame:
+    """Return the table of a campaign without any result."""
+    words = {name: pd.Series(dtype=str) for name in ("cluster", *KEY[:3], "simulator", "violation")}
+    truths = ("violated", "collided", "collided_with_road_user", "ego_stationary")
+    flags = {name: pd.Series(dtype=bool) for name in truths}
+    whole = {name: pd.Series(dtype=int) for name in ("campaign", "seed", "try")}
+    other = ("driving_score", "completion", "violation_time", "duration", "ap", "ap_ego_alone")
+    counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
+    return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other + counts})
+
+
+def clusters_of(ways: Sequence[Sequence[Way]]) -> dict[tuple[int, str], str]:
+    """Return the geometry of every campaign's every route."""
+    flat = [(index, way) for index, own in enumerate(ways) for way in own]
+    names = geometries([way for _, way in flat])
+    return {(index, way.name): name for (index, way), name in zip(flat, names, strict=True)}
+
+
+def refuse_doubles(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
+    """Refuse folders that hold the same attempt: nobody could say which of the two counts."""
+    place = attempts["cluster"].str.partition("/")[0] if len(attempts) else attempts["cluster"]
+    twice = attempts.assign(town=place).duplicated(["town", *KEY])
+    if twice.any():
+        key = AttemptKey(*attempts.loc[twice, KEY].iloc[0])
+        raise UserError(f"{', '.join(map(str, folders))}: {key} is in more than one; name one")
+
+
+def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
+    """Refuse to pool records of different simulators unless told."""
+    kinds = sorted({name.split()[0] for name in attempts["simulator"]})
+    if len(kinds) > 1 and not mixed:
+        raise UserError(
+            f"records of {' and '.join(kinds)}: what they measure differs; analyse them one by one,"
+            " or pool them with --mix-simulators"
+        )
+
+
+def settings_of(campaign: Campaign) -> Mapping[str, Any]:
+    """Return the settings a campaign was made with."""
+    settings = campaign.header.get("settings")
+    if not isinstance(settings, dict) or not {"seeds", "system"} <= set(settings):
+        raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
+    return settings
+
+
+def missing_in(
+    index: int, campaign: Campaign, finished: Mapping[AttemptKey, Path], routes: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    """Yield what was planned, by the arms that were ever tried, and has no result."""
+    last = {
+        AttemptKey(line["system"], line["condition"], line["route"], line["seed"]): line
+        for line in lines(campaign.folder)
+    }
+    arms = sorted({(key.system, key.condition) for key in (*finished, *last)})
+    seeds = settings_of(campaign)["seeds"]
+    planned = {
+        AttemptKey(*arm, route, int(seed)) for arm in arms for route in routes for seed in seeds
+    }
+    for key in sorted((planned | set(last)) - set(finished)):
+        line = last.get(key, {"failure": "not tried yet", "message": ""})
+        yield {
+            **{name: getattr(key, name) for name in KEY},
+            "campaign": index,
+            "ending": line["failure"] or "done, but its records are gone",
+            "message": line["message"],
+        }
+
+
+def notes_on(
+    campaigns: Sequence[Campaign],
+    attempts: pd.DataFrame,
+    missing: Sequence[Mapping[str, object]],
+    ways: Sequence[Sequence[Way]],
+) -> Iterator[str]:
+    """Yield what a reader of any table should know."""
+    for campaign, own in zip(campaigns, ways, strict=True):
+        if not own:
+            yield f"{campaign.folder}: no routes in it; each route's name counts as a geometry"
+    if not len(attempts):
+        yield "no attempt has a result"
+    if missing:
+        endings = Counter(str(each["ending"]) for each in missing)
+        told = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
+        yield f"{len(missing)} of {len(missing) + len(attempts)} attempts have no result: {told}"
+    tried = {name for name, _ in attempts.groupby("system")} | {str(m["system"]) for m in missing}
+    for campaign in campaigns:
+        for name in sorted(set(settings_of(campaign)["system"]) - tried - {"checkpoint"}):
+            yield f"{campaign.folder}: nothing of the system {name} was tried"
+    again = int((attempts["try"] > 1).sum())
+    if again:
+        yield f"{again} results are of a second or later try"
+    digests = {str(campaign.header.get("digest")) for campaign in campaigns}
+    if len(digests) > 1:
+        yield f"settings differ between the folders ({', '.join(sorted(digests))})"
+    struck = int(attempts["ego_stationary"].sum())
+    if struck:
+        yield f"{struck} violations are of an ego that stood and was struck"

@@ -1,0 +1,75 @@
+"""Which routes are one way through a town: attempts on them belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.records.reading import read_json
+from harness.vocabulary import Floats
+
+TOLERANCE = 3.0
+"""Metres that two ways may be apart anywhere and still be the same."""
+ROUTES = "routes"
+"""The folder of a campaign in which its routes lie as they were laid."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """A route as it was laid."""
+
+    name: str
+    town: str
+    xyz: Floats  # (n, 3), m in the world
+
+
+def read_ways(folder: Path) -> list[Way]:
+    """Return the routes of a campaign folder; none where nobody laid any."""
+    return [way_in(file) for file in sorted((folder / ROUTES).glob("*.json"))]
+
+
+def way_in(file: Path) -> Way:
+    """Return the route that a file tells of."""
+    told = read_json(file)
+    try:
+        xyz = np.asarray(told["way"]["xyz"], np.float64)
+        if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz):
+            raise ValueError("way.xyz")
+        return Way(str(told["name"]), str(told["town"]), xyz)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise UserError(f"{file}: not a route of a campaign ({problem!r})") from None
+
+
+def geometries(ways: Sequence[Way]) -> list[str]:
+    """Return for each way the town and the name of the first one that is driven like it."""
+    first: list[tuple[str, Way]] = []
+    found = []
+    for way in ways:
+        name = next((name for name, other in first if same_way(other, way)), None)
+        if name is None:
+            taken = {each for each, _ in first}
+            name = f"{way.town}/{way.name}"
+            while name in taken:
+                name += "'"
+            first.append((name, way))
+        found.append(name)
+    return found
+
+
+def same_way(a: Way, b: Way) -> bool:
+    """Return whether two routes lie along one way, compared at equal shares of their lengths."""
+    if a.town != b.town or abs(len(a.xyz) - len(b.xyz)) > 2 * TOLERANCE:
+        return False
+    if np.linalg.norm(a.xyz[[0, -1]] - b.xyz[[0, -1]], axis=1).max() > TOLERANCE:
+        return False
+    shares = np.linspace(0, 1, max(len(a.xyz), len(b.xyz)))
+    return bool(np.linalg.norm(_at(a.xyz, shares) - _at(b.xyz, shares), axis=1).max() <= TOLERANCE)
+
+
+def _at(xyz: Floats, shares: Floats) -> Floats:
+    rows = np.linspace(0, 1, len(xyz))
+    return np.stack([np.interp(shares, rows, column) for column in xyz.T], axis=1)

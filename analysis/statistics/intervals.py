@@ -1,0 +1,100 @@
+"""Means and rates with their intervals, attempts on one route taken as one draw.
+
+Attempts on a route have its road and its traffic in common: they are not independent. Routes are
+resampled whole. Where each route counts once there is nothing to cluster, and a rate gets Wilson's
+interval. A resampled rate of nothing but zeros (or ones) has no width, which would be a lie: it
+gets Wilson's interval for as many draws as there are routes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from harness.randomness import stream
+from harness.vocabulary import Floats
+
+Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "none"]
+
+LEVEL = 0.95
+RESAMPLES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, its interval, and what it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int  # attempts
+    routes: int
+    method: Method
+
+
+NOTHING = Estimate(math.nan, math.nan, math.nan, 0, 0, "none")
+
+
+def mean(values: Floats, clusters: Floats) -> Estimate:
+    """Return a mean over attempts; `clusters` are the numbers of their routes."""
+    return ratio(values, np.ones(len(values)), clusters)
+
+
+def rate(happened: Floats, clusters: Floats) -> Estimate:
+    """Return a share of attempts, 0 to 1."""
+    n, routes = len(happened), len(np.unique(clusters))
+    if n and n == routes:
+        low, high = wilson(float(happened.sum()), n)
+        return Estimate(float(happened.mean()), low, high, n, routes, "wilson")
+    found = mean(happened, clusters)
+    if n and found.value in (0.0, 1.0):
+        low, high = wilson(found.value * routes, routes)
+        return Estimate(found.value, low, high, n, routes, "wilson over routes")
+    return found
+
+
+def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
+    """Return a sum over a sum with its route-clustered bootstrap interval.
+
+    Percentiles are taken further out than 2.5 %, as far as few routes ask for (Hesterberg 2015,
+    What Teachers Should Know About the Bootstrap, section 3.3: expanded percentiles).
+    """
+    names, members = np.unique(clusters, return_inverse=True)
+    total = below.sum()
+    if total <= 0:
+        return Estimate(math.nan, math.nan, math.nan, len(above), len(names), "none")
+    value = float(above.sum() / total)
+    if len(names) < 2:
+        return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
+    sums = np.stack([np.bincount(members, each) for each in (above, below)])
+    top, bottom = sums @ resampled(len(names)).T
+    some = bottom > 0
+    low, high = np.quantile(top[some] / bottom[some], expanded(len(names)))
+    return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
+
+
+def resampled(routes: int, times: int = RESAMPLES) -> Floats:
+    """Return how often each route is drawn in each resample, always the same draws."""
+    draws = stream(routes, "analysis", "bootstrap").multinomial(
+        routes, np.full(routes, 1 / routes), times
+    )
+    return draws.astype(np.float64)
+
+
+def expanded(routes: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the two percentiles, as shares, that few routes ask for."""
+    reach = math.sqrt(routes / (routes - 1)) * stats.t.ppf((1 - level) / 2, routes - 1)
+    share = float(stats.norm.cdf(reach))
+    return share, 1 - share
+
+
+def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return Wilson's score interval of a share (Wilson 1927)."""
+    z = float(stats.norm.ppf((1 + level) / 2))
+    centre = (events + z * z / 2) / (n + z * z)
+    reach = z / (n + z * z) * math.sqrt(events * (n - events) / n + z * z / 4)
+    return max(centre - reach, 0.0), min(centre + reach, 1.0)
