@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 
 import carla
 import pytest
 
 from harness.errors import AttemptError
-from harness.world.session import naming_problems, open_session
+from harness.world.probe import ask
+from harness.world.session import naming_problems, open_session, strike_off
 from harness.world.simulators import CarliteSimulator
 from tests.conftest import Carlite
 from tests.standin.watch import family, server_of
@@ -44,6 +46,40 @@ def abandon(host: str, port: int) -> None:
         sys.stdout.write("null\n")
         sys.stdout.flush()
         os._exit(0)
+
+
+def drive(host: str, port: int) -> dict[str, float]:
+    """Drive with the library's own Traffic Manager and leave without ending it."""
+    with open_session(host, port, "Crucible05", 0.05, 7) as session:
+        manager_port = session.traffic_manager.get_port()
+        blueprint = session.world.get_blueprint_library().find("vehicle.tesla.model3")
+        places = session.map.get_spawn_points()[:10]
+        spawned = [session.world.try_spawn_actor(blueprint, place) for place in places]
+        vehicles = [vehicle for vehicle in spawned if vehicle is not None]
+        for vehicle in vehicles:
+            vehicle.set_autopilot(True, manager_port)
+        for _ in range(100):
+            session.world.tick()
+        speed = sum(vehicle.get_velocity().length() for vehicle in vehicles)
+        return {"port": manager_port, "speed": speed}
+
+
+def registered(carlite: Carlite, manager_port: int) -> bool:
+    """Ask the server whether it knows a Traffic Manager."""
+    with socket.create_connection((carlite.host, carlite.port), 20.0) as connection:
+        answer = ask(connection, 1, "is_traffic_manager_running", manager_port)
+    assert isinstance(answer, list)
+    return bool(answer[1])
+
+
+def test_managers_that_were_left_behind_are_struck_off() -> None:
+    with Carlite("--traffic-manager", "client") as server:
+        drives = [alone(drive, server.host, server.port) for _ in range(2)]
+        port = int(drives[-1]["port"])
+        assert registered(server, port)
+        strike_off(server.host, server.port, port)
+        assert not registered(server, port)
+    assert min(each["speed"] for each in drives) > 10.0
 
 
 def still_synchronous(host: str, port: int) -> bool:
