@@ -40,6 +40,18 @@ ROOMS = {
     "wire": set[str](),
 }
 
+GROUND = {"errors", "geometry", "overlap", "randomness", "vocabulary"}
+HOUSE = {
+    "world": set[str](),
+    "channel": set[str](),
+    "judging": set[str](),
+    "records": set[str](),
+    "campaign": {"world", "channel", "judging", "records"},
+    "doctor": {"world", "channel", "judging", "records", "campaign"},
+    "commands": {"world", "channel", "judging", "records", "campaign", "doctor"},
+}
+"""Whom each room may know, besides itself and the common ground."""
+
 
 def imports(path: Path) -> Iterator[str]:
     """Yield the full names of what a module imports, `from a import b` as `a.b`."""
@@ -109,6 +121,18 @@ def test_analysis_needs_neither_simulator_nor_network() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("room", sorted(HOUSE))
+def test_arrows_between_the_rooms(room: str) -> None:
+    allowed = GROUND | HOUSE[room] | {room}
+    paths = list((ROOT / "harness" / room).rglob("*.py"))
+    assert paths
+    for path in paths:
+        for name in imports(path):
+            assert not name.startswith("agents"), f"{path.relative_to(ROOT)} imports {name}"
+            if name.startswith("harness."):
+                assert name.split(".")[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
 
 
 def test_a_server_process_loads_neither_carla_nor_torch() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from harness.doctor.examination import examine
 from harness.doctor.finding import Finding, Places, worst
+from harness.errors import UserError
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -30,8 +31,20 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("runs"), metavar="DIR", help="where campaigns are written"
     )
-    parser.add_argument("--json", action="store_true", help="everything, for programs")
-    parser.set_defaults(run=doctor)
+    parser.add_argument(
+        "--probe",
+        metavar="HOST:PORT",
+        help="compare the CARLA there with carlite; loads its town anew",
+    )
+    parser.add_argument("--town", help="to compare in; default: the one that stands")
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="everything, for programs or for us: into a file, or printed",
+    )
+    parser.set_defaults(run=lambda options: probe(options) if options.probe else doctor(options))
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -39,11 +52,34 @@ def doctor(options: argparse.Namespace) -> int:
     told = os.environ.get("CARLA_ROOT")
     root = options.root or (Path(told) if told else None)
     findings = list(examine(Places(options.out, root, options.maps)))
-    if options.json:
-        print(json.dumps([asdict(each) for each in findings], indent=1))
-    else:
+    if options.json != "-":
         show(findings)
+    write(options.json, [asdict(each) for each in findings])
     return 1 if worst(findings) == "fault" else 0
+
+
+def probe(options: argparse.Namespace) -> int:
+    """Compare a running CARLA with carlite; exit code 1 where they differ."""
+    from harness.doctor.probing import compare_with  # noqa: PLC0415
+    from harness.doctor.report import show_comparison  # noqa: PLC0415
+
+    found = compare_with(options.probe, options.town, options.maps)
+    if options.json != "-":
+        show_comparison(found)
+    write(options.json, asdict(found))
+    return 1 if found.differences else 0
+
+
+def write(file: str | None, content: object) -> None:
+    """Write everything into a file, or print it."""
+    text = json.dumps(content, indent=1)
+    if file == "-":
+        print(text)
+    elif file is not None:
+        try:
+            Path(file).write_text(text + "\n")
+        except OSError as problem:
+            raise UserError(f"{file}: cannot be written ({problem.strerror})") from None
 
 
 def show(findings: Sequence[Finding]) -> None:

@@ -1,0 +1,79 @@
+"""Collects the facts of one server: `python -m harness.doctor.collecting HOST PORT TOWN FILE`.
+
+A process for each server: the client library is not made for two at a time. The town is loaded
+anew; one that is called `-` is the town that stands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import carla
+
+from harness.doctor import facts, trials
+from harness.doctor.facts import Section
+from harness.world.session import fresh_world
+
+TIMEOUT = 120.0
+TICK = 0.05
+
+
+def main(host: str, port: str, town: str, file: str) -> None:
+    """Write what there is to know, then end at once: the library's threads do not always."""
+    client = carla.Client(host, int(port))
+    client.set_timeout(TIMEOUT)
+    stands = client.get_world().get_map().name.rpartition("/")[2]
+    with synchronous(fresh_world(client, stands if town == "-" else town)) as world:
+        told = {name: attempted(name, collect) for name, collect in sections(client, world).items()}
+        text = world.get_map().to_opendrive()
+    Path(file).write_text(json.dumps({"facts": told, "opendrive": text}))
+    os._exit(0)
+
+
+def sections(client: carla.Client, world: carla.World) -> dict[str, Callable[[], Section]]:
+    """Return everything that is looked at, in the order of the table."""
+    town = world.get_map()
+    return {
+        "server": lambda: facts.server(client, world),
+        "map": lambda: facts.road_map(town),
+        "spawn points": lambda: facts.spawn_points(town),
+        "crosswalks": lambda: facts.crosswalks(town),
+        "traffic lights": lambda: facts.traffic_lights(world),
+        "weather": lambda: facts.weather(world),
+        "blueprints": lambda: facts.blueprints(world),
+        "vehicles": lambda: trials.bodies(world, "vehicle.*"),
+        "walkers": lambda: trials.bodies(world, "walker.pedestrian.*"),
+        "physics": lambda: trials.physics(world),
+        "LiDAR": lambda: trials.lidar(world),
+        "GNSS": lambda: trials.gnss(world),
+        "driving": lambda: trials.driving(world),
+    }
+
+
+def attempted(name: str, collect: Callable[[], Section]) -> Section:
+    """Return a section, or that it failed: one that does costs no other."""
+    print(name, file=sys.stderr, flush=True)
+    try:
+        return collect()
+    except (RuntimeError, IndexError, AttributeError, ValueError) as problem:
+        return {"failed": {"with": f"{type(problem).__name__}: {problem}"}}
+
+
+@contextmanager
+def synchronous(world: carla.World) -> Iterator[carla.World]:
+    """Stop the clock while the block lasts."""
+    before = world.get_settings()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=TICK))
+    try:
+        yield world
+    finally:
+        world.apply_settings(before)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

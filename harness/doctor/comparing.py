@@ -1,0 +1,101 @@
+"""Where two servers differ, section by section."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.doctor.facts import Section, Value
+
+NEAR = 0.5
+"""Metres within which places are the same."""
+PLACES = ("spawn points", "crosswalks")
+"""Sections of places, which servers may list in any order."""
+TOLERANCES = {
+    "vehicles": (0.01, 0.0),  # m: sizes are told in centimetres
+    "walkers": (0.01, 0.0),
+    "physics": (1e-3, 0.01),
+    "LiDAR": (1.0, 0.05),  # degrees; points
+    "GNSS": (1e-7, 0.0),  # degrees: about 1 cm
+    "driving": (0.3, 0.05),
+    "traffic lights": (0.0, 0.0),
+}
+EXACT = (1e-4, 1e-4)
+"""Absolute and relative: values come as single floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that the two tell otherwise."""
+
+    section: str
+    thing: str
+    value: str
+    carlite: str
+    other: str
+
+    def __str__(self) -> str:
+        where = f"{self.thing}: {self.value}" if self.value else self.thing
+        return f"{where}: {self.carlite} here, {self.other} there"
+
+
+def compare(carlite: Mapping[str, Section], other: Mapping[str, Section]) -> list[Difference]:
+    """Return all differences, in the order of the sections."""
+    found: list[Difference] = []
+    for section in dict.fromkeys((*carlite, *other)):
+        ours, theirs = carlite.get(section, {}), other.get(section, {})
+        differ = places_differ if section in PLACES else things_differ
+        found += differ(section, ours, theirs)
+    return found
+
+
+def things_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
+    """Yield things that only one has, and values that differ."""
+    tolerance = TOLERANCES.get(section, EXACT)
+    for thing in dict.fromkeys((*ours, *theirs)):
+        if thing not in theirs or thing not in ours:
+            told = [("yes" if thing in each else "no") for each in (ours, theirs)]
+            yield Difference(section, thing, "", *told)
+            continue
+        for value in dict.fromkeys((*ours[thing], *theirs[thing])):
+            here, there = ours[thing].get(value, "-"), theirs[thing].get(value, "-")
+            if not alike(here, there, tolerance):
+                yield Difference(section, thing, value, shown(here), shown(there))
+
+
+def places_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
+    """Yield how many places there are, if not as many, and how many have none near them."""
+    if len(ours) != len(theirs):
+        yield Difference(section, "count", "", str(len(ours)), str(len(theirs)))
+    here, there = (list(map(place_of, each.values())) for each in (ours, theirs))
+    alone = [
+        sum(not near(each, others) for each in places)
+        for places, others in ((here, there), (there, here))
+    ]
+    if any(alone):
+        yield Difference(section, f"not within {NEAR} m of any of the other", "", *map(str, alone))
+
+
+def place_of(values: Mapping[str, Value]) -> tuple[float, float, float]:
+    """Return a place; what failed is nowhere."""
+    x, y, z = (float(values.get(axis, math.inf)) for axis in "xyz")
+    return x, y, z
+
+
+def near(place: tuple[float, float, float], others: Sequence[tuple[float, float, float]]) -> bool:
+    """Return whether one of the others is the same place."""
+    return any(math.dist(place, each) <= NEAR for each in others)
+
+
+def alike(here: Value, there: Value, tolerance: tuple[float, float]) -> bool:
+    """Return whether two values are the same, numbers within a tolerance."""
+    if isinstance(here, str | bool) or isinstance(there, str | bool):
+        return here == there
+    absolute, relative = tolerance
+    return math.isclose(here, there, abs_tol=absolute, rel_tol=relative)
+
+
+def shown(value: Value) -> str:
+    """Return a value as it is printed."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

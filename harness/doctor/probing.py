@@ -1,0 +1,107 @@
+"""Compares a CARLA that runs with a carlite started for it, in the same town."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.doctor.children import ROOT
+from harness.doctor.comparing import Difference, compare
+from harness.doctor.facts import Section
+from harness.errors import AttemptError, UserError
+from harness.world.maps import NAME, find_map
+from harness.world.probe import probe
+from harness.world.simulators import CarliteSimulator
+
+STANDING = "-"
+"""The town that stands."""
+PATIENCE = 1800.0
+"""Seconds for all facts of a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A server beside carlite."""
+
+    address: str
+    version: str
+    town: str
+    carlite: dict[str, Section]
+    other: dict[str, Section]
+    differences: tuple[Difference, ...]
+
+
+def compare_with(address: str, town: str | None, maps: Path | None) -> Comparison:
+    """Ask a server, then a carlite with the same town, everything that can be asked."""
+    host, port = parse(address)
+    version = refuse_silent(host, port)
+    if maps is not None and not maps.is_dir():
+        raise UserError(f"--maps: there is no folder {maps}")
+    with tempfile.TemporaryDirectory(prefix="crucible-doctor-") as folder:
+        scratch = Path(folder)
+        theirs = collect(host, port, town or STANDING, scratch / "other.json")
+        name = town_of(theirs["facts"])
+        own = maps_for(name, maps, theirs["opendrive"], scratch)
+        try:
+            with CarliteSimulator(None if own is None else str(own)).lease(name) as server:
+                ours = collect(server.host, server.port, name, scratch / "carlite.json")
+        except AttemptError as problem:
+            raise UserError(f"carlite with {name}: {problem}") from None
+    found = compare(ours["facts"], theirs["facts"])
+    return Comparison(f"{host}:{port}", version, name, ours["facts"], theirs["facts"], tuple(found))
+
+
+def parse(address: str) -> tuple[str, int]:
+    """Return host and port."""
+    found = re.fullmatch(r"(.+):(\d{1,5})", address)
+    if found is None or not 0 < int(found[2]) < 65536:
+        raise UserError(f"--probe {address}: HOST:PORT is needed")
+    return found[1], int(found[2])
+
+
+def refuse_silent(host: str, port: int) -> str:
+    """Return the version of the CARLA that answers; the client library never sees another port."""
+    try:
+        return probe(host, port)
+    except AttemptError as problem:
+        raise UserError(f"{problem}; start CARLA there") from None
+
+
+def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
+    """Collect the facts of one server in a process of its own."""
+    command = [sys.executable, "-m", "harness.doctor.collecting", host, str(port), town, str(file)]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
+        )
+        said = done.stderr.strip().splitlines()[-1:] or ["nothing"]
+    except subprocess.TimeoutExpired:
+        said = [f"nothing for {PATIENCE:g} s"]
+    if not file.exists():
+        raise UserError(f"{host}:{port}: could not be asked everything; last came: {said[0]}")
+    told: dict[str, Any] = json.loads(file.read_text())
+    return told
+
+
+def town_of(facts: dict[str, Section]) -> str:
+    """Return the town a server has; it names a file, so it must be fit for that."""
+    name = str(facts["map"].get("OpenDRIVE", {}).get("name"))
+    if not NAME.fullmatch(name):
+        raise UserError(f"the server calls its town {name[:40]!r}, which is no name for a file")
+    return name
+
+
+def maps_for(town: str, maps: Path | None, opendrive: str, scratch: Path) -> Path | None:
+    """Return the folder with the town's map: as named, ours, or as the server has just told it."""
+    if maps is not None and (maps / f"{town}.xodr").is_file():
+        return maps
+    if find_map(town, None) is not None:
+        return None
+    (scratch / f"{town}.xodr").write_text(opendrive, encoding="utf-8")
+    return scratch

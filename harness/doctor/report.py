@@ -1,0 +1,55 @@
+"""How a server and carlite compare, as a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from rich.table import Table
+from rich.text import Text
+
+from harness.campaign.terminal import console
+from harness.doctor.comparing import Difference
+from harness.doctor.probing import Comparison
+
+SHOWN = 6
+"""Differences of a section that are printed; the file has them all."""
+
+
+def show_comparison(found: Comparison) -> None:
+    """Print one row for each section."""
+    by_section: dict[str, list[Difference]] = defaultdict(list)
+    for each in found.differences:
+        by_section[each.section].append(each)
+    title = f"CARLA {found.version} at {found.address} beside carlite, in {found.town}"
+    table = Table("what", "things", "differences", title=title, title_justify="left")
+    table.columns[1].justify = "right"
+    for section, things in found.carlite.items():
+        count = max(len(things), len(found.other.get(section, {})))
+        table.add_row(section, str(count), listed(by_section[section]))
+    console.print(table)
+    zero = zero_extents(found)
+    if zero:
+        console.print(Text(f"zero extents there: {', '.join(zero)}"))
+    total = len(found.differences)
+    console.print("no difference" if not total else f"{total} differences", highlight=False)
+
+
+def listed(differences: list[Difference]) -> Text:
+    """Return the first few differences of a section, and how many there are besides."""
+    if not differences:
+        return Text("none", "green")
+    lines = [str(each) for each in differences[:SHOWN]]
+    more = len(differences) - SHOWN
+    return Text(
+        "\n".join([*lines, f"and {more} more (--json FILE has all)"] if more > 0 else lines)
+    )
+
+
+def zero_extents(found: Comparison) -> list[str]:
+    """Return the models whose box the other server tells with no size along some axis."""
+    return [
+        name
+        for section in ("vehicles", "walkers")
+        for name, values in found.other.get(section, {}).items()
+        if values.get("zero extents") is True
+    ]

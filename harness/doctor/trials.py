@@ -1,0 +1,269 @@
+"""What a server does: bodies it gives to actors, sensors' frames, how far a car brakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+
+import carla
+import numpy as np
+
+from harness.doctor.facts import Section, Value, angle, metres
+
+EGO = "vehicle.tesla.model3"
+PHYSICS = (EGO, "vehicle.carlamotors.firetruck", "vehicle.bh.crossbike", "vehicle.kawasaki.ninja")
+NUMBERS = (
+    "mass",
+    "drag_coefficient",
+    "max_rpm",
+    "moi",
+    "final_ratio",
+    "gear_switch_time",
+    "damping_rate_full_throttle",
+)
+WHEEL = ("tire_friction", "max_steer_angle", "radius", "max_brake_torque", "max_handbrake_torque")
+STRAIGHT = 80
+"""Metres of lane ahead to drive and brake on."""
+SPEED, STANDING = 10.0, 0.1
+"""m/s"""
+LIDAR = {
+    "channels": "32",
+    "range": "50",
+    "points_per_second": "300000",
+    "rotation_frequency": "20",
+    "upper_fov": "10",
+    "lower_fov": "-30",
+}
+CALM = {"dropoff_general_rate": "0", "dropoff_intensity_limit": "1", "dropoff_zero_intensity": "0"}
+SEMANTIC = np.dtype([("xyz", "<f4", 3), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")])
+GNSS_PLACES = {
+    "the origin": carla.Location(z=50.0),
+    "x 200 m": carla.Location(x=200.0, z=50.0),
+    "y 200 m": carla.Location(y=200.0, z=50.0),
+}
+MOUNT = carla.Transform(carla.Location(x=0.5, z=2.4), carla.Rotation(yaw=-90.0))
+AHEAD = 12.0
+"""Metres to the car that a LiDAR is shown."""
+SWEEPS = 5
+PATIENCE = 30.0
+LONGEST = 400
+"""Ticks, after which whoever has not stopped never will."""
+
+
+def bodies(world: carla.World, kind: str) -> Section:
+    """Spawn each model of a kind, one after another; return the sizes of their boxes."""
+    found: Section = {}
+    for blueprint in world.get_blueprint_library().filter(kind):
+        with spawned(world, blueprint) as actor:
+            if actor is None:
+                found[blueprint.id] = {"spawned": False}
+                continue
+            box = actor.bounding_box
+            extent, centre = metres(box.extent), metres(box.location)
+            found[blueprint.id] = {
+                "spawned": True,
+                **{f"extent {axis}": value for axis, value in extent.items()},
+                **{f"centre {axis}": value for axis, value in centre.items()},
+                "zero extents": 0.0 in extent.values(),
+            }
+    return found
+
+
+def physics(world: carla.World) -> Section:
+    """Return what a few vehicles say of their engine and wheels."""
+    found: Section = {}
+    for name in PHYSICS:
+        with spawned(world, world.get_blueprint_library().find(name)) as actor:
+            if actor is None:
+                continue
+            control = actor.get_physics_control()
+            centre = metres(control.center_of_mass)
+            found[name] = {
+                **{number: getattr(control, number) for number in NUMBERS},
+                "gears": len(control.forward_gears),
+                "wheels": len(control.wheels),
+                "torque at most": max((each.y for each in control.torque_curve), default=0.0),
+                **{f"front {number}": getattr(control.wheels[0], number) for number in WHEEL},
+                **{f"rear {number}": getattr(control.wheels[-1], number) for number in WHEEL},
+                **{f"centre of mass {axis}": value for axis, value in centre.items()},
+            }
+    return found
+
+
+def lidar(world: carla.World) -> Section:
+    """Show a car ahead to LiDARs that look to the left; return what they tell, in which frames."""
+    library = world.get_blueprint_library()
+    place = straight_place(world)
+    ahead = carla.Transform(place.transform(carla.Location(x=AHEAD)), place.rotation)
+    with (
+        spawned(world, library.find(EGO), place) as ego,
+        spawned(world, library.find(EGO), ahead) as other,
+    ):
+        if ego is None or other is None:
+            return {}
+        return {
+            kind: swept(world, configured(library.find(kind), LIDAR | CALM), ego, other)
+            for kind in ("sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic")
+        }
+
+
+def swept(
+    world: carla.World, blueprint: carla.ActorBlueprint, ego: carla.Actor, other: carla.Actor
+) -> dict[str, Value]:
+    """Return what some sweeps come to."""
+    with listening(world, blueprint, MOUNT, ego) as read:
+        world.tick()
+        frames = [world.tick() for _ in range(SWEEPS)]
+        data = [read(frame) for frame in frames]
+    last = data[-1]
+    if last is None:
+        return {"sweeps": 0}
+    turned = last.transform.rotation.yaw - ego.get_transform().rotation.yaw
+    on_time = sum(e is not None and e.frame == at for e, at in zip(data, frames, strict=True))
+    facts: dict[str, Value] = {
+        "sweeps with their tick's frame": on_time,
+        "points a turn": len(last),
+        "channels": last.channels,
+        "yaw on the car": round(angle(turned)),
+    }
+    if blueprint.id.endswith("semantic"):
+        points = np.frombuffer(last.raw_data, SEMANTIC)
+        seen = points["xyz"][points["actor"] == other.id]
+        x, y, _ = seen.mean(0).tolist() if len(seen) else (0.0, 0.0, 0.0)
+        facts["bearing of a car ahead"] = round(math.degrees(math.atan2(y, x)))
+        facts["points on a car ahead"] = len(seen)
+        facts["points on itself"] = int((points["actor"] == ego.id).sum())
+    return facts
+
+
+def gnss(world: carla.World) -> Section:
+    """Return where sensors at three places say that they are, and where the map says so."""
+    blueprint = world.get_blueprint_library().find("sensor.other.gnss")
+    town = world.get_map()
+    found: Section = {}
+    for name, place in GNSS_PLACES.items():
+        with listening(world, blueprint, carla.Transform(place)) as read:
+            world.tick()
+            data = read(world.tick())
+        on_map = town.transform_to_geolocation(place)
+        found[f"map at {name}"] = {"latitude": on_map.latitude, "longitude": on_map.longitude}
+        if data is not None:
+            told = {"latitude": data.latitude, "longitude": data.longitude}
+            found[f"sensor at {name}"] = {**told, "altitude": data.altitude}
+    return found
+
+
+def driving(world: carla.World) -> Section:
+    """Return how far a car brakes from 10 m/s, and how far it comes in five seconds."""
+    place = straight_place(world)
+    blueprint = world.get_blueprint_library().find(EGO)
+    with spawned(world, blueprint, place) as car:
+        if car is None:
+            return {}
+        settle(world, car)
+        started = car.get_location()
+        car.apply_control(carla.VehicleControl(throttle=1.0))
+        for _ in range(100):
+            world.tick()
+        came = started.distance(car.get_location())
+        reached = car.get_velocity().length()
+    with spawned(world, blueprint, place) as car:
+        if car is None:
+            return {}
+        settle(world, car)
+        car.set_target_velocity(place.get_forward_vector() * SPEED)
+        world.tick()
+        at, speed = car.get_location(), car.get_velocity().length()
+        car.apply_control(carla.VehicleControl(brake=1.0))
+        ticks = 0
+        while car.get_velocity().length() > STANDING and ticks < LONGEST:
+            world.tick()
+            ticks += 1
+        return {
+            "full throttle for 5 s": {"metres": came, "m/s": reached},
+            "full brake": {
+                "from m/s": speed,
+                "metres": at.distance(car.get_location()),
+                "ticks": ticks,
+            },
+        }
+
+
+def settle(world: carla.World, car: carla.Actor) -> None:
+    """Let a car come to rest on its wheels, with its gear in."""
+    car.apply_control(carla.VehicleControl(brake=1.0))
+    for _ in range(20):
+        world.tick()
+
+
+def straight_place(world: carla.World) -> carla.Transform:
+    """Return the spawn point with the straightest lane ahead, and no junction on it."""
+    town = world.get_map()
+    points = sorted(town.get_spawn_points(), key=lambda each: (each.location.x, each.location.y))
+    return min(points, key=lambda point: bends(town, point))
+
+
+def bends(town: carla.Map, point: carla.Transform) -> float:
+    """Return how far the lane strays from a straight way ahead, m; junctions count as far."""
+    lane = town.get_waypoint(point.location)
+    worst = 0.0
+    for gone in range(10, STRAIGHT + 1, 10):
+        ahead = lane.next(float(gone))
+        if len(ahead) != 1 or ahead[0].is_junction:
+            return math.inf
+        straight = point.transform(carla.Location(x=float(gone)))
+        worst = max(worst, straight.distance_2d(ahead[0].transform.location))
+    return round(worst, 1)
+
+
+@contextmanager
+def spawned(
+    world: carla.World, blueprint: carla.ActorBlueprint, place: carla.Transform | None = None
+) -> Iterator[carla.Actor | None]:
+    """Have an actor while the block lasts: at a place, or at the first spawn point with room."""
+    places = [place] if place else world.get_map().get_spawn_points()[:20]
+    actor = next(filter(None, (world.try_spawn_actor(blueprint, each) for each in places)), None)
+    world.tick()
+    try:
+        yield actor
+    finally:
+        if actor is not None:
+            actor.destroy()
+            world.tick()
+
+
+@contextmanager
+def listening(
+    world: carla.World,
+    blueprint: carla.ActorBlueprint,
+    place: carla.Transform,
+    carrier: carla.Actor | None = None,
+) -> Iterator[Callable[[int], carla.SensorData | None]]:
+    """Have a sensor; what is lent returns its data from a frame on, or nothing in the end."""
+    waiting: SimpleQueue[carla.SensorData] = SimpleQueue()
+    sensor = world.spawn_actor(blueprint, place, carrier)
+    sensor.listen(waiting.put)
+
+    def read(frame: int) -> carla.SensorData | None:
+        try:
+            while (data := waiting.get(timeout=PATIENCE)).frame < frame:
+                pass
+        except Empty:
+            return None
+        return data
+
+    try:
+        yield read
+    finally:
+        sensor.stop()
+        sensor.destroy()
+
+
+def configured(blueprint: carla.ActorBlueprint, settings: dict[str, str]) -> carla.ActorBlueprint:
+    """Return a blueprint with those settings that it knows."""
+    for name, value in settings.items():
+        if blueprint.has_attribute(name):
+            blueprint.set_attribute(name, value)
+    return blueprint
