@@ -111,7 +111,7 @@ ALTERED = {
         "vehicle.bh.crossbike",
         "extent y",
         0.0,
-        "bh.crossbike: extent y: 0.24 here, 0 there",
+        "bike: extent y: 0.24 here, 0 there",
     ),
     "blueprints": ("vehicle.audi.a2", "tags", "audi", "audi.a2: tags: a2 vehicle here, audi there"),
     "LiDAR": ("ray_cast", "yaw", 0, "ray_cast: yaw: -90 here, 0 there"),
