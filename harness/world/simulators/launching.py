@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
+from harness.errors import AttemptError
 from harness.world.simulators import keeper
 from harness.world.simulators.lease import LaunchError
 
@@ -45,7 +46,10 @@ class Launched:
         if self._keeper.returncode is not None:
             return False
         look_only = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._keeper.pid, look_only) is None
+        try:
+            return os.waitid(os.P_PID, self._keeper.pid, look_only) is None
+        except ChildProcessError:  # our process has asked not to hear of its children's ends
+            return False
 
     def log_tail(self) -> str:
         """Return the end of what the server said."""
@@ -71,9 +75,10 @@ class Launched:
     def end(self) -> None:
         """End the whole group, first kindly, and wait until it is gone and its ports are free."""
         group = self._keeper.pid
-        os.killpg(group, signal.SIGTERM)
-        within(SETTLE, lambda: not self.running())
-        os.killpg(group, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGTERM)
+            within(SETTLE, lambda: not self.running())
+            os.killpg(group, signal.SIGKILL)
         self._keeper.wait()
         within(SETTLE, lambda: not is_there(group))
 
@@ -105,12 +110,23 @@ def is_there(group: int) -> bool:
 @contextmanager
 def launched(command: Sequence[str], cwd: Path, locks: Sequence[int] = ()) -> Iterator[Launched]:
     """Run a server while the block lasts; it holds the locks as long as it is there."""
-    with tempfile.TemporaryFile() as log:
-        server = Launched(command, cwd, locks, log)
+    with new_log() as log:
+        try:
+            server = Launched(command, cwd, locks, log)
+        except OSError as problem:
+            raise LaunchError(f"no further process: {problem.strerror}", "") from None
         try:
             yield server
         finally:
             server.end()
+
+
+def new_log() -> IO[bytes]:
+    """Return a file without a name, which goes with whoever holds it."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as problem:
+        raise AttemptError("disk", f"no room for a server's log: {problem.strerror}") from None
 
 
 def last_line(log: str) -> str:
