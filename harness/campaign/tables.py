@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
@@ -12,11 +12,12 @@ from rich.table import Table
 from harness.campaign.amounts import bytes_in_words, seconds_in_words
 from harness.campaign.estimate import Estimate, estimate
 from harness.campaign.plan import Plan
-from harness.campaign.summary import PATTERNS, summarise
-from harness.campaign.terminal import console
+from harness.campaign.summary import PATTERNS, Row, summarise
+from harness.campaign.terminal import NARROWEST, console
 from harness.records.ledger import finished
 from harness.world.routes.kinds import NOT_RUN
 
+DRIVING = ("n", "DS", "CR %", "RCR %", "violations")
 MARGIN = 12
 """Columns before a note."""
 
@@ -94,23 +95,13 @@ def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
 def show_results(folder: Path, plan: Plan) -> None:
     """Print one row for each system and condition, and what is missing."""
     rows = summarise(folder, plan.attempts)
-    table = Table(title=f"{plan.town}: what happened", caption=f"records: {folder}")
-    table.add_column("system")
-    table.add_column("condition")
-    for name in ("n", "DS", "CR %", "RCR %", "violations", *PATTERNS):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            row.system,
-            row.condition,
-            str(row.attempts),
-            f"{row.driving_score:.1f}",
-            f"{row.collision_rate:.1f}",
-            f"{row.route_completion:.1f}",
-            str(row.violations),
-            *(f"{row.patterns[name]}" for name in PATTERNS),
-        )
-    console.print(table)
+    title = f"{plan.town}: what happened"
+    if console.width >= NARROWEST:
+        console.print(table_of(title, rows, (*DRIVING, *PATTERNS)))
+    else:
+        console.print(table_of(title, rows, DRIVING))
+        console.print(table_of("", rows, PATTERNS))
+    console.print(f"records: {folder}", soft_wrap=True, highlight=False)
     for each in plan.unfit:
         console.print(f"not driven: {each}", soft_wrap=True, highlight=False)
     missing = len(plan.attempts) - sum(row.attempts for row in rows)
@@ -121,3 +112,23 @@ def show_results(folder: Path, plan: Plan) -> None:
             soft_wrap=True,
             highlight=False,
         )
+
+
+def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
+    """Return some of what each system and condition came to."""
+    table = Table(title=title or None)
+    for name in ("system", "condition"):
+        table.add_column(name, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        told = {
+            "n": str(row.attempts),
+            "DS": f"{row.driving_score:.1f}",
+            "CR %": f"{row.collision_rate:.1f}",
+            "RCR %": f"{row.route_completion:.1f}",
+            "violations": str(row.violations),
+            **{name: str(count) for name, count in row.patterns.items()},
+        }
+        table.add_row(row.system, row.condition, *(told[name] for name in columns))
+    return table

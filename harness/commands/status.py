@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.survey import Failures, Means, Survey, survey
+from harness.campaign.survey import Arm, Failures, Means, Survey, survey
 from harness.campaign.terminal import console
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def show(found: Survey) -> None:
     work = "a runner is at work" if found.at_work else "no runner is at work"
     say(f"{found.folder}: {found.study} on {found.simulator}; {work}")
     say(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
-    console.print(table_of(found))
+    console.print(table_of("", [(each, each.final) for each in found.arms]))
+    if any(each.first != each.final for each in found.arms):
+        console.print(table_of("at the first try", [(each, each.first) for each in found.arms]))
     for each in found.failures:
         for line in lines_on(each):
             say(line)
@@ -57,41 +59,28 @@ def show(found: Survey) -> None:
         say(f"trouble: {trouble}")
 
 
-def table_of(found: Survey) -> Table:
-    """Return one row for each system and condition."""
-    retried = any(each.final != each.first for each in found.arms)
-    table = Table()
-    table.add_column("system")
-    table.add_column("condition")
-    for name in ("done", "DS", "by seed", "CR %", "by seed"):
-        table.add_column(name, justify="right")
-    for name in ("first try", "DS", "CR %") if retried else ():
-        table.add_column(name, justify="right", style="dim")
-    for each in found.arms:
-        done = 0 if each.final is None else each.final.attempts
-        cells = [each.system, each.condition, f"{done}/{each.planned}", *spread(each.final)]
-        if retried:
-            first = spread(each.first)
-            cells += [str(each.first.attempts if each.first else 0), first[0], first[2]]
+def table_of(title: str, arms: Sequence[tuple[Arm, Means | None]]) -> Table:
+    """Return one row for each system and condition, from all its results or some of them."""
+    table = Table(title=title or None, title_justify="left")
+    for name in ("system", "condition"):
+        table.add_column(name, overflow="fold")
+    for name in ("results", "DS (by seed)", "CR % (by seed)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for arm, means in arms:
+        cells = [arm.system, arm.condition, f"{means.attempts if means else 0}/{arm.planned}"]
+        cells += ["-", "-"]
+        if means is not None:
+            cells[3] = with_span(means.driving_score, means.driving_scores)
+            cells[4] = with_span(means.collision_rate, means.collision_rates)
         table.add_row(*map(escape, map(printable, cells)))
     return table
 
 
-def spread(means: Means | None) -> tuple[str, str, str, str]:
-    """Return means and their ranges over the seeds."""
-    if means is None:
-        return "-", "-", "-", "-"
-    return (
-        f"{means.driving_score:.1f}",
-        span(means.driving_scores),
-        f"{means.collision_rate:.1f}",
-        span(means.collision_rates),
-    )
-
-
-def span(by_seed: Mapping[int, float]) -> str:
-    """Return the range over seeds; one seed has none."""
-    return f"{min(by_seed.values()):.1f}..{max(by_seed.values()):.1f}" if len(by_seed) > 1 else "-"
+def with_span(value: float, by_seed: Mapping[int, float]) -> str:
+    """Return a mean, and its range over the seeds; one seed has none."""
+    if len(by_seed) < 2:
+        return f"{value:.1f}"
+    return f"{value:.1f} ({min(by_seed.values()):.1f}..{max(by_seed.values()):.1f})"
 
 
 def in_tries(tries: Mapping[int, int]) -> str:

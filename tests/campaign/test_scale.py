@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from harness.campaign.plan import clean_routes
 from harness.campaign.summary import PATTERNS, summarise
 from harness.campaign.survey import survey
+from harness.campaign.tables import DRIVING, table_of
 from harness.errors import UserError
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 
+ALL = (*DRIVING, *PATTERNS)
 CHOICES = (
     "routes=crucible05",
     "system=[oracle,ideal_late]",
@@ -51,6 +56,16 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
         }
     scores = {arm: row.driving_score for arm, row in rows.items()}
     assert len(set(scores.values())) == 3
+
+
+@pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (110, ALL)])
+def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
+    rows = summarise(folder, sorted(Campaign(folder).attempts()))
+    long = [replace(row, system="ideal_intermediate", condition="pose_error") for row in rows]
+    out = StringIO()
+    Console(file=out, width=width).print(table_of("", long, columns))
+    assert "…" not in out.getvalue()
+    assert all(name in out.getvalue() for name in columns)
 
 
 def test_all_is_found_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
