@@ -64,13 +64,16 @@ class Launched:
         until = time.monotonic() + seconds
         while (found := answer()) is None:
             if not self.running():
-                raise LaunchError(last_line(self.log_tail()) or "ended at once", self.log_tail())
+                raise self._failed("ended at the start")
             if time.monotonic() > until:
-                said = last_line(self.log_tail())
-                said = f"; it said last: {said}" if said else ""
-                raise LaunchError(f"not ready after {seconds:g} s{said}", self.log_tail())
+                raise self._failed(f"not ready after {seconds:g} s")
             time.sleep(PAUSE)
         return found
+
+    def _failed(self, how: str) -> LaunchError:
+        tail = self.log_tail()
+        said = last_line(tail)
+        return LaunchError(f"{how}; it said last: {said}" if said else how, tail)
 
     def end(self) -> None:
         """End the whole group, first kindly, and wait until it is gone and its ports are free."""
