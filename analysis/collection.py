@@ -35,7 +35,7 @@ class Collection:
         """The first campaign's folder: reports go there."""
         return self.campaigns[0].folder
 
-    def keys(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
+    def each(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
         """Yield every attempt's row, campaign and key."""
         columns = (self.attempts[name] for name in ("campaign", *KEY))
         for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):

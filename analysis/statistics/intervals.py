@@ -3,7 +3,7 @@
 Attempts on a route have its road and its traffic in common: they are not independent. Routes are
 resampled whole. Where each route counts once there is nothing to cluster, and a rate gets Wilson's
 interval. A resampled rate of nothing but zeros (or ones) has no width, which would be a lie: it
-gets Wilson's interval for as many draws as there are routes.
+gets Wilson's interval for as many draws as there are routes. A mean without any spread gets none.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     top, bottom = sums @ resampled(len(names)).T
     some = bottom > 0
     low, high = np.quantile(top[some] / bottom[some], expanded(len(names)))
+    if low == high:
+        return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
     return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
 
 

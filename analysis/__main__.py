@@ -1,0 +1,46 @@
+"""The analysis at the command line: `python -m analysis tables | regress | compare | …`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from harness.errors import UserError
+
+COMMANDS = {
+    "tables": "tables of campaigns, with intervals",
+}
+"""Each in a module of `analysis.commands`, loaded only when asked for."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; what the user can put right is one line and exit code 2."""
+    asked = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    try:
+        for name, what in COMMANDS.items():
+            if name in asked[:1]:
+                import_module(f"analysis.commands.{name}").add(commands)
+            else:
+                commands.add_parser(name, help=what)
+        options = parser.parse_args(asked)
+        done: int = options.run(options)
+    except UserError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith(("analysis", "harness")):
+            raise
+        print(f"{problem.name} is missing: pip install 'v2x-crucible[analysis]'", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return done
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

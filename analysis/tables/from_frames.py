@@ -1,0 +1,134 @@
+"""Tables that need each drive's frames and messages: distance bands, ages, bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from analysis.collection import Collection
+from analysis.tables.table import ARM, Table, cells, mean_of, ratio_of
+from harness.judging.patterns import PATTERNS
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.records.schema import BANDS
+
+FATES = ("delivered", "superseded", "lost", "unsent", "unheard", "in_flight")
+ON_AIR = "unsent"
+"""The fate of what never went on the air."""
+
+
+def tables_of_frames(found: Collection) -> list[Table]:
+    """Return all tables that need frames and messages of every attempt."""
+    sums = [sums_of(campaign, key) for _, campaign, key in found.each()]
+    columns = list(empty_sums()) if not sums else None
+    both = pd.concat(
+        [found.attempts.reset_index(drop=True), pd.DataFrame(sums, columns=columns)], axis=1
+    )
+    kinds = [
+        {"row": row, **sums_of_kind}
+        for row, campaign, key in found.each()
+        for sums_of_kind in kinds_of(campaign, key)
+    ]
+    return [bands(both), used_ages(both), *messages(found.attempts, kinds)]
+
+
+def sums_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
+    """Return an attempt's sums over its planning steps."""
+    frames = campaign.table("frames", key)
+    names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
+    heard = frames["messages"] > 0
+    return {
+        **{name: float(frames[name].sum()) for name in names},
+        "steps": float(len(frames)),
+        "steps_heard": float(heard.sum()),
+        "messages_given": float(frames["messages"].sum()),
+        "age_sum": float(frames.loc[heard, "oldest_age"].sum()),
+    }
+
+
+def empty_sums() -> list[str]:
+    """Return the names of an attempt's sums."""
+    names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
+    return [*names, "steps", "steps_heard", "messages_given", "age_sum"]
+
+
+def bands(sums: pd.DataFrame) -> Table:
+    """Return errors for 100 true boxes, by distance from the ego."""
+    by = (*ARM, "band")
+    parts = []
+    for band in BANDS:
+        own = sums.assign(
+            band=band,
+            **{name: sums[f"{name}_{band}"] for name in PATTERNS},
+            true_boxes=sums[f"truth_{band}"],
+        )
+        measures = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
+        parts.append(cells(own, by, measures | {"true boxes": mean_of("true_boxes")}))
+    found = pd.concat(parts).sort_values(list(ARM), kind="stable")
+    title = "Errors for 100 true boxes by distance, m; true boxes for each drive"
+    return Table("bands", title, by, found)
+
+
+def used_ages(sums: pd.DataFrame) -> Table:
+    """Return what systems were given at their planning steps."""
+    measures = {
+        "steps with messages %": ratio_of("steps_heard", "steps", 100),
+        "messages a step": ratio_of("messages_given", "steps"),
+        "age of the oldest, s": ratio_of("age_sum", "steps_heard"),
+    }
+    digits = {"messages a step": 2, "age of the oldest, s": 3}
+    title = "What systems were given, at each planning step"
+    return Table("ages_used", title, ARM, cells(sums, ARM, measures), digits)
+
+
+def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
+    """Yield an attempt's sums over its messages, by kind of sender."""
+    table = campaign.table("messages", key)
+    for kind, own in table.groupby(table["kind"].astype(str)):
+        age = own["age_found"].to_numpy(np.float64)
+        heard = np.isfinite(age)
+        fates = own["fate"].astype(str)
+        on_air = (fates != ON_AIR).to_numpy()
+        sent = own["bytes"].to_numpy(np.float64)[on_air]
+        shift = np.hypot(own["found_x"].to_numpy(np.float64), own["found_y"].to_numpy(np.float64))
+        yield {
+            "kind": str(kind),
+            "messages": float(len(own)),
+            "sent": float(on_air.sum()),
+            "heard": float(heard.sum()),
+            "age": float(age[heard].sum()),
+            "shift": float(shift.sum()),
+            "kilobytes": float(sent.sum()) / 1000,
+            **{fate: float((fates == fate).sum()) for fate in FATES},
+        }
+
+
+def messages(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> tuple[Table, Table]:
+    """Return messages by kind of sender: what became of them; age, displacement and bytes."""
+    by = (*ARM, "kind")
+    fates = {
+        "messages a drive": mean_of("messages"),
+        **{f"{fate} %": ratio_of(fate, "messages", 100) for fate in FATES},
+    }
+    sizes = {
+        "age at delivery, s": ratio_of("age", "heard"),
+        "displaced, m": ratio_of("shift", "messages"),
+        "kB a message": ratio_of("kilobytes", "sent"),
+        "kB/s": ratio_of("kilobytes", "duration"),
+    }
+    digits = {"age at delivery, s": 3, "displaced, m": 3, "kB a message": 2, "kB/s": 2}
+    shared = attempts.reset_index(drop=True)[[*ARM, "cluster", "duration"]]
+    own = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
+    joined = own.join(shared, on="row")
+    return (
+        Table("fates", "What became of messages", by, cells(joined, by, fates), digits),
+        Table(
+            "messages",
+            "How late, how far off and how big messages were",
+            by,
+            cells(joined, by, sizes),
+            digits,
+        ),
+    )

@@ -1,0 +1,111 @@
+"""A table of estimates: one row for each cell, so that every number keeps its interval and n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from analysis.statistics.intervals import NOTHING, Estimate, mean, rate, ratio
+
+Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
+
+ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
+ARM = ("system", "condition")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Cells by what names their row (`by`) and their column (`measure`)."""
+
+    name: str
+    title: str
+    by: tuple[str, ...]
+    cells: pd.DataFrame
+    digits: Mapping[str, int] = field(default_factory=dict)  # by measure; 1 unless told
+
+    @property
+    def measures(self) -> list[str]:
+        """The columns, in order."""
+        return list(dict.fromkeys(self.cells["measure"]))
+
+    def rows(self) -> list[tuple[tuple[str, ...], dict[str, Estimate]]]:
+        """Return the table as people read it: names of a row, and its estimates by measure."""
+        found: dict[tuple[str, ...], dict[str, Estimate]] = {}
+        names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
+        estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
+        for name, (measure, *numbers) in zip(names, estimates, strict=True):
+            found.setdefault(name, {})[measure] = Estimate(*numbers)
+        return list(found.items())
+
+
+def cells(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    measures: Mapping[str, Measure],
+    rows: Iterable[tuple[object, ...]] = (),
+) -> pd.DataFrame:
+    """Return the estimates of every group; `rows` are shown even where no attempt is in them."""
+    groups = dict(list(frame.groupby(list(by), observed=True, sort=False)))
+    wanted = list(dict.fromkeys([*rows, *sorted(groups)]))
+    found = [
+        {
+            **dict(zip(by, name, strict=True)),
+            "measure": measure,
+            **asdict(estimate(groups[name]) if name in groups else NOTHING),
+        }
+        for name in wanted
+        for measure, estimate in measures.items()
+    ]
+    return pd.DataFrame(found, columns=[*by, "measure", *ESTIMATE])
+
+
+def mean_of(column: str, scale: float = 1.0) -> Measure:
+    """Return the mean of a column over the attempts that know it."""
+
+    def measure(frame: pd.DataFrame) -> Estimate:
+        known = frame[frame[column].notna()]
+        values = known[column].to_numpy(np.float64) * scale
+        return mean(values, numbered(known["cluster"])) if len(known) else NOTHING
+
+    return measure
+
+
+def rate_of(column: str) -> Measure:
+    """Return the share of attempts in which something happened, in per cent."""
+
+    def measure(frame: pd.DataFrame) -> Estimate:
+        found = rate(frame[column].to_numpy(np.float64), numbered(frame["cluster"]))
+        return scaled(found, 100)
+
+    return measure
+
+
+def ratio_of(above: str, below: str, scale: float = 1.0) -> Measure:
+    """Return a sum over a sum, as errors over true boxes."""
+
+    def measure(frame: pd.DataFrame) -> Estimate:
+        top, bottom = (frame[name].to_numpy(np.float64) for name in (above, below))
+        return scaled(ratio(top, bottom, numbered(frame["cluster"])), scale)
+
+    return measure
+
+
+def scaled(found: Estimate, scale: float) -> Estimate:
+    """Return an estimate in another unit."""
+    return Estimate(
+        found.value * scale,
+        found.low * scale,
+        found.high * scale,
+        found.n,
+        found.routes,
+        found.method,
+    )
+
+
+def numbered(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return a number for each name."""
+    return np.unique(names.to_numpy(str), return_inverse=True)[1].astype(np.float64)

@@ -1,0 +1,84 @@
+"""Tables as files: CSV and Parquet with a row for each cell, LaTeX as people read them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.statistics.intervals import Estimate
+from analysis.tables.table import Table
+from harness.errors import UserError
+
+LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[str]) -> None:
+    """Write a plain table; LaTeX is for tables of estimates."""
+    for each in formats:
+        if each == "csv":
+            _write(folder / f"{name}.csv", lambda file: frame.to_csv(file, index=False))
+        elif each == "parquet":
+            _write(folder / f"{name}.parquet", lambda file: frame.to_parquet(file, index=False))
+
+
+def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
+    """Write a table of estimates in every format asked for."""
+    formats = list(formats)
+    write_frame(table.cells, folder, table.name, formats)
+    if "latex" in formats:
+        text = latex(table)
+        _write(folder / f"{table.name}.tex", lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def latex(table: Table) -> str:
+    """Return a tabular of values, their intervals and n."""
+    measures = table.measures
+    head = [*table.by, *measures, "n"]
+    lines = [
+        f"% {' '.join(table.title.split())}; 95 % intervals in brackets",
+        rf"\begin{{tabular}}{{{'l' * len(table.by)}{'r' * (len(measures) + 1)}}}",
+        r"\hline",
+        " & ".join(each.translate(LATEX) for each in head) + r" \\",
+        r"\hline",
+    ]
+    for names, row in table.rows():
+        digits = [table.digits.get(each, 1) for each in measures]
+        told = [in_latex(row[each], d) for each, d in zip(measures, digits, strict=True)]
+        cells = [*(name.translate(LATEX) for name in names), *told, number_of(row.values())]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+
+
+def in_latex(each: Estimate, digits: int) -> str:
+    """Return a value and its interval."""
+    if not math.isfinite(each.value):
+        return "--"
+    if not math.isfinite(each.low):
+        return f"{each.value:.{digits}f}"
+    return (
+        f"{each.value:.{digits}f} {{\\scriptsize [{each.low:.{digits}f}, {each.high:.{digits}f}]}}"
+    )
+
+
+def number_of(row: Iterable[Estimate]) -> str:
+    """Return the attempts behind a row, from the fewest to the most behind one of its cells."""
+    counts = {each.n for each in row}
+    return str(max(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"
+
+
+def _write(file: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the place and rename: a reader finds the old file or the new one."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(beside)
+        beside.replace(file)
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror or problem}") from None

@@ -1,0 +1,70 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from analysis.statistics.intervals import Estimate
+from analysis.tables.table import Table
+from analysis.tables.writing import number_of
+
+NARROWEST = 150
+"""Columns that the widest table needs."""
+
+console = Console()
+if not console.is_terminal:
+    console = Console(width=max(console.width, NARROWEST))
+
+
+def show(table: Table) -> None:
+    """Print a table of estimates, each interval below its value."""
+    grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in table.by:
+        grid.add_column(name)
+    for name in (*table.measures, "n", "routes"):
+        grid.add_column(name, justify="right")
+    for names, row in table.rows():
+        told = [cell(each, table.digits.get(name, 1)) for name, each in row.items()]
+        routes = str(max(each.routes for each in row.values()))
+        grid.add_row(*map(shown, names), *told, number_of(row.values()), routes)
+    console.print(grid if table.rows() else f"{table.title}: nothing to show")
+
+
+def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a plain table, words to the left and the rest to the right."""
+    grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, name in enumerate(head):
+        grid.add_column(name, justify="right" if number else "left")
+    for row in rows:
+        grid.add_row(*map(shown, row))
+    console.print(grid)
+
+
+def cell(each: Estimate, digits: int) -> str:
+    """Return a value and, on the next line, its interval."""
+    if not math.isfinite(each.value):
+        return "-"
+    if not math.isfinite(each.low):
+        return f"{each.value:.{digits}f}"
+    return f"{each.value:.{digits}f}\n[dim]{each.low:.{digits}f}..{each.high:.{digits}f}[/dim]"
+
+
+def say(text: str) -> None:
+    """Print a line as it is, whatever somebody wrote into it."""
+    console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
+
+
+def shown(text: str) -> str:
+    """Return a text that is neither markup nor moves the cursor."""
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Return a text that cannot move the cursor."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -1,0 +1,125 @@
+"""A campaign's numbers once more, attempt by attempt from its files, without the analysis."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tests.judging.slowly import eleven_point, iou
+
+CLASSES = ("vehicle", "pedestrian", "cyclist")
+AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One folder with a result."""
+
+    folder: Path
+    system: str
+    condition: str
+    route: str
+    seed: int
+    result: dict[str, Any]
+
+    @property
+    def ours(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.result["crucible"]
+        return found
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.read_parquet(self.folder / f"{name}.parquet")
+
+
+def attempts(campaign: Path) -> list[Attempt]:
+    found = []
+    for file in sorted(campaign.glob("episodes/*/*/*/try1/result.json")):
+        result = json.loads(file.read_text())
+        told = result["crucible"]["attempt"]
+        names = told["system"], told["condition"], told["route"], told["seed"]
+        found.append(Attempt(file.parent, *names, result))
+    return found
+
+
+def mean(values: Iterable[float | None]) -> float:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else math.nan
+
+
+@dataclass(frozen=True)
+class Row:
+    """A detection, or a true box, somewhere along the route and some way off."""
+
+    kind: str
+    share: float
+    distance: float
+    score: float = 0.0
+    right: bool = False
+
+
+def precision(rows: list[Row], truths: list[Row], inside: Callable[[float, float], bool]) -> float:
+    """11-point precision of what is inside, mean over classes."""
+    found = []
+    for kind in CLASSES:
+        own = [each for each in rows if each.kind == kind and inside(each.share, each.distance)]
+        there = [each for each in truths if each.kind == kind and inside(each.share, each.distance)]
+        if there:
+            found.append(eleven_point([(each.score, each.right) for each in own], len(there)))
+    return mean(found)
+
+
+def matched(some: list[Attempt], source: str) -> tuple[list[Row], list[Row]]:
+    """Every detection that counts, and every true box that does.
+
+    A right detection is as far off as what it found.
+    """
+    rows: list[Row] = []
+    truths: list[Row] = []
+    for attempt in some:
+        frames, boxes = attempt.table("frames"), attempt.table("boxes")
+        shares = frames["station"] / attempt.result["meta"]["route_length"]
+        share_of = dict(zip(frames["frame"], shares, strict=True))
+        for (frame, kind), here in boxes.groupby(["frame", "class"], observed=True):
+            own = here.to_dict("records")
+            one_frame(own, source, str(kind), share_of[frame], rows, truths)
+    return rows, truths
+
+
+def one_frame(
+    boxes: list[dict[Any, Any]],
+    source: str,
+    kind: str,
+    share: float,
+    rows: list[Row],
+    truths: list[Row],
+) -> None:
+    """Match one class in one frame, the best score first."""
+    there = [each for each in boxes if each["source"] == "truth"]
+    truths += [Row(kind, share, away(each)) for each in there if each["counted"]]
+    detections = [each for each in boxes if each["source"] == source]
+    taken: set[int] = set()
+    for box in sorted(detections, key=lambda each: -each["score"]):
+        overlaps = [iou(as_row(true), as_row(box)) for true in there]
+        best = max(range(len(there)), key=overlaps.__getitem__, default=-1)
+        if best >= 0 and overlaps[best] < 0.5:
+            best = -1
+        right = best >= 0 and best not in taken
+        taken |= {best} if right else set()
+        if (best >= 0 and not there[best]["counted"]) or not (right or box["counted"]):
+            continue
+        rows.append(Row(kind, share, away(there[best] if right else box), box["score"], right))
+
+
+def as_row(box: dict[Any, Any]) -> Any:
+    return np.array([box[name] for name in AXES])
+
+
+def away(box: dict[Any, Any]) -> float:
+    return math.hypot(box["x"], box["y"])

@@ -1,0 +1,248 @@
+"""A small campaign with made-up drives, judged and written as a campaign judges and writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from harness.campaign.results import PrecisionBook
+from harness.judging.frames import Judged, JudgedFrame, Judgement, judge
+from harness.judging.patterns import PATTERNS
+from harness.judging.windows import windows
+from harness.randomness import stream
+from harness.records.keys import AttemptKey
+from harness.records.ledger import append
+from harness.records.schema import FRAMES, TABLES, VERSION
+from harness.records.writing import EpisodeWriter
+from harness.vocabulary import CLASSES, Boxes, Truth
+
+ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
+"""`alone` reads no messages: its cooperative boxes are its own."""
+LENGTH = 100.0
+KINDS = ("collision_vehicle", "collision_pedestrian", "off_road", "blocked")
+PENALTY = {"collision_vehicle": 0.6, "collision_pedestrian": 0.5}
+FLAWS = {"none": 0.1, "latency": 0.5}
+"""How often a cooperative box is somewhere else."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How one made-up drive goes."""
+
+    seconds: int = 20
+    violation: str = ""  # its kind, at the end
+
+
+def write_little(
+    folder: Path,
+    arms: Sequence[tuple[str, str]] = ARMS,
+    routes: Sequence[str] = ("0", "1", "2", "3", "4", "5"),
+    seeds: Sequence[int] = (1, 2),
+    simulator: str = "carlite 0.9.16",
+    drives: dict[AttemptKey, Drive] | None = None,
+    town: str = "Crucible05",
+    systems: Iterable[str] = (),
+) -> Path:
+    """Write a campaign; how a drive goes is drawn, or told in `drives`."""
+    folder.mkdir(parents=True)
+    settings = {"seeds": list(seeds), "system": dict.fromkeys([*systems, *(s for s, _ in arms)])}
+    header = {"schema": VERSION, "digest": "0" * 8, "simulator": simulator.split(maxsplit=1)[0]}
+    (folder / "campaign.yaml").write_text(yaml.safe_dump({**header, "settings": settings}))
+    for number, route in enumerate(routes):
+        write_route(folder, route, town, 10.0 * number)
+    for arm in arms:
+        for route in routes:
+            for seed in seeds:
+                key = AttemptKey(*arm, route, seed)
+                drive = (drives or {}).get(key) or drawn(key)
+                write_attempt(folder, key, drive, simulator)
+                append(folder, key, 1, None, "made up", "")
+    return folder
+
+
+def write_route(folder: Path, name: str, town: str, beside: float) -> None:
+    """Write a straight route."""
+    way = [[float(x), beside, 0.0] for x in range(int(LENGTH))]
+    (folder / "routes").mkdir(exist_ok=True)
+    text = json.dumps({"name": name, "town": town, "way": {"xyz": way}})
+    (folder / "routes" / f"{name}.json").write_text(text)
+
+
+def drawn(key: AttemptKey) -> Drive:
+    """Return a drive: some routes are hard, and late messages make them harder."""
+    hard = stream(0, "route", key.route).normal()
+    random = stream(key.seed, "drive", str(key))
+    chance = 1 / (1 + np.exp(0.7 - hard - 1.2 * (key.condition == "latency")))
+    violated = bool(random.random() < chance)
+    kind = KINDS[int(random.integers(len(KINDS)))] if violated else ""
+    return Drive(int(random.integers(8, 24)), kind)
+
+
+def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -> Path:
+    """Write a drive's records, one planning step a second."""
+    random = stream(key.seed, "boxes", str(key))
+    flaw = 0.0 if key.system == "alone" else FLAWS[key.condition]
+    steps = [step(random, flaw, key.system == "alone") for _ in range(drive.seconds)]
+    times = np.arange(drive.seconds, dtype=np.float64)
+    book = PrecisionBook()
+    for judged, _ in steps:
+        book.add(judged)
+    with EpisodeWriter(folder, key, 1) as writer:
+        frames = frame_columns(steps, times, key)
+        writer.table("frames", frames)
+        writer.table("boxes", box_columns(steps))
+        writer.table("messages", message_columns(random, key, times))
+        for name in ("poses", "events", "map"):
+            writer.table(name, empty(name))
+        result = result_of(key, drive, frames, times, book.record(), simulator)
+        writer.json("result", result)
+        writer.json("timing", {"seconds": {"total": 1.0}})
+        return writer.commit()
+
+
+def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[JudgedFrame, Truth]:
+    """Return a planning step: some true boxes are seen alone, more together, some misplaced."""
+    n = int(random.integers(2, 6))
+    geometry = np.column_stack(
+        [
+            random.uniform(-48, 48, (n, 2)),
+            np.zeros(n),
+            np.tile([4.0, 2.0, 1.5], (n, 1)),
+            np.zeros(n),
+        ]
+    )
+    classes = random.integers(0, len(CLASSES), n)
+    hits = random.integers(0, 30, n)
+    truth = Truth(Boxes(geometry, classes, np.ones(n)), np.arange(1, n + 1), hits)
+    ego = detections(random, geometry, classes, 0.6, 0.1)
+    together = ego if alone else Boxes.join([detections(random, geometry, classes, 0.9, flaw)])
+    return judge(truth, hits, ego, together, Judgement()), truth
+
+
+def detections(
+    random: np.random.Generator, geometry: Any, classes: Any, seen: float, flaw: float
+) -> Boxes:
+    """Return detections of some of the boxes, a few displaced, and now and then of nobody."""
+    n = len(geometry)
+    found = geometry.copy()
+    found[:, 0] += random.normal(0, 0.2, n) + (random.random(n) < flaw) * random.choice([2.5, 9], n)
+    keep = random.random(n) < seen
+    ghosts = random.random() < flaw
+    ghost = np.array([[random.uniform(-40, 40), 45.0, 0.0, 4.0, 2.0, 1.5, 0.0]])[: int(ghosts)]
+    found, kinds = np.vstack([found[keep], ghost]), np.append(classes[keep], [0] * int(ghosts))
+    return Boxes(found, kinds.astype(np.int64), random.choice([0.4, 0.6, 0.8, 0.9], len(found)))
+
+
+def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
+    """Return the columns of frames.parquet."""
+    columns: dict[str, Any] = {name: np.zeros(len(times), np.int32) for name in FRAMES.names}
+    told = [{**judged.counts(), **judged.numbers()} for judged, _ in steps]
+    columns.update({name: [each[name] for each in told] for name in told[0]})
+    columns.update(
+        frame=np.arange(len(times)) * 20,
+        time=times,
+        station=times * LENGTH / len(times),
+        speed=np.full(len(times), 5.0),
+        messages=np.full(len(times), 0 if key.system == "alone" else 1, np.int32),
+        oldest_age=np.full(len(times), np.nan),
+    )
+    return columns
+
+
+def box_columns(steps: Any) -> dict[str, Any]:
+    """Return the columns of boxes.parquet."""
+    parts: list[dict[str, Any]] = []
+    for number, (judged, _) in enumerate(steps):
+        sources = ("truth", judged.truth), ("ego_alone", judged.ego_alone)
+        for source, part in (*sources, ("cooperative", judged.cooperative)):
+            parts += box_rows(20 * number, source, part)
+    return {name: [part[name] for part in parts] for name in parts[0]}
+
+
+def box_rows(frame: int, source: str, part: Judged) -> list[dict[str, Any]]:
+    """Return the rows of one source in one frame."""
+    axes = ("x", "y", "z", "length", "width", "height", "yaw")
+    return [
+        {
+            "frame": frame,
+            "source": source,
+            "class": CLASSES[part.boxes.classes[row]],
+            **dict(zip(axes, part.boxes.geometry[row], strict=True)),
+            "score": part.boxes.scores[row],
+            **dict.fromkeys(("actor_id", "hits_ego", "hits_anyone"), 0),
+            "counted": bool(part.counted[row]),
+            "pattern": PATTERNS[part.pattern[row]] if part.pattern[row] >= 0 else "",
+            "pattern_count": int(part.times[row]),
+        }
+        for row in range(len(part.boxes))
+    ]
+
+
+def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) -> dict[str, Any]:
+    """Return one message a second, some lost; late by 0.6 s under latency."""
+    n = 0 if key.system == "alone" else len(times)
+    lost = random.random(n) < 0.2
+    age = np.where(lost, np.nan, 0.6 if key.condition == "latency" else 0.0)
+    shift = random.normal(0, 0.1, (6, n))
+    names = [f"{part}_{axis}" for part in ("asked", "found") for axis in ("x", "y", "yaw")]
+    return {
+        "sender": ["roadside-1"] * n,
+        "kind": ["roadside"] * n,
+        "capture_frame": np.arange(n) * 20,
+        "capture_time": times[:n],
+        "delivered_time": times[:n] + age,
+        "age_asked": age,
+        "age_found": age,
+        **dict(zip(names, shift, strict=True)),
+        "bytes": random.integers(100, 900, n),
+        "fate": np.where(lost, "lost", "delivered").tolist(),
+        "uses": np.where(lost, 0, 1),
+    }
+
+
+def empty(table: str) -> dict[str, Any]:
+    """Return a table without rows."""
+    return {name: [] for name in TABLES[table].names}
+
+
+def result_of(
+    key: AttemptKey, drive: Drive, frames: Any, times: Any, precision: Any, simulator: str
+) -> dict[str, Any]:
+    """Return `result.json`."""
+    end = float(drive.seconds)
+    counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
+    completion = 1.0 if not drive.violation else 0.3 + 0.02 * drive.seconds
+    penalty = PENALTY.get(drive.violation, 1.0)
+    violation = {"kind": drive.violation, "time": end, "frame": 20 * drive.seconds, "x": 1.0}
+    other = {"ego_stationary": False, "ego_speed": 5.0, "y": 2.0, "with_actor": 7, "with_type": ""}
+    return {
+        "status": "Completed",
+        "meta": {"duration_game": end, "route_length": LENGTH},
+        "crucible": {
+            "schema": VERSION,
+            "attempt": {
+                "system": key.system,
+                "condition": key.condition,
+                "route": key.route,
+                "seed": key.seed,
+                "simulator": simulator,
+            },
+            "driving_score": 100 * completion * penalty,
+            "completion": completion,
+            "penalty": penalty,
+            "collided": drive.violation.startswith("collision"),
+            "collided_with_road_user": drive.violation.startswith("collision"),
+            "violation": {**violation, **other} if drive.violation else None,
+            "patterns": {
+                "total": {name: int(each.sum()) for name, each in counts.items()},
+                **windows(times, counts, end),
+            },
+            "average_precision": precision,
+        },
+    }
