@@ -6,6 +6,7 @@ import fcntl
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +21,8 @@ from harness.errors import UserError
 
 OURS = (".lock", ".campaign.yaml.")
 """How the files begin that a runner killed at its start leaves behind."""
+LOOKS, LOOK = 3, 0.1
+"""Times, and seconds apart, that a lock is tried before it counts as held."""
 PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
@@ -96,13 +99,21 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{folder}: another campaign is running in it") from None
+        if not any(taken(handle) for _ in range(LOOKS)):
+            raise UserError(f"{folder}: another campaign is running in it")
         yield
     finally:
         os.close(handle)
+
+
+def taken(handle: int) -> bool:
+    """Take the lock, if it is free; whoever only looks whether it is holds it for a moment."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(LOOK)
+        return False
+    return True
 
 
 def write_whole(file: Path, text: str) -> None:
