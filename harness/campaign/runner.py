@@ -132,9 +132,7 @@ class Runner:
             worker.leave()
             self.listener.leaves(worker.number, outcome.message)
             if not self._workers:
-                raise NoGroundError(
-                    f"no simulator after {LAUNCHES} tries in a row: {outcome.message}"
-                )
+                raise NoGroundError(f"no simulator, {LAUNCHES} times in a row: {outcome.message}")
 
     def _note(self, outcome: Outcome) -> None:
         try:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import time
+
+import numpy as np
+
 from agents.driving.driver import Driver
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
 
@@ -52,3 +58,33 @@ class Unready:
 
     def __init__(self) -> None:
         raise FileNotFoundError("weights.pth")
+
+
+class Sleeper(Deaf):
+    """Never returns."""
+
+    reads_messages = False
+
+    def step(self, *given: object) -> Step:
+        time.sleep(3600.0)
+        return super().step(*given)
+
+
+class Glutton(Deaf):
+    """Wants more memory than there is."""
+
+    reads_messages = False
+
+    def step(self, *given: object) -> Step:
+        assert len(np.ones(1 << 40, np.uint8))
+        return super().step(*given)
+
+
+class Faller(Deaf):
+    """Takes its process with it, with a child that would stay."""
+
+    reads_messages = False
+
+    def step(self, *given: object) -> Step:
+        subprocess.Popen(["sleep", "3600"])
+        os.abort()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from hydra import compose, initialize_config_dir
@@ -75,7 +76,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "CRUCIBLE_PACKAGES": "tests", "OMP_NUM_THREADS": "1"}
 
 
-def ledger(folder: Path) -> list[dict[str, str]]:
+def ledger(folder: Path) -> list[dict[str, Any]]:
     """Return the lines of a campaign's ledger."""
     return [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
 

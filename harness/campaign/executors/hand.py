@@ -16,6 +16,9 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import committed
 from harness.world.simulators import LaunchError, Server, Simulator
 
+KEPT = ("server_launch", "port_conflict", "disk")
+"""Failures to lease a server as they are; all others, too, mean that there is none."""
+
 
 class LocalHand:
     """Holds a simulator."""
@@ -88,5 +91,11 @@ class LocalHand:
     def _held(self) -> Server:
         if self._server is None or not self._server.alive():
             self.close()
-            self._server = self._lease.enter_context(self._simulator.lease(self._work.town))
+            lease = self._simulator.lease(self._work.town)
+            try:
+                self._server = self._lease.enter_context(lease)
+            except AttemptError as problem:
+                if problem.failure in KEPT:
+                    raise
+                raise AttemptError("server_launch", str(problem)) from None
         return self._server

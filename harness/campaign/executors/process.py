@@ -96,7 +96,10 @@ class WorkerProcess:
                 return "server_crash", "the server ended during the attempt"
         self._answer.seek(0)
         told = read_answer(self._answer.read())
-        return (told["failure"], told["message"]) if told else self._without_a_word(server)
+        if told is None:
+            return self._without_a_word(server)
+        launched = told["failure"] == "server_launch"  # it was, and answered when the try began
+        return "server_crash" if launched else told["failure"], told["message"]
 
     def _without_a_word(self, server: Server) -> Ending:
         """Say why a worker may have ended without an answer."""

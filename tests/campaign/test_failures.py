@@ -1,0 +1,271 @@
+"""Whatever goes wrong ends in its failure class; the campaign goes on, now or when run again."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socketserver
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from harness.campaign.agenda import MISFORTUNES, Agenda
+from harness.campaign.tasks import Outcome
+from harness.errors import FailureClass
+from harness.records.keys import AttemptKey
+from harness.records.ledger import append
+from tests.campaign.chaos import processes
+from tests.campaign.tiny import command, environment, ledger, run, write_route
+from tests.conftest import ROOT
+from tests.records.samples import write_try
+
+ONE = ("system=blind_corner", "interference=none", "traffic=none", "routes.hazards=null")
+PATIENCE = 300.0
+
+slow = pytest.mark.slow
+
+
+@pytest.fixture
+def routes(tmp_path: Path) -> Path:
+    return write_route(tmp_path, "hop")
+
+
+def failures(out: Path) -> list[tuple[str, str]]:
+    return [(line["system"], line["failure"]) for line in ledger(out)]
+
+
+def named(*systems: str) -> list[str]:
+    """Return the settings in which the systems of these tests drive alone."""
+    targets = [f"+system.{each.lower()}._target_=tests.campaign.systems.{each}" for each in systems]
+    return ["system=[]", *ONE[1:], *targets]
+
+
+@contextmanager
+def started(*line: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a campaign beside the test."""
+    runner = subprocess.Popen(
+        line,
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield runner
+    finally:
+        runner.kill()
+        runner.communicate()
+
+
+def soon(runner: subprocess.Popen[str], kind: str) -> list[psutil.Process]:
+    """Wait until a campaign has processes of a kind."""
+    until = time.monotonic() + PATIENCE
+    while not (found := processes(runner.pid, kind)):
+        assert runner.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
+
+
+@slow
+def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) -> None:
+    out = tmp_path / "out"
+    settings = [*named("Sleeper", "Glutton", "Faller"), "attempts_per_route=1"]
+    more = ("+system.deaf._target_=tests.campaign.systems.Deaf", "attempt_timeout=40")
+    limits = ("executor.workers=2", "executor.memory_limit=4")
+    done = run(routes, *settings, *more, *limits, f"out={out}")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert dict(failures(out)) == {
+        "sleeper": "agent_exception",
+        "glutton": "agent_out_of_memory",
+        "faller": "agent_exception",
+        "deaf": None,
+    }
+    told = {line["system"]: line["message"] for line in ledger(out)}
+    assert told["sleeper"] == "no result after 40 s; the server still answers"
+    assert told["faller"].startswith("the worker ended by signal 6: ")
+    assert [each for each in psutil.process_iter() if each.name() == "sleep"] == []
+
+
+@slow
+def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
+    tmp_path: Path, routes: Path
+) -> None:
+    again = (*named("Quitter", "Unready"), f"out={tmp_path / 'out'}")
+    assert run(routes, *again, "attempts_per_route=1").returncode == 1
+    first = ledger(tmp_path / "out")
+    assert [line["try"] for line in first] == [1, 1]
+
+    done = run(routes, *again, "attempts_per_route=1")
+    assert done.returncode == 1
+    assert "2 of 2 have failed and used up their tries; retry_failed=true" in done.stdout
+    assert ledger(tmp_path / "out") == first
+
+    assert run(routes, *again, "retry_failed=true").returncode == 1
+    new = ledger(tmp_path / "out")[2:]
+    assert sorted((line["system"], line["try"]) for line in new) == [
+        ("quitter", 2),
+        ("quitter", 3),
+        ("unready", 2),  # what cannot be made is not made twice
+    ]
+
+
+@slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_runner_that_is_told_to_end_says_so(
+    tmp_path: Path, routes: Path, how: signal.Signals
+) -> None:
+    line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
+    with started(*line) as runner:
+        soon(runner, "worker")
+        family = psutil.Process(runner.pid).children(recursive=True)
+        runner.send_signal(how)
+        _, said = runner.communicate(timeout=PATIENCE)
+    assert runner.returncode == 130
+    assert said == "run_campaign: told to end; the same command goes on from here\n"
+    assert psutil.wait_procs(family, timeout=10)[1] == []
+    assert failures(tmp_path / "out") == [("blind_corner", "interrupted")]
+    assert run(routes, *line[2:]).returncode == 0
+    assert [each["try"] for each in ledger(tmp_path / "out")] == [1, 2]
+
+
+@slow
+@pytest.mark.parametrize(
+    ("how", "failure"), [(signal.SIGKILL, "server_crash"), (signal.SIGSTOP, "server_hang")]
+)
+def test_another_server_takes_the_place_of_one_that_fails(
+    tmp_path: Path, routes: Path, how: signal.Signals, failure: str
+) -> None:
+    out = tmp_path / "out"
+    with started(*command(routes, *ONE, f"out={out}")) as runner:
+        soon(runner, "worker")
+        for server in processes(runner.pid, "server"):
+            server.send_signal(how)
+        _, said = runner.communicate(timeout=PATIENCE)
+    assert (runner.returncode, said) == (0, "")
+    assert failures(out) == [("blind_corner", failure), ("blind_corner", None)]
+
+
+@slow
+def test_a_disk_without_room_for_records_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+    line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
+    with started(*line) as runner:
+        for worker in soon(runner, "worker"):
+            resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        _, said = runner.communicate(timeout=PATIENCE)
+    assert runner.returncode == 3
+    (line_said,) = said.splitlines()
+    assert line_said.endswith(".parquet: File too large")
+    assert failures(tmp_path / "out") == [("blind_corner", "disk")]
+    assert run(routes, *line[2:]).returncode == 0
+
+
+@slow
+def test_a_disk_without_room_for_the_ledger_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+    line = command(routes, *ONE, f"out={tmp_path / 'out'}")
+    with started(*line) as runner:
+        soon(runner, "worker")
+        resource.prlimit(runner.pid, resource.RLIMIT_FSIZE, (0, 0))
+        _, said = runner.communicate(timeout=PATIENCE)
+    assert (runner.returncode, len(said.splitlines())) == (3, 1)
+    assert "File too large" in said
+    assert run(routes, *line[2:]).returncode == 0
+    assert [each["message"] for each in ledger(tmp_path / "out")] == ["rebuilt from its records"]
+
+
+@slow
+def test_without_a_simulator_the_campaign_ends(
+    tmp_path: Path, routes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_PYTHON", sys.executable)
+    line = (*ONE, "simulator=carla", "simulator.root=tests/standin", f"out={tmp_path / 'out'}")
+    with monkeypatch.context() as patch:
+        patch.setenv("STANDIN_EXIT", "no such screen")
+        done = run(routes, *line, "attempts_per_route=1", "executor.workers=2")
+    assert done.returncode == 3
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("run_campaign: no simulator, 3 times in a row: CARLA: ")
+    assert "no such screen" in said
+    assert failures(tmp_path / "out") == [("blind_corner", "server_launch")] * 3
+    assert run(routes, *line, "attempts_per_route=1").returncode == 0
+
+
+class Rude(socketserver.BaseRequestHandler):
+    """Answers as CARLA never would."""
+
+    def handle(self) -> None:
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+@slow
+def test_somebody_else_on_the_port_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Rude) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        where = f"127.0.0.1:{other.server_address[1]}"
+        settings = (*ONE, "simulator=carla", f"simulator.address={where}")
+        done = run(routes, *settings, f"out={tmp_path / 'out'}")
+        other.shutdown()
+    assert done.returncode == 3
+    assert f"{where}: something that is not CARLA listens" in done.stderr
+    assert failures(tmp_path / "out") == [("blind_corner", "port_conflict")] * 3
+
+
+A, B = AttemptKey("system", "none", "a", 1), AttemptKey("system", "none", "b", 1)
+
+
+def agenda(folder: Path, *, tries: int = 2, retry_failed: bool = False) -> Agenda:
+    return Agenda([A, B], folder, tries, retry_failed)
+
+
+def drawn(agenda: Agenda, *failing: FailureClass) -> list[tuple[AttemptKey, int]]:
+    """Draw attempts that fail like this, one after another."""
+    each = []
+    for failure in failing:
+        each.append(agenda.next())
+        agenda.ended(Outcome(*each[-1], failure))
+    return each
+
+
+def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
+    it = agenda(tmp_path)
+    tried = drawn(it, "agent_exception", "server_crash", "agent_setup")
+    assert tried == [(A, 1), (A, 2), (B, 1)]
+    assert len(it) == 0
+
+
+def test_tries_are_numbered_on(tmp_path: Path) -> None:
+    append(tmp_path, A, 4, "rpc_timeout", "", "")
+    write_try(tmp_path, B, number=3)
+    it = agenda(tmp_path)
+    assert it.standing.done == 1
+    assert drawn(it, "rpc_timeout") == [(A, 5)]
+    assert len(it) == 0
+
+
+@pytest.mark.parametrize("failure", ["interrupted", "server_launch", "port_conflict", "disk"])
+def test_misfortunes_use_up_no_tries(tmp_path: Path, failure: FailureClass) -> None:
+    it = agenda(tmp_path, tries=1)
+    tried = drawn(it, *[failure] * MISFORTUNES)
+    assert tried == [(A, number) for number in range(1, MISFORTUNES + 1)]
+    assert it.next() == (B, 1)
+    for key, number in tried:
+        append(tmp_path, key, number, failure, "", "")
+    assert agenda(tmp_path, tries=1).standing.given_up == 0
+
+
+def test_used_up_tries_stay_so_until_asked_for(tmp_path: Path) -> None:
+    for number in (1, 2):
+        append(tmp_path, A, number, "agent_exception", "", "")
+    assert agenda(tmp_path).standing.given_up == 1
+    assert agenda(tmp_path, tries=3).next() == (A, 3)
+    again = agenda(tmp_path, retry_failed=True)
+    assert drawn(again, "agent_exception", "agent_exception") == [(A, 3), (A, 4)]
+    assert again.next() == (B, 1)
