@@ -103,11 +103,11 @@ def show(findings: Sequence[Finding]) -> None:
 def plain(findings: Sequence[Finding]) -> list[str]:
     """Return the same as lines."""
     width = max(shutil.get_terminal_size().columns, NARROWEST)
-    indent = " " * 28
+    indent = " " * 29
     lines = []
     for each in findings:
         found = each.found + (f" -> {each.cure}" if each.cure else "")
-        head = f"{each.name:18}{each.verdict:10}"
+        head = f"{each.name:20}{each.verdict:9}"
         lines += textwrap.wrap(found, width, initial_indent=head, subsequent_indent=indent)
     return [*lines, conclusion(findings)]
 
