@@ -1,0 +1,132 @@
+"""Whoever ran them, and whatever was lost on the way: the records are the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.records.ledger import tries
+from tests.campaign.chaos import contents, kind_of, processes
+from tests.campaign.tiny import command, environment, ledger, run, write_route
+from tests.conftest import ROOT
+
+SETTINGS = ("system=[blind_corner,ideal_late]", "interference=[none]", "routes.hazards=null")
+ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
+PATIENCE = 300.0
+
+slow = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_route(tmp_path_factory.mktemp("routes"), "hop", "bend")
+
+
+@pytest.fixture(scope="module")
+def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a campaign with one worker on this machine."""
+    out = tmp_path_factory.mktemp("alone") / "out"
+    done = run(routes, *SETTINGS, f"out={out}")
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+def assert_same(one: Path, other: Path) -> None:
+    expected, found = tries(one), tries(other)
+    assert set(found) == set(expected)
+    for key, place in found.items():
+        assert contents(place) == contents(expected[key]), key
+
+
+def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
+    """Kill whoever started the first try, while it lasts; return all who took part."""
+    runner = subprocess.Popen(
+        command(routes, *SETTINGS, *settings),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while not (workers := processes(runner.pid, "worker")):
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        family = psutil.Process(runner.pid).children(recursive=True)
+        hand = workers[0].parent()
+        assert hand is not None
+        assert hand.pid != runner.pid
+        assert kind_of(hand) == ""
+        hand.kill()
+        _, said = runner.communicate(timeout=PATIENCE)
+    finally:
+        runner.kill()
+        runner.communicate()
+    assert (runner.returncode, said) == (0, "")
+    return family
+
+
+@slow
+def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path) -> None:
+    done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_same(alone, tmp_path / "out")
+    assert {each.name for each in (tmp_path / "out" / "logs").iterdir()} == {
+        "worker-1.log",
+        "worker-2.log",
+    }
+
+
+@slow
+@pytest.mark.parametrize(
+    "executor", [["executor=ray"], ["executor=slurm", "executor.cluster=local"]]
+)
+def test_a_worker_that_is_lost_elsewhere_costs_its_try(
+    executor: list[str], alone: Path, routes: Path, tmp_path: Path
+) -> None:
+    family = run_and_lose_a_worker(routes, *elsewhere, f"out={tmp_path / 'out'}")
+    assert_same(alone, tmp_path / "out")
+    failed = [line for line in ledger(tmp_path / "out") if line["outcome"] == "failed"]
+    assert [line["failure"] for line in failed] == ["interrupted"]
+    assert psutil.wait_procs(family, timeout=20)[1] == []
+
+
+@pytest.mark.parametrize(("executor", "module"), [("ray", "ray"), ("slurm", "submitit")])
+def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: Path) -> None:
+    code = f"import sys; sys.modules['{module}'] = None; import run_campaign; run_campaign.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command(routes)[2:], f"executor={executor}"],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"run_campaign: configuration: executor={executor} needs {module};"
+        f" pip install 'v2x-crucible[{executor}]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("executor.workers=0", "executor.workers is 0; 1 or more are needed"),
+        ("executor.workers=two", "executor.workers is 'two'; a whole number is needed"),
+        ("retry_failed=perhaps", "retry_failed is 'perhaps'; true or false is needed"),
+    ],
+)
+def test_impossible_settings_are_refused(
+    setting: str, said: str, routes: Path, tmp_path: Path
+) -> None:
+    done = run(routes, setting, f"out={tmp_path / 'out'}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
