@@ -85,11 +85,9 @@ def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path)
 
 
 @slow
-@pytest.mark.parametrize(
-    "executor", [["executor=ray"], ["executor=slurm", "executor.cluster=local"]]
-)
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_worker_that_is_lost_elsewhere_costs_its_try(
-    executor: list[str], alone: Path, routes: Path, tmp_path: Path
+    elsewhere: list[str], alone: Path, routes: Path, tmp_path: Path
 ) -> None:
     family = run_and_lose_a_worker(routes, *elsewhere, f"out={tmp_path / 'out'}")
     assert_same(alone, tmp_path / "out")

@@ -1,0 +1,124 @@
+"""What people, programs and nobody are told of a campaign that runs."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from harness.campaign import progress
+from harness.campaign.agenda import Standing
+from harness.campaign.progress import LiveTable, clock, followed
+from harness.campaign.runner import Listener
+from harness.campaign.tasks import Outcome
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+
+A, B = AttemptKey("early", "none", "7", 1), AttemptKey("late", "latency", "[7]", 1)
+STANDING = Standing(attempts=6, done=2, given_up=1)
+ALREADY = "2 of 6 are done already"
+USED_UP = "1 of 6 have failed and used up their tries; retry_failed=true tries them again"
+
+
+def happen(listener: Listener) -> None:
+    """Let one attempt succeed, one fail once, and a worker leave."""
+    listener.begins(1, A, 1)
+    listener.begins(2, B, 2)
+    listener.ends(1, Outcome(A, 1, None, "DS 90.0", "", 20.0), again=False)
+    listener.ends(2, Outcome(B, 2, "server_crash", "it ended", "", 40.0), again=True)
+    listener.leaves(2, "nothing listens")
+    listener.begins(1, B, 3)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Give what is written to a console that is no terminal."""
+    out = io.StringIO()
+    monkeypatch.setattr(progress, "console", Console(file=out, width=100))
+    return out
+
+
+@pytest.mark.parametrize("mode", ["live", "plain"])
+def test_people_without_a_terminal_read_lines(mode: str, written: io.StringIO) -> None:
+    with followed(mode, STANDING, workers=2) as listener:
+        happen(listener)
+    assert written.getvalue().splitlines() == [
+        ALREADY,
+        USED_UP,
+        "  early/none/7-s1  DS 90.0  (20.0 s)",
+        "  late/latency/[7]-s1  try 2 server_crash: it ended; tried again",
+        "  worker 2 gets no more work: nothing listens",
+    ]
+
+
+def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.StringIO) -> None:
+    with followed("json", STANDING, workers=2) as listener:
+        happen(listener)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(each["event"], each["worker"]) for each in told] == [
+        ("begins", 1),
+        ("begins", 2),
+        ("ends", 1),
+        ("ends", 2),
+        ("leaves", 2),
+        ("begins", 1),
+    ]
+    assert told[3] == {
+        "worker": 2,
+        "event": "ends",
+        "attempt": "late/latency/[7]-s1",
+        "try": 2,
+        "failure": "server_crash",
+        "message": "it ended",
+        "again": True,
+        "seconds": 40.0,
+    }
+    assert written.getvalue() == ""
+
+
+def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str], written: io.StringIO) -> None:
+    with followed("quiet", STANDING, workers=2) as listener:
+        happen(listener)
+    assert (capsys.readouterr().out, written.getvalue()) == ("", "")
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(UserError, match="progress is 'loud'"), followed("loud", STANDING, 1):
+        pass
+
+
+def test_the_table_has_a_line_for_each_worker_and_one_for_all() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    table = LiveTable(STANDING, 2, console)
+    console.print(table)
+    first = [line.split() for line in out.getvalue().splitlines()]
+    assert first[0] == ["1", "-"]
+    assert " ".join(first[2][1:]) == "2 of 6 done, 1 failed ? left"
+
+    happen(table)
+    out.truncate(0)
+    console.print(table)
+    worker, total = [line.split() for line in out.getvalue().strip("\0").splitlines()]
+    assert worker[:4] == ["1", "late/latency/[7]-s1", "try", "3"]
+    assert " ".join(total[1:]) == "3 of 6 done, 1 failed, 1 tried again 1:00 left"
+
+
+def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = io.StringIO()
+    terminal = Console(file=out, width=100, force_terminal=True)
+    monkeypatch.setattr(progress, "console", terminal)
+    with followed("live", STANDING, workers=2) as listener:
+        happen(listener)
+    said = out.getvalue()
+    assert ALREADY in said
+    assert "tried again 1:00 left" in " ".join(said.split())
+    assert said.endswith("\x1b[2K")
+
+
+def test_clock() -> None:
+    assert [clock(each) for each in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
