@@ -11,6 +11,10 @@ from harness.errors import UserError
 
 COMMANDS = {
     "tables": "tables of campaigns, with intervals",
+    "regress": "which errors go with violations, and how sure that is",
+    "compare": "two systems or conditions, paired by route and seed",
+    "power": "how many routes and seeds find which difference",
+    "calibrate": "how often the regressions cry wolf, by simulation",
 }
 """Each in a module of `analysis.commands`, loaded only when asked for."""
 

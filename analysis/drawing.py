@@ -71,11 +71,11 @@ def draw_pairs(
             axes.plot([a[at], b[at]], [row, row], color="#b2182b" if worse else "#888888", lw=1.4)
         rows = range(len(order))
         hollow = axes.scatter(
-            [a[at] for at in order], rows, s=26, facecolors="white", edgecolors=COLOURS[0], zorder=3
+            [a[at] for at in order], rows, s=34, facecolors="white", edgecolors=COLOURS[0], zorder=3
         )
-        full = axes.scatter([b[at] for at in order], rows, s=18, color=COLOURS[1], zorder=4)
+        full = axes.scatter([b[at] for at in order], rows, s=12, color=COLOURS[1], zorder=4)
         axes.set_yticks(list(rows), [names[at] for at in order], fontsize=7)
-        axes.set(xlabel=what, ylim=(-0.8, len(order) - 0.2))
+        axes.set(xlabel=what, ylabel="route", ylim=(-0.8, len(order) - 0.2))
         axes.grid(axis="y", visible=False)
         axes.legend(
             [hollow, full],

@@ -110,17 +110,21 @@ def _look(
     return information, np.where(whole, likelihood + penalty, -np.inf)
 
 
-def corrected_intercept(y: Floats, design: Floats, coefficients: Floats) -> Floats:
-    """Return coefficients whose mean prediction is the mean outcome, per fit.
+def corrected_intercept(
+    y: Floats, design: Floats, coefficients: Floats, weights: Floats | None = None
+) -> Floats:
+    """Return coefficients whose mean prediction is the mean outcome, fit by fit.
 
     Firth's penalty pulls predictions towards one half. FLIC moves the first coefficient, the
     intercept, and leaves the others (Puhr et al. 2017, Statistics in Medicine 36).
     """
+    weights = np.ones((1, len(y))) if weights is None else weights
     moved = coefficients.copy()
     for _ in range(STEPS):
         p = expit(moved @ design.T)
-        step = (y.mean() - p.mean(axis=1)) / np.maximum((p * (1 - p)).mean(axis=1), 1e-12)
+        slope = np.maximum((weights * p * (1 - p)).sum(axis=1), 1e-12)
+        step = (weights * (y - p)).sum(axis=1) / slope
         moved[:, 0] += np.clip(step, -1, 1)
-        if np.nanmax(np.abs(step)) < CLOSE:
+        if not np.nanmax(np.abs(step)) > CLOSE:
             break
     return moved

@@ -1,0 +1,95 @@
+"""`python -m analysis compare DIR A B`: paired by route and seed, with a figure route by route."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.collection import collect
+from analysis.commands.options import Commands, add_mixing, add_out
+from analysis.comparison import Comparison, arm_named, by_route, compare_all
+from analysis.drawing import draw_pairs
+from analysis.tables.writing import write_frame
+from analysis.terminal import say, show_grid
+from harness.errors import UserError
+from harness.records.keys import safe_name
+
+
+FEWEST = 6
+"""Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
+
+
+def add(commands: Commands) -> None:
+    """Add `compare`."""
+    parser = commands.add_parser("compare", help="systems or conditions, paired")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    parser.add_argument(
+        "arms", nargs="+", metavar="SYSTEM/CONDITION", help="the first is compared with each other"
+    )
+    parser.add_argument(
+        "--also", type=Path, action="append", default=[], metavar="DIR", help="pool this folder too"
+    )
+    add_out(parser)
+    add_mixing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the comparisons, write and draw them."""
+    found = collect([options.folder, *options.also], options.mix_simulators)
+    for note in found.notes:
+        say(note)
+    arms = [arm_named(each, found.attempts) for each in options.arms]
+    if len(arms) < 2 or len(set(arms)) < len(arms):
+        raise UserError("compare needs two different arms at least, as system/condition")
+    comparisons, table = compare_all(found, arms)
+    out = Path(options.out) if options.out else found.folder / "report"
+    for each in comparisons:
+        show_comparison(each, table, len(comparisons) > 1)
+        name = safe_name(f"compare-{each.a}-{each.b}".replace("/", "-"))
+        routes = by_route(each, "driving_score")
+        draw_pairs(
+            list(routes.index),
+            routes["driving_score_a"].tolist(),
+            routes["driving_score_b"].tolist(),
+            (str(each.a), str(each.b)),
+            "driving score, mean over seeds",
+            out / f"{name}.svg",
+        )
+    write_frame(table, out, "compare", ["csv"])
+    say(f"compare.csv and a figure for each pair are in {out}")
+    return 0
+
+
+def show_comparison(each: Comparison, table: pd.DataFrame, several: bool) -> None:
+    """Print one comparison."""
+    own = table[(table["arm_a"] == str(each.a)) & (table["arm_b"] == str(each.b))]
+    head = ["", str(each.a), str(each.b), "difference", "95 %", "p"]
+    head += ["p Holm"] if several else []
+    mcnemar = bool(own["p mcnemar"].notna().any())
+    head += ["p McNemar"] if mcnemar else []
+    title = f"{each.b} less {each.a}: {len(each.pairs)} pairs on {own['routes'].iloc[0]} routes"
+    show_grid(title, head, (list(cells(row, several, mcnemar)) for _, row in own.iterrows()))
+    if any(each.unpaired):
+        say(f"  without a partner: {each.unpaired[0]} of {each.a}, {each.unpaired[1]} of {each.b}")
+    differ = int(own["routes that differ"].max())
+    if differ < FEWEST:
+        say(f"  on {differ} routes they differ at all: below {FEWEST} no test can reach p < 0.05")
+
+
+def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
+    """Yield a row as text."""
+    yield str(row["measure"])
+    yield f"{row['a']:.1f}"
+    yield f"{row['b']:.1f}"
+    yield f"{row['difference']:+.1f}"
+    yield f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
+    yield f"{row['p']:.4f}"
+    if several:
+        yield f"{row['p holm']:.4f}"
+    if mcnemar:
+        yield f"{row['p mcnemar']:.4f}" if np.isfinite(row["p mcnemar"]) else "-"

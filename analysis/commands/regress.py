@@ -1,0 +1,146 @@
+"""`python -m analysis regress DIR_OR_TABLE`: which errors go with violations, by condition."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.collection import Collection
+from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
+from analysis.regression.analyse import Findings, analyse
+from analysis.regression.estimators import HAZARD
+from analysis.regression.fit import Fit
+from analysis.regression.sample import read_table
+from analysis.tables.writing import write_frame
+from analysis.terminal import say, show_grid
+from harness.errors import UserError
+
+
+def add(commands: Commands) -> None:
+    """Add `regress`."""
+    parser = commands.add_parser("regress", help="which errors go with violations")
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR_OR_TABLE",
+        help="campaign folders, or one table of attempts (CSV, Parquet)",
+    )
+    parser.add_argument(
+        "--systems", help="only these, by comma; else all but those that read no messages"
+    )
+    add_out(parser)
+    add_mixing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the regressions of every condition, and write them."""
+    systems = options.systems.split(",") if options.systems else None
+    found: Collection | None = None
+    if len(options.folders) == 1 and options.folders[0].is_file():
+        attempts = read_table(options.folders[0])
+        out = Path(options.out) if options.out else options.folders[0].parent
+    else:
+        found = collected(options)
+        attempts, out = found.attempts, out_of(options, found)
+        for note in found.notes:
+            say(note)
+    unknown = sorted(set(systems or ()) - set(attempts["system"]))
+    if unknown:
+        there = ", ".join(sorted(set(attempts["system"])))
+        raise UserError(f"--systems: no {', '.join(unknown)}; there are {there or 'none'}")
+    findings = [
+        analyse(attempts, condition, systems, found)
+        for condition in sorted(set(attempts["condition"]))
+    ]
+    for each in findings:
+        show_findings(each)
+    if not findings:
+        say("no attempt has a result: nothing to regress")
+    write_frame(frame_of(findings), out, "regression", ["csv"])
+    write_frame(checks_of(findings), out, "regression_checks", ["csv"])
+    say(f"regression.csv and regression_checks.csv are in {out}")
+    return 0
+
+
+def show_findings(found: Findings) -> None:
+    """Print one condition."""
+    say("")
+    say(f"Condition {found.condition}")
+    show_checks(found.checks)
+    for fit in found.fits:
+        if fit.method == HAZARD and found.hazard_checks is not None:
+            show_checks(found.hazard_checks)
+        show_fit(fit)
+    for method, reason in found.refused.items():
+        say(f"{method}")
+        say(f"  not fitted: {reason}")
+
+
+def show_checks(checks: pd.DataFrame) -> None:
+    """Print what to know before believing."""
+    for what, says in checks.to_numpy(str).tolist():
+        say(f"  {what:22}{says}")
+    say("")
+
+
+def show_fit(fit: Fit) -> None:
+    """Print one method's odds ratios."""
+    head = ["pattern", "one unit is", "odds ratio", "95 %", "p", "p Holm"]
+    more = "effect" in fit.terms
+    head += ["effect, %-points", "95 %"] if more else []
+    show_grid(fit.method, head, (list(cells_of(row, more)) for _, row in fit.terms.iterrows()))
+    if fit.note:
+        say(f"  {fit.note}")
+
+
+def cells_of(row: pd.Series, more: bool) -> Iterator[str]:
+    """Yield a row as text."""
+    yield str(row["term"])
+    yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} a true box"
+    yield significant(row["odds_ratio"])
+    yield f"{significant(row['low'])} .. {significant(row['high'])}"
+    yield f"{row['p']:.3f}"
+    yield f"{row['p_holm']:.3f}"
+    if more:
+        yield f"{row['effect']:+.2g}"
+        yield f"{row['effect_low']:+.2g} .. {row['effect_high']:+.2g}"
+
+
+def significant(value: float) -> str:
+    """Return a ratio in three digits, or in powers of ten where it is beyond use."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"
+
+
+def frame_of(findings: Iterable[Findings]) -> pd.DataFrame:
+    """Return all fits as one table."""
+    parts = [
+        fit.terms.assign(condition=found.condition, method=fit.method)
+        for found in findings
+        for fit in found.fits
+    ]
+    if not parts:
+        return pd.DataFrame(columns=["condition", "method", "term"])
+    both = pd.concat(parts)
+    return both[
+        ["condition", "method", *(name for name in both if name not in ("condition", "method"))]
+    ]
+
+
+def checks_of(findings: Iterable[Findings]) -> pd.DataFrame:
+    """Return what there is to know before believing, and what could not be fitted."""
+    lines = []
+    for found in findings:
+        told = [("attempts", found.checks), ("moments", found.hazard_checks)]
+        for of, frame in told:
+            if frame is not None:
+                lines += [(found.condition, of, *line) for line in frame.to_numpy(str).tolist()]
+        lines += [(found.condition, "not fitted", *each) for each in found.refused.items()]
+    return pd.DataFrame(lines, columns=["condition", "of", "what", "says"])

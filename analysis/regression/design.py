@@ -1,0 +1,106 @@
+"""From rows to a matrix: intercept, systems, time if there is any, and the six rates per SD."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.regression.sample import NoFitError, Sample
+from harness.judging.patterns import PATTERNS
+from harness.vocabulary import Floats, Integers
+
+FEWEST_ROUTES = 3
+FLAT = 1e-8
+"""Ratio of singular values below which a column adds nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """What estimators are given."""
+
+    y: Floats
+    matrix: Floats  # intercept first, predictors last
+    names: tuple[str, ...]  # of the columns
+    predictors: tuple[str, ...]  # those under test
+    units: Floats  # one standard deviation of each predictor, errors for each true box
+    clusters: Integers
+    refused: dict[str, str]  # predictors that cannot be estimated, and why
+
+    @property
+    def groups(self) -> int:
+        """Routes."""
+        return len(np.unique(self.clusters))
+
+    @property
+    def tested(self) -> Floats:
+        """The predictors' columns."""
+        return self.matrix[:, -len(self.predictors) :]
+
+
+def design_of(
+    sample: Sample, extra: Floats | None = None, extra_names: Sequence[str] = ()
+) -> Design:
+    """Return the design of a sample, without predictors that one route alone carries."""
+    refuse_hopeless(sample)
+    names = ["intercept"]
+    columns = [np.ones(len(sample.y))]
+    for system in sorted(set(sample.systems.tolist()))[1:]:
+        names.append(f"system {system}")
+        columns.append((sample.systems == system).astype(np.float64))
+    if extra is not None:
+        names += extra_names
+        columns += list(extra.T)
+    if not stands(np.column_stack(columns), sample.clusters):
+        raise NoFitError("some system was driven on one route only: its level cannot be told")
+    predictors, units, refused = [], [], {}
+    for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
+        unit = float(rate.std())
+        if unit == 0:
+            refused[name] = f"always {rate[0]:.3g}" if len(rate) else "no rows"
+            continue
+        column = (rate - rate.mean()) / unit
+        if stands(np.column_stack([*columns, column]), sample.clusters):
+            predictors.append(name)
+            units.append(unit)
+            columns.append(column)
+        else:
+            refused[name] = "one route alone carries it, or the others give it"
+    if not predictors:
+        raise NoFitError("no error pattern varies over more than one route")
+    return Design(
+        sample.y,
+        np.column_stack(columns),
+        (*names, *predictors),
+        tuple(predictors),
+        np.array(units),
+        sample.clusters,
+        refused,
+    )
+
+
+def refuse_hopeless(sample: Sample) -> None:
+    """Say why some samples can tell nothing."""
+    n, events = len(sample.y), int(sample.y.sum())
+    if n == 0:
+        raise NoFitError("no attempt to look at")
+    if events in (0, n):
+        raise NoFitError(f"{'all' if events else 'none'} of {n} rows end in violation: no contrast")
+    for outcome, what in ((1.0, "violations"), (0.0, "drives without violation")):
+        if len(np.unique(sample.clusters[sample.y == outcome])) < 2:
+            raise NoFitError(f"all {what} are on one route: without it there is no contrast")
+    routes = len(np.unique(sample.clusters))
+    if routes < FEWEST_ROUTES:
+        raise NoFitError(f"{routes} routes: leaving one out needs {FEWEST_ROUTES} at least")
+
+
+def stands(matrix: Floats, clusters: Integers) -> bool:
+    """Return whether no column becomes superfluous when any one route is left out."""
+    moments = np.stack(
+        [matrix[clusters == each].T @ matrix[clusters == each] for each in np.unique(clusters)]
+    )
+    left = moments.sum(axis=0) - moments
+    scale = np.sqrt(np.maximum(np.einsum("gii->gi", left), 1e-300))
+    values = np.linalg.eigvalsh(left / scale[:, :, None] / scale[:, None, :])
+    return bool((values[:, 0] > FLAT * values[:, -1]).all())

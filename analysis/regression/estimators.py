@@ -1,0 +1,128 @@
+"""The four estimators, each by its definition's source."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import statsmodels.api as sm
+from scipy import stats
+from scipy.special import expit
+from statsmodels.tools.sm_exceptions import PerfectSeparationError
+
+from analysis.regression.design import Design
+from analysis.regression.fit import Fit, terms_of
+from analysis.regression.sample import NoFitError, Sample
+from analysis.statistics.firth import corrected_intercept, firth
+from analysis.statistics.intervals import LEVEL, resampled
+from analysis.statistics.jackknife import jackknife_errors, left_out
+from analysis.statistics.separation import separation
+from harness.judging.patterns import PATTERNS
+from harness.vocabulary import Floats
+
+PAPER = "paper: plain multivariable logit on counts, attempts taken as independent"
+PRIMARY = "primary: Firth logit on rates, systems fixed, leave-one-route-out jackknife"
+COMPANION = "companion: GEE, exchangeable within routes, bias-reduced covariance"
+HAZARD = "timing-fair: Firth logit of violation within the next second on rates of the last 10 s"
+RUNAWAY = 15.0
+"""A coefficient for one standard deviation beyond which GEE has run away."""
+
+
+def paper_logit(sample: Sample) -> Fit:
+    """Fit the paper's model (Guo et al. 2025, section V-C): statsmodels' Logit on six counts.
+
+    Wald z tests, no systems, no clusters; p and OR for one error more. Kept to compare with the
+    paper, not to believe.
+    """
+    refuse_single_outcome(sample.y)
+    varied = np.ptp(sample.counts, axis=0) > 0
+    names = [name for name, some in zip(PATTERNS, varied, strict=True) if some]
+    design = sm.add_constant(sample.counts[:, varied], has_constant="add")
+    if not names or np.linalg.matrix_rank(design) < design.shape[1]:
+        raise NoFitError("counts are constant, or combinations of each other")
+    apart = separation(sample.y, design)
+    if apart.kind != "none":
+        runaway = [name for name, each in zip(names, apart.infinite[1:], strict=True) if each]
+        told = f": {', '.join(runaway)}" if runaway else ""
+        raise NoFitError(f"{apart.kind} separation, maximum likelihood has no finite answer{told}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = sm.Logit(sample.y, design).fit(disp=0, maxiter=200)
+        except (np.linalg.LinAlgError, PerfectSeparationError) as problem:
+            raise NoFitError(f"statsmodels gives up: {problem}") from None
+    note = "; ".join(sorted({str(each.message) for each in caught}))
+    units = np.ones(len(names))
+    return Fit(PAPER, terms_of(names, units, found.params[1:], found.bse[1:], np.inf), note)
+
+
+def firth_jackknife(design: Design, resamples: int = 0, method: str = PRIMARY) -> Fit:
+    """Fit Firth's logit; errors by leaving out one route at a time, t with G - 1.
+
+    Firth 1993, Biometrika 80; jackknife as in MacKinnon, Nielsen and Webb, arXiv 2406.00650.
+    Average marginal effects are on predictions with corrected intercept (FLIC), and jackknifed
+    like the coefficients. `resamples` adds percentiles of a route bootstrap as a check.
+    """
+    full = firth(design.y, design.matrix)
+    weights = left_out(design.clusters)
+    left = firth(design.y, design.matrix, weights)
+    if not (full.converged.all() and np.isfinite(left.coefficients).all()):
+        raise NoFitError("the penalised likelihood has no maximum without some route")
+    k = len(design.predictors)
+    own, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
+    errors = jackknife_errors(own, others)
+    freedom = design.groups - 1
+    terms = terms_of(design.predictors, design.units, own, errors, freedom)
+    effect = marginal_effects(design, full.coefficients, np.ones((1, len(design.y))))[0]
+    spread = jackknife_errors(effect, marginal_effects(design, left.coefficients, weights))
+    reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * spread
+    terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
+    note = ""
+    if resamples:
+        drawn = resampled(design.groups, resamples)[:, design.clusters]
+        fits = firth(design.y, design.matrix, drawn, close=1e-4).coefficients[:, -k:]
+        some = np.isfinite(fits).all(axis=1)
+        low, high = np.exp(np.quantile(fits[some], [0.025, 0.975], axis=0))
+        terms = terms.assign(bootstrap_low=low, bootstrap_high=high)
+        note = f"{some.sum()} of {resamples} route resamples could be fitted"
+    return Fit(method, terms, note)
+
+
+def marginal_effects(design: Design, coefficients: Floats, weights: Floats) -> Floats:
+    """Return the mean change of the probability for one unit more, in percentage points."""
+    moved = corrected_intercept(design.y, design.matrix, coefficients, weights)
+    p = expit(moved @ design.matrix.T)
+    slope = (weights * p * (1 - p)).sum(axis=1) / weights.sum(axis=1)
+    return np.asarray(100 * slope[:, None] * coefficients[:, -len(design.predictors) :])
+
+
+def gee_bias_reduced(design: Design) -> Fit:
+    """Fit GEE (Liang and Zeger 1986, Biometrika 73), logit link, exchangeable within routes.
+
+    Covariance as Mancl and DeRouen (2001, Biometrics 57) correct it for few clusters; t with G - 1.
+    """
+    model = sm.GEE(
+        design.y,
+        design.matrix,
+        groups=design.clusters,
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Exchangeable(),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = model.fit(cov_type="bias_reduced", maxiter=200)
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError) as problem:
+            raise NoFitError(f"statsmodels gives up: {problem}") from None
+    k = len(design.predictors)
+    own, errors = np.asarray(found.params)[-k:], np.asarray(found.bse)[-k:]
+    ran_away = not np.isfinite(found.params).all() or np.abs(found.params[1:]).max() > RUNAWAY
+    if ran_away or not found.converged or not (errors > 0).all():
+        raise NoFitError("did not converge: outcomes are (nearly) separated, or routes too few")
+    return Fit(COMPANION, terms_of(design.predictors, design.units, own, errors, design.groups - 1))
+
+
+def refuse_single_outcome(y: Floats) -> None:
+    """Say that there is nothing to contrast."""
+    if len(y) == 0 or y.min() == y.max():
+        raise NoFitError(f"{len(y)} rows, {int(y.sum())} violations: no contrast")
