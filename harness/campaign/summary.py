@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
+THREADS = 8
+"""That read results: what counts, as long as nothing is in memory, is how long a disk takes."""
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 
 
@@ -42,7 +45,43 @@ def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> list[Row]:
     """Return a row for each system and condition, in the order of the plan."""
     campaign = Campaign(folder)
     there = campaign.attempts()
-    return rows_of({key: marks_of(campaign, key) for key in attempts if key in there})
+    marks, broken = read_marks(campaign, [key for key in attempts if key in there])
+    for problem in broken.values():
+        raise problem
+    return rows_of(marks)
+
+
+def read_marks(
+    campaign: Campaign, keys: Sequence[AttemptKey]
+) -> tuple[dict[AttemptKey, Marks], dict[AttemptKey, UserError]]:
+    """Read the results of many attempts; return the marks, and what could not be read."""
+
+    def read(part: Sequence[AttemptKey]) -> list[Marks | UserError]:
+        return [tried_marks(campaign, key) for key in part]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        parts = [keys[start::THREADS] for start in range(THREADS)]
+        found = dict(
+            pair
+            for part, read_part in zip(parts, pool.map(read, parts), strict=True)
+            for pair in zip(part, read_part, strict=True)
+        )
+    marks, broken = {}, {}
+    for key in keys:
+        each = found[key]
+        if isinstance(each, Marks):
+            marks[key] = each
+        else:
+            broken[key] = each
+    return marks, broken
+
+
+def tried_marks(campaign: Campaign, key: AttemptKey) -> Marks | UserError:
+    """Return an attempt's marks, or what is wrong with its result."""
+    try:
+        return marks_of(campaign, key)
+    except UserError as problem:
+        return problem
 
 
 def rows_of(marks: Mapping[AttemptKey, Marks]) -> list[Row]:

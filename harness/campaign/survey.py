@@ -14,7 +14,7 @@ from harness.campaign.assignments import FOLDER as ROUTES
 from harness.campaign.config import Settings
 from harness.campaign.folder import OURS, read_header
 from harness.campaign.plan import arms_of, paired, seeds_of
-from harness.campaign.summary import Marks, marks_of, mean
+from harness.campaign.summary import Marks, mean, read_marks
 from harness.errors import UserError
 from harness.records.keys import AttemptKey, named
 from harness.records.ledger import LEDGER, lines
@@ -85,8 +85,10 @@ def survey(folder: Path) -> Survey:
     there = campaign.attempts()
     told, troubles = ledger_of(folder)
     planned, unknown = planned_in(folder, header["settings"], [*there, *told])
-    marks, broken = marks_in(campaign, [key for key in planned if key in there])
-    troubles += [*unknown, *broken, *foreign(folder)]
+    marks, broken = read_marks(campaign, [key for key in planned if key in there])
+    troubles += unknown
+    troubles += [f"{each}; remove its folder, and it is driven again" for each in broken.values()]
+    troubles += foreign(folder)
     if strangers := set(there).difference(planned):
         troubles.append(f"{len(strangers)} results were never planned: {min(strangers)}, ...")
     missing = {str(key): ending_of(told.get(key)) for key in planned if key not in there}
@@ -155,19 +157,6 @@ def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], lis
     written = [each for each in file.read_bytes().split(b"\n") if each] if file.exists() else []
     torn = len(written) - whole
     return dict(told), [f"{file}: {torn} of {len(written)} lines cannot be read"] if torn else []
-
-
-def marks_in(
-    campaign: Campaign, keys: Iterable[AttemptKey]
-) -> tuple[dict[AttemptKey, Marks], list[str]]:
-    """Return what attempts came to, and what to say of results that cannot be read."""
-    marks, broken = {}, []
-    for key in keys:
-        try:
-            marks[key] = marks_of(campaign, key)
-        except UserError as problem:  # noqa: PERF203, each result by itself
-            broken.append(f"{problem}; remove its folder, and the campaign drives it again")
-    return marks, broken
 
 
 def arms_in(

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from harness.campaign.agenda import Agenda
 from harness.campaign.estimate import estimate
-from harness.campaign.plan import plan
+from harness.campaign.plan import Plan, plan
 from harness.campaign.summary import summarise
 from harness.campaign.survey import survey
-from harness.records.ledger import finished, lines
+from harness.records.ledger import rebuild
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 
@@ -37,7 +38,7 @@ def run() -> list[tuple[str, str]]:
         planned = finish(folder, settings)
         jobs: dict[str, Callable[[], object]] = {
             "plan": lambda: plan(settings),
-            "find what is done": lambda: (finished(folder), list(lines(folder))),
+            "take up again": lambda: take_up_again(planned, folder),
             "estimate the rest": lambda: estimate(planned, folder),
             "sum up": lambda: summarise(folder, planned.attempts),
             "status": lambda: survey(folder),
@@ -48,6 +49,12 @@ def run() -> list[tuple[str, str]]:
             wall, processor = measured(job)
             rows.append((f"{name}, s", f"{cold}{wall:.2f} warm, {processor:.2f} of a processor"))
         return rows
+
+
+def take_up_again(planned: Plan, folder: Path) -> None:
+    """Do what a runner does before its first try."""
+    rebuild(folder)
+    assert not Agenda(planned.attempts, folder, 2, False)
 
 
 def measured(job: Callable[[], object]) -> tuple[float, float]:
