@@ -1,0 +1,225 @@
+"""V2X-ViT: attention over agents, then within windows of three sizes, layer after layer.
+
+Xu et al., 2022, as V2Xverse runs it: agents are all of one type, delays are not told. The modules
+bear the names that checkpoints know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.perception.fusion.partners import Partner
+from agents.perception.grid import Grid
+from agents.perception.warping import seen_from
+
+DROPOUT = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerDesign:
+    """Sizes of the transformer; windows in cells of the map that is fused."""
+
+    depth: int
+    heads: int
+    head_channels: int
+    windows: tuple[int, ...]
+    window_heads: tuple[int, ...]
+    window_head_channels: tuple[int, ...]
+    types: int  # of agents that there are weights for; the first is used
+    prior_channels: int  # of a layer that checkpoints have and nothing reads
+
+
+class AgentAttention(nn.Module):
+    """At each place, agents attend to each other, with a matrix for each relation of types."""
+
+    def __init__(self, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        inner = design.heads * design.head_channels
+        self.heads, self.head_channels = design.heads, design.head_channels
+        self.k_linears, self.q_linears, self.v_linears = (
+            nn.ModuleList(nn.Linear(channels, inner) for _ in range(design.types)) for _ in range(3)
+        )
+        self.a_linears = nn.ModuleList(nn.Linear(inner, channels) for _ in range(design.types))
+        shape = (design.types**2, design.heads, design.head_channels, design.head_channels)
+        self.relation_att, self.relation_msg = (
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape))) for _ in range(2)
+        )
+        self.drop_out = nn.Dropout(DROPOUT)
+
+    def forward(self, x: Tensor, listeners: int) -> Tensor:
+        """Return what the first agents hear; (agents, rows, columns, channels)."""
+        agents, rows, columns, _ = x.shape
+        shape = (agents, rows * columns, self.heads, self.head_channels)
+        query = self.q_linears[0](x[:listeners]).view(listeners, *shape[1:])
+        key = torch.einsum("axhq,hpq->axhp", self.k_linears[0](x).view(shape), self.relation_att[0])
+        value = torch.einsum(
+            "axhp,hpc->axhc", self.v_linears[0](x).view(shape), self.relation_msg[0]
+        )
+        alike = torch.einsum("ixhc,jxhc->xhij", query, key) * self.head_channels**-0.5
+        heard = torch.einsum("xhij,jxhc->ixhc", torch.softmax(alike, -1), value)
+        out: Tensor = self.a_linears[0](heard.reshape(listeners, rows, columns, -1))
+        dropped: Tensor = self.drop_out(out)
+        return dropped
+
+
+class WindowAttention(nn.Module):
+    """Within square windows of a map, places attend to each other."""
+
+    def __init__(self, channels: int, heads: int, head_channels: int, window: int) -> None:
+        super().__init__()
+        self.heads, self.window = heads, window
+        self.to_qkv = nn.Linear(channels, 3 * heads * head_channels, bias=False)
+        self.pos_embedding = nn.Parameter(torch.randn(2 * window - 1, 2 * window - 1))
+        self.to_out = nn.Sequential(nn.Linear(heads * head_channels, channels), nn.Dropout(DROPOUT))
+        places = np.indices((window, window)).reshape(2, -1)
+        self.apart = torch.from_numpy(places[:, None] - places[:, :, None] + window - 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what each place gathers from its window; (agents, rows, columns, channels)."""
+        agents, rows, columns, _ = x.shape
+        side, tall, wide = self.window, rows // self.window, columns // self.window
+        parts = self.to_qkv(x).view(agents, tall, side, wide, side, 3, self.heads, -1)
+        query, key, value = parts.permute(5, 0, 1, 3, 6, 2, 4, 7).flatten(5, 6).flatten(1, 3)
+        nearness = self.pos_embedding[self.apart[0], self.apart[1]]
+        gathered = functional.scaled_dot_product_attention(query, key, value, nearness)
+        gathered = gathered.view(agents, tall, wide, self.heads, side, side, -1)
+        together = gathered.permute(0, 1, 4, 2, 5, 3, 6).reshape(agents, rows, columns, -1)
+        out: Tensor = self.to_out(together)
+        return out
+
+
+class SplitAttention(nn.Module):
+    """How much each size of window counts, channel by channel."""
+
+    def __init__(self, channels: int, sizes: int) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.fc1 = nn.Linear(channels, channels, bias=False)
+        self.bn1 = nn.LayerNorm(channels)
+        self.fc2 = nn.Linear(channels, channels * sizes, bias=False)
+
+    def forward(self, of_windows: Sequence[Tensor]) -> Tensor:
+        """Return the weighted sum over sizes of window."""
+        total = torch.stack(list(of_windows)).sum(0).mean((1, 2))
+        weights = self.fc2(torch.relu(self.bn1(self.fc1(total))))
+        weights = torch.softmax(weights.view(len(total), self.sizes, -1), 1)
+        return torch.stack(
+            [each * weights[:, k, None, None] for k, each in enumerate(of_windows)]
+        ).sum(0)
+
+
+class PyramidAttention(nn.Module):
+    """Windows of several sizes side by side."""
+
+    def __init__(self, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        sizes = zip(design.window_heads, design.window_head_channels, design.windows, strict=True)
+        self.pwmsa = nn.ModuleList(WindowAttention(channels, *size) for size in sizes)
+        self.split_attn = SplitAttention(channels, len(design.windows))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what each place gathers."""
+        gathered: Tensor = self.split_attn([attend(x) for attend in self.pwmsa])
+        return gathered
+
+
+class Normed(nn.Module):
+    """Something that is asked after normalisation."""
+
+    def __init__(self, channels: int, inner: nn.Module) -> None:
+        super().__init__()
+        self.norm, self.fn = nn.LayerNorm(channels), inner
+
+    def forward(self, x: Tensor, *more: int) -> Tensor:
+        """Return its answer."""
+        answer: Tensor = self.fn(self.norm(x), *more)
+        return answer
+
+
+class FeedForward(nn.Module):
+    """Two linear layers."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.net = nn.Sequential(
+            nn.Linear(channels, channels),
+            nn.GELU(),
+            nn.Dropout(DROPOUT),
+            nn.Linear(channels, channels),
+            nn.Dropout(DROPOUT),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the answer for each place."""
+        out: Tensor = self.net(x)
+        return out
+
+
+class Attentions(nn.Module):
+    """Attention over agents and within windows."""
+
+    def __init__(self, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        pair = [
+            Normed(channels, AgentAttention(channels, design)),
+            Normed(channels, PyramidAttention(channels, design)),
+        ]
+        self.layers = nn.ModuleList([nn.ModuleList(pair)])
+
+    def forward(self, x: Tensor, listeners: int) -> Tensor:
+        """Return the first agents' tokens after both."""
+        agents, windows = self.layers[0].children()
+        x = x[:listeners] + agents(x, listeners)
+        together: Tensor = x + windows(x)
+        return together
+
+
+class Encoder(nn.Module):
+    """Layers, one after another; in the last only the ego listens."""
+
+    def __init__(self, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        if design.prior_channels:
+            self.prior_feed = nn.Linear(channels + design.prior_channels, channels)
+        self.layers = nn.ModuleList(
+            nn.ModuleList([Attentions(channels, design), Normed(channels, FeedForward(channels))])
+            for _ in range(design.depth)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the ego's tokens (1, rows, columns, channels)."""
+        for number, (attentions, feed) in enumerate(layer.children() for layer in self.layers):
+            last = number == len(self.layers) - 1
+            x = attentions(x, 1 if last else len(x))
+            x = x + feed(x)
+        return x
+
+
+class Transformer(nn.Module):
+    """The encoder under the name that checkpoints know."""
+
+    def __init__(self, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        self.encoder = Encoder(channels, design)
+
+
+class V2XViT(nn.Module):
+    """Partners' maps moved under the ego, then the transformer."""
+
+    def __init__(self, grid: Grid, channels: int, design: TransformerDesign) -> None:
+        super().__init__()
+        self.grid = grid
+        self.fusion_net = Transformer(channels, design)
+
+    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
+        """Return the ego's map after the transformer."""
+        theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
+        tokens = torch.cat([ego, *theirs]).permute(0, 2, 3, 1)
+        fused: Tensor = self.fusion_net.encoder(tokens).permute(0, 3, 1, 2)
+        return fused

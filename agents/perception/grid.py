@@ -1,0 +1,79 @@
+"""Where a network looks and how it tells of boxes: the geometry that detection and training share.
+
+Networks work in a LiDAR frame that has been raised (see `raising.py`): x forward, y right, z up
+from a level that does not depend on who looks. Maps are (channels, rows, columns): rows go along y
+and columns along x. Output channels come class after class, in the order of the
+vocabulary's `CLASSES`, and for each class in the order of `CODES`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.vocabulary import CLASSES, Floats, Integers
+
+CODES = ("x", "y", "z", "height", "width", "length", "sin", "cos")
+"""What is told of a box: x and y from the lower corner of its cell, the rest absolute."""
+
+SCORE_CHANNELS = len(CLASSES)
+CODE_CHANNELS = len(CLASSES) * len(CODES)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A window cut into pillars, and output cells of some pillars each."""
+
+    low: tuple[float, float, float]  # m, x y z
+    high: tuple[float, float, float]
+    pillar: float  # m, its side
+    stride: int  # pillars along an output cell
+    points_per_pillar: int  # those that come first count
+    scales: tuple[float, ...]  # metres that a code of one means, in the order of CODES
+
+    @property
+    def columns(self) -> int:
+        """Pillars along x."""
+        return round((self.high[0] - self.low[0]) / self.pillar)
+
+    @property
+    def rows(self) -> int:
+        """Pillars along y."""
+        return round((self.high[1] - self.low[1]) / self.pillar)
+
+    @property
+    def cell(self) -> float:
+        """Side of an output cell in metres."""
+        return self.pillar * self.stride
+
+    @property
+    def output_shape(self) -> tuple[int, int]:
+        """Rows and columns of the output."""
+        return self.rows // self.stride, self.columns // self.stride
+
+    def boxes_of(self, cells: Integers, codes: Floats) -> Floats:
+        """Return boxes (N, 7) from their cells (N, 2: row, column) and codes (N, 8)."""
+        told = codes * np.array(self.scales)
+        boxes = np.empty((len(cells), 7))
+        boxes[:, 0] = cells[:, 1] * self.cell + told[:, 0] + self.low[0]
+        boxes[:, 1] = cells[:, 0] * self.cell + told[:, 1] + self.low[1]
+        boxes[:, 2] = told[:, 2] + self.low[2]
+        boxes[:, 3:6] = np.abs(told[:, [5, 4, 3]])
+        boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7])
+        return boxes
+
+    def codes_of(self, boxes: Floats) -> tuple[Integers, Floats]:
+        """Return the cells (N, 2: row, column) in which boxes have their centres, and codes (N, 8).
+
+        Cells lie outside the output for boxes that stand outside the window.
+        """
+        from_corner = boxes[:, :3] - self.low
+        columns, rows = np.floor(from_corner[:, :2] / self.cell).astype(np.int64).T
+        told = np.empty((len(boxes), len(CODES)))
+        told[:, 0] = from_corner[:, 0] - columns * self.cell
+        told[:, 1] = from_corner[:, 1] - rows * self.cell
+        told[:, 2] = from_corner[:, 2]
+        told[:, 3:6] = boxes[:, [5, 4, 3]]
+        told[:, 6], told[:, 7] = np.sin(boxes[:, 6]), np.cos(boxes[:, 6])
+        return np.stack([rows, columns], axis=1), told / np.array(self.scales)

@@ -1,0 +1,60 @@
+"""Weights that nobody trained, the same everywhere: each drawn from a stream named after its key.
+
+They make a network answer everywhere and tell of plausible boxes, so that tests and comparisons
+have something to look at. Nobody should drive with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents.perception.grid import CODES, Grid
+from harness.randomness import stream
+from harness.vocabulary import CLASSES
+
+SIZES = ((4.5, 1.9, 1.6), (0.6, 0.6, 1.8), (1.8, 0.7, 1.7))
+"""Length, width and height of a vehicle, a pedestrian and a cyclist."""
+
+DOUBT = -1.5
+"""Mean of a score before the sigmoid."""
+
+
+def drawn_weights(state: Mapping[str, Tensor], grid: Grid, seed: int = 0) -> dict[str, Tensor]:
+    """Return weights for every key of a network's state, of the same shapes."""
+    weights = {name: torch.from_numpy(drawn(name, each, seed)) for name, each in state.items()}
+    for head, gain in (("cls_head", 0.5), ("reg_head", 0.02)):
+        answers = weights[f"{head}.weight"]
+        weights[f"{head}.weight"] = gain * (answers - answers.mean(1, keepdim=True))
+    weights["cls_head.bias"] += DOUBT
+    boxes = np.array([[*grid.low, *size, 0.0] for size in SIZES])
+    boxes[:, :2] += grid.cell / 2
+    boxes[:, 2] = boxes[:, 5] / 2
+    codes = grid.codes_of(boxes)[1].reshape(len(CLASSES) * len(CODES))
+    weights["reg_head.bias"] = torch.from_numpy(codes.astype(np.float32))
+    return weights
+
+
+def drawn(name: str, like: Tensor, seed: int) -> np.ndarray:
+    """Return the numbers of one key."""
+    if not like.is_floating_point():
+        return np.zeros(tuple(like.shape), np.int64)
+    chance = stream(seed, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
+    last = name.rsplit(".", 1)[-1]
+    if last == "running_var":
+        numbers = 1.0 + 0.3 * chance
+    elif name.endswith("bn2.weight"):
+        numbers = 0.3 + 0.1 * chance
+    elif name.endswith("mlp.weight"):
+        numbers = chance * math.sqrt(60.0 / like[0].numel())
+    elif like.ndim == 1 and last == "weight":
+        numbers = 1.0 + 0.2 * chance
+    elif like.ndim == 1 or "pos_embedding" in name:
+        numbers = 0.1 * chance
+    else:
+        numbers = chance * math.sqrt(6.0 / like[0].numel())
+    return numbers.astype(np.float32)

@@ -1,0 +1,82 @@
+"""What V2Xverse's own code says of a small scene, kept so that it can be compared without it.
+
+    V2XVERSE_ROOT=... python -m tests.perception.parity.golden
+
+writes the files anew. Weights and points are drawn, so a file holds only answers: every few cells
+of the raw output, and the boxes' corners and scores, class by class.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import torch
+
+from agents.perception.designs import FULL_BACKBONES, Scheme, design_of
+from agents.perception.grid import Grid
+from agents.perception.recipe import drawn_weights
+from harness.vocabulary import Pose, Singles
+from tests.perception.parity.ours import windowed
+from tests.perception.parity.scene import EGO, PARTNERS, cloud
+
+FOLDER = Path(__file__).parents[1] / "golden"
+POINTS = 2000
+EVERY = 3
+"""Rows and columns from one kept cell to the next."""
+
+POSES = [EGO, *PARTNERS]
+
+
+def small(scheme: Scheme) -> Grid:
+    """Return V2Xverse's grid with the smallest window that every scheme can work in."""
+    return windowed(design_of(scheme, "full").grid, 8.0, 4.0)
+
+
+def scene(grid: Grid) -> tuple[list[Singles], list[Pose]]:
+    """Return what the ego and two partners sweep, and where they stand."""
+    return [cloud(grid, pose, POINTS, str(n)) for n, pose in enumerate(POSES)], POSES
+
+
+def sampled(raw: torch.Tensor) -> Singles:
+    """Return every few cells of a raw output (1, channels, rows, columns)."""
+    return np.ascontiguousarray(raw[0, :, ::EVERY, ::EVERY].numpy())
+
+
+def write(scheme: Scheme) -> None:
+    """Write down what V2Xverse says."""
+    from tests.perception.parity.__main__ import their_outputs
+    from tests.perception.parity.theirs import Theirs
+
+    grid = small(scheme)
+    theirs = Theirs(scheme, grid)
+    theirs.network.load_state_dict(drawn_weights(theirs.network.state_dict(), grid))
+    outputs, places = their_outputs(theirs, *scene(grid))
+    told = theirs.boxes_of(outputs, places)
+    np.savez_compressed(
+        FOLDER / f"{scheme}.npz",
+        logits=np.stack([sampled(each["cls_preds"]) for each in outputs]),
+        codes=np.stack([sampled(each["bbox_preds"]) for each in outputs]),
+        classes=np.repeat(np.arange(3), [len(each) for each in told]),
+        corners=np.concatenate(told)[:, :24].reshape(-1, 8, 3).astype(np.float32),
+        scores=np.concatenate(told)[:, 24].astype(np.float32),
+    )
+
+
+def main() -> None:
+    from tests.perception.parity.theirs import missing
+
+    reason = missing()
+    if reason:
+        sys.exit(reason)
+    torch.set_num_threads(1)
+    FOLDER.mkdir(exist_ok=True)
+    for scheme in get_args(Scheme):
+        if scheme in FULL_BACKBONES:
+            write(scheme)
+
+
+if __name__ == "__main__":
+    main()

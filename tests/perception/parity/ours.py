@@ -1,0 +1,91 @@
+"""Our side of the comparison: the same scene through one of our networks, cooperative and alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from agents.perception.decoding import candidates, each_once, inside
+from agents.perception.designs import Scheme, design_of
+from agents.perception.fusion.partners import Partner
+from agents.perception.grid import Grid
+from agents.perception.network import Network, Raw
+from agents.perception.recipe import drawn_weights
+from harness.geometry import boxes_between, points_between
+from harness.vocabulary import Boxes, Pose, Singles
+from tests.perception.parity.scene import EGO
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Raw outputs of all agents that have some, the ego's first, and the boxes in the end."""
+
+    raws: tuple[Raw, ...]
+    boxes: Boxes
+
+
+def windowed(grid: Grid, half_length: float, half_width: float) -> Grid:
+    """Return a grid with a smaller window."""
+    return replace(
+        grid,
+        low=(-half_length, -half_width, grid.low[2]),
+        high=(half_length, half_width, grid.high[2]),
+    )
+
+
+def network_of(scheme: Scheme, grid: Grid | None = None) -> Network:
+    """Return V2Xverse's network of a scheme with drawn weights."""
+    design = design_of(scheme, "full")
+    network = Network(scheme, design if grid is None else replace(design, grid=grid))
+    network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid))
+    return network.eval()
+
+
+@torch.inference_mode()
+def together(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose]) -> Seen:
+    """Return what the ego and its partners see together."""
+    grid, decoding = network.design.grid, network.design.decoding
+    if network.scheme == "early":
+        moved = [points_between(*each, EGO) for each in zip(clouds, poses, strict=True)]
+        clouds = [np.concatenate(moved)]
+    if network.scheme == "single":
+        clouds = clouds[:1]
+    maps = [network.encode([cloud]) for cloud in clouds]
+    if network.scheme == "late":
+        raws = tuple(network.heads(network.fuse(each, ())) for each in maps)
+    else:
+        partners = [Partner(*each) for each in zip(maps[1:], poses[1:], strict=False)]
+        raws = (network.heads(network.fuse(maps[0], partners)),)
+    told = [
+        boxes_between(candidates(raw, grid, decoding), pose, EGO)
+        for raw, pose in zip(raws, poses, strict=False)
+    ]
+    return Seen(raws, inside(each_once(Boxes.join(told), decoding), grid))
+
+
+@torch.inference_mode()
+def step(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose]) -> tuple[Boxes, Boxes]:
+    """Return what is seen together and what the ego sees alone, with nothing computed twice."""
+    grid, decoding = network.design.grid, network.design.decoding
+    if network.scheme in ("single", "early"):
+        coop = together(network, clouds, poses).boxes
+        alone = (
+            coop if network.scheme == "single" else together(network, clouds[:1], poses[:1]).boxes
+        )
+        return coop, alone
+    maps = [network.encode([cloud]) for cloud in clouds]
+    partners = [Partner(*each) for each in zip(maps[1:], poses[1:], strict=True)]
+    alone_raw = network.heads(network.fuse(maps[0], ()))
+    own = candidates(alone_raw, grid, decoding)
+    if network.scheme == "late":
+        theirs = [
+            boxes_between(candidates(network.heads(each.maps[0]), grid, decoding), each.in_ego, EGO)
+            for each in partners
+        ]
+        coop = Boxes.join([own, *theirs])
+    else:
+        coop = candidates(network.heads(network.fuse(maps[0], partners)), grid, decoding)
+    return inside(each_once(coop, decoding), grid), inside(each_once(own, decoding), grid)
