@@ -1,0 +1,101 @@
+"""Networks of one's own: record, train, evaluate."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TypeAlias
+
+from agents.perception.designs import SCHEMES
+from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
+from harness.errors import AttemptError, UserError
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line asks for; bad input is one line and exit code 2."""
+    parser = argparse.ArgumentParser(prog="python -m agents.training", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_collect(commands)
+    add_train(commands)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except UserError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except AttemptError as problem:
+        print(problem, file=sys.stderr)
+        return 3
+    return 0
+
+
+def add_collect(commands: Commands) -> None:
+    """Add `collect`."""
+    parser = commands.add_parser("collect", help="record LiDARs, poses and truth from carlite")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
+    parser.add_argument("--scenarios", type=int, default=150, help="groups of agents; 150")
+    parser.add_argument("--towns", nargs="+", help=f"default: {' '.join(TRAINING_TOWNS)}")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--maps", metavar="DIR", help="OpenDRIVE files of further towns")
+    parser.add_argument(
+        "--for-testing", action="store_true", help=f"in {' or '.join(TEST_TOWNS)} only"
+    )
+    parser.set_defaults(run=run_collect)
+
+
+def run_collect(options: argparse.Namespace) -> None:
+    """Record."""
+    from agents.training.collecting import Collection, collect  # noqa: PLC0415
+
+    usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
+    collect(
+        Collection(
+            options.out,
+            tuple(options.towns or usual),
+            options.scenarios,
+            options.seed,
+            options.for_testing,
+            options.maps,
+        )
+    )
+
+
+def add_train(commands: Commands) -> None:
+    """Add `train`."""
+    parser = commands.add_parser("train", help="train the lite network of a scheme")
+    parser.add_argument("--scheme", choices=SCHEMES, required=True)
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
+    parser.add_argument(
+        "--held-out", type=Path, required=True, metavar="DIR", help="another, of other episodes"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
+    parser.add_argument(
+        "--start", type=Path, metavar="FILE", help="weights to take the shared layers from"
+    )
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--peak-rate", type=float, default=2e-3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--interference",
+        action="store_true",
+        help="messages are late and misplaced: robust weights",
+    )
+    parser.add_argument("--trial", type=int, default=100, help="held-out samples each epoch; 100")
+    parser.set_defaults(run=run_train)
+
+
+def run_train(options: argparse.Namespace) -> None:
+    """Train."""
+    from agents.training.learn import train  # noqa: PLC0415
+    from agents.training.lesson import Lesson  # noqa: PLC0415
+
+    told = {name: value for name, value in vars(options).items() if name != "run"}
+    train(Lesson(**told))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""`collect`: episodes in processes of their own, with what is there already left alone.
+
+The client library does not take several worlds in one process well, and may abort it: an episode
+that is lost that way is played again.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import Progress, TaskID
+
+from agents.training.layout import PROTOCOL
+from agents.training.recording import Episode, record
+from agents.training.towns import check_towns
+from harness.errors import AttemptError
+from harness.world.simulators.carlite import CarliteSimulator
+
+TRIES = 3
+LOOK_AGAIN = 0.5
+"""Seconds between looks at what an episode has written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What is to be recorded."""
+
+    out: Path
+    towns: tuple[str, ...]
+    scenarios: int
+    seed: int
+    for_testing: bool
+    maps: str | None
+    groups: int = 10  # scenarios of an episode
+    looks: int = 4
+    neighbours: int = 3
+    vehicles: int = 45
+    cyclists: int = 60
+    walkers: int = 160
+
+
+def collect(wanted: Collection) -> None:
+    """Record what is missing, town after town in turn."""
+    check_towns(wanted.towns, wanted.for_testing)
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    plan = episodes(wanted)
+    simulator = CarliteSimulator(wanted.maps)
+    with Progress() as progress:
+        bar = progress.add_task("scenarios", total=sum(each.groups for each in plan))
+        for episode in plan:
+            if written(wanted.out, episode) < episode.groups:
+                before = sum(written(wanted.out, each) for each in plan if each != episode)
+                play(simulator, episode, wanted.out, progress, bar, before)
+            progress.update(bar, completed=sum(written(wanted.out, each) for each in plan))
+
+
+def episodes(wanted: Collection) -> list[Episode]:
+    """Return all episodes, as many in one town as in another."""
+    plan: list[Episode] = []
+    left = wanted.scenarios
+    most = min(wanted.groups, math.ceil(left / len(wanted.towns)))
+    while left > 0:
+        groups = min(left, most)
+        left -= groups
+        plan.append(
+            Episode(
+                town=wanted.towns[len(plan) % len(wanted.towns)],
+                number=len(plan),
+                seed=wanted.seed,
+                purpose="testing" if wanted.for_testing else "training",
+                groups=groups,
+                looks=wanted.looks,
+                neighbours=wanted.neighbours,
+                vehicles=wanted.vehicles,
+                cyclists=wanted.cyclists,
+                walkers=wanted.walkers,
+            )
+        )
+    return plan
+
+
+def written(out: Path, episode: Episode) -> int:
+    """Return how many scenarios of an episode are there."""
+    names = (episode.name(group) for group in range(episode.groups))
+    return sum((out / name / PROTOCOL).is_file() for name in names)
+
+
+def play(
+    simulator: CarliteSimulator,
+    episode: Episode,
+    out: Path,
+    progress: Progress,
+    bar: TaskID,
+    before: int,
+) -> None:
+    """Play an episode in a process of its own, on a server of its own."""
+    for _ in range(TRIES):
+        with simulator.lease(episode.town) as server:
+            process = multiprocessing.get_context("spawn").Process(
+                target=record, args=(episode, server.host, server.port, out)
+            )
+            process.start()
+            while process.is_alive():
+                process.join(LOOK_AGAIN)
+                progress.update(bar, completed=before + written(out, episode))
+        if written(out, episode) == episode.groups:
+            return
+    raise AttemptError(
+        "server_crash",
+        f"episode {episode.number} in {episode.town} ended early {TRIES} times; the same command"
+        " again goes on from there",
+    )

@@ -1,0 +1,108 @@
+"""How good detections are: precision for each class and distance, by what counts as visible.
+
+Truth counts when its centre stands in the network's window and it was hit often enough; a detection
+of truth that does not count is neither right nor wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from agents.perception.grid import Grid
+from agents.training.samples import Sample
+from harness.judging.precision import Matches, average_precision, match_overlaps, pool
+from harness.overlap import bev_iou
+from harness.vocabulary import CLASSES, Boxes, Floats, Mask
+
+Visible: TypeAlias = Literal["ego", "anyone"]
+Detector: TypeAlias = Callable[[Sample], Boxes]
+Cell: TypeAlias = tuple[Visible, float, str, str]
+"""Visible to whom, overlap, class, band."""
+
+VISIBLE: tuple[Visible, ...] = get_args(Visible)
+OVERLAPS = (0.5, 0.7)
+LEAST_HITS = 5
+BANDS = {
+    "0-30": (0.0, 30.0),
+    "30-50": (30.0, 50.0),
+    "50-100": (50.0, 100.0),
+    "0-50": (0.0, 50.0),
+}
+"""Metres from the ego's LiDAR; the last is what vehicles are promised in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A cell of the table."""
+
+    eleven_point: float
+    all_point: float
+    truths: int
+
+
+def judge(detector: Detector, samples: Iterable[Sample], grid: Grid) -> dict[Cell, Precision]:
+    """Try a detector on samples."""
+    parts: dict[Cell, list[Matches]] = {
+        (visible, overlap, kind, band): []
+        for visible in VISIBLE
+        for overlap in OVERLAPS
+        for kind in CLASSES
+        for band in BANDS
+    }
+    for sample in samples:
+        detections = detector(sample)
+        for cell, matches in parts.items():
+            matches.append(matched(sample, detections, cell, grid))
+    return {cell: precision(pool(matches)) for cell, matches in parts.items()}
+
+
+def precision(matches: Matches) -> Precision:
+    """Return a pool's precision, told in both ways."""
+    return Precision(
+        average_precision(matches, "eleven_point"),
+        average_precision(matches, "all_point"),
+        matches.truths,
+    )
+
+
+def matched(sample: Sample, detections: Boxes, cell: Cell, grid: Grid) -> Matches:
+    """Match one frame; a detection lies in the band of the truth that it found, else in its own."""
+    visible, overlap, kind, band = cell
+    truth = sample.truth.boxes_in_lidar
+    hits = sample.truth.hits if visible == "ego" else sample.hits_anyone
+    of_class = truth.classes == CLASSES.index(kind)
+    geometry, counts = truth.geometry[of_class], (hits >= LEAST_HITS)[of_class]
+    counts &= in_window(geometry, grid)
+    chosen = detections[detections.classes == CLASSES.index(kind)]
+    best, correct = match_overlaps(bev_iou(chosen.geometry, geometry), chosen.scores, overlap)
+    truth_in = counts & in_band(distances(geometry), band)
+    own = in_band(distances(chosen.geometry), band)
+    keep = np.where(best >= 0, np.append(truth_in, False)[best], own)
+    return Matches(chosen.scores[keep], correct[keep], int(truth_in.sum()))
+
+
+def distances(boxes: Floats) -> Floats:
+    """Return how far boxes are in the plane."""
+    return np.hypot(boxes[:, 0], boxes[:, 1])
+
+
+def in_band(away: Floats, band: str) -> Mask:
+    """Tell which distances lie in a band."""
+    low, high = BANDS[band]
+    return np.asarray((away >= low) & (away < high))
+
+
+def in_window(boxes: Floats, grid: Grid) -> Mask:
+    """Tell which boxes have their centre where the network looks."""
+    low, high = np.array(grid.low[:2]), np.array(grid.high[:2])
+    return np.asarray(((boxes[:, :2] >= low) & (boxes[:, :2] <= high)).all(1))
+
+
+def headline(table: dict[Cell, Precision], visible: Visible) -> dict[str, float]:
+    """Return the three numbers that are promised: AP@0.5, eleven-point."""
+    bands = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
+    return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in bands.items()}

@@ -1,0 +1,145 @@
+"""Recordings on disk, as OPV2V lays them out: scenario / agent / moment.
+
+`000042.yaml` holds poses and truth under OPV2V's names, in degrees; it is written as JSON, which is
+YAML that reads fast. Points lie beside it in `000042.npy`, as whole numbers of `POINT_UNIT`: less
+than `.pcd`, and finer than half floats are at a LiDAR's range. Roadside units have negative ids.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.geometry import boxes_between
+from harness.vocabulary import CLASSES, Boxes, Pose, Singles, Truth
+
+PROTOCOL = "data_protocol.yaml"
+POINT_UNIT = 1 / 256
+"""Metres; sixteen bits reach 128 m."""
+INTENSITY_UNIT = 1 / 32767
+WORLD = Pose(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What one agent sensed at one moment, and what really stood round it."""
+
+    agent: int  # actor; negative beside the road
+    time: float
+    lidar_in_world: Pose
+    points_in_lidar: Singles
+    truth: Truth  # hits are this agent's own
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A folder: a group of agents for some seconds."""
+
+    folder: Path
+    town: str
+    purpose: str  # training or testing
+
+    def agents(self) -> list[int]:
+        """Return who looked, vehicles first."""
+        names = [each.name for each in self.folder.iterdir() if each.is_dir()]
+        return sorted(map(int, names), key=lambda agent: (agent < 0, agent))
+
+    def moments(self, agent: int) -> list[str]:
+        """Return when an agent looked, in order."""
+        return sorted(each.stem for each in (self.folder / str(agent)).glob("*.yaml"))
+
+
+def scenarios(folder: Path) -> list[Scenario]:
+    """Return all scenarios of a recording."""
+    found = []
+    for protocol in sorted(folder.glob(f"*/{PROTOCOL}")):
+        told = json.loads(protocol.read_text())
+        found.append(Scenario(protocol.parent, told["town"], told["purpose"]))
+    if not found:
+        raise UserError(
+            f"{folder}: holds no recorded scenario; record some with"
+            f" `python -m agents.training collect --out {folder}`"
+        )
+    return found
+
+
+def write_look(folder: Path, moment: str, look: Look) -> None:
+    """Write one agent's look into its scenario."""
+    place = folder / str(look.agent)
+    place.mkdir(exist_ok=True)
+    xyz = np.rint(look.points_in_lidar[:, :3] / POINT_UNIT)
+    intensity = np.rint(look.points_in_lidar[:, 3:] / INTENSITY_UNIT)
+    np.save(place / f"{moment}.npy", np.concatenate([xyz, intensity], axis=1).astype(np.int16))
+    text = json.dumps(
+        {
+            "time": round(look.time, 4),
+            "lidar_pose": _pose_list(look.lidar_in_world),
+            "vehicles": dict(_road_users(look)),
+        }
+    )
+    (place / f"{moment}.yaml").write_text(text)
+
+
+def read_look(folder: Path, agent: int, moment: str) -> Look:
+    """Read one agent's look."""
+    place = folder / str(agent)
+    told = json.loads((place / f"{moment}.yaml").read_text())
+    x, y, z, roll, yaw, pitch = told["lidar_pose"]
+    angles = (math.radians(each) for each in (yaw, pitch, roll))
+    lidar_in_world = Pose(x, y, z, *angles)
+    units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
+    points = np.load(place / f"{moment}.npy").astype(np.float32) * units
+    truth = _truth(told["vehicles"], lidar_in_world)
+    return Look(agent, told["time"], lidar_in_world, points, truth)
+
+
+def _pose_list(pose: Pose) -> list[float]:
+    """Return a pose in OPV2V's order."""
+    turns = [round(math.degrees(each), 6) for each in (pose.roll, pose.yaw, pose.pitch)]
+    return [*(round(each, 4) for each in (pose.x, pose.y, pose.z)), *turns]
+
+
+def _road_users(look: Look) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield road users in the world under OPV2V's names; class and hits are ours."""
+    boxes = boxes_between(look.truth.boxes_in_lidar, look.lidar_in_world, WORLD)
+    for actor, box, kind, hits in zip(
+        look.truth.actor_ids.tolist(),
+        boxes.geometry.tolist(),
+        boxes.classes.tolist(),
+        look.truth.hits.tolist(),
+        strict=True,
+    ):
+        yield (
+            str(actor),
+            {
+                "location": [round(each, 4) for each in box[:3]],
+                "center": [0.0, 0.0, 0.0],
+                "extent": [round(each / 2, 4) for each in box[3:6]],
+                "angle": [0.0, round(math.degrees(box[6]), 4), 0.0],
+                "class": CLASSES[kind],
+                "hits": hits,
+            },
+        )
+
+
+def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> Truth:
+    rows = [
+        [*told["location"], *(2 * each for each in told["extent"]), math.radians(told["angle"][1])]
+        for told in vehicles.values()
+    ]
+    kinds = [CLASSES.index(told["class"]) for told in vehicles.values()]
+    in_world = Boxes(
+        np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
+    )
+    return Truth(
+        boxes_between(in_world, WORLD, lidar_in_world),
+        np.array([int(each) for each in vehicles], np.int64),
+        np.array([told["hits"] for told in vehicles.values()], np.int64),
+    )

@@ -1,0 +1,203 @@
+"""`train`: a scheme's network learns from a recording.
+
+After every epoch the averaged weights are tried on held-out scenarios, the best are kept, and the
+run is written down so that the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from rich.progress import Progress
+from torch import Tensor
+
+from agents.perception.designs import design_of
+from agents.perception.network import Network, one_thread
+from agents.training.forward import detect, run
+from agents.training.judging import headline, judge
+from agents.training.layout import Scenario, scenarios
+from agents.training.learning import Average, batches, rate
+from agents.training.lesson import Lesson, exercise, part
+from agents.training.losses import loss
+from agents.training.samples import Samples
+from agents.training.weights import begin_from, save
+from harness.errors import UserError
+from harness.randomness import derived_seed, stream
+
+STATE = "state.pt"
+LARGEST_GRADIENT = 10.0
+AVERAGE_MEMORY = 0.998
+
+
+@dataclass(slots=True)
+class Run:
+    """A training run between two steps."""
+
+    lesson: Lesson
+    network: Network
+    optimiser: torch.optim.Optimizer
+    average: Average
+    epoch: int = 0
+    seconds: float = 0.0
+    best: float = -1.0
+    best_state: dict[str, Tensor] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Write everything that the next epoch needs."""
+        told = {
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "average": self.average.state,
+            "epoch": self.epoch,
+            "seconds": self.seconds,
+            "best": self.best,
+            "best_state": self.best_state,
+            "curve": self.curve,
+        }
+        beside = self.lesson.out / f".{STATE}"
+        torch.save(told, beside)
+        beside.replace(self.lesson.out / STATE)
+
+    def go_on(self) -> None:
+        """Go on where an earlier run stopped, if one did."""
+        path = self.lesson.out / STATE
+        if path.is_file():
+            told: dict[str, Any] = torch.load(path, weights_only=True)
+            self.network.load_state_dict(told["network"])
+            self.optimiser.load_state_dict(told["optimiser"])
+            self.average.load(told["average"])
+            for name in ("epoch", "seconds", "best", "best_state", "curve"):
+                setattr(self, name, told[name])
+
+
+def train(lesson: Lesson) -> Run:
+    """Learn, and write the best weights with their card."""
+    one_thread()
+    recorded = for_training(scenarios(lesson.data))
+    samples = Samples(recorded, units=lesson.alone, first_moment=int(lesson.interference))
+    held_out = Samples(for_training(scenarios(lesson.held_out)), units=False)
+    if len(samples) < lesson.batch:
+        raise UserError(f"{lesson.data}: {len(samples)} samples are fewer than a batch")
+    lesson.out.mkdir(parents=True, exist_ok=True)
+    current = begin(lesson)
+    with Progress() as progress:
+        bar = progress.add_task(lesson.scheme, total=lesson.epochs * len(samples))
+        while current.epoch < lesson.epochs:
+            learn_epoch(current, samples, lambda done: progress.update(bar, completed=done))
+            tell(current, try_out(current, held_out), progress)
+            current.write()
+    save(
+        lesson.out / f"{lesson.scheme}.safetensors", current.best_state, card(current, len(samples))
+    )
+    return current
+
+
+def for_training(recorded: list[Scenario]) -> list[Scenario]:
+    """Refuse recordings that are for testing."""
+    for each in recorded:
+        if each.purpose != "training":
+            raise UserError(f"{each.folder}: was recorded for testing: nobody may train on it")
+    return recorded
+
+
+def begin(lesson: Lesson) -> Run:
+    """Return a run at its beginning, or where it stopped."""
+    torch.manual_seed(derived_seed(lesson.seed, "weights"))
+    network = Network(lesson.scheme, design_of(lesson.scheme, "lite"))
+    if lesson.start is not None:
+        begin_from(network, lesson.start)
+    optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
+    current = Run(lesson, network, optimiser, Average(network, AVERAGE_MEMORY))
+    current.go_on()
+    return current
+
+
+def learn_epoch(current: Run, samples: Samples, tell_progress: Callable[[int], None]) -> None:
+    """Go once through all samples."""
+    lesson, network = current.lesson, current.network
+    random = stream(lesson.seed, "epoch", str(current.epoch))
+    torch.manual_seed(derived_seed(lesson.seed, "dropout", str(current.epoch)))
+    began, losses = time.perf_counter(), []
+    steps = len(samples) // lesson.batch
+    network.train()
+    for number, chosen in enumerate(batches(len(samples), lesson.batch, random)):
+        step = current.epoch * steps + number
+        for group in current.optimiser.param_groups:
+            group["lr"] = rate(step, lesson.epochs * steps, lesson.peak_rate)
+        if lesson.alone:
+            network.pillar_vfe.grid = part(network.design.grid, random)
+        inputs, targets = zip(
+            *(exercise(lesson, network, samples, each, random) for each in chosen), strict=True
+        )
+        losses.append(learn(current, loss(run(network, inputs), targets)))
+        current.average.update(network, step)
+        tell_progress((step + 1) * lesson.batch)
+    current.epoch += 1
+    current.seconds += time.perf_counter() - began
+    current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
+
+
+def learn(current: Run, wrong: Tensor) -> float:
+    """Take a step down."""
+    current.optimiser.zero_grad()
+    wrong.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(current.network.parameters(), LARGEST_GRADIENT)
+    current.optimiser.step()
+    return wrong.item()
+
+
+def try_out(current: Run, held_out: Samples) -> dict[str, float]:
+    """Return the precision of the averaged weights on held-out samples, spread evenly."""
+    lesson = current.lesson
+    network = Network(lesson.scheme, current.network.design).eval()
+    network.load_state_dict(current.average.state)
+    every = max(1, len(held_out) // lesson.trial)
+    table = judge(
+        lambda sample: detect(network, lesson.scheme, sample),
+        (held_out.sample(number) for number in range(0, len(held_out), every)),
+        network.design.grid,
+    )
+    return headline(table, lesson.visible)
+
+
+def tell(current: Run, precision: dict[str, float], progress: Progress) -> None:
+    """Keep the best, and print a line for this epoch."""
+    current.curve[-1].update(precision)
+    known = [each for each in precision.values() if not math.isnan(each)]
+    mean = sum(known) / len(known) if known else 0.0
+    if mean > current.best:
+        current.best = mean
+        current.best_state = {name: each.clone() for name, each in current.average.state.items()}
+    last = current.curve[-1]
+    told = "  ".join(f"{name} {value:.3f}" for name, value in precision.items())
+    progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {told}")
+
+
+def card(current: Run, samples: int) -> dict[str, Any]:
+    """Return what the weights are, for whoever finds them."""
+    lesson = current.lesson
+    return {
+        "scheme": lesson.scheme,
+        "size": "lite",
+        "parameters": current.network.parameters_in_all,
+        "data": {
+            "towns": sorted({each.town for each in scenarios(lesson.data)}),
+            "scenarios": len(scenarios(lesson.data)),
+            "samples": samples,
+        },
+        "begun from": None if lesson.start is None else lesson.start.name,
+        "learnt with interference": lesson.interference,
+        "seed": lesson.seed,
+        "epochs": lesson.epochs,
+        "batch": lesson.batch,
+        "peak rate": lesson.peak_rate,
+        "ms per sample": round(1000 * current.seconds / max(1, current.epoch * samples), 1),
+        "held-out AP@0.5, eleven-point": {"truth visible to": lesson.visible, "mean": current.best},
+        "curve": current.curve,
+    }

@@ -1,0 +1,93 @@
+"""From a recorded sample to what a network is given and what it should have said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from agents.perception.designs import Scheme
+from agents.perception.grid import Grid
+from agents.perception.network import Network
+from agents.training.augmentation import varied
+from agents.training.forward import ALONE, Inputs, inputs_of
+from agents.training.judging import LEAST_HITS, Visible
+from agents.training.samples import PARTNERS, UNDISTURBED, Disturbance, Samples
+from agents.training.targets import Targets, targets_of
+from harness.vocabulary import Boxes
+
+PART = 0.65
+"""Of a window along x and along y that a batch shows of it."""
+COARSEST = 8
+"""Pillars along a cell of the coarsest level."""
+LARGEST_SHIFT, LARGEST_TURN = 0.6, 0.6
+"""Of what robust weights learn with: metres, degrees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What is to be learnt, and how."""
+
+    scheme: Scheme
+    data: Path
+    held_out: Path
+    out: Path  # folder of this run
+    start: Path | None  # weights whose shared layers it begins with
+    epochs: int
+    batch: int
+    peak_rate: float
+    seed: int
+    interference: bool  # learn with messages that are late and misplaced
+    trial: int  # held-out samples after each epoch
+
+    @property
+    def alone(self) -> bool:
+        """Whether the network only ever sees one agent's points."""
+        return self.scheme in ALONE
+
+    @property
+    def visible(self) -> Visible:
+        """Whose returns make truth that should be found."""
+        return "ego" if self.alone else "anyone"
+
+
+def exercise(
+    lesson: Lesson, network: Network, samples: Samples, number: int, random: np.random.Generator
+) -> tuple[Inputs, Targets]:
+    """Return a sample at random, as the network is given it, and the answer on its grid now."""
+    how = disturbance(random) if lesson.interference else UNDISTURBED
+    sample = varied(samples.sample(number, 0 if lesson.alone else PARTNERS, how), random)
+    inputs = inputs_of(lesson.scheme, sample, network.design.level)
+    boxes = sample.truth.boxes_in_lidar
+    raised = boxes.geometry + inputs.height * np.eye(7)[2]
+    hits = sample.hits_anyone
+    return inputs, targets_of(
+        Boxes(raised, boxes.classes, boxes.scores),
+        hits >= LEAST_HITS,
+        (hits > 0) & (hits < LEAST_HITS),
+        network.pillar_vfe.grid,
+    )
+
+
+def part(grid: Grid, random: np.random.Generator) -> Grid:
+    """Return some of a window: what one agent sees is learnt in parts, for less than the whole."""
+    unit = COARSEST * grid.pillar
+    low, high = list(grid.low), list(grid.high)
+    for axis in (0, 1):
+        whole = round((grid.high[axis] - grid.low[axis]) / unit)
+        some = round(whole * PART)
+        low[axis] += int(random.integers(whole - some + 1)) * unit
+        high[axis] = low[axis] + some * unit
+    return replace(grid, low=(low[0], low[1], low[2]), high=(high[0], high[1], high[2]))
+
+
+def disturbance(random: np.random.Generator) -> Disturbance:
+    """Return nothing, an error of pose or a late message."""
+    match int(random.integers(3)):
+        case 0:
+            return UNDISTURBED
+        case 1:
+            size = random.uniform()
+            return Disturbance(size * LARGEST_SHIFT, size * LARGEST_TURN)
+    return Disturbance(looks_late=1)

@@ -1,0 +1,188 @@
+"""One episode of recording: a busy town, and groups of vehicles that look at it together.
+
+A group is a vehicle, its nearest neighbours and a unit beside the road ahead of it, as partners
+stand in a campaign. Everybody is driven by the Traffic Manager. A group looks once in `INTERVAL`;
+then another group has its turn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import carla
+import numpy as np
+
+from agents.training.layout import PROTOCOL, Look, write_look
+from harness.randomness import derived_seed
+from harness.vocabulary import VEHICLE, Pose, Route
+from harness.world.partners import beside_road
+from harness.world.poses import pose_of, transform_of
+from harness.world.rig import LidarMount, ScanningPost
+from harness.world.scene import Census, Scene, class_of
+from harness.world.session import open_session
+from harness.world.stage import Stage
+from harness.world.traffic import Traffic
+
+TICK = 0.05
+INTERVAL = 1.0
+"""Seconds between looks: the latency that is evaluated is one look."""
+WARM_UP = 100
+"""Ticks before the first look: traffic comes to speed, walkers leave their places."""
+TRUTH_REACH = 85.0
+PARTNER_RANGE = 70.0
+UNIT_AHEAD, UNIT_HEIGHT = 12.0, 7.5
+LOWEST_ROOF_LIDAR = 1.75
+"""Metres: a LiDAR of the rig stands above the roofs of cars that are no higher."""
+CANDIDATES = 4
+"""Vehicles among which a group's first is chosen: who has most people on foot or on cycles near."""
+NEAR = 30.0
+
+EGO_MOUNT = LidarMount()
+UNIT_MOUNT = LidarMount(x=0.0, z=0.0, points_per_second=1_000_000, lower_fov=-80.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What makes an episode: equal ones give equal recordings."""
+
+    town: str
+    number: int
+    seed: int
+    purpose: str  # training or testing
+    groups: int
+    looks: int  # of each group
+    neighbours: int
+    vehicles: int
+    cyclists: int
+    walkers: int
+
+    def name(self, group: int) -> str:
+        """Return the name of a group's scenario."""
+        return f"{self.town}-{self.seed}-{self.number:03}-{group:03}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crew:
+    """Who can look."""
+
+    carriers: dict[int, ScanningPost]  # by actor
+    unit: ScanningPost
+
+
+def record(episode: Episode, host: str, port: int, out: Path) -> None:
+    """Play an episode and write what its groups saw."""
+    seed = derived_seed(episode.seed, episode.town, str(episode.number))
+    with open_session(host, port, episode.town, TICK, seed) as session:
+        stage = Stage(
+            session.client,
+            session.world,
+            session.map,
+            session.traffic_manager,
+            nowhere(episode.town),
+            seed,
+            TICK,
+        )
+        traffic = Traffic(episode.vehicles, episode.cyclists, episode.walkers, crossing_share=0.3)
+        population = traffic.populate(stage, [])
+        crew = equip(stage, population.vehicles)
+        for _ in range(WARM_UP):
+            stage.world.tick()
+        census = Census(stage.world)
+        random = stage.random("groups")
+        for group in range(episode.groups):
+            agents, place = gather(stage, crew, census, random, episode.neighbours)
+            follow(stage, crew, census, agents, place, episode, out / episode.name(group))
+        for post in (crew.unit, *crew.carriers.values()):
+            post.end()
+        population.end()
+
+
+def nowhere(town: str) -> Route:
+    """Return a route of no length: nobody here follows one."""
+    none = np.zeros(0)
+    no = np.zeros(0, np.bool_)
+    return Route(town, town, np.zeros((0, 3)), none, none, none, none, no, no)
+
+
+def equip(stage: Stage, vehicles: Sequence[carla.Actor]) -> Crew:
+    """Give every car that is low enough a LiDAR, and keep one for beside the road."""
+    carriers = {}
+    for number, vehicle in enumerate(vehicles):
+        box = vehicle.bounding_box
+        if class_of(vehicle) == VEHICLE and box.location.z + box.extent.z <= LOWEST_ROOF_LIDAR:
+            noise = derived_seed(stage.seed, "lidar", str(number))
+            carriers[vehicle.id] = ScanningPost(
+                stage, EGO_MOUNT, 0.0, True, carrier=vehicle, noise_seed=noise
+            )
+    return Crew(carriers, ScanningPost(stage, UNIT_MOUNT, 0.0, True, place=carla.Transform()))
+
+
+def gather(
+    stage: Stage, crew: Crew, census: Census, random: np.random.Generator, neighbours: int
+) -> tuple[list[int], Pose]:
+    """Return the vehicles of a new group, and where its roadside unit stands."""
+    snapshot = stage.world.get_snapshot()
+    scene = census.scene(snapshot)
+    poses = {}
+    for actor in crew.carriers:
+        own = snapshot.find(actor)
+        if own is not None:
+            poses[actor] = pose_of(own.get_transform())
+    chosen = random.choice(sorted(poses), min(CANDIDATES, len(poses)), replace=False).tolist()
+    first = max(chosen, key=lambda actor: people_near(scene, poses[actor]))
+    here = poses[first]
+    gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
+    nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
+    agents = [actor for _, actor in nearest[: neighbours + 1]]
+    return agents, beside_road(stage.map, here, UNIT_AHEAD, UNIT_HEIGHT)
+
+
+def people_near(scene: Scene, here: Pose) -> int:
+    """Return how many on foot or on cycles are near a place."""
+    boxes = scene.boxes_in_world
+    away = np.hypot(boxes.geometry[:, 0] - here.x, boxes.geometry[:, 1] - here.y)
+    return int(((boxes.classes != VEHICLE) & (away < NEAR)).sum())
+
+
+def follow(
+    stage: Stage,
+    crew: Crew,
+    census: Census,
+    agents: Sequence[int],
+    place: Pose,
+    episode: Episode,
+    folder: Path,
+) -> None:
+    """Let a group look some times, and write its scenario: all of it or nothing."""
+    partial = folder.with_name(f".{folder.name}")
+    partial.mkdir(parents=True, exist_ok=True)
+    turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(UNIT_MOUNT.yaw))
+    crew.unit.move(transform_of(turned))
+    posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
+    for look in range(episode.looks):
+        for _ in range(round(INTERVAL / TICK) - 1):
+            stage.world.tick()
+        write_moment(stage, census, posts, partial, f"{look:06}")
+    (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
+    if not folder.exists():
+        partial.rename(folder)
+
+
+def write_moment(
+    stage: Stage, census: Census, posts: dict[int, ScanningPost], folder: Path, moment: str
+) -> None:
+    """Let everybody in a group look in the next tick, and write it."""
+    for post in posts.values():
+        post.listen()
+    frame = stage.world.tick()
+    scene = census.scene(stage.world.get_snapshot())
+    for agent, post in posts.items():
+        scan = post.collect(frame)
+        truth = scene.truth_for(scan.lidar_in_world, scan.hits, TRUTH_REACH, agent)
+        look = Look(agent, scan.time, scan.lidar_in_world, scan.points_in_lidar, truth)
+        write_look(folder, moment, look)
+        post.rest()

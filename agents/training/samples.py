@@ -1,0 +1,124 @@
+"""What networks learn from and are tried on: an ego's look, what partners sent, and the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.training.layout import Look, Scenario, read_look
+from harness.randomness import stream
+from harness.vocabulary import Integers, Pose, Singles, Truth
+
+PARTNERS = 2
+"""At most: the unit beside the road, then the nearest vehicles."""
+PARTNER_RANGE = 70.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What becomes of the messages."""
+
+    shift: float = 0.0  # m in x and in y, each with a random sign
+    turn: float = 0.0  # degrees, likewise
+    looks_late: int = 0  # of a second each
+
+
+UNDISTURBED = Disturbance()
+CONDITIONS = {
+    "none": UNDISTURBED,
+    "pose error": Disturbance(shift=0.6, turn=0.6),
+    "latency": Disturbance(looks_late=1),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Points, and where the LiDAR is believed to have stood."""
+
+    points_in_lidar: Singles
+    lidar_in_world: Pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """One ego at one moment."""
+
+    ego: View
+    partners: tuple[View, ...]
+    truth: Truth  # in the ego's LiDAR frame; hits are the ego's own
+    hits_anyone: Integers  # most returns that any of them has of each, before the channel
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sample lies in a recording."""
+
+    scenario: Scenario
+    ego: int
+    moment: int
+
+
+class Samples:
+    """All samples of a recording; those of one ego follow each other."""
+
+    def __init__(self, recorded: Iterable[Scenario], units: bool, first_moment: int = 0) -> None:
+        """Take vehicles as egos, and units beside the road too where they are asked for."""
+        self.places = [
+            Place(scenario, agent, moment)
+            for scenario in recorded
+            for agent in scenario.agents()
+            if units or agent >= 0
+            for moment in range(first_moment, len(scenario.moments(agent)))
+        ]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def sample(
+        self, number: int, partners: int = PARTNERS, how: Disturbance = UNDISTURBED
+    ) -> Sample:
+        """Read a sample."""
+        place = self.places[number]
+        ego = look_at(place, place.ego)
+        near = nearest(place, ego, partners)
+        hits = most_hits(ego.truth, near)
+        views = tuple(received(place, each, how) for each in near if place.moment >= how.looks_late)
+        return Sample(View(ego.points_in_lidar, ego.lidar_in_world), views, ego.truth, hits)
+
+
+def look_at(place: Place, agent: int, earlier: int = 0) -> Look:
+    """Read what an agent saw at a sample's moment, or some looks earlier."""
+    return read_look(place.scenario.folder, agent, f"{place.moment - earlier:06}")
+
+
+def nearest(place: Place, ego: Look, most: int) -> list[Look]:
+    """Return who shares with the ego: the unit first, then vehicles, the nearest first."""
+    here = ego.lidar_in_world
+    others = [look_at(place, each) for each in place.scenario.agents() if each != place.ego]
+    gaps = [math.hypot(o.lidar_in_world.x - here.x, o.lidar_in_world.y - here.y) for o in others]
+    order = sorted(zip(gaps, others, strict=True), key=lambda pair: (pair[1].agent > 0, pair[0]))
+    return [each for gap, each in order if gap <= PARTNER_RANGE][:most]
+
+
+def most_hits(truth: Truth, partners: Iterable[Look]) -> Integers:
+    """Return the most returns that the ego or any partner has of each true box."""
+    hits = truth.hits.copy()
+    for partner in partners:
+        ids, theirs = partner.truth.actor_ids.tolist(), partner.truth.hits.tolist()
+        known = dict(zip(ids, theirs, strict=True))
+        hits = np.maximum(hits, [known.get(each, 0) for each in truth.actor_ids.tolist()])
+    return hits
+
+
+def received(place: Place, partner: Look, how: Disturbance) -> View:
+    """Return what the ego holds of a partner when messages are disturbed."""
+    if how.looks_late:
+        partner = look_at(place, partner.agent, how.looks_late)
+    random = stream(0, place.scenario.folder.name, str(place.moment), str(partner.agent))
+    x, y, yaw = random.choice([-1.0, 1.0], 3) * [how.shift, how.shift, math.radians(how.turn)]
+    true = partner.lidar_in_world
+    believed = Pose(true.x + x, true.y + y, true.z, true.yaw + yaw, true.pitch, true.roll)
+    return View(partner.points_in_lidar, believed)

@@ -1,0 +1,50 @@
+"""Weights as files: half floats in safetensors, and a card beside them that says what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from agents.perception.network import Network
+from harness.errors import UserError
+
+SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
+"""What every scheme has; only the fusion is a scheme's own."""
+
+
+def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
+    """Write weights and card."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    halves = {
+        name: (each.half() if each.is_floating_point() else each).contiguous()
+        for name, each in state.items()
+    }
+    save_file(halves, path)
+    path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n")
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """Read weights."""
+    try:
+        state: dict[str, Tensor] = load_file(path)
+    except (OSError, SafetensorError) as problem:
+        raise UserError(f"{path}: no weights can be read from it ({problem})") from None
+    return {
+        name: each.float() if each.is_floating_point() else each for name, each in state.items()
+    }
+
+
+def begin_from(network: Network, path: Path) -> None:
+    """Give a network what it shares with the one whose weights these are."""
+    known = network.state_dict()
+    shared = {name: each for name, each in read(path).items() if name.startswith(SHARED)}
+    wanted = {name for name in known if name.startswith(SHARED)}
+    unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
+    if set(shared) != wanted or unfit:
+        raise UserError(f"{path}: holds other layers than a network of this size shares")
+    network.load_state_dict({**known, **shared})
