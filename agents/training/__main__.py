@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_collect(commands)
     add_train(commands)
+    add_evaluate(commands)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
@@ -95,6 +96,24 @@ def run_train(options: argparse.Namespace) -> None:
 
     told = {name: value for name, value in vars(options).items() if name != "run"}
     train(Lesson(**told))
+
+
+def add_evaluate(commands: Commands) -> None:
+    """Add `evaluate`."""
+    parser = commands.add_parser("evaluate", help="print how good weights are, disturbed or not")
+    parser.add_argument("--scheme", choices=SCHEMES, required=True)
+    parser.add_argument("--weights", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
+    parser.add_argument("--most", type=int, default=200, help="samples, spread evenly; 200")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the numbers as JSON too")
+    parser.set_defaults(run=run_evaluate)
+
+
+def run_evaluate(options: argparse.Namespace) -> None:
+    """Evaluate."""
+    from agents.training.evaluating import Trial, evaluate  # noqa: PLC0415
+
+    evaluate(Trial(options.scheme, options.weights, options.data, options.most, options.out))
 
 
 if __name__ == "__main__":

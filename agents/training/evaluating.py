@@ -1,0 +1,131 @@
+"""`evaluate`: one table of how good weights are, undisturbed and disturbed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from agents.perception.designs import Scheme, design_of
+from agents.perception.grid import Grid
+from agents.perception.network import Network, one_thread
+from agents.training.forward import detect
+from agents.training.judging import (
+    BANDS,
+    OVERLAPS,
+    VISIBLE,
+    Cell,
+    Detector,
+    Precision,
+    Visible,
+    judge,
+)
+from agents.training.layout import scenarios
+from agents.training.samples import CONDITIONS, Disturbance, Samples
+from agents.training.weights import read
+from harness.errors import UserError
+from harness.vocabulary import CLASSES
+
+SINGLE: Scheme = "single"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is to be evaluated on what."""
+
+    scheme: Scheme
+    weights: Path
+    data: Path
+    most: int  # samples, spread evenly
+    out: Path | None  # where the numbers go too
+
+
+def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
+    """Print one table, and return what is in it: a column for each condition."""
+    one_thread()
+    network = load(trial.scheme, trial.weights)
+    samples = Samples(scenarios(trial.data), units=False, first_moment=1)
+    conditions = CONDITIONS if trial.scheme != SINGLE else {"none": CONDITIONS["none"]}
+    columns = {
+        name: column(
+            lambda sample: detect(network, trial.scheme, sample),
+            samples,
+            how,
+            trial.most,
+            network.design.grid,
+            name,
+        )
+        for name, how in conditions.items()
+    }
+    Console().print(drawn(columns, f"{trial.scheme}: AP, eleven-point"))
+    if trial.out is not None:
+        trial.out.write_text(json.dumps(written(columns), indent=1) + "\n")
+    return columns
+
+
+def load(scheme: Scheme, path: Path) -> Network:
+    """Return a lite network with these weights, all of them."""
+    network = Network(scheme, design_of(scheme, "lite")).eval()
+    try:
+        network.load_state_dict(read(path))
+    except RuntimeError as problem:
+        told = " ".join(str(problem).split())
+        raise UserError(f"{path}: holds no weights of a lite {scheme}: {told}") from None
+    return network
+
+
+def column(
+    detector: Detector, samples: Samples, how: Disturbance, most: int, grid: Grid, name: str
+) -> dict[Cell, Precision]:
+    """Return the precision of a detector under one condition, on samples spread evenly."""
+    every = math.ceil(len(samples) / most)
+    numbers = track(range(0, len(samples), every), name, transient=True)
+    return judge(detector, (samples.sample(number, how=how) for number in numbers), grid)
+
+
+def drawn(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
+    """Return a table: visible to whom, class and distance down; condition and overlap across."""
+    table = Table("visible to", "class", "metres", "n", title=title)
+    for name in columns:
+        for overlap in OVERLAPS:
+            table.add_column(f"{name} @{overlap}", justify="right")
+    for visible, kind, band in rows():
+        cells = [
+            columns[name][visible, overlap, kind, band] for name in columns for overlap in OVERLAPS
+        ]
+        numbers = ["-" if each.truths == 0 else f"{each.eleven_point:.3f}" for each in cells]
+        table.add_row(visible, kind, band, str(cells[0].truths), *numbers)
+    return table
+
+
+def rows() -> Iterator[tuple[Visible, str, str]]:
+    """Yield the rows of the table."""
+    for visible in VISIBLE:
+        for kind in CLASSES:
+            for band in BANDS:
+                yield visible, kind, band
+
+
+def written(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]]:
+    """Return the table for a file, both ways of averaging named."""
+    return [
+        {
+            "condition": name,
+            "visible to": visible,
+            "overlap": overlap,
+            "class": kind,
+            "metres": band,
+            "truths": each.truths,
+            "eleven-point": None if each.truths == 0 else round(each.eleven_point, 4),
+            "all-point": None if each.truths == 0 else round(each.all_point, 4),
+        }
+        for name, cells in columns.items()
+        for (visible, overlap, kind, band), each in cells.items()
+    ]

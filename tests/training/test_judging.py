@@ -1,0 +1,69 @@
+"""Precision of detectors whose worth is known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.perception.designs import LITE_GRID
+from agents.training.evaluating import drawn, written
+from agents.training.judging import headline, judge
+from agents.training.layout import scenarios
+from agents.training.samples import Sample, Samples
+from harness.vocabulary import Boxes
+from tests.training.made_up import write_recording
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> list[Sample]:
+    write_recording(tmp_path)
+    samples = Samples(scenarios(tmp_path), units=False)
+    return [samples.sample(number) for number in range(len(samples))]
+
+
+def perfect(sample: Sample) -> Boxes:
+    return sample.truth.boxes_in_lidar
+
+
+def test_a_perfect_detector(few: list[Sample]) -> None:
+    table = judge(perfect, few, LITE_GRID)
+    for cell in table.values():
+        assert cell.truths == 0 or cell.eleven_point == cell.all_point == 1.0
+    assert headline(table, "ego") == {"vehicle": 1.0, "pedestrian": 1.0, "cyclist": 1.0}
+    assert table["anyone", 0.5, "vehicle", "0-50"].truths == 2 * len(few)
+
+
+def test_a_detector_that_finds_nobody(few: list[Sample]) -> None:
+    table = judge(lambda sample: Boxes.none(), few, LITE_GRID)
+    assert set(headline(table, "anyone").values()) == {0.0}
+
+
+def test_what_hardly_anybody_sees_is_neither_right_nor_wrong(few: list[Sample]) -> None:
+    for sample in few:
+        sample.truth.hits[0] = 4
+    table = judge(perfect, few, LITE_GRID)
+    ego, anyone = (table[who, 0.5, "vehicle", "0-50"] for who in ("ego", "anyone"))
+    assert (ego.truths, ego.eleven_point) == (len(few), 1.0)
+    assert anyone.truths == 2 * len(few)
+
+
+def test_inventions_cost_precision(few: list[Sample]) -> None:
+    def doubtful(sample: Sample) -> Boxes:
+        ghosts = sample.truth.boxes_in_lidar
+        geometry = ghosts.geometry * [-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+        scores = np.full(len(ghosts), 2.0)
+        return Boxes.join([Boxes(geometry, ghosts.classes, scores), perfect(sample)])
+
+    table = judge(doubtful, few, LITE_GRID)
+    assert table["ego", 0.5, "vehicle", "0-50"].all_point == pytest.approx(0.5)
+
+
+def test_the_table_tells_who_was_not_there(few: list[Sample]) -> None:
+    columns = {"none": judge(perfect, few, LITE_GRID)}
+    assert drawn(columns, "").row_count == 24
+    empty = next(each for each in written(columns) if each["metres"] == "50-100")
+    assert (empty["truths"], empty["eleven-point"]) == (0, None)
+    assert math.isnan(columns["none"]["ego", 0.5, "vehicle", "50-100"].eleven_point)

@@ -1,0 +1,131 @@
+"""A network's answer is its lesson when it has learnt; a run learns, stops and goes on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.perception.designs import LITE_GRID, Scheme, design_of
+from agents.perception.grid import CODE_CHANNELS
+from agents.perception.network import Network, Raw
+from agents.training import learn
+from agents.training.evaluating import Trial, evaluate, load
+from agents.training.forward import found, run
+from agents.training.layout import scenarios
+from agents.training.learning import batches, rate
+from agents.training.lesson import Lesson, exercise, part
+from agents.training.losses import loss
+from agents.training.samples import Samples
+from agents.training.targets import targets_of
+from agents.training.weights import begin_from, read
+from harness.errors import UserError
+from harness.overlap import bev_iou
+from tests.training.made_up import boxes_in_world, write_recording
+
+NOT_RAISED = 0.0
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Lesson:
+    write_recording(tmp_path / "data")
+    return Lesson(
+        scheme="single",
+        data=tmp_path / "data",
+        held_out=tmp_path / "data",
+        out=tmp_path / "run",
+        start=None,
+        epochs=1,
+        batch=2,
+        peak_rate=2e-3,
+        seed=3,
+        interference=False,
+        trial=1,
+    )
+
+
+def test_who_answers_as_taught_finds_everybody() -> None:
+    boxes = boxes_in_world()
+    geometry = boxes.geometry - [110.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    everybody, nobody = np.ones(len(boxes), np.bool_), np.zeros(len(boxes), np.bool_)
+    targets = targets_of(replace(boxes, geometry=geometry), everybody, nobody, LITE_GRID)
+    raw = Raw(
+        torch.logit(torch.from_numpy(targets.likelihood), 1e-4)[None],
+        torch.from_numpy(targets.codes).reshape(1, CODE_CHANNELS, *LITE_GRID.output_shape),
+    )
+    detected = found(Network("single", design_of("single", "lite")), raw, NOT_RAISED)
+    assert len(detected) == len(boxes)
+    assert bev_iou(detected.geometry, geometry).max(0).min() > 0.999
+    assert sorted(detected.classes) == sorted(boxes.classes)
+
+
+def test_the_hardly_seen_are_neither_asked_nor_denied() -> None:
+    boxes = boxes_in_world()[:1]
+    geometry = boxes.geometry - [110.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    nobody, one = np.zeros(1, np.bool_), np.ones(1, np.bool_)
+    targets = targets_of(replace(boxes, geometry=geometry), nobody, one, LITE_GRID)
+    assert targets.likelihood.max() == 0
+    assert (targets.care == 0).sum() == 25
+
+
+@pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
+def test_steps_lower_the_loss_on_one_batch(lesson: Lesson, scheme: Scheme) -> None:
+    current = learn.begin(replace(lesson, scheme=scheme))
+    samples, random = Samples(scenarios(lesson.data), units=False), np.random.default_rng(0)
+    current.network.pillar_vfe.grid = part(LITE_GRID, random)
+    inputs, targets = exercise(current.lesson, current.network, samples, 0, random)
+    losses = [learn.learn(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"]
+    assert losses[2] < losses[1] < losses[0]
+
+
+def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
+    whole = learn.train(replace(lesson, epochs=2, out=lesson.out / "whole"))
+    half = learn.begin(replace(lesson, epochs=2))
+    lesson.out.mkdir(exist_ok=True)
+    samples = Samples(scenarios(lesson.data), units=True)
+    learn.learn_epoch(half, samples, lambda done: None)
+    half.curve[-1].update(whole.curve[0])
+    half.best, half.best_state = -1.0, half.average.state
+    half.write()
+    after = learn.train(replace(lesson, epochs=2))
+    assert after.curve[1] == whole.curve[1]
+    for name, each in whole.average.state.items():
+        assert torch.equal(each, after.average.state[name]), name
+    card = json.loads((lesson.out / "single.json").read_text())
+    assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
+    network = load("single", lesson.out / "single.safetensors")
+    assert network.parameters_in_all == card["parameters"]
+    other = Network("v2vnet", design_of("v2vnet", "lite"))
+    begin_from(other, lesson.out / "single.safetensors")
+    assert torch.equal(other.cls_head.weight, network.cls_head.weight)
+    trial = Trial("single", lesson.out / "single.safetensors", lesson.data, 1, None)
+    assert list(evaluate(trial)) == ["none"]
+
+
+def test_recordings_for_testing_are_refused(lesson: Lesson, tmp_path: Path) -> None:
+    write_recording(tmp_path / "test", "testing")
+    with pytest.raises(UserError, match="for testing"):
+        learn.train(replace(lesson, data=tmp_path / "test"))
+
+
+def test_files_that_hold_no_weights_are_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.safetensors"
+    bad.write_bytes(b"nothing of the kind")
+    with pytest.raises(UserError, match=r"bad\.safetensors"):
+        read(bad)
+
+
+def test_the_rate_rises_and_falls() -> None:
+    rates = [rate(step, 100, 1.0) for step in range(100)]
+    assert max(rates) == pytest.approx(1.0, abs=0.01)
+    assert rates.index(max(rates)) == 5
+    assert rates[-1] < 0.02
+
+
+def test_an_epoch_shows_each_sample_once() -> None:
+    shown = [n for batch in batches(11, 3, np.random.default_rng(0)) for n in batch]
+    assert len(shown) == len(set(shown)) == 9
