@@ -135,6 +135,17 @@ def test_arrows_between_the_rooms(room: str) -> None:
                 assert name.split(".")[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
 
 
+def test_only_training_drives_the_harness_and_nobody_knows_it() -> None:
+    for path in (ROOT / "agents").rglob("*.py"):
+        training = "training" in path.relative_to(ROOT).parts
+        rooms = ("harness.world",) if training else ()
+        for name in imports(path):
+            where = f"{path.relative_to(ROOT)} imports {name}"
+            if name.startswith("harness."):
+                assert name.startswith((*COMMON_GROUND, "harness.judging.precision", *rooms)), where
+            assert training or not name.startswith("agents.training"), where
+
+
 def test_a_server_process_loads_neither_carla_nor_torch() -> None:
     code = (
         "import sys, harness.carlite.server;"
