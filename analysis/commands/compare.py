@@ -18,7 +18,6 @@ from analysis.terminal import say, show_grid
 from harness.errors import UserError
 from harness.records.keys import safe_name
 
-
 FEWEST = 6
 """Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 

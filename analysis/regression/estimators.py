@@ -114,8 +114,9 @@ def gee_bias_reduced(design: Design) -> Fit:
             found = model.fit(cov_type="bias_reduced", maxiter=200)
         except (np.linalg.LinAlgError, ValueError, FloatingPointError) as problem:
             raise NoFitError(f"statsmodels gives up: {problem}") from None
+        errors = np.asarray(found.bse)
     k = len(design.predictors)
-    own, errors = np.asarray(found.params)[-k:], np.asarray(found.bse)[-k:]
+    own, errors = np.asarray(found.params)[-k:], errors[-k:]
     ran_away = not np.isfinite(found.params).all() or np.abs(found.params[1:]).max() > RUNAWAY
     if ran_away or not found.converged or not (errors > 0).all():
         raise NoFitError("did not converge: outcomes are (nearly) separated, or routes too few")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -79,12 +80,15 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
 
 
+@lru_cache(maxsize=16)
 def resampled(routes: int, times: int = RESAMPLES) -> Floats:
     """Return how often each route is drawn in each resample, always the same draws."""
     draws = stream(routes, "analysis", "bootstrap").multinomial(
         routes, np.full(routes, 1 / routes), times
     )
-    return draws.astype(np.float64)
+    weights = draws.astype(np.float64)
+    weights.setflags(write=False)
+    return weights
 
 
 def expanded(routes: int, level: float = LEVEL) -> tuple[float, float]:

@@ -1,0 +1,204 @@
+"""The command line: files, words, exit codes, and campaigns that went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from analysis.__main__ import main
+from analysis.collection import collect
+from analysis.routes import Way, geometries
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.ledger import append
+from tests.analysis.little import Drive, write_little, write_route
+
+ARM = [("late", "none")]
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = main([str(each) for each in words])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_tables_regress_compare(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = ran(capsys, "tables", little, "--out", tmp_path, "--format", "csv,latex,parquet")
+    assert code == 0
+    assert "Figure 8" in out
+    assert (tmp_path / "along_route.svg").read_text().startswith("<?xml")
+    assert {each.suffix for each in tmp_path.iterdir()} == {".csv", ".parquet", ".tex", ".svg"}
+    code, out, _ = ran(capsys, "regress", little, "--out", tmp_path / "folder")
+    assert code == 0
+    assert "plain multivariable logit" in out
+    assert "timing-fair" in out
+    for table in ("attempts.csv", "attempts.parquet"):
+        assert ran(capsys, "regress", tmp_path / table, "--out", tmp_path / table[9:])[0] == 0
+    folder, csv, parquet = (
+        pd.read_csv(tmp_path / name / "regression.csv") for name in ("folder", "csv", "parquet")
+    )
+    pd.testing.assert_frame_equal(csv, parquet)
+    same = folder[~folder["method"].str.startswith("timing")].reset_index(drop=True)
+    pd.testing.assert_frame_equal(csv, same)
+    code, out, _ = ran(
+        capsys, "compare", little, "late/none", "late/latency", "early", "--out", tmp_path
+    )
+    assert code == 0
+    assert "12 pairs on 6 routes" in out
+    assert len(list(tmp_path.glob("compare-*.svg"))) == 2
+
+
+def test_campaigns_of_short_clean_or_bad_drives_say_what_they_cannot_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {
+        "short": (Drive(6, "off_road"), "not fitted: no attempt to look at"),
+        "clean": (Drive(14), "not fitted: none of 8 rows end in violation: no contrast"),
+        "bad": (Drive(14, "blocked"), "not fitted: all of 8 rows end in violation: no contrast"),
+    }
+    for name, (drive, told) in words.items():
+        routes = list("0123")
+        drives = {AttemptKey(*ARM[0], r, s): drive for r in routes for s in (1, 2)}
+        folder = write_little(tmp_path / name, ARM, routes, drives=drives)
+        code, out, _ = ran(capsys, "regress", folder)
+        assert code == 0
+        assert told in out
+        assert ran(capsys, "tables", folder, "--results-only")[0] == 0
+        driving = pd.read_csv(folder / "report" / "driving.csv").set_index("measure")
+        assert driving.loc["violations %", "value"] == (0 if name == "clean" else 100)
+        assert driving.loc["violations %", "method"] == "wilson over routes"
+
+
+def test_an_empty_campaign_and_one_in_which_all_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = write_little(tmp_path / "empty", [], ["0"], [1], systems=["late"])
+    failed = write_little(tmp_path / "failed", [], ["0", "1"], [1], systems=["late"])
+    append(failed, AttemptKey("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
+    for folder, words in (
+        (empty, ["no attempt has a result", "nothing of the system late was tried"]),
+        (failed, ["2 of 2 attempts have no result: 1 server_crash, 1 not tried yet"]),
+    ):
+        for command in ("tables", "regress"):
+            code, out, _ = ran(capsys, command, folder)
+            assert code == 0
+            assert all(each in out for each in words), out
+        code, _, err = ran(capsys, "compare", folder, "late/none", "late/latency")
+        assert code == 2
+        assert "not one arm with results" in err
+    driving = pd.read_csv(failed / "report" / "driving.csv")
+    assert driving["n"].tolist() == [0] * 5
+    missing = pd.read_csv(failed / "report" / "missing.csv", dtype=str)
+    assert sorted(missing["ending"]) == ["not tried yet", "server_crash"]
+
+
+def test_a_truncated_parquet_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
+    for name in ("frames", "boxes", "messages"):
+        file = next(folder.glob(f"episodes/*/*/1-s1/try1/{name}.parquet"))
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2])
+        code, _, err = ran(capsys, "tables", folder)
+        assert code == 2
+        assert str(file) in err
+        assert err.count("\n") == 1
+        assert ran(capsys, "tables", folder, "--results-only")[0] == 0
+        file.write_bytes(whole)
+
+
+def test_simulators_are_not_pooled_unless_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = write_little(tmp_path / "ours", ARM, ["0", "1"], [1])
+    theirs = write_little(tmp_path / "theirs", ARM, ["0", "1"], [2], simulator="CARLA 0.9.16")
+    code, _, err = ran(capsys, "tables", ours, theirs, "--results-only")
+    assert code == 2
+    assert "records of CARLA and carlite" in err
+    code, out, _ = ran(capsys, "tables", ours, theirs, "--results-only", "--mix-simulators")
+    assert code == 0
+    assert "4" in out
+
+
+def test_the_same_attempt_twice_is_refused(tmp_path: Path) -> None:
+    one = write_little(tmp_path / "one", ARM, ["0"], [1])
+    two = write_little(tmp_path / "two", ARM, ["0"], [1])
+    with pytest.raises(UserError, match="late/none/0-s1 is in more than one"):
+        collect([one, two])
+    other_town = write_little(tmp_path / "three", ARM, ["0"], [1], town="Town05")
+    assert collect([one, other_town]).attempts["cluster"].tolist() == ["Crucible05/0", "Town05/0"]
+
+
+def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
+    write_route(folder, "7", "Crucible05", 99.0)
+    append(folder, AttemptKey("late", "none", "7", 2), 1, "agent_exception", "oh", "")
+    found = collect([folder])
+    told = {(row.route, row.seed): row.ending for row in found.missing.itertuples()}
+    assert told == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}
+    assert "2 of 6 attempts have no result" in found.notes[0]
+
+
+def test_one_way_under_two_names_is_one_geometry() -> None:
+    way = np.column_stack([np.arange(50.0), np.zeros(50), np.zeros(50)])
+    aside = np.array([0.0, 1.0, 0.0])
+    ways = [
+        Way("a", "T", way),
+        Way("b", "T", way + aside),
+        Way("c", "T", way + 9 * aside),
+        Way("d", "T", way[::-1]),
+        Way("e", "U", way),
+        Way("f", "T", way[:30]),
+    ]
+    assert geometries(ways) == ["T/a", "T/a", "T/c", "T/d", "U/e", "T/f"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tables", "nowhere"], "not a campaign folder"),
+        (["tables", "LITTLE", "--format", "xls"], "no xls; there are csv, parquet, latex"),
+        (["regress", "LITTLE", "--systems", "nobody"], "no nobody; there are alone, early, late"),
+        (["compare", "LITTLE", "early"], "two different arms"),
+        (["power", "--routes", "many"], "whole numbers"),
+        (["power", "--base", "0.9", "--difference", "0.2"], "are shares"),
+        (["calibrate", "--campaigns", "0"], "1 or more"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    little: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    code, _, err = ran(capsys, *[str(little) if each == "LITTLE" else each for each in words])
+    assert code == 2
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "other.csv"
+    file.write_text("a,b\n1,2\n")
+    assert "no column system" in ran(capsys, "regress", file)[2]
+    file.write_bytes(b"\xff\xfe\x00")
+    assert str(file) in ran(capsys, "regress", file)[2]
+    header = yaml.safe_load("{schema: 1, settings: {}}")
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(header))
+    assert "not a campaign's settings" in ran(capsys, "tables", folder)[2]
+
+
+def test_power_and_calibrate_print_shares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["--routes", "8", "--seeds", "1,2", "--difference", "0.4", "--campaigns", "20"]
+    code, out, _ = ran(capsys, "power", *told)
+    assert code == 0
+    assert "30% against 70%" in out
+    told = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
+    assert ran(capsys, "calibrate", *told)[0] == 0
+    assert len(pd.read_csv(tmp_path / "calibration.csv")) == 12

@@ -1,0 +1,104 @@
+"""Firth's logit against published results of R, and against its definition, maximised slowly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from analysis.statistics.firth import corrected_intercept, firth
+from analysis.statistics.jackknife import jackknife_errors, left_out
+from harness.vocabulary import Floats
+from tests.analysis.published import endometrial, sex2
+
+
+def slow_fit(y: Floats, design: Floats, weights: Floats) -> Floats:
+    """The penalised likelihood as Firth (1993) writes it, climbed without derivatives of ours."""
+
+    def down(beta: Floats) -> float:
+        p = expit(design @ beta)
+        information = design.T @ (design * (weights * p * (1 - p))[:, None])
+        log_likelihood = (weights * np.log(np.where(y == 1, p, 1 - p))).sum()
+        return -float(log_likelihood + np.linalg.slogdet(information)[1] / 2)
+
+    found = minimize(down, np.zeros(design.shape[1]), method="BFGS", options={"gtol": 1e-7})
+    again = minimize(down, found.x, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13})
+    return np.asarray(again.x)
+
+
+def drawn(seed: int, n: int = 40) -> tuple[Floats, Floats]:
+    random = np.random.default_rng(seed)
+    design = np.column_stack([np.ones(n), random.normal(size=(n, 2)), random.random(n) < 0.2])
+    y = (random.random(n) < expit(design @ [-0.5, 1.0, 0.0, 0.5])).astype(np.float64)
+    y[design[:, 3] == 1] = 1.0  # the last column separates
+    return y, design
+
+
+def test_endometrial_cancer_as_brglm2_has_it() -> None:
+    """README of R's brglm2: `glm(HG ~ NV + PI + EH, method = "brglm_fit")`."""
+    found = firth(*endometrial())
+    assert found.converged.all()
+    assert found.coefficients[0] == pytest.approx([3.77456, 2.92927, -0.03475, -2.60416], abs=6e-6)
+    errors = np.sqrt(np.diag(found.covariance()))
+    assert errors == pytest.approx([1.48869, 1.55076, 0.03958, 0.77602], abs=6e-6)
+
+
+def test_urinary_tract_infection_as_logistf_has_it() -> None:
+    """logistf(case ~ age+oc+vic+vicl+vis+dia): in the package firthlogist's pages to six digits.
+
+    The tests of R's package parameters have the same, and flic's intercept, to two.
+    """
+    y, design = sex2()
+    assert len(y) == 239
+    found = firth(y, design)
+    assert found.coefficients[0] == pytest.approx(
+        [0.120254, -1.10598, -0.0688167, 2.26887, -2.11141, -0.788317, 3.09601], rel=3e-6
+    )
+    assert np.sqrt(np.diag(found.covariance())) == pytest.approx(
+        [0.485542, 0.42366, 0.443793, 0.548416, 0.543082, 0.417368, 1.67501], rel=3e-6
+    )
+    assert found.log_likelihood[0] == pytest.approx(-132.5394, abs=6e-5)
+    flic = corrected_intercept(y, design, found.coefficients)
+    assert flic[0, 0] == pytest.approx(0.13, abs=0.005)
+    assert expit(flic @ design.T).mean() == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
+    y, design = drawn(seed)
+    weights = np.random.default_rng(seed).integers(0, 3, len(y)).astype(np.float64)
+    found = firth(y, design, np.stack([np.ones(len(y)), weights]))
+    assert found.converged.all()
+    assert found.coefficients[0] == pytest.approx(slow_fit(y, design, np.ones(len(y))), abs=2e-5)
+    assert found.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
+
+
+def test_weights_are_repeated_rows() -> None:
+    y, design = drawn(9)
+    weights = np.random.default_rng(1).integers(0, 3, (5, len(y))).astype(np.float64)
+    together = firth(y, design, weights)
+    for each, own in zip(weights.astype(int), together.coefficients, strict=True):
+        alone = firth(np.repeat(y, each), np.repeat(design, each, axis=0))
+        assert own == pytest.approx(alone.coefficients[0], abs=1e-6)
+
+
+def test_weights_that_leave_a_column_empty_give_no_numbers() -> None:
+    y, design = drawn(3)
+    found = firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
+    assert np.isnan(found.coefficients[0]).all()
+    assert not found.converged[0]
+    assert found.converged[1]
+
+
+def test_jackknife_is_refitting_without_each_route() -> None:
+    y, design = drawn(5)
+    clusters = np.arange(len(y)) % 8
+    full = firth(y, design).coefficients[0]
+    left = firth(y, design, left_out(clusters)).coefficients
+    total = np.zeros(4)
+    for route in range(8):
+        own = firth(y[clusters != route], design[clusters != route]).coefficients[0]
+        assert left[route] == pytest.approx(own, abs=1e-6)
+        total += 7 / 8 * (own - full) ** 2
+    assert jackknife_errors(full, left) ** 2 == pytest.approx(total, rel=1e-4)

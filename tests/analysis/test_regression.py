@@ -1,0 +1,245 @@
+"""The estimators against R, against definitions written out, and where they must refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from scipy.special import expit
+
+from analysis.collection import Collection
+from analysis.regression.checks import checks
+from analysis.regression.design import design_of
+from analysis.regression.estimators import (
+    firth_jackknife,
+    gee_bias_reduced,
+    marginal_effects,
+    paper_logit,
+)
+from analysis.regression.hazard import hazard_design, hazard_sample, moments
+from analysis.regression.sample import COUNTS, NoFitError, Sample, sample_of
+from analysis.simulation import Scene, draw
+from analysis.statistics.firth import corrected_intercept, firth
+from harness.judging.patterns import PATTERNS
+from harness.vocabulary import Floats
+from tests.analysis.published import endometrial, motor_cars
+
+
+def made(seed: int = 0, routes: int = 12) -> Sample:
+    return draw(Scene(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
+
+
+def counted(y: Floats, columns: Floats) -> Sample:
+    """A sample whose first counts are these columns."""
+    counts = np.zeros((len(y), len(PATTERNS)))
+    counts[:, : columns.shape[1]] = columns
+    systems = np.array(["x"] * len(y))
+    return Sample(y, counts, np.ones(len(y)), systems, np.arange(len(y)), {}, {})
+
+
+def test_plain_logit_as_glm_has_it() -> None:
+    """glm(am ~ disp + hp, data = mtcars, family = binomial), as R prints it (statology.org)."""
+    terms = paper_logit(counted(*motor_cars())).terms
+    assert terms["term"].tolist() == ["LCME", "LCLE"]
+    assert terms["coefficient"].to_numpy() == pytest.approx([-0.09518, 0.12170], abs=6e-6)
+    assert terms["error"].to_numpy() == pytest.approx([0.04800, 0.06777], abs=6e-6)
+    assert terms["p"].to_numpy() == pytest.approx([0.0474, 0.0725], abs=6e-5)
+    assert terms["odds_ratio"].to_numpy() == pytest.approx(np.exp([-0.09518, 0.12170]), rel=1e-5)
+
+
+def test_plain_logit_names_what_runs_away() -> None:
+    y, design = endometrial()
+    with pytest.raises(NoFitError, match=r"quasi separation, .* no finite answer: LCME"):
+        paper_logit(counted(y, design[:, 1:]))
+
+
+def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -> None:
+    sample = made()
+    design = design_of(sample)
+    rates = sample.counts / sample.exposure[:, None]
+    z = (rates - rates.mean(axis=0)) / rates.std(axis=0)
+    dummies = [sample.systems == f"system {each}" for each in (1, 2)]
+    slow = np.column_stack([np.ones(len(z)), *dummies, z]).astype(np.float64)
+    assert design.matrix == pytest.approx(slow)
+    full = firth(sample.y, slow).coefficients[0, 3:]
+    spread = np.zeros(6)
+    for route in range(12):
+        rest = sample.clusters != route
+        spread += 11 / 12 * (firth(sample.y[rest], slow[rest]).coefficients[0, 3:] - full) ** 2
+    terms = firth_jackknife(design).terms
+    assert terms["coefficient"].to_numpy() == pytest.approx(full)
+    assert terms["error"].to_numpy() == pytest.approx(np.sqrt(spread), rel=1e-4)
+    p = 2 * stats.t.sf(np.abs(full) / np.sqrt(spread), 11)
+    assert terms["p"].to_numpy() == pytest.approx(p, rel=1e-3)
+    reach = stats.t.ppf(0.975, 11) * np.sqrt(spread)
+    assert terms["low"].to_numpy() == pytest.approx(np.exp(full - reach), rel=1e-3)
+    assert (terms["p_holm"] >= terms["p"]).all()
+
+
+def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
+    sample = made(1)
+    design = design_of(sample)
+    flic = corrected_intercept(sample.y, design.matrix, firth(sample.y, design.matrix).coefficients)
+    assert expit(flic @ design.matrix.T).mean() == pytest.approx(sample.y.mean())
+    told = marginal_effects(
+        design, firth(sample.y, design.matrix).coefficients, np.ones((1, len(sample.y)))
+    )[0]
+    for each in range(6):
+        step = np.zeros(design.matrix.shape[1])
+        step[each - 6] = 1e-6
+        up, down = (expit((design.matrix + s * step) @ flic[0]).mean() for s in (1, -1))
+        assert told[each] == pytest.approx(100 * (up - down) / 2e-6, rel=1e-4)
+    terms = firth_jackknife(design).terms
+    assert (
+        (terms["effect_low"] < terms["effect"]) & (terms["effect"] < terms["effect_high"])
+    ).all()
+
+
+def test_route_bootstrap_is_a_check_beside_the_jackknife() -> None:
+    terms = firth_jackknife(design_of(made(2, routes=40)), resamples=400).terms
+    wide = np.log(terms["high"] / terms["low"])
+    check = np.log(terms["bootstrap_high"] / terms["bootstrap_low"])
+    ratio = np.asarray(check / wide)
+    assert ((ratio > 0.4) & (ratio < 1.6)).all()
+
+
+def test_companion_has_the_covariance_of_mancl_and_derouen() -> None:
+    sample = made(3)
+    design = design_of(sample)
+    fit = sm.GEE(
+        design.y,
+        design.matrix,
+        groups=design.clusters,
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Exchangeable(),
+    ).fit(cov_type="bias_reduced", maxiter=200)
+    beta, alpha = np.asarray(fit.params), float(fit.cov_struct.dep_params)
+    k = design.matrix.shape[1]
+    bread, parts = np.zeros((k, k)), []
+    for route in range(12):
+        rows = design.clusters == route
+        p = expit(design.matrix[rows] @ beta)
+        d = design.matrix[rows] * (p * (1 - p))[:, None]
+        root = np.diag(np.sqrt(p * (1 - p)))
+        working = root @ (np.full((len(p), len(p)), alpha) + (1 - alpha) * np.eye(len(p))) @ root
+        bread += d.T @ np.linalg.solve(working, d)
+        parts.append((d, working, sample.y[rows] - p))
+    meat = np.zeros((k, k))
+    for d, working, residual in parts:
+        weighted = d.T @ np.linalg.inv(working)
+        leverage = d @ np.linalg.solve(bread, weighted)
+        pull = weighted @ np.linalg.solve(np.eye(len(d)) - leverage, residual)
+        meat += np.outer(pull, pull)
+    errors = np.sqrt(np.diag(np.linalg.solve(bread, np.linalg.solve(bread, meat).T)))[-6:]
+    terms = gee_bias_reduced(design).terms
+    assert terms["coefficient"].to_numpy() == pytest.approx(beta[-6:], rel=1e-6)
+    assert terms["error"].to_numpy() == pytest.approx(errors, rel=1e-3)
+
+
+def test_what_one_route_alone_carries_is_not_estimated() -> None:
+    sample = made(4)
+    sample.counts[:, 0] = np.where(sample.clusters == 5, sample.counts[:, 0], 0)
+    sample.counts[:, 3] = 0
+    sample.counts[:, 5] = sample.counts[:, 4]
+    design = design_of(sample)
+    assert design.refused == {
+        "LCME": "one route alone carries it, or the others give it",
+        "CCME": "always 0",
+        "CADE": "one route alone carries it, or the others give it",
+    }
+    assert np.isfinite(firth_jackknife(design).terms["p"]).all()
+    told = checks(sample, design)
+    assert (told["what"] == "not estimated").sum() == 3
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda s: replace(s, y=np.ones_like(s.y)), "all of 36 rows end in violation"),
+        (lambda s: replace(s, y=np.zeros_like(s.y)), "none of 36 rows end in violation"),
+        (lambda s: replace(s, y=(s.clusters == 2) * 1.0), "all violations are on one route"),
+        (lambda s: replace(s, clusters=s.clusters % 2), "2 routes"),
+        (
+            lambda s: replace(
+                s, systems=np.where(s.clusters == 1, "odd", "even"), y=(np.arange(36) % 2) * 1.0
+            ),
+            "some system was driven on one route only",
+        ),
+    ],
+)
+def test_hopeless_samples_are_refused_in_words(spoil: object, words: str) -> None:
+    with pytest.raises(NoFitError, match=words):
+        design_of(spoil(made(5)))  # type: ignore[operator]
+
+
+def test_fully_separated_outcomes_leave_firth_standing() -> None:
+    sample = made(6)
+    high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
+    sample = replace(sample, y=high.astype(np.float64))
+    design = design_of(sample)
+    told = checks(sample, design)
+    assert told.loc[told["what"] == "separation", "says"].str.startswith("complete").all()
+    terms = firth_jackknife(design).terms
+    own = terms.loc[terms["term"] == "LCLE", ["odds_ratio", "low", "high"]].to_numpy(np.float64)[0]
+    assert np.isfinite(own).all()
+    assert own[0] > 3
+    with pytest.raises(NoFitError, match="separation"):
+        paper_logit(sample)
+    with pytest.raises(NoFitError, match="did not converge"):
+        gee_bias_reduced(design)
+
+
+def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(found: Collection) -> None:
+    own = found.attempts[found.attempts["condition"] == "none"].copy()
+    own.loc[own["system"].eq("early").idxmax(), "truth_all_end_10s"] = 0.0
+    sample = sample_of(own)
+    assert list(sample.left_out) == ["alone"]
+    cooperating = own[own["system"] != "alone"]
+    short = int(cooperating[COUNTS[0]].isna().sum())
+    assert short > 0
+    assert sample.dropped["drive shorter than 10 s"] == short
+    assert len(sample.y) == len(cooperating) - sum(sample.dropped.values())
+    assert set(sample_of(own, ["alone", "late"]).systems) == {"alone", "late"}
+
+
+def test_moments_look_back_ten_seconds_each() -> None:
+    times = np.arange(0, 15, 0.2)
+    counts = np.random.default_rng(0).integers(0, 3, (len(times), 6)).astype(np.float64)
+    truths = np.full(len(times), 2.0)
+    found = moments(times, counts, truths, end=13.4, violated=True)
+    assert found.times.tolist() == [10, 11, 12, 13]
+    assert found.violated.tolist() == [0, 0, 0, 1]
+    for at, own, seen in zip(found.times, found.counts, found.truths, strict=True):
+        inside = (times > at - 10 + 1e-9) & (times <= at + 1e-9)
+        assert own == pytest.approx(counts[inside].sum(axis=0))
+        assert seen == 2 * inside.sum()
+    assert moments(times, counts, truths, 12.0, True).violated.tolist() == [0, 1]
+    assert not moments(times, counts, truths, 14.0, False).violated.any()
+    assert len(moments(times, counts, truths, 9.5, True).times) == 0
+
+
+def test_every_violation_at_risk_is_one_moment(found: Collection) -> None:
+    rows = np.flatnonzero(found.attempts["condition"] == "none")
+    sample, times = hazard_sample(found, rows)
+    own = found.attempts.iloc[rows]
+    own = own[own["system"] != "alone"]
+    early = own["violated"] & (own["violation_time"] <= 10)
+    assert sample.y.sum() == (own["violated"] & ~early).sum()
+    assert sum(sample.dropped.values()) == early.sum()
+    seconds = np.ceil(own["duration"]) - 10
+    assert len(sample.y) == seconds[seconds > 0].sum()
+    design = hazard_design(sample, times)
+    assert design.names[2:4] == ("time", "time squared")
+
+
+def test_no_rows_at_all() -> None:
+    nothing = counted(np.zeros(0), np.zeros((0, 1)))
+    with pytest.raises(NoFitError, match="no attempt"):
+        design_of(nothing)
+    with pytest.raises(NoFitError, match="no contrast"):
+        paper_logit(nothing)
+    assert isinstance(checks(nothing, None), pd.DataFrame)

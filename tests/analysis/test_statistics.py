@@ -1,0 +1,156 @@
+"""Intervals, paired tests, Holm, separation, inflation: against publications and slow paths."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from statsmodels.stats.outliers_influence import variance_inflation_factor
+
+from analysis.statistics.collinearity import condition_number, inflation
+from analysis.statistics.intervals import expanded, mean, rate, ratio, resampled, wilson
+from analysis.statistics.multiplicity import holm
+from analysis.statistics.paired import MOST_EXACT, mcnemar, sign_flip
+from analysis.statistics.separation import separation
+from harness.vocabulary import Floats
+from tests.analysis.published import endometrial, sex2
+
+
+@pytest.mark.parametrize(
+    ("events", "n", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_as_newcombe_tabulates_it(events: int, n: int, low: float, high: float) -> None:
+    """Newcombe 1998, Statistics in Medicine 17, table I, method 3."""
+    assert wilson(events, n) == pytest.approx((low, high), abs=5.1e-5)
+
+
+def test_bootstrap_draws_whole_routes() -> None:
+    random = np.random.default_rng(0)
+    clusters = random.integers(0, 7, 30).astype(np.float64)
+    above, below = random.normal(size=30), random.random(30)
+    found = ratio(above, below, clusters)
+    drawn = []
+    for often in resampled(7)[:300]:
+        rows = [
+            r
+            for route, n in enumerate(often)
+            for r in np.flatnonzero(clusters == route).repeat(int(n))
+        ]
+        drawn.append(above[rows].sum() / below[rows].sum())
+    assert found.value == pytest.approx(above.sum() / below.sum())
+    slow = np.quantile(drawn, expanded(7))
+    assert (found.low, found.high) == pytest.approx(tuple(slow), abs=0.25 * (slow[1] - slow[0]))
+    assert (found.n, found.routes, found.method) == (30, 7, "bootstrap")
+
+
+def test_intervals_cover_what_they_promise_although_routes_differ() -> None:
+    random = np.random.default_rng(3)
+    routes, seeds, times = 15, 4, 300
+    clusters = np.repeat(np.arange(routes), seeds).astype(np.float64)
+    held = naive = 0
+    for _ in range(times):
+        values = random.normal(size=routes).repeat(seeds) + 0.5 * random.normal(size=len(clusters))
+        found = mean(values, clusters)
+        held += found.low <= 0 <= found.high
+        naive += abs(values.mean()) < 1.96 * values.std() / np.sqrt(len(values))
+    assert held / times > 0.91
+    assert naive / times < 0.85
+
+
+def test_rates_of_nothing_or_everything_still_have_a_width() -> None:
+    clusters = np.array([0.0, 0, 1, 1, 2, 2])
+    never = rate(np.zeros(6), clusters)
+    assert never.method == "wilson over routes"
+    assert (never.low, never.high) == pytest.approx(wilson(0, 3))
+    assert rate(np.array([1.0, 0, 1]), np.arange(3.0)).method == "wilson"
+    one = rate(np.array([1.0, 0.0]), np.zeros(2))
+    assert one.value == 0.5
+    assert np.isnan(one.low)
+
+
+def test_a_mean_without_spread_has_no_interval() -> None:
+    found = mean(np.full(4, 100.0), np.arange(4.0))
+    assert found.value == 100
+    assert np.isnan(found.low)
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_sign_flips_try_all_signs(n: int) -> None:
+    differences = np.round(np.random.default_rng(n).normal(size=n), 1)
+    seen = abs(differences.sum())
+    signs = product((1, -1), repeat=n)
+    slow = np.mean([abs(np.dot(each, differences)) >= seen - 1e-9 for each in signs])
+    found = sign_flip(differences)
+    assert found.p == pytest.approx(slow)
+    assert found.exact
+
+
+def test_many_routes_draw_signs_and_agree_with_the_normal_approximation() -> None:
+    differences = np.random.default_rng(0).normal(0.25, 1, 60)
+    found = sign_flip(differences)
+    z = differences.sum() / np.sqrt((differences**2).sum())
+    assert not found.exact
+    assert found.p == pytest.approx(2 * norm.sf(abs(z)), abs=0.01)
+
+
+def test_routes_without_difference_do_not_count() -> None:
+    few = np.array([2.0, 1.0, 3.0])
+    many = np.concatenate([few, np.zeros(40)])
+    assert sign_flip(many) == sign_flip(few)
+    assert len(many) > MOST_EXACT
+    assert sign_flip(np.zeros(5)).p == 1.0
+
+
+def test_mcnemar_below_six_discordant_routes_cannot_reach_005() -> None:
+    assert mcnemar(0, 5) == pytest.approx(0.0625)
+    assert mcnemar(0, 6) == pytest.approx(0.03125)
+    assert mcnemar(3, 3) == 1.0
+    assert mcnemar(0, 0) == 1.0
+
+
+def test_holm() -> None:
+    p = np.array([0.04, 0.01, np.nan, 0.03, 0.2])
+    slow = {0.01: 0.04, 0.03: 0.09, 0.04: 0.09, 0.2: 0.2}
+    assert holm(p)[[0, 1, 3, 4]] == pytest.approx([slow[each] for each in (0.04, 0.01, 0.03, 0.2)])
+    assert np.isnan(holm(p)[2])
+    assert holm(np.array([0.5, 0.6])) == pytest.approx([1.0, 1.0])
+
+
+def test_separation_as_detectseparation_finds_it() -> None:
+    """README of R's brglm2: of the endometrial fit NV is infinite, all else finite."""
+    found = separation(*endometrial())
+    assert found.kind == "quasi"
+    assert found.infinite.tolist() == [False, True, False, False]
+    y, design = sex2()
+    assert separation(y, design).infinite.tolist() == [False] * 6 + [True]
+    assert separation(y, design[:, :6]).kind == "none"
+
+
+def test_complete_separation() -> None:
+    x = np.array([1.0, 2, 3, 4])
+    design = np.column_stack([np.ones(4), x])
+    assert separation((x > 2).astype(np.float64), design).kind == "complete"
+    assert separation(np.array([0.0, 1, 0, 1]), design).kind == "none"
+
+
+def test_inflation_as_statsmodels_has_it() -> None:
+    random = np.random.default_rng(2)
+    columns: Floats = random.normal(size=(50, 3))
+    columns[:, 2] += 2 * columns[:, 0]
+    design = np.column_stack([np.ones(50), columns])
+    slow = [variance_inflation_factor(design, each) for each in (1, 2, 3)]
+    assert inflation(columns) == pytest.approx(slow)
+    twice = np.column_stack([columns, columns[:, 0], np.ones(50)])
+    factors = inflation(twice)
+    assert np.isinf(factors[[0, 3]]).all()
+    assert np.isnan(factors[4])
+    assert condition_number(twice) == np.inf
+    assert condition_number(columns) > condition_number(random.normal(size=(50, 3)))
