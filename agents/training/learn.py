@@ -93,7 +93,9 @@ def train(lesson: Lesson) -> Run:
             tell(current, try_out(current, held_out), progress)
             current.write()
     save(
-        lesson.out / f"{lesson.scheme}.safetensors", current.best_state, card(current, len(samples))
+        lesson.out / f"lite_{lesson.scheme}.safetensors",
+        current.best_state,
+        card(current, len(samples)),
     )
     return current
 

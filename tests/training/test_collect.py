@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,10 @@ def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
         assert second.time - first.time == pytest.approx(1.0)
         assert len(first.points_in_lidar) > 10_000
         assert agent not in first.truth.actor_ids
+    collect(replace(wanted, out=tmp_path / "again"))
+    for path in sorted(scenario.folder.rglob("*.*")):
+        twin = tmp_path / "again" / path.relative_to(tmp_path)
+        assert path.read_bytes() == twin.read_bytes(), path.name
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     collect(wanted)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

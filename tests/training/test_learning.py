@@ -95,14 +95,14 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
     assert after.curve[1] == whole.curve[1]
     for name, each in whole.average.state.items():
         assert torch.equal(each, after.average.state[name]), name
-    card = json.loads((lesson.out / "single.json").read_text())
+    card = json.loads((lesson.out / "lite_single.json").read_text())
     assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
-    network = load("single", lesson.out / "single.safetensors")
+    network = load("single", lesson.out / "lite_single.safetensors")
     assert network.parameters_in_all == card["parameters"]
     other = Network("v2vnet", design_of("v2vnet", "lite"))
-    begin_from(other, lesson.out / "single.safetensors")
+    begin_from(other, lesson.out / "lite_single.safetensors")
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
-    trial = Trial("single", lesson.out / "single.safetensors", lesson.data, 1, None)
+    trial = Trial("single", lesson.out / "lite_single.safetensors", lesson.data, 1, None)
     assert list(evaluate(trial)) == ["none"]
 
 
