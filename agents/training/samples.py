@@ -96,6 +96,8 @@ def look_at(place: Place, agent: int, earlier: int = 0) -> Look:
 
 def nearest(place: Place, ego: Look, most: int) -> list[Look]:
     """Return who shares with the ego: the unit first, then vehicles, the nearest first."""
+    if not most:
+        return []
     here = ego.lidar_in_world
     others = [look_at(place, each) for each in place.scenario.agents() if each != place.ego]
     gaps = [math.hypot(o.lidar_in_world.x - here.x, o.lidar_in_world.y - here.y) for o in others]
