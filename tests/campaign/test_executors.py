@@ -12,7 +12,7 @@ import pytest
 
 from harness.records.ledger import tries
 from tests.campaign.chaos import contents, kind_of, processes
-from tests.campaign.tiny import command, environment, ledger, run, write_route
+from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
 
 SETTINGS = ("system=[blind_corner,ideal_late]", "interference=[none]", "routes.hazards=null")
@@ -32,7 +32,7 @@ def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run a campaign with one worker on this machine."""
     out = tmp_path_factory.mktemp("alone") / "out"
     done = run(routes, *SETTINGS, f"out={out}")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, complaints(done.stderr)) == (0, [])
     return out
 
 
@@ -69,14 +69,14 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
     finally:
         runner.kill()
         runner.communicate()
-    assert (runner.returncode, said) == (0, "")
+    assert (runner.returncode, complaints(said)) == (0, [])
     return family
 
 
 @slow
 def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path) -> None:
     done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert_same(alone, tmp_path / "out")
     assert {each.name for each in (tmp_path / "out" / "logs").iterdir()} == {
         "worker-1.log",
@@ -117,6 +117,7 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
     ("setting", "said"),
     [
         ("executor.workers=0", "executor.workers is 0; 1 or more are needed"),
+        ("executor.memory_limit=0", "executor.memory_limit is 0; it must be above 0"),
         ("executor.workers=two", "executor.workers is 'two'; a whole number is needed"),
         ("retry_failed=perhaps", "retry_failed is 'perhaps'; true or false is needed"),
     ],

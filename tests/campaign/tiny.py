@@ -71,6 +71,11 @@ def run(routes: Path, *settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def complaints(stderr: str) -> list[str]:
+    """Return what was said, but for servers that say they start slowly."""
+    return [line for line in stderr.splitlines() if not line.startswith("carlite: ")]
+
+
 def environment() -> dict[str, str]:
     """Return the environment in which the systems of these tests may be named."""
     return {**os.environ, "CRUCIBLE_PACKAGES": "tests", "OMP_NUM_THREADS": "1"}

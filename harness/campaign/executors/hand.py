@@ -47,7 +47,7 @@ class LocalHand:
             failure, message, tail = None, "its records are whole", ""
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was told to end", ""
-        if failure is not None or self._work.simulator.get("fresh"):
+        if failure is not None or self._simulator.fresh:
             self.close()
         return Outcome(key, number, failure, message, tail, time.monotonic() - began)
 
@@ -72,7 +72,7 @@ class LocalHand:
         server = self._held()
         work = self._work
         task = Task(
-            work.folder.resolve(),
+            work.folder,
             key,
             number,
             server.host,

@@ -54,11 +54,14 @@ class Executor(Protocol):
         """Lend that many hands."""
 
 
-def checked_workers(workers: int) -> int:
-    """Refuse to work without workers."""
+def check(workers: int, memory_limit: float | None) -> None:
+    """Refuse to work without workers or without memory."""
     if workers < 1:
         raise UserError(f"configuration: executor.workers is {workers}; 1 or more are needed")
-    return workers
+    if memory_limit is not None and memory_limit <= 0:
+        raise UserError(
+            f"configuration: executor.memory_limit is {memory_limit}; it must be above 0"
+        )
 
 
 def extra(name: str, of: str) -> Any:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Hand, Work, checked_workers
+from harness.campaign.executors.interface import Hand, Work, check
 
 
 class LocalExecutor:
     """Hands in this process."""
 
     def __init__(self, workers: int = 1, memory_limit: float | None = None) -> None:
-        self.workers = checked_workers(workers)
+        check(workers, memory_limit)
+        self.workers = workers
         self.memory_limit = memory_limit
 
     @contextmanager

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Hand, Work, checked_workers, extra
+from harness.campaign.executors.interface import Hand, Work, check, extra
 from harness.campaign.tasks import Outcome
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
@@ -29,7 +29,8 @@ class RayExecutor:
         gpus: float = 0.0,
         memory_limit: float | None = None,
     ) -> None:
-        self.workers = checked_workers(workers)
+        check(workers, memory_limit)
+        self.workers = workers
         self.memory_limit = memory_limit
         self._address = address
         self._cpus, self._gpus = cpus, gpus

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.campaign.executors.interface import Hand, Work, checked_workers, extra
+from harness.campaign.executors.interface import Hand, Work, check, extra
 from harness.campaign.executors.mailbox import PAUSE, Mailbox, serve
 from harness.campaign.tasks import Outcome
 from harness.errors import FailureClass, UserError
@@ -41,7 +41,8 @@ class SlurmExecutor:
         options: dict[str, Any] | None = None,
         cluster: Literal["slurm", "local"] = "slurm",
     ) -> None:
-        self.workers = checked_workers(workers)
+        check(workers, memory_limit)
+        self.workers = workers
         self.memory_limit = memory_limit
         self._cluster = cluster
         self._submitit = extra("submitit", of="slurm")
