@@ -194,9 +194,10 @@ def kind_of(process: psutil.Process) -> str:
 
 def phase(out: Path, runner: int) -> str:
     """Return what a campaign is about."""
-    if any(out.glob("episodes/*/*/*/.try*")):
+    workers = {str(each.pid) for each in processes(runner, "worker")}
+    if workers & {each.name.rsplit(".")[-1] for each in out.glob("episodes/*/*/*/.try*")}:
         return "writing"
-    if processes(runner, "worker"):
+    if workers:
         return "driving"
     return "server starting" if processes(runner, "server") else "beginning"
 
