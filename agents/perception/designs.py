@@ -13,21 +13,13 @@ from agents.perception.fusion.v2xvit import TransformerDesign
 from agents.perception.grid import CODES, Grid
 from harness.errors import UserError
 
-Scheme = Literal[
-    "single",
-    "early",
-    "late",
-    "fcooper",
-    "attfuse",
-    "disconet",
-    "v2vnet",
-    "v2xvit",
-    "codriving",
-]
+FusionScheme = Literal["fcooper", "attfuse", "disconet", "v2vnet", "v2xvit", "codriving"]
+Scheme = Literal["single", "early", "late"] | FusionScheme
 Size = Literal["lite", "full"]
 Level = Literal["world", "road"]
 
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+FUSION_SCHEMES: tuple[FusionScheme, ...] = get_args(FusionScheme)
+SCHEMES: tuple[Scheme, ...] = ("single", "early", "late", *FUSION_SCHEMES)
 SIZES: tuple[Size, ...] = get_args(Size)
 
 
@@ -97,6 +89,7 @@ TRANSFORMER = TransformerDesign(
     windows=(4, 8, 16),
     window_heads=(16, 8, 4),
     window_head_channels=(16, 32, 64),
+    patch=1,
     types=2,
     prior_channels=3,
 )
@@ -104,9 +97,10 @@ SMALL_TRANSFORMER = TransformerDesign(
     depth=1,
     heads=4,
     head_channels=8,
-    windows=(4, 8, 16),
-    window_heads=(4, 4, 4),
-    window_head_channels=(8, 8, 8),
+    windows=(4, 8),
+    window_heads=(4, 4),
+    window_head_channels=(8, 8),
+    patch=2,
     types=1,
     prior_channels=0,
 )
@@ -129,7 +123,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
     if size == "lite":
         return Design(
             LITE_GRID,
-            Decoding(longest=14.0),
+            Decoding(longest=14.0, at_most=300),
             level="road",
             pillar_channels=32,
             backbone=SMALL,
@@ -138,7 +132,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
             shrink_stride=1,
             transformer=SMALL_TRANSFORMER,
             message_kernel=1,
-            rounds=2,
+            rounds=1,
             confidence=0.01,
         )
     if scheme not in FULL_BACKBONES:

@@ -60,7 +60,7 @@ class PillarEncoder(nn.Module):
         canvas = strongest.new_zeros(len(clouds) * grid.rows * grid.columns, self.channels)
         canvas[torch.from_numpy(cells).to(device)] = strongest
         maps = canvas.view(len(clouds), grid.rows, grid.columns, self.channels)
-        return maps.permute(0, 3, 1, 2).contiguous()
+        return maps.permute(0, 3, 1, 2)
 
 
 def gathered(

@@ -1,4 +1,6 @@
-"""Heights that do not depend on how high a LiDAR is mounted: points are raised before encoding."""
+"""What is done to points before encoding: heights that do not depend on how high a LiDAR stands,
+and an order that favours none.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,13 @@ def height_above(level: Level, points_in_lidar: Singles, lidar_in_world: Pose) -
 
 
 def raised_points(points_in_lidar: Singles, height: float) -> Singles:
-    """Return points whose z is told from the level that networks work with."""
-    raised = points_in_lidar.copy()
+    """Return points whose z is told from the level that networks work with, shuffled.
+
+    A sweep comes channel by channel; in a crowded pillar, where only the first points count, those
+    would all be from the top or all from below.
+    """
+    order = np.random.default_rng(0).permutation(len(points_in_lidar))
+    raised = points_in_lidar[order]
     raised[:, 2] += np.float32(height)
     return raised
 

@@ -20,17 +20,19 @@ from harness.vocabulary import CLASSES
 SIZES = ((4.5, 1.9, 1.6), (0.6, 0.6, 1.8), (1.8, 0.7, 1.7))
 """Length, width and height of a vehicle, a pedestrian and a cyclist."""
 
-DOUBT = -1.5
-"""Mean of a score before the sigmoid."""
+DOUBT = 1.5
+"""How far below even odds a network is that has seen nothing."""
 
 
-def drawn_weights(state: Mapping[str, Tensor], grid: Grid, seed: int = 0) -> dict[str, Tensor]:
+def drawn_weights(
+    state: Mapping[str, Tensor], grid: Grid, doubt: float = DOUBT, seed: int = 0
+) -> dict[str, Tensor]:
     """Return weights for every key of a network's state, of the same shapes."""
     weights = {name: torch.from_numpy(drawn(name, each, seed)) for name, each in state.items()}
-    for head, gain in (("cls_head", 0.5), ("reg_head", 0.02)):
+    for head, gain in (("cls_head", 0.3), ("reg_head", 0.02)):
         answers = weights[f"{head}.weight"]
         weights[f"{head}.weight"] = gain * (answers - answers.mean(1, keepdim=True))
-    weights["cls_head.bias"] += DOUBT
+    weights["cls_head.bias"] -= doubt
     boxes = np.array([[*grid.low, *size, 0.0] for size in SIZES])
     boxes[:, :2] += grid.cell / 2
     boxes[:, 2] = boxes[:, 5] / 2

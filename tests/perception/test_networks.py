@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.designs import SCHEMES, Scheme, design_of
+from agents.perception.designs import FUSION_SCHEMES, SCHEMES, Scheme, design_of
 from agents.perception.fusion.partners import Partner
 from agents.perception.network import Network
 from agents.perception.recipe import drawn_weights
@@ -28,7 +28,7 @@ PUBLISHED: dict[Scheme, tuple[int, int]] = {
     "v2xvit": (13_454_996, 280),
     "codriving": (8_177_435, 194),
 }
-FUSING: tuple[Scheme, ...] = ("fcooper", "attfuse", "disconet", "v2vnet", "v2xvit", "codriving")
+FUSING = FUSION_SCHEMES
 
 
 def lite(scheme: Scheme) -> Network:
@@ -155,3 +155,20 @@ def test_part_of_a_cell_moves_part_of_a_feeling() -> None:
     across, down = torch.meshgrid(torch.arange(32.0), torch.arange(32.0), indexing="xy")
     assert float((seen * across).sum()) == pytest.approx(12 + 0.2 / grid.cell, abs=1e-3)
     assert float((seen * down).sum()) == pytest.approx(20 + 0.6 / grid.cell, abs=1e-3)
+
+
+@pytest.mark.parametrize("scheme", [each for each in FUSING if each != "v2xvit"])
+@torch.inference_mode()
+def test_what_a_partner_feels_moves_with_it_through_the_network(scheme: Scheme) -> None:
+    network = lite(scheme)
+    theirs = network.encode([sweep(network)])
+    ego = tuple(torch.zeros_like(each) for each in theirs)
+    here, there = (
+        network.heads(network.fuse(ego, [Partner(theirs, pose)])).logits
+        for pose in (EGO, Pose(3.2, 0.0))
+    )
+    cells = round(3.2 / network.design.grid.cell)
+    inner = slice(cells, -cells)
+    moved, still = there[..., inner, 2 * cells : -1], here[..., inner, cells : -cells - 1]
+    assert torch.allclose(moved, still, atol=1e-3)
+    assert float(still.std()) > 0.1

@@ -14,7 +14,7 @@ from agents.perception.fusion.partners import Partner
 from agents.perception.grid import Grid
 from agents.perception.warping import seen_from
 
-WIDTHS = (32, 16, 8)
+WIDTHS = (16, 8)
 
 
 class DiscoNet(nn.Module):

@@ -39,11 +39,11 @@ class GatedCell(nn.Module):
         """Return the first state after an input of twice the channels."""
         count, gates, new = self.channels, self.conv_gates, self.conv_can
         assert gates.bias is not None
-        weight = gates.weight[count:, : 2 * count]
-        update = functional.conv2d(x, weight, gates.bias[count:], padding=self.padding)
-        weight = new.weight[:, : 2 * count]
-        candidate = functional.conv2d(x, weight, new.bias, padding=self.padding)
-        return torch.sigmoid(update) * torch.tanh(candidate)
+        assert new.bias is not None
+        weight = torch.cat([gates.weight[count:, : 2 * count], new.weight[:, : 2 * count]])
+        bias = torch.cat([gates.bias[count:], new.bias])
+        both = functional.conv2d(x, weight, bias, padding=self.padding)
+        return torch.sigmoid(both[:, :count]) * torch.tanh(both[:, count:])
 
 
 class GatedUnit(nn.Module):

@@ -23,7 +23,7 @@ DROPOUT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class TransformerDesign:
-    """Sizes of the transformer; windows in cells of the map that is fused."""
+    """Sizes of the transformer; windows in tokens."""
 
     depth: int
     heads: int
@@ -31,6 +31,7 @@ class TransformerDesign:
     windows: tuple[int, ...]
     window_heads: tuple[int, ...]
     window_head_channels: tuple[int, ...]
+    patch: int  # cells of the map along a token
     types: int  # of agents that there are weights for; the first is used
     prior_channels: int  # of a layer that checkpoints have and nothing reads
 
@@ -214,12 +215,12 @@ class V2XViT(nn.Module):
 
     def __init__(self, grid: Grid, channels: int, design: TransformerDesign) -> None:
         super().__init__()
-        self.grid = grid
-        self.fusion_net = Transformer(channels, design)
+        self.grid, self.patch = grid, design.patch
+        self.fusion_net = Transformer(channels * design.patch**2, design)
 
     def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
         """Return the ego's map after the transformer."""
         theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
-        tokens = torch.cat([ego, *theirs]).permute(0, 2, 3, 1)
-        fused: Tensor = self.fusion_net.encoder(tokens).permute(0, 3, 1, 2)
-        return fused
+        patches = functional.pixel_unshuffle(torch.cat([ego, *theirs]), self.patch)
+        fused: Tensor = self.fusion_net.encoder(patches.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        return functional.pixel_shuffle(fused, self.patch)

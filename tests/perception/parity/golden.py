@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import torch
@@ -73,9 +72,8 @@ def main() -> None:
         sys.exit(reason)
     torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
-    for scheme in get_args(Scheme):
-        if scheme in FULL_BACKBONES:
-            write(scheme)
+    for scheme in FULL_BACKBONES:
+        write(scheme)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+"""V2Xverse's and OpenCOOD's `config.yaml`: numpy's numbers in it are read, nothing is executed.
+
+Their trainers dump settings with whatever numpy and Python objects are in them, as instructions for
+building those objects. Here the few that are plain data are read as data; any other is refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from harness.errors import UserError
+
+LARGEST = 1_000_000
+"""Bytes that settings may have."""
+
+PYTHON = "tag:yaml.org,2002:python/"
+KINDS = "biuf"
+"""Numpy's kinds of numbers: truth values, integers, unsigned ones, floats."""
+
+
+class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads plain data, tuples as lists, and numpy's numbers as what they are worth."""
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the settings in a file."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UserError(f"{path}: more than {LARGEST:,} bytes; these are no settings")
+        settings = yaml.load(path.read_text(encoding="utf-8"), PlainLoader)
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}") from None
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as problem:
+        said = " ".join(str(problem).split())
+        raise UserError(f"{path}: cannot be read as settings: {said}") from None
+    if not isinstance(settings, dict):
+        raise UserError(f"{path}: settings by name are needed")
+    return settings
+
+
+def items(loader: PlainLoader, node: yaml.Node) -> list[Any]:
+    """Return a tuple's items, or the arguments of an instruction."""
+    if isinstance(node, yaml.SequenceNode):
+        return list(loader.construct_sequence(node, deep=True))
+    if isinstance(node, yaml.MappingNode):
+        return list(loader.construct_mapping(node, deep=True).get("args", []))
+    raise refused(node, "has no items")
+
+
+def number_type(loader: PlainLoader, node: yaml.Node) -> np.dtype[Any]:
+    """Return a numpy type of numbers."""
+    parts = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
+    name, order = str(parts["args"][0]), parts.get("state", [None, "|"])[1]
+    found = np.dtype(name) if name[1:].isdigit() and name[0] in KINDS else None
+    if found is None or found.kind not in KINDS:
+        raise refused(node, f"names {name!r}, which is no type of numbers")
+    return found.newbyteorder(order if order in ("<", ">") else "=")
+
+
+def scalar(loader: PlainLoader, node: yaml.Node) -> Any:
+    """Return a numpy number as a plain one."""
+    kind, content = items(loader, node)
+    if not isinstance(kind, np.dtype) or not isinstance(content, bytes):
+        raise refused(node, "is no number")
+    return np.frombuffer(content, kind, count=1)[0].item()
+
+
+def array(loader: PlainLoader, node: yaml.Node) -> Any:
+    """Return a numpy array as a list."""
+    state = loader.construct_mapping(node, deep=True)["state"]
+    _, shape, kind, columns_first, content = state
+    if not isinstance(kind, np.dtype) or not isinstance(content, bytes):
+        raise refused(node, "is no array of numbers")
+    numbers = np.frombuffer(content, kind)
+    return numbers.reshape(shape, order="F" if columns_first else "C").tolist()
+
+
+def pairs(loader: PlainLoader, node: yaml.Node) -> dict[Any, Any]:
+    """Return an ordered dictionary as a plain one."""
+    given = items(loader, node)
+    return dict(given[0]) if given else {}
+
+
+def refuse(loader: PlainLoader, node: yaml.Node) -> Any:
+    """Build nothing."""
+    raise refused(node, "is not read: it would have to be executed")
+
+
+def refused(node: yaml.Node, why: str) -> yaml.YAMLError:
+    """Return the error for one place of a file."""
+    tag = str(node.tag).removeprefix(PYTHON)
+    return yaml.YAMLError(f"line {node.start_mark.line + 1}: {tag} {why}")
+
+
+for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}.scalar", scalar)
+    PlainLoader.add_constructor(f"{PYTHON}object/apply:{module}._reconstruct", array)
+PlainLoader.add_constructor(f"{PYTHON}object/apply:numpy.dtype", number_type)
+PlainLoader.add_constructor(f"{PYTHON}object/apply:collections.OrderedDict", pairs)
+PlainLoader.add_constructor(f"{PYTHON}tuple", items)
+PlainLoader.add_constructor(f"{PYTHON}name:numpy.ndarray", lambda _loader, _node: "ndarray")
+PlainLoader.add_constructor(None, refuse)

@@ -1,0 +1,66 @@
+"""Intermediate fusion: partners send what their encoders make of their sweeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents.driving.settings import DrivingSettings
+from agents.perception.designs import FusionScheme, Size
+from agents.perception.fusion.partners import Partner
+from agents.perception.network import Maps
+from agents.perception.systems.learned import Learned
+from harness.geometry import relative
+from harness.vocabulary import EgoObservation, Features, Message, Observation, Pose, Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilledPlaces(Features):
+    """Maps of which only those places are sent at which there is anything."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: a bit for every place, float32 for all channels of the filled ones."""
+        places = sum(int(each[0].size) for each in self.maps)
+        numbers = sum(len(each) * int(each.any(0).sum()) for each in self.maps)
+        return 4 * numbers + (places + 7) // 8
+
+
+class Intermediate(Learned):
+    """Fuses features by one of several schemes; the ego is encoded once for both answers."""
+
+    reads_messages = True
+
+    def __init__(
+        self,
+        scheme: FusionScheme,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        driving: DrivingSettings | None = None,
+    ) -> None:
+        super().__init__(scheme, size, weights, checkpoint, driving)
+        self._sparse = scheme == "codriving" and self._detector.design.confidence is not None
+
+    def share(self, observation: Observation) -> Features:
+        """Return what the encoder makes of a partner's sweep."""
+        features = self._detector.packed(self._encoded(observation)[0])
+        return FilledPlaces(features.maps) if self._sparse else features
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        """Fuse, detect, and drive."""
+        ego, height = self._encoded(observation)
+        alone = self._detector.detect(ego, (), height)
+        partners = [self._partner(each, ego, observation.lidar_in_world) for each in messages]
+        coop = self._detector.detect(ego, partners, height) if partners else alone
+        return self._driven(observation, coop, alone, height)
+
+    def _encoded(self, observation: Observation) -> tuple[Maps, float]:
+        points = observation.points_in_lidar
+        height = self._detector.height(points, observation.lidar_in_world)
+        return self._detector.encode(points, height), height
+
+    def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
+        if not isinstance(message.payload, Features):
+            raise TypeError(f"{message.sender} sent no features")
+        maps = self._detector.unpacked(message.payload, ego, message.sender)
+        return Partner(maps, relative(message.lidar_in_world, lidar_in_world))

@@ -1,0 +1,286 @@
+"""Folders of V2Xverse's: read as data, taken whole or refused with reasons."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from safetensors.torch import save_file
+
+from agents.perception.checkpoints import design_in, newest, state_in
+from agents.perception.designs import Scheme, design_of
+from agents.perception.loading import fill, network_with_weights
+from agents.perception.network import Network
+from agents.perception.published_settings import read_settings
+from agents.perception.recipe import drawn_weights
+from harness.errors import UserError
+
+WINDOW = [-36, -12, -22, 36, 12, 14]
+
+
+def settings(core: str = "intermediatemulticlass", factor: int = 2) -> dict[str, Any]:
+    """What V2Xverse's trainer dumps, with the numpy objects that it leaves in it."""
+    return {
+        "name": "a run",
+        "fusion": {"core_method": core},
+        "model": {
+            "args": {
+                "out_size_factor": factor,
+                "point_pillar_scatter": {"grid_size": np.array([576, 192, 1])},
+            }
+        },
+        "noise_setting": OrderedDict([("add_noise", False)]),
+        "postprocess": {
+            "gt_range": list(WINDOW),
+            "nms_thresh": np.float64(0.15),
+            "target_args": {"score_threshold": np.float32(0.25)},
+        },
+        "preprocess": {
+            "args": {"max_points_per_voxel": np.int64(32), "voxel_size": (0.125, 0.125, 36)},
+            "cav_lidar_range": list(WINDOW),
+        },
+    }
+
+
+def written(folder: Path, given: dict[str, Any]) -> Path:
+    (folder / "config.yaml").write_text(yaml.dump(given))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole folder of F-Cooper's."""
+    folder = written(tmp_path_factory.mktemp("fcooper"), settings())
+    design = design_of("fcooper", "full")
+    state = drawn_weights(Network("fcooper", design).state_dict(), design.grid)
+    torch.save(state, folder / "net_epoch7.pth")
+    return folder
+
+
+def test_a_whole_folder_is_taken_whole(folder: Path) -> None:
+    network = network_with_weights("fcooper", "lite", None, str(folder))
+    given = torch.load(folder / "net_epoch7.pth", weights_only=True)
+    assert all(torch.equal(each, given[key]) for key, each in network.state_dict().items())
+    assert network.design.grid == design_of("fcooper", "full").grid
+    assert network.design.decoding.score == 0.25
+    assert network.design.decoding.overlap == 0.15
+
+
+def test_numpys_numbers_are_read_and_nothing_executed(tmp_path: Path) -> None:
+    given = {
+        **settings(),
+        "more": [np.int8(-3), np.bool_(True), np.arange(6.0).reshape(2, 3), np.float32(0.5)],
+        "tuple": (1, "two", None),
+    }
+    found = read_settings(written(tmp_path, given) / "config.yaml")
+    assert found["more"] == [-3, True, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], 0.5]
+    assert found["tuple"] == [1, "two", None]
+    assert found["noise_setting"] == {"add_noise": False}
+    assert found["model"]["args"]["point_pillar_scatter"]["grid_size"] == [576, 192, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !!python/object/apply:os.system ['touch {there}']",
+        "a: !!python/object/new:subprocess.Popen [['touch', '{there}']]",
+        "a: !!python/name:os.system ''",
+        "a: !!python/module:os ''",
+        "a: !!python/object/apply:numpy.core.multiarray.scalar\n- !!python/name:os.system ''\n- 1",
+        "a: !!python/object/apply:numpy.dtype {{args: [O8], state: [3, '|']}}",
+        "a: !!python/object/apply:numpy.core.multiarray.scalar [f8, 3]",
+        "a: !!python/object/apply:numpy.core.multiarray._reconstruct {{state: 3}}",
+        "a: !something 3",
+        "a: [1, 2",
+        "a: &x [*x",
+        "- only\n- a list",
+        "a: \x00",
+        "[" * 5000,
+    ],
+)
+def test_hostile_settings_are_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    there = tmp_path / "executed"
+    path = tmp_path / "config.yaml"
+    path.write_text(text.format(there=there))
+    with pytest.raises(UserError) as refused:
+        read_settings(path)
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
+    assert not there.exists()
+
+
+def test_bytes_and_endless_settings_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"\xff\xfe\x00\x80")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_settings(path)
+    path.write_text("a: 1\n" * 250_000)
+    with pytest.raises(UserError, match="these are no settings"):
+        read_settings(path)
+    with pytest.raises(UserError, match="No such file"):
+        read_settings(tmp_path / "absent.yaml")
+
+
+class Bomb:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, there: Path) -> None:
+        self.there = there
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.there}",)
+
+
+def test_a_pickled_bomb_does_not_go_off(tmp_path: Path) -> None:
+    there, path = tmp_path / "executed", tmp_path / "net_epoch1.pth"
+    torch.save({"cls_head.weight": Bomb(there)}, path)
+    with pytest.raises(UserError, match="cannot be read as weights alone") as refused:
+        state_in(path)
+    assert "\n" not in str(refused.value)
+    assert not there.exists()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
+def test_a_cut_off_file_is_refused(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "net_epoch1.pth"
+    torch.save({"cls_head.weight": torch.ones(1000)}, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(UserError, match="cannot be read as weights alone"):
+        state_in(path)
+
+
+@pytest.mark.parametrize(
+    "content", [torch.ones(3), [torch.ones(3)], {}, {"a": 3}, {3: torch.ones(1)}]
+)
+def test_weights_come_by_name(tmp_path: Path, content: object) -> None:
+    path = tmp_path / "net_epoch1.pth"
+    torch.save(content, path)
+    with pytest.raises(UserError, match=r"weights"):
+        state_in(path)
+
+
+def test_the_best_epoch_is_taken_else_the_last(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no net_epoch_bestval"):
+        newest(tmp_path)
+    for name in ("net_epoch9.pth", "net_epoch10.pth", "net_epoch11.pth.old", "net_epochx.pth"):
+        (tmp_path / name).touch()
+    assert newest(tmp_path).name == "net_epoch10.pth"
+    (tmp_path / "net_epoch_bestval_at3.pth").touch()
+    assert newest(tmp_path).name == "net_epoch_bestval_at3.pth"
+
+
+def lite(scheme: Scheme = "fcooper") -> Network:
+    return Network(scheme, design_of(scheme, "lite"))
+
+
+def test_misfits_are_told_in_one_table_and_nothing_is_loaded() -> None:
+    network = lite()
+    before = {key: each.clone() for key, each in network.state_dict().items()}
+    state = {key: torch.zeros_like(each) for key, each in before.items()}
+    del state["cls_head.bias"]
+    state["fusion_net.mlp.weight"] = torch.ones(2, 2)
+    state["reg_head.weight"] = torch.ones(8, 4)
+    with pytest.raises(UserError) as refused:
+        fill(network, state, Path("some.pth"))
+    assert str(refused.value).splitlines() == [
+        "system: some.pth does not fit fcooper: 3 keys are wrong",
+        "  missing    cls_head.bias  3",
+        "  unexpected fusion_net.mlp.weight  2 x 2",
+        "  reshaped   reg_head.weight  8 x 4, needed 24 x 32 x 1 x 1",
+    ]
+    assert all(torch.equal(each, before[key]) for key, each in network.state_dict().items())
+
+
+def test_a_long_table_is_cut() -> None:
+    with pytest.raises(UserError) as refused:
+        fill(lite(), {"a": torch.ones(1)}, Path("some.pth"))
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 14
+    assert lines[-1] == "  and 69 more"
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    network = lite()
+    state = {key: each.clone() for key, each in network.state_dict().items()}
+    state["reg_head.bias"][2] = torch.nan
+    with pytest.raises(UserError, match=r"reg_head\.bias holds numbers that are not finite"):
+        fill(network, state, Path("some.pth"))
+
+
+def test_half_numbers_become_whole_ones(tmp_path: Path) -> None:
+    network = lite()
+    drawn = drawn_weights(network.state_dict(), network.design.grid)
+    halves = {key: e.half() if e.is_floating_point() else e for key, e in drawn.items()}
+    save_file(halves, tmp_path / "w.safetensors")
+    loaded = network_with_weights("fcooper", "lite", str(tmp_path / "w.safetensors"), None)
+    for key, each in loaded.state_dict().items():
+        assert each.dtype == drawn[key].dtype
+        assert torch.allclose(each, drawn[key], atol=1e-2)
+    (tmp_path / "w.safetensors").write_bytes(b"nothing of the kind")
+    with pytest.raises(UserError, match="holds no weights"):
+        network_with_weights("fcooper", "lite", str(tmp_path / "w.safetensors"), None)
+
+
+def changed(place: str, value: Any) -> dict[str, Any]:
+    given = settings()
+    *outer, last = place.split(".")
+    inner = given
+    for name in outer:
+        inner = inner[name]
+    inner[last] = value
+    return given
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ("fusion.core_method", "earlymulticlass", "which fits early"),
+        ("fusion.core_method", "somethingelse", "which fits no scheme of ours"),
+        ("model.args.out_size_factor", 4, "out_size_factor is 4, not 2"),
+        ("postprocess.nms_thresh", "much", "a number is needed"),
+        ("postprocess.nms_thresh", float("nan"), "a number is needed"),
+        ("postprocess.target_args", {}, "there is no postprocess.target_args.score_threshold"),
+        ("postprocess.gt_range", [-1, -1, -1, 1, 1, 1], "gt_range is not"),
+        ("preprocess.args", {}, "there is no preprocess.args.voxel_size"),
+        ("preprocess.args", {"voxel_size": [0.1, 0.2, 36]}, "pillars are square"),
+        ("preprocess.args", {"voxel_size": [0.125, 0.125, 4]}, "as tall as the window"),
+        ("preprocess.cav_lidar_range", [1, 2], "6 numbers are needed"),
+        ("preprocess.cav_lidar_range", [1, 2, 3, 4, 5, "x"], "6 numbers are needed"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(
+    tmp_path: Path, place: str, value: Any, said: str
+) -> None:
+    with pytest.raises(UserError, match=said.replace(".", r"\.")):
+        design_in(written(tmp_path, changed(place, value)), "fcooper")
+
+
+def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
+    given = settings()
+    for group, name in (("preprocess", "cav_lidar_range"), ("postprocess", "gt_range")):
+        given[group][name] = [-30.1, -12, -22, 36, 12, 14]
+    given["preprocess"]["args"]["max_points_per_voxel"] = 32
+    with pytest.raises(UserError, match="is no multiple of 8 pillars"):
+        design_in(written(tmp_path, given), "fcooper")
+
+
+def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no config\.yaml"):
+        network_with_weights("fcooper", "lite", None, str(tmp_path))
+
+
+def test_schemes_that_v2xverse_has_no_folder_for_say_so(folder: Path) -> None:
+    with pytest.raises(UserError, match="which fits fcooper, v2vnet, v2xvit, codriving"):
+        network_with_weights("attfuse", "lite", None, str(folder))
+
+
+def test_a_folder_of_another_scheme_is_refused_by_its_keys(folder: Path) -> None:
+    with pytest.raises(UserError, match="does not fit codriving"):
+        network_with_weights("codriving", "lite", None, str(folder))

@@ -1,0 +1,97 @@
+"""Boxes to codes and back, and what becomes of raw output."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from agents.perception.decoding import candidates, each_once, inside
+from agents.perception.designs import FULL_GRID, LITE_GRID, Decoding
+from agents.perception.grid import CODE_CHANNELS, CODES, SCORE_CHANNELS, Grid
+from agents.perception.network import Raw
+from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes
+
+PLACES = np.array(
+    [
+        [10.03, -4.2, 0.8, 4.5, 1.9, 1.6, 0.3],
+        [-7.77, 3.3, 0.9, 0.6, 0.5, 1.8, -3.0],
+        [0.01, 0.02, 1.0, 1.8, 0.7, 1.7, 1.57],
+    ]
+)
+KINDS = np.array([VEHICLE, PEDESTRIAN, CYCLIST])
+
+
+def planted(grid: Grid, boxes: Boxes) -> Raw:
+    """Output that tells of these boxes and of nobody else."""
+    rows, columns = grid.output_shape
+    logits = torch.full((1, SCORE_CHANNELS, rows, columns), -9.0)
+    codes = torch.zeros((1, CODE_CHANNELS, rows, columns))
+    cells, told = grid.codes_of(boxes.geometry)
+    for (row, column), code, kind, score in zip(
+        cells.tolist(), told, boxes.classes, boxes.scores, strict=True
+    ):
+        logits[0, kind, row, column] = float(np.log(score / (1 - score)))
+        first = int(kind) * len(CODES)
+        codes[0, first : first + len(CODES), row, column] = torch.from_numpy(code)
+    return Raw(logits, codes)
+
+
+@pytest.mark.parametrize("grid", [FULL_GRID, LITE_GRID])
+def test_what_is_planted_is_found(grid: Grid) -> None:
+    boxes = Boxes(PLACES, KINDS, np.array([0.9, 0.8, 0.3]))
+    found = inside(each_once(candidates(planted(grid, boxes), grid, Decoding()), Decoding()), grid)
+    assert np.allclose(found.geometry, PLACES, atol=1e-4)
+    assert found.classes.tolist() == KINDS.tolist()
+    assert np.allclose(found.scores, boxes.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("grid", [FULL_GRID, LITE_GRID])
+def test_codes_are_undone(grid: Grid) -> None:
+    cells, codes = grid.codes_of(PLACES)
+    assert (codes[:, :2] >= 0).all()
+    assert (codes[:, :2] < 1).all()
+    assert np.allclose(grid.boxes_of(cells, codes), PLACES)
+
+
+def test_doubtful_ones_are_nobody() -> None:
+    boxes = Boxes(PLACES, KINDS, np.array([0.9, 0.19, 0.21]))
+    found = candidates(planted(LITE_GRID, boxes), LITE_GRID, Decoding())
+    assert found.classes.tolist() == [VEHICLE, CYCLIST]
+
+
+def test_of_those_that_overlap_the_surest_of_a_class_stays() -> None:
+    row = PLACES[0]
+    close, apart = row.copy(), row.copy()
+    close[0] += 0.4
+    apart[1] += 2.5
+    geometry = np.stack([row, close, apart, close])
+    boxes = Boxes(geometry, np.array([0, 0, 0, 2]), np.array([0.5, 0.7, 0.6, 0.4]))
+    found = each_once(boxes, Decoding())
+    assert found.scores.tolist() == [0.7, 0.6, 0.4]
+
+
+def test_who_is_beaten_beats_nobody() -> None:
+    steps = np.arange(3)[:, None] * [2.5, 0, 0, 0, 0, 0, 0]
+    boxes = Boxes(
+        PLACES[0] * [1, 1, 1, 1, 1, 1, 0] + steps, np.zeros(3, np.int64), np.array([0.9, 0.8, 0.7])
+    )
+    assert each_once(boxes, Decoding()).scores.tolist() == [0.9, 0.7]
+
+
+def test_who_is_too_long_is_nobody() -> None:
+    lorry = PLACES[:1].copy()
+    lorry[0, 3] = 9.0
+    boxes = Boxes(lorry, KINDS[:1], np.ones(1))
+    assert len(each_once(boxes, Decoding())) == 0
+    assert len(each_once(boxes, Decoding(longest=14.0))) == 1
+
+
+def test_who_reaches_out_of_the_window_is_left_out() -> None:
+    edge = PLACES[:1].copy()
+    edge[0, [0, 6]] = [LITE_GRID.high[0] - 2.0, 0.0]
+    boxes = Boxes(edge, KINDS[:1], np.ones(1))
+    assert len(inside(boxes, LITE_GRID)) == 0
+    assert len(inside(boxes, replace(LITE_GRID, high=(60.0, 38.4, 5.0)))) == 1

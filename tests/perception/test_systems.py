@@ -1,0 +1,240 @@
+"""Nine systems with networks: what they share, what they make of it, and what they refuse."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from agents.perception.designs import FUSION_SCHEMES, SCHEMES, FusionScheme, Scheme
+from agents.perception.fusion.codriving import where_confident
+from agents.perception.raising import height_above, raised_points
+from agents.perception.systems.early import Early, merged
+from agents.perception.systems.intermediate import FilledPlaces, Intermediate
+from agents.perception.systems.late import Late
+from agents.perception.systems.single import Single
+from harness.campaign.checking import refuse_misfit
+from harness.campaign.config import build, find_class
+from harness.errors import UserError
+from harness.geometry import points_between
+from harness.vocabulary import Boxes, Features, Payload, Points, Pose, Step, System
+from tests.agents.little_world import straight
+from tests.perception.street import (
+    EGO_IN_WORLD,
+    ROADSIDE_IN_WORLD,
+    ego,
+    message_from,
+    partner,
+    sent,
+    sweep,
+)
+
+CONF = Path(__file__).parents[2] / "conf" / "system"
+SHARED: dict[Scheme, type] = {"single": Boxes, "early": Points, "late": Boxes}
+ONE_MAP = 32 * 96 * 128
+
+
+def settings_of(scheme: Scheme) -> dict[str, Any]:
+    settings: dict[str, Any] = yaml.safe_load((CONF / f"{scheme}.yaml").read_text())[scheme]
+    return {**settings, "weights": "random"}
+
+
+@cache
+def system_of(scheme: Scheme) -> System:
+    system: System = build(settings_of(scheme), scheme)
+    return system
+
+
+def started(scheme: Scheme) -> System:
+    system = system_of(scheme)
+    system.reset(1, straight())
+    return system
+
+
+def numbers(step: Step) -> list[np.ndarray]:
+    control = np.array([step.control.throttle, step.control.steer, step.control.brake])
+    parts = (step.cooperative, step.ego_alone)
+    return [control, *(array for b in parts for array in (b.geometry, b.classes, b.scores))]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_settings_fit_what_they_name(scheme: Scheme) -> None:
+    settings = settings_of(scheme)
+    refuse_misfit(scheme, settings)
+    kind = find_class(settings["_target_"], scheme)
+    assert get_type_hints(kind.share)["return"] is SHARED.get(scheme, Features)
+    assert kind.reads_points
+    assert kind.reads_messages == (scheme != "single")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_step_finds_boxes_in_the_window_and_drives(scheme: Scheme) -> None:
+    system = started(scheme)
+    messages = (message_from(system),) if system.reads_messages else ()
+    step = system.step(ego(), messages)
+    assert len(step.cooperative) > 0
+    assert len(step.ego_alone) > 0
+    for boxes in (step.cooperative, step.ego_alone):
+        assert np.isfinite(boxes.geometry).all()
+        assert (np.abs(boxes.geometry[:, :2]) < (51.2, 38.4)).all()
+        assert ((boxes.scores > 0.2) & (boxes.scores <= 1.0)).all()
+        own_body = np.abs(boxes.geometry[:, :2] + (1.3, 0.0)) < (2.9, 1.5)
+        assert not own_body.all(1).any()
+    assert 0.0 <= step.control.throttle <= 1.0
+    assert 0.0 <= step.control.brake <= 1.0
+    assert abs(step.control.steer) <= 1.0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_equal_moments_give_equal_bytes_whatever_came_before(scheme: Scheme) -> None:
+    first = started(scheme)
+    message = message_from(first) if first.reads_messages else None
+    messages = () if message is None else (message,)
+    steps = [first.step(ego(), messages) for _ in range(2)]
+    fresh: System = build(settings_of(scheme), scheme)
+    fresh.reset(2, straight())
+    for again in (fresh.step(ego(), messages), started(scheme).step(ego(), messages)):
+        for one, other in zip(numbers(steps[0]), numbers(again), strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:])
+def test_without_messages_both_answers_are_one(scheme: Scheme) -> None:
+    step = started(scheme).step(ego(), ())
+    assert np.array_equal(step.cooperative.geometry, step.ego_alone.geometry)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:])
+def test_what_the_ego_has_alone_knows_no_message(scheme: Scheme) -> None:
+    system = started(scheme)
+    alone = system.step(ego(), ()).ego_alone
+    step = system.step(ego(), (message_from(system),))
+    assert np.array_equal(step.ego_alone.geometry, alone.geometry)
+    assert not np.array_equal(step.cooperative.scores, alone.scores)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:])
+def test_where_a_partner_believes_to_be_reaches_the_answer(scheme: Scheme) -> None:
+    system = started(scheme)
+    right, wrong = (
+        system.step(ego(), (message_from(system, shift),)) for shift in ((0.0, 0.0), (0.6, 0.6))
+    )
+    assert not np.array_equal(right.cooperative.scores, wrong.cooperative.scores)
+
+
+def test_points_move_with_where_their_sender_believes_to_be() -> None:
+    own = np.zeros((1, 4), np.float32)
+    seen = partner()
+    there = merged(own, (sent(seen, Points(seen.points_in_lidar)),), EGO_IN_WORLD)
+    moved = merged(own, (sent(seen, Points(seen.points_in_lidar), (0.5, -0.25)),), EGO_IN_WORLD)
+    assert np.allclose((moved - there)[1:], [0.5, -0.25, 0.0, 0.0], atol=1e-4)
+    assert np.allclose(
+        there[1:], points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD)
+    )
+
+
+def test_boxes_move_with_where_their_sender_believes_to_be() -> None:
+    system = Late(weights="random")
+    system.reset(1, straight())
+    nothing = ego(np.zeros((0, 4), np.float32))
+    alone = system.step(nothing, ()).ego_alone
+    one = Boxes(np.array([[3.0, 1.0, -6.7, 4.4, 1.9, 1.6, 0.2]]), np.array([0]), np.array([1.0]))
+    found = []
+    for shift in ((0.0, 0.0), (0.6, -0.3)):
+        boxes = system.step(nothing, (sent(partner(), one, shift),)).cooperative
+        known = {row.tobytes() for row in alone.geometry}
+        found += [row for row in boxes.geometry if row.tobytes() not in known]
+    assert len(found) == 2
+    assert np.allclose(found[1] - found[0], [0.6, -0.3, 0, 0, 0, 0, 0], atol=1e-9)
+
+
+def test_an_old_message_counts_from_where_its_sender_was_then() -> None:
+    seen, now = partner(), Pose(ROADSIDE_IN_WORLD.x + 5.0, ROADSIDE_IN_WORLD.y, 7.5, yaw=0.3)
+    old = sent(seen, Points(seen.points_in_lidar))
+    assert old.lidar_in_world == seen.lidar_in_world != now
+    rows = merged(np.zeros((0, 4), np.float32), (old,), EGO_IN_WORLD)
+    assert np.allclose(rows, points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD))
+
+
+def payload_of(scheme: Scheme) -> Payload:
+    return started(scheme).share(partner())
+
+
+def test_messages_are_as_long_as_what_they_carry() -> None:
+    assert payload_of("early").size_bytes == 16 * len(partner().points_in_lidar)
+    boxes = payload_of("late")
+    assert isinstance(boxes, Boxes)
+    assert boxes.size_bytes == 33 * len(boxes) > 0
+    assert payload_of("single").size_bytes == 0
+    for scheme in FUSION_SCHEMES:
+        if scheme != "codriving":
+            assert payload_of(scheme).size_bytes == 4 * ONE_MAP
+
+
+def test_codriving_sends_only_where_it_is_confident() -> None:
+    chosen = np.zeros((3, 4, 8), np.float32)
+    chosen[1, 2, :5] = 1.0
+    assert FilledPlaces((chosen,)).size_bytes == 4 * 3 * 5 + 4
+    features = payload_of("codriving")
+    assert isinstance(features, FilledPlaces)
+    assert [each.shape for each in features.maps] == [(24, 96, 128), (40, 48, 64), (64, 24, 32)]
+    maps = [torch.from_numpy(each)[None] for each in features.maps]
+    logits = torch.full((1, 3, 96, 128), -9.0)
+    logits[0, 1, 8, 20] = 3.0
+    sure = FilledPlaces(tuple(each[0].numpy() for each in where_confident(maps, logits, 0.5)))
+    assert [np.argwhere(each.any(0)).tolist() for each in sure.maps] == [
+        [[8, 20]],
+        [[4, 10]],
+        [[2, 5]],
+    ]
+    places = 96 * 128 + 48 * 64 + 24 * 32
+    assert sure.size_bytes == 4 * (24 + 40 + 64) + places // 8
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:])
+def test_who_sends_something_else_is_named(scheme: Scheme) -> None:
+    strange = Boxes.none() if scheme != "late" else Features(())
+    with pytest.raises(TypeError, match="roadside-0 sent no"):
+        started(scheme).step(ego(), (sent(partner(), strange),))
+
+
+def test_maps_of_another_network_are_refused() -> None:
+    maps = Features((np.zeros((32, 48, 64), np.float32),))
+    with pytest.raises(TypeError, match=r"roadside-0 sent maps of .*\(32, 48, 64\)"):
+        started("fcooper").step(ego(), (sent(partner(), maps),))
+
+
+@pytest.mark.parametrize("kind", [Single, Early, Late])
+def test_who_has_no_weights_says_how_to_get_some(kind: type, tmp_path: Path) -> None:
+    missing = tmp_path / "none.safetensors"
+    with pytest.raises(UserError, match="there are no weights"):
+        kind(weights=str(missing))
+    scheme = kind.__name__.lower()
+    with pytest.raises(UserError, match=f"no weights for full {scheme}: python -m agents.training"):
+        kind(size="full")
+
+
+@pytest.mark.parametrize("scheme", FUSION_SCHEMES)
+def test_weights_and_a_checkpoint_are_one_too_many(scheme: FusionScheme) -> None:
+    with pytest.raises(UserError, match=f"{scheme} has weights and a checkpoint"):
+        Intermediate(scheme, weights="random", checkpoint="somewhere")
+
+
+@pytest.mark.parametrize("height", [1.85, 7.5])
+def test_the_road_is_found_below_a_lidar(height: float) -> None:
+    pose = Pose(0.0, 0.0, 31.0 + height)
+    points = sweep(Pose(0.0, 0.0, height))
+    assert height_above("road", points, pose) == pytest.approx(height, abs=1e-5)
+    assert height_above("world", points, pose) == 31.0 + height
+    raised = raised_points(points, height)
+    assert np.percentile(raised[:, 2], 20) == pytest.approx(0.0, abs=1e-5)
+    assert sorted(raised[:, 0]) == sorted(points[:, 0])
+
+
+def test_without_returns_no_road_is_known() -> None:
+    assert height_above("road", np.zeros((0, 4), np.float32), EGO_IN_WORLD) == 0.0
