@@ -14,6 +14,7 @@ from harness.campaign.plan import clean_routes
 from harness.campaign.summary import PATTERNS, summarise
 from harness.campaign.survey import survey
 from harness.campaign.tables import DRIVING, table_of
+from harness.campaign.terminal import NARROWEST
 from harness.errors import UserError
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign
@@ -58,7 +59,7 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
     assert len(set(scores.values())) == 3
 
 
-@pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (110, ALL)])
+@pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (NARROWEST, ALL)])
 def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
     rows = summarise(folder, sorted(Campaign(folder).attempts()))
     long = [replace(row, system="ideal_intermediate", condition="pose_error") for row in rows]
