@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -92,10 +93,12 @@ def column(
 
 def drawn(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
     """Return a table: visible to whom, class and distance down; condition and overlap across."""
-    table = Table("visible to", "class", "metres", "n", title=title)
+    table = Table(
+        "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
     for name in columns:
         for overlap in OVERLAPS:
-            table.add_column(f"{name} @{overlap}", justify="right")
+            table.add_column("\n".join([*name.split(), f"@{overlap}"]), justify="right")
     for visible, kind, band in rows():
         cells = [
             columns[name][visible, overlap, kind, band] for name in columns for overlap in OVERLAPS
