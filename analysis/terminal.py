@@ -24,7 +24,8 @@ if not console.is_terminal:
 
 def show(table: Table) -> None:
     """Print a table of estimates, each interval below its value."""
-    grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    say(table.title if table.rows() else f"{table.title}: nothing to show")
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.by:
         grid.add_column(name)
     for name in (*table.measures, "n", "routes"):
@@ -33,12 +34,14 @@ def show(table: Table) -> None:
         told = [cell(each, table.digits.get(name, 1)) for name, each in row.items()]
         routes = str(max(each.routes for each in row.values()))
         grid.add_row(*map(shown, names), *told, number_of(row.values()), routes)
-    console.print(grid if table.rows() else f"{table.title}: nothing to show")
+    if table.rows():
+        console.print(grid)
 
 
 def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a plain table, words to the left and the rest to the right."""
-    grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    say(title)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         grid.add_column(name, justify="right" if number else "left")
     for row in rows:

@@ -71,10 +71,11 @@ def run(options: argparse.Namespace) -> int:
 def show_findings(found: Findings) -> None:
     """Print one condition."""
     say("")
-    say(f"Condition {found.condition}")
+    say(f"Condition {found.condition}: last ten seconds of each drive")
     show_checks(found.checks)
     for fit in found.fits:
         if fit.method == HAZARD and found.hazard_checks is not None:
+            say(f"Condition {found.condition}: every second at risk")
             show_checks(found.hazard_checks)
         show_fit(fit)
     for method, reason in found.refused.items():
