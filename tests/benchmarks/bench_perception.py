@@ -1,0 +1,114 @@
+"""A step of perception on one core: every scheme and size, with partners, and where the time goes.
+
+Seconds are the core's own, so that other work on the machine counts little. A step is all that one
+core does in a campaign for one moment: everybody is encoded, the ego fuses, both answers are read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from agents.perception.designs import FULL_BACKBONES, SCHEMES, Scheme, Size
+from agents.perception.detector import Detector
+from agents.perception.fusion.partners import Partner
+from agents.perception.loading import network_with_weights
+from agents.perception.raising import raised_points
+from agents.perception.systems.early import merged
+from harness.geometry import boxes_between
+from harness.vocabulary import Boxes, Message, Points, Pose, Singles
+from tests.perception.street import EGO_IN_WORLD, sweep
+
+PLACES = (
+    Pose(24.0, 7.0, 7.5, yaw=0.3),
+    Pose(-4.0, 3.5, 1.85),
+    Pose(40.0, -3.5, 1.85, yaw=3.1),
+    Pose(11.0, -25.0, 1.85, yaw=1.6),
+)
+POINTS = 25_000
+COUNTS = (0, 1, 2, 4)
+ROUNDS: dict[Size, int] = {"lite": 5, "full": 1}
+HERE = Pose(0.0, 0.0)
+
+
+def milliseconds(work: Callable[[], object], rounds: int) -> float:
+    """Median of the core's milliseconds, after a round for practice."""
+    spent = []
+    for _ in range(rounds + 1):
+        start = time.process_time()
+        work()
+        spent.append(time.process_time() - start)
+    return float(1e3 * np.median(spent[1:]))
+
+
+def relative_place(place: Pose) -> Pose:
+    """Where a partner stands as the ego sees it."""
+    return Pose(place.x - EGO_IN_WORLD.x, place.y - EGO_IN_WORLD.y, yaw=place.yaw)
+
+
+def step(scheme: Scheme, detector: Detector, clouds: list[Singles], partners: int) -> None:
+    """Both answers of one moment."""
+    own, places = clouds[0], PLACES[:partners]
+    ego = detector.encode(own, 1.85)
+    if scheme == "early":
+        sent = tuple(
+            Message(str(n), "vehicle", 0, 0.0, place, Points(cloud))
+            for n, (place, cloud) in enumerate(zip(places, clouds[1:], strict=False))
+        )
+        if sent:
+            together = detector.encode(merged(own, sent, EGO_IN_WORLD), 1.85)
+            detector.detect(together, (), 1.85)
+    theirs = [detector.encode(c, 1.85) for c in clouds[1 : partners + 1] if scheme != "early"]
+    alone = detector.detect(ego, (), 1.85)
+    if scheme == "late":
+        found = [detector.detect(maps, (), 1.85) for maps in theirs]
+        moved = [
+            boxes_between(b, relative_place(p), HERE) for b, p in zip(found, places, strict=True)
+        ]
+        detector.together([alone, *moved])
+    elif theirs:
+        heard = [Partner(m, relative_place(p)) for m, p in zip(theirs, places, strict=True)]
+        detector.detect(ego, heard, 1.85)
+
+
+def parts(detector: Detector, cloud: Singles) -> list[tuple[str, str]]:
+    """Where the time of a lite network goes."""
+    network, design = detector.network, detector.design
+    raised = raised_points(cloud, 1.85)
+    pillars = network.pillar_vfe([raised])
+    levels = network.backbone.levels(pillars)
+    maps = detector.encode(cloud, 1.85)
+    partner = Partner(maps, relative_place(PLACES[0]))
+    shares: list[tuple[str, Callable[[], object]]] = [
+        ("raising and shuffling points", partial(raised_points, cloud, 1.85)),
+        ("pillars", partial(network.pillar_vfe, [raised])),
+        ("backbone", partial(network.backbone.levels, pillars)),
+        ("joining and shrinking", partial(network.shrunk, levels)),
+        ("fusing one partner", partial(network.fuse, maps, [partner])),
+        ("heads, boxes, each once", partial(detector.detect, maps, (), 1.85)),
+        ("boxes of three joined", partial(detector.together, [Boxes.none()] * 3)),
+    ]
+    assert design.level == "road"
+    return [(f"lite fcooper: {name}", f"{milliseconds(work, 5):.1f} ms") for name, work in shares]
+
+
+def run() -> list[tuple[str, str]]:
+    """Time everything."""
+    clouds = [sweep(place, POINTS) for place in (EGO_IN_WORLD, *PLACES)]
+    rows: list[tuple[str, str]] = []
+    for size, rounds in ROUNDS.items():
+        for scheme in SCHEMES:
+            if size == "full" and scheme not in FULL_BACKBONES:
+                continue
+            detector = Detector(network_with_weights(scheme, size, "random", None))
+            counts = COUNTS if scheme != "single" else COUNTS[:1]
+            for count in counts:
+                work = partial(step, scheme, detector, clouds, count)
+                with_partners = f"{size} {scheme}, {count} partners"
+                rows.append((with_partners, f"{milliseconds(work, rounds):,.0f} ms"))
+            if (size, scheme) == ("lite", "fcooper"):
+                rows += parts(detector, clouds[0])
+    return rows
