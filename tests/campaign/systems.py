@@ -11,6 +11,9 @@ import numpy as np
 from agents.driving.driver import Driver
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
 
+STAYING = ["sleep", "86399"]
+"""A child that would stay."""
+
 
 class Deaf:
     """Is not privileged, reads what it is given and drives as if there were nothing."""
@@ -81,10 +84,10 @@ class Glutton(Deaf):
 
 
 class Faller(Deaf):
-    """Takes its process with it, with a child that would stay."""
+    """Ends its process, and leaves a child behind."""
 
     reads_messages = False
 
     def step(self, *given: object) -> Step:
-        subprocess.Popen(["sleep", "3600"])
+        subprocess.Popen(STAYING)
         os.abort()

@@ -22,6 +22,7 @@ from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from tests.campaign.chaos import processes
+from tests.campaign.systems import STAYING
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
 from tests.records.samples import write_try
@@ -78,21 +79,29 @@ def soon(runner: subprocess.Popen[str], kind: str) -> list[psutil.Process]:
 @slow
 def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) -> None:
     out = tmp_path / "out"
-    settings = [*named("Sleeper", "Glutton", "Faller"), "attempts_per_route=1"]
-    more = ("+system.deaf._target_=tests.campaign.systems.Deaf", "attempt_timeout=40")
+    settings = [*named("Glutton", "Faller", "Deaf"), "attempts_per_route=1"]
     limits = ("executor.workers=2", "executor.memory_limit=4")
-    done = run(routes, *settings, *more, *limits, f"out={out}")
+    done = run(routes, *settings, *limits, f"out={out}")
     assert (done.returncode, complaints(done.stderr)) == (1, [])
     assert dict(failures(out)) == {
-        "sleeper": "agent_exception",
         "glutton": "agent_out_of_memory",
         "faller": "agent_exception",
         "deaf": None,
     }
     told = {line["system"]: line["message"] for line in ledger(out)}
-    assert told["sleeper"] == "no result after 40 s; the server still answers"
-    assert told["faller"].startswith("the worker ended by signal 6: ")
-    assert [each for each in psutil.process_iter() if each.name() == "sleep"] == []
+    assert told["faller"] == "the worker ended by signal 6"
+    assert [
+        each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == STAYING
+    ] == []
+
+
+@slow
+def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> None:
+    limits = ("attempts_per_route=1", "attempt_timeout=20")
+    assert run(routes, *named("Sleeper"), *limits, f"out={tmp_path / 'out'}").returncode == 1
+    assert failures(tmp_path / "out") == [("sleeper", "agent_exception")]
+    (line,) = ledger(tmp_path / "out")
+    assert line["message"] == "no result after 20 s; the server still answers"
 
 
 @slow

@@ -46,6 +46,7 @@ class WorkerProcess:
         try:
             log.parent.mkdir(exist_ok=True)
             self._log = log.open("a+")
+            self._log_began = os.fstat(self._log.fileno()).st_size
             self._answer = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as this object
         except OSError as problem:
             raise disk_problem(problem) from None
@@ -118,7 +119,8 @@ class WorkerProcess:
 
     def _last_words(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
-        text = os.pread(self._log.fileno(), TAIL, max(size - TAIL, 0)).decode(errors="replace")
+        begin = max(size - TAIL, self._log_began)
+        text = os.pread(self._log.fileno(), TAIL, begin).decode(errors="replace")
         return next((line[:SAID] for line in reversed(text.splitlines()) if line.strip()), "")
 
 
