@@ -89,7 +89,10 @@ def grid_in(settings: dict[str, Any], path: Path, design: Design) -> Grid:
         raise UserError(f"{path}: postprocess.gt_range is not preprocess.cav_lidar_range")
     side, other_side, tall = numbers(settings, path, 3, "preprocess", "args", "voxel_size")
     stride = number(settings, path, "model", "args", "out_size_factor")
+    most = number(settings, path, "preprocess", "args", "max_points_per_voxel")
     low, high = window[:3], window[3:]
+    if most < 1:
+        raise UserError(f"{path}: max_points_per_voxel is {most}; at least one is needed")
     if stride != design.grid.stride:
         raise UserError(f"{path}: model.args.out_size_factor is {stride}, not {design.grid.stride}")
     if side != other_side or not side > 0 or not math.isclose(tall, high[2] - low[2]):
@@ -99,7 +102,7 @@ def grid_in(settings: dict[str, Any], path: Path, design: Design) -> Grid:
         (high[0], high[1], high[2]),
         side,
         int(stride),
-        int(number(settings, path, "preprocess", "args", "max_points_per_voxel")),
+        int(most),
         (),
     )
     along = SCALES_OF_LEVELS * (max(design.transformer.windows) // 2)

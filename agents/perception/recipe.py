@@ -25,10 +25,10 @@ DOUBT = 1.5
 
 
 def drawn_weights(
-    state: Mapping[str, Tensor], grid: Grid, doubt: float = DOUBT, seed: int = 0
+    state: Mapping[str, Tensor], grid: Grid, doubt: float = DOUBT
 ) -> dict[str, Tensor]:
     """Return weights for every key of a network's state, of the same shapes."""
-    weights = {name: torch.from_numpy(drawn(name, each, seed)) for name, each in state.items()}
+    weights = {name: torch.from_numpy(drawn(name, each)) for name, each in state.items()}
     for head, gain in (("cls_head", 0.3), ("reg_head", 0.02)):
         answers = weights[f"{head}.weight"]
         weights[f"{head}.weight"] = gain * (answers - answers.mean(1, keepdim=True))
@@ -41,11 +41,11 @@ def drawn_weights(
     return weights
 
 
-def drawn(name: str, like: Tensor, seed: int) -> np.ndarray:
+def drawn(name: str, like: Tensor) -> np.ndarray:
     """Return the numbers of one key."""
     if not like.is_floating_point():
         return np.zeros(tuple(like.shape), np.int64)
-    chance = stream(seed, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
+    chance = stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
     last = name.rsplit(".", 1)[-1]
     if last == "running_var":
         numbers = 1.0 + 0.3 * chance
