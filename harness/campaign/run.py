@@ -29,6 +29,7 @@ from harness.records.ledger import rebuild
 
 DONE, SOME_FAILED, BAD_INPUT, NO_GROUND = 0, 1, 2, 3
 TOLD_TO_END = 130
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PASSED_ON = ("CRUCIBLE_PACKAGES",)
 """Of the environment, what workers need wherever they are."""
 
@@ -99,12 +100,16 @@ def said(what: object, code: int) -> int:
 
 @contextmanager
 def signals_as_interrupts() -> Iterator[None]:
-    """Let whoever ends the runner by a signal be heard as if Ctrl-C had been pressed."""
+    """Let whoever ends the runner by a signal be heard as if Ctrl-C had been pressed.
+
+    What whoever started it wants ignored is ignored: `nohup` means it.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    heard = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, interrupt) for each in heard}
     try:
         yield
     finally:

@@ -48,6 +48,12 @@ def named(*systems: str) -> list[str]:
     return ["system=[]", *ONE[1:], *targets]
 
 
+def heed_signals() -> None:
+    """Forget what shells tell jobs in the background to ignore."""
+    for each in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+
+
 @contextmanager
 def started(*line: str) -> Iterator[subprocess.Popen[str]]:
     """Run a campaign beside the test."""
@@ -58,6 +64,7 @@ def started(*line: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_signals,  # noqa: PLW1509 - before anything else runs
     )
     try:
         yield runner
@@ -144,6 +151,17 @@ def test_a_runner_that_is_told_to_end_says_so(
     assert failures(tmp_path / "out") == [("blind_corner", "interrupted")]
     assert run(routes, *line[2:]).returncode == 0
     assert [each["try"] for each in ledger(tmp_path / "out")] == [1, 2]
+
+
+@slow
+def test_a_runner_under_nohup_outlives_its_terminal(tmp_path: Path, routes: Path) -> None:
+    line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
+    with started("nohup", *line) as runner:
+        soon(runner, "worker")
+        runner.send_signal(signal.SIGHUP)
+        runner.communicate(timeout=PATIENCE)
+    assert runner.returncode == 0
+    assert failures(tmp_path / "out") == [("blind_corner", None)]
 
 
 @slow
