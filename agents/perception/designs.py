@@ -80,7 +80,7 @@ LITE_GRID = Grid(
 
 RESIDUAL = BackboneDesign("residual", (3, 4, 5), (64, 128, 256), 128)
 PLAIN = BackboneDesign("plain", (3, 5, 8), (64, 128, 256), 128)
-SMALL = BackboneDesign("plain", (1, 2, 2), (24, 40, 64), 32)
+SMALL = BackboneDesign("plain", (1, 1, 2), (24, 32, 64), 24)
 
 TRANSFORMER = TransformerDesign(
     depth=3,
@@ -125,9 +125,9 @@ def design_of(scheme: Scheme, size: Size) -> Design:
             LITE_GRID,
             Decoding(longest=14.0, at_most=300),
             level="road",
-            pillar_channels=32,
+            pillar_channels=24,
             backbone=SMALL,
-            channels=32,
+            channels=24,
             shrink_kernel=1,
             shrink_stride=1,
             transformer=SMALL_TRANSFORMER,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from agents.perception.decoding import candidates, each_once, inside
 from agents.perception.folding import for_inference
@@ -37,7 +38,7 @@ class Detector:
     def encode(self, points_in_lidar: Singles, height: float) -> Maps:
         """Return what a sweep becomes."""
         maps = self.network.encode([raised_points(points_in_lidar, height)])
-        return tuple(each.contiguous() for each in maps)
+        return tuple(laid_out(each) for each in maps)
 
     @torch.inference_mode()
     def detect(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
@@ -67,6 +68,11 @@ class Detector:
         if shapes != own:
             raise TypeError(f"{sender} sent maps of {shapes}, this network fuses {own}")
         return tuple(
-            torch.from_numpy(np.array(each, np.float32))[None].to(self.device)
+            laid_out(torch.from_numpy(np.array(each, np.float32))[None].to(self.device))
             for each in features.maps
         )
+
+
+def laid_out(maps: Tensor) -> Tensor:
+    """Return maps with the channels of a place side by side: convolutions are quickest so."""
+    return maps.contiguous(memory_format=torch.channels_last)

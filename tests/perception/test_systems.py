@@ -36,7 +36,7 @@ from tests.perception.street import (
 
 CONF = Path(__file__).parents[2] / "conf" / "system"
 SHARED: dict[Scheme, type] = {"single": Boxes, "early": Points, "late": Boxes}
-ONE_MAP = 32 * 96 * 128
+ONE_MAP = 24 * 96 * 128
 
 
 def settings_of(scheme: Scheme) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def test_codriving_sends_only_where_it_is_confident() -> None:
     assert FilledPlaces((chosen,)).size_bytes == 4 * 3 * 5 + 4
     features = payload_of("codriving")
     assert isinstance(features, FilledPlaces)
-    assert [each.shape for each in features.maps] == [(24, 96, 128), (40, 48, 64), (64, 24, 32)]
+    assert [each.shape for each in features.maps] == [(24, 96, 128), (32, 48, 64), (64, 24, 32)]
     maps = [torch.from_numpy(each)[None] for each in features.maps]
     logits = torch.full((1, 3, 96, 128), -9.0)
     logits[0, 1, 8, 20] = 3.0
@@ -193,7 +193,7 @@ def test_codriving_sends_only_where_it_is_confident() -> None:
         [[2, 5]],
     ]
     places = 96 * 128 + 48 * 64 + 24 * 32
-    assert sure.size_bytes == 4 * (24 + 40 + 64) + places // 8
+    assert sure.size_bytes == 4 * (24 + 32 + 64) + places // 8
 
 
 @pytest.mark.parametrize("scheme", SCHEMES[1:])
@@ -204,8 +204,8 @@ def test_who_sends_something_else_is_named(scheme: Scheme) -> None:
 
 
 def test_maps_of_another_network_are_refused() -> None:
-    maps = Features((np.zeros((32, 48, 64), np.float32),))
-    with pytest.raises(TypeError, match=r"roadside-0 sent maps of .*\(32, 48, 64\)"):
+    maps = Features((np.zeros((24, 48, 64), np.float32),))
+    with pytest.raises(TypeError, match=r"roadside-0 sent maps of .*\(24, 48, 64\)"):
         started("fcooper").step(ego(), (sent(partner(), maps),))
 
 

@@ -222,5 +222,6 @@ class V2XViT(nn.Module):
         """Return the ego's map after the transformer."""
         theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
         patches = functional.pixel_unshuffle(torch.cat([ego, *theirs]), self.patch)
-        fused: Tensor = self.fusion_net.encoder(patches.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+        tokens = patches.permute(0, 2, 3, 1).contiguous()
+        fused: Tensor = self.fusion_net.encoder(tokens).permute(0, 3, 1, 2)
         return functional.pixel_shuffle(fused, self.patch)
