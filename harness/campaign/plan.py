@@ -88,7 +88,6 @@ def arms_of(settings: Settings) -> tuple[list[tuple[str, str]], tuple[str, ...]]
     arms = [
         (system, condition)
         for system in settings["system"]
-        if system != "checkpoint"
         for condition in conditions_of(settings, system)
     ]
     reasons = unfit(settings, arms)
