@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,6 +74,7 @@ def test_nobody_imports_carlite() -> None:
     assert outside
     for path in outside:
         assert not [name for name in imports(path) if name.startswith("harness.carlite")], path
+        assert not re.search(r"(from|import) harness\.carlite", path.read_text()), path
 
 
 def test_carlite_knows_nobody() -> None:

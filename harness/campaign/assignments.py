@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,10 +56,12 @@ class Assignment:
     def from_json(text: str) -> Assignment:
         """Return the assignment that a text holds."""
         told = json.loads(text)
-        way = {name: np.array(told["way"][name], np.float64) for name in NUMBERS}
-        flags = {name: np.array(told["way"][name], np.bool_) for name in FLAGS}
+        way: dict[str, Any] = {
+            **{name: np.array(told["way"][name], np.float64) for name in NUMBERS},
+            **{name: np.array(told["way"][name], np.bool_) for name in FLAGS},
+        }
         return Assignment(
-            Route(told["name"], told["town"], **way, **flags),  # type: ignore[arg-type]
+            Route(told["name"], told["town"], **way),
             tuple(HazardSpec(**each) for each in told["hazards"]),
             told["weather"],
         )

@@ -66,6 +66,7 @@ class Top(TypedDict):
     out: str | None
     seeds: list[int]
     dry_run: bool
+    retry_failed: bool
     attempts_per_route: int
     attempt_timeout: float
     progress: Literal["live", "plain", "json", "quiet"]

@@ -37,6 +37,7 @@ NOT_OF_THE_RESULT = (
     "progress",
     "attempts_per_route",
     "attempt_timeout",
+    "retry_failed",
 )
 
 
@@ -52,7 +53,7 @@ def plain(config: DictConfig) -> Settings:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)
     check(settings)
-    return settings  # type: ignore[return-value]
+    return {str(name): value for name, value in settings.items()}
 
 
 def check(value: Any, place: str = "") -> None:

@@ -21,7 +21,6 @@ from harness.campaign.folder import locked, place, prepare, refuse_foreign
 from harness.campaign.plan import Plan, plan
 from harness.campaign.progress import followed, used_up
 from harness.campaign.runner import NoGroundError, Runner
-from harness.campaign.shapes import mistakes
 from harness.campaign.tables import show_plan, show_results
 from harness.campaign.terminal import console
 from harness.errors import UserError
@@ -50,9 +49,6 @@ def run(config: DictConfig) -> int:
 def run_or_refuse(config: DictConfig) -> int:
     """Run what is left, unless something must be put right first."""
     settings = plain(config)
-    retry_failed = settings.pop("retry_failed")
-    for mistake in mistakes(retry_failed, bool, "retry_failed"):
-        raise UserError(f"configuration: {mistake}")
     refuse_misshapen(settings)
     executor: Executor = build(settings["executor"], "executor")
     planned = plan(settings)
@@ -65,9 +61,10 @@ def run_or_refuse(config: DictConfig) -> int:
         prepare(folder, settings, build(settings["simulator"], "simulator").name)
         write_assignments(folder, planned.assignments)
         rebuild(folder)
-        agenda = Agenda(planned.attempts, folder, settings["attempts_per_route"], retry_failed)
+        tries = settings["attempts_per_route"]
+        agenda = Agenda(planned.attempts, folder, tries, settings["retry_failed"])
         do(agenda, executor, folder, settings, planned)
-        left = Agenda(planned.attempts, folder, settings["attempts_per_route"], False)
+        left = Agenda(planned.attempts, folder, tries, retry_failed=False)
     if settings["progress"] != "json":
         show_results(folder, planned)
         if left.standing.given_up:

@@ -1,4 +1,4 @@
-"""Where carlite keeps what takes long to make."""
+"""Where carlite keeps what takes long to make; `python -m harness.carlite.folders` says it."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ def cache_folder() -> Path:
         return Path.home() / ".cache" / "carlite"
     except RuntimeError:  # users without a home
         return Path(tempfile.gettempdir()) / f"carlite-{os.getuid()}"
+
+
+if __name__ == "__main__":
+    print(cache_folder())

@@ -13,7 +13,12 @@ PATIENCE = 120.0
 
 def run_code(code: str, *arguments: str) -> tuple[int, str, str]:
     """Run a few lines of Python; return exit code, what they printed, and their last complaint."""
-    command = [sys.executable, "-c", code, *arguments]
+    return run_python("-c", code, *arguments)
+
+
+def run_python(*arguments: str) -> tuple[int, str, str]:
+    """Run Python; return exit code, what it printed, and its last complaint."""
+    command = [sys.executable, *arguments]
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -9,22 +9,13 @@ from typing import TypeAlias
 
 import carla
 
+from harness.world.routes.files import WEATHER
+
 Value: TypeAlias = float | str | bool
 Section: TypeAlias = dict[str, dict[str, Value]]
 """Things by name, each with its values: what can be compared without knowing what it means."""
 
 TIMES = ("green_time", "yellow_time", "red_time")
-WEATHER = (
-    "cloudiness",
-    "precipitation",
-    "precipitation_deposits",
-    "wind_intensity",
-    "sun_azimuth_angle",
-    "sun_altitude_angle",
-    "fog_density",
-    "fog_distance",
-    "wetness",
-)
 
 
 def server(client: carla.Client, world: carla.World) -> Section:
@@ -134,7 +125,7 @@ def weather(world: carla.World) -> Section:
     handed_back = world.get_weather()
     world.set_weather(at_first)
     return {
-        name: {field: getattr(found, field) for field in WEATHER}
+        name: {field: getattr(found, field) for field in sorted(WEATHER)}
         for name, found in (("at the start", at_first), ("hard rain, handed back", handed_back))
     }
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.doctor.children import ROOT, run_code
+from harness.doctor.children import ROOT, run_code, run_python
 from harness.doctor.finding import Finding, Places
 from harness.errors import AttemptError, UserError
 
@@ -21,16 +21,11 @@ path = Path(sys.argv[1])
 town = carla.Map(path.stem, path.read_text(encoding="utf-8"))
 print(len(town.get_topology()) or sys.exit("there is no road in it"))
 """
-CACHE = """
-from pathlib import Path
-from harness.carlite.folders import cache_folder
-print(cache_folder())
-"""
 
 
 def check_cache() -> Finding:
     """Check whether what carlite compiles can be kept."""
-    code, printed, complaint = run_code(CACHE)
+    code, printed, complaint = run_python("-m", "harness.carlite.folders")
     folder = Path(printed.strip())
     if code:
         return Finding("compiled code", "fault", complaint, "install the project anew")

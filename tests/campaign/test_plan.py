@@ -136,7 +136,6 @@ def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: P
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
     arms = ("routes.only=null", "seeds=[1]", "traffic=few", *files)
     settings = composed(*arms)
-    del settings["retry_failed"]  # asked of a run, not of a campaign
     out.mkdir()
     prepare(out, settings, "carlite")
     write_try(out, plan(settings).attempts[0])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.driving.settings import DrivingSettings
-from agents.perception.designs import Size
 from agents.perception.systems.learned import Learned
 from harness.geometry import points_between
 from harness.vocabulary import EgoObservation, Message, Observation, Points, Pose, Singles, Step
@@ -14,16 +12,8 @@ from harness.vocabulary import EgoObservation, Message, Observation, Points, Pos
 class Early(Learned):
     """Detects in everybody's points; what the ego has alone takes a second look."""
 
+    scheme = "early"
     reads_messages = True
-
-    def __init__(
-        self,
-        size: Size = "lite",
-        weights: str | None = None,
-        checkpoint: str | None = None,
-        driving: DrivingSettings | None = None,
-    ) -> None:
-        super().__init__("early", size, weights, checkpoint, driving)
 
     def share(self, observation: Observation) -> Points:
         """Return the sweep as it is."""
@@ -31,13 +21,11 @@ class Early(Learned):
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Put all points together, look at them, and drive."""
-        detector, own = self._detector, observation.points_in_lidar
-        height = detector.height(own, observation.lidar_in_world)
-        alone = detector.detect(detector.encode(own, height), (), height)
+        alone, height = self._seen(observation)
         if not messages:
             return self._driven(observation, alone, alone, height)
-        everything = merged(own, messages, observation.lidar_in_world)
-        coop = detector.detect(detector.encode(everything, height), (), height)
+        points = merged(observation.points_in_lidar, messages, observation.lidar_in_world)
+        coop = self._detector.detect(self._detector.encode(points, height), (), height)
         return self._driven(observation, coop, alone, height)
 
 

@@ -38,7 +38,8 @@ class Intermediate(Learned):
         checkpoint: str | None = None,
         driving: DrivingSettings | None = None,
     ) -> None:
-        super().__init__(scheme, size, weights, checkpoint, driving)
+        self.scheme = scheme
+        super().__init__(size, weights, checkpoint, driving)
         self._sparse = scheme == "codriving" and self._detector.design.confidence is not None
 
     def share(self, observation: Observation) -> Features:
@@ -53,11 +54,6 @@ class Intermediate(Learned):
         partners = [self._partner(each, ego, observation.lidar_in_world) for each in messages]
         coop = self._detector.detect(ego, partners, height) if partners else alone
         return self._driven(observation, coop, alone, height)
-
-    def _encoded(self, observation: Observation) -> tuple[Maps, float]:
-        points = observation.points_in_lidar
-        height = self._detector.height(points, observation.lidar_in_world)
-        return self._detector.encode(points, height), height
 
     def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
         if not isinstance(message.payload, Features):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from agents.driving.settings import DrivingSettings
-from agents.perception.designs import Size
 from agents.perception.systems.learned import Learned
 from harness.geometry import boxes_between
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose, Step
@@ -12,16 +10,8 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 class Late(Learned):
     """Detects in its own points, and believes whoever is surest."""
 
+    scheme = "late"
     reads_messages = True
-
-    def __init__(
-        self,
-        size: Size = "lite",
-        weights: str | None = None,
-        checkpoint: str | None = None,
-        driving: DrivingSettings | None = None,
-    ) -> None:
-        super().__init__("late", size, weights, checkpoint, driving)
 
     def share(self, observation: Observation) -> Boxes:
         """Return what a partner detects in its own points."""
@@ -32,11 +22,6 @@ class Late(Learned):
         alone, height = self._seen(observation)
         theirs = [moved(message, observation.lidar_in_world) for message in messages]
         return self._driven(observation, self._detector.together([alone, *theirs]), alone, height)
-
-    def _seen(self, observation: Observation) -> tuple[Boxes, float]:
-        points = observation.points_in_lidar
-        height = self._detector.height(points, observation.lidar_in_world)
-        return self._detector.detect(self._detector.encode(points, height), (), height), height
 
 
 def moved(message: Message, lidar_in_world: Pose) -> Boxes:

@@ -5,6 +5,7 @@ The noise lies between the least and the greatest value of the map that it falls
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ ROUNDING = 1e-9
 """So that 0.29 of a hundred channels are 29."""
 
 
-class FeatureCorruption(Disturbance):
+class FeatureCorruption(Disturbance, ABC):
     """Noise in features; subclasses say where."""
 
     def alter(self, message: Message) -> Message:
@@ -29,9 +30,9 @@ class FeatureCorruption(Disturbance):
         maps = tuple(self.corrupted(each, random) for each in message.payload.maps)
         return replace(message, payload=Features(maps))
 
+    @abstractmethod
     def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
         """Return a map with noise in it."""
-        raise NotImplementedError
 
 
 class Scattered(FeatureCorruption):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -15,7 +16,7 @@ from harness.vocabulary import Kind, Message
 Per = Literal["episode", "message"]
 
 
-class Latency(Disturbance):
+class Latency(Disturbance, ABC):
     """A delay, drawn once for an episode and all its senders, or anew for every message."""
 
     name = "latency"
@@ -32,9 +33,9 @@ class Latency(Disturbance):
             return self.draw(self.random_at(message.sender, message.capture_frame))
         return self.draw(self.random())
 
+    @abstractmethod
     def draw(self, random: np.random.Generator) -> float:
         """Return a delay in seconds."""
-        raise NotImplementedError
 
 
 class Fixed(Latency):

@@ -6,6 +6,7 @@ Errors are told in x and y of the world (m) and, in the settings, in degrees of 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -18,7 +19,7 @@ from harness.vocabulary import Floats, Kind, Observation
 Per = Literal["episode", "frame"]
 
 
-class Misplacement(Disturbance):
+class Misplacement(Disturbance, ABC):
     """An error of each observer's own."""
 
     name = "pose_error"
@@ -28,9 +29,9 @@ class Misplacement(Disturbance):
         x, y, yaw = self.error(observation).tolist()
         return x, y, yaw
 
+    @abstractmethod
     def error(self, observation: Observation) -> Floats:
         """Return x, y (m) and yaw (rad)."""
-        raise NotImplementedError
 
 
 class Drawn(Misplacement):
@@ -48,9 +49,9 @@ class Drawn(Misplacement):
             return self.draw(self.random_at(observation.sender, observation.frame))
         return self.draw(self.random(observation.sender))
 
+    @abstractmethod
     def draw(self, random: np.random.Generator) -> Floats:
         """Return x, y (m) and yaw (rad)."""
-        raise NotImplementedError
 
 
 class Uniform(Drawn):
