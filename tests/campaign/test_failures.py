@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import signal
 import socketserver
 import subprocess
@@ -20,7 +21,7 @@ from harness.campaign.agenda import MISFORTUNES, Agenda
 from harness.campaign.tasks import Outcome
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import append
+from harness.records.ledger import append, finished
 from tests.campaign.chaos import processes
 from tests.campaign.systems import STAYING
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
@@ -29,6 +30,7 @@ from tests.records.samples import write_try
 
 ONE = ("system=blind_corner", "interference=none", "traffic=none", "routes.hazards=null")
 PATIENCE = 300.0
+SMALL_DISK = "60k"
 
 slow = pytest.mark.slow
 
@@ -193,6 +195,40 @@ def test_a_disk_without_room_for_records_ends_the_campaign(tmp_path: Path, route
     assert line_said.endswith(".parquet: File too large")
     assert failures(tmp_path / "out") == [("blind_corner", "disk")]
     assert run(routes, *line[2:]).returncode == 0
+
+
+ROOM = ("unshare", "--map-root-user", "--mount", "sh", "-c")
+"""Runs a command where it may mount what nobody else sees."""
+
+
+@slow
+def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, routes: Path) -> None:
+    if subprocess.run(
+        [*ROOM, "mount -t tmpfs tmpfs /mnt"], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("a file system of a few kilobytes takes the right to mount one")
+    out, saved = tmp_path / "out", tmp_path / "saved"
+    out.mkdir()
+    line = shlex.join(command(routes, *ONE, f"out={out}"))
+    small = (
+        f"mount -t tmpfs -o size={SMALL_DISK} tmpfs {out}; {line}; ended=$?; cp -r {out} {saved}"
+    )
+    done = subprocess.run(
+        [*ROOM, f"{small}; exit $ended"],
+        check=False,
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 3, done.stderr
+    (said,) = complaints(done.stderr)
+    assert said.endswith("No space left on device")
+    assert finished(saved) == set()
+    assert list(saved.glob("episodes/*/*/*/try*")) == []
+    assert run(routes, *ONE, f"out={saved}").returncode == 0
+    assert len(finished(saved)) == 1
 
 
 @slow
