@@ -129,7 +129,7 @@ def tell_apart(disturbances: Sequence[Disturbance]) -> None:
     """Number disturbances of one name, so that each draws from streams of its own."""
     seen: Counter[str] = Counter()
     for disturbance in disturbances:
-        name = type(disturbance).name
+        name = disturbance.sort
         seen[name] += 1
         disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
 

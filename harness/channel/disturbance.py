@@ -44,6 +44,11 @@ class Disturbance:
         self.first_frame = 0  # of the episode
         self._seed = 0
 
+    @property
+    def sort(self) -> str:
+        """What it is called where it is the only one of its sort."""
+        return type(self).name
+
     def reset(self, seed: int, route: str) -> None:
         """Start an episode."""
         self._seed = seed

@@ -1,0 +1,88 @@
+"""A disturbance as it might have been: at some times only, or with other draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.errors import UserError
+from harness.randomness import derived_seed
+from harness.vocabulary import Message, Observation
+
+Window = tuple[int, int]
+"""Ticks since the episode's first capture, the last not included."""
+
+
+class Counterfactual(Disturbance):
+    """Another disturbance, drawn in full, of which only what falls into the windows happens."""
+
+    def __init__(
+        self,
+        of: Disturbance,
+        windows: Sequence[Window] | None = None,  # null: at all times
+        draw: int = 0,  # 0: as drawn; others: drawn anew
+    ) -> None:
+        self.of = of
+        super().__init__(sorted(of.kinds))
+        self.name = of.sort
+        self.windows = None if windows is None else tuple((first, end) for first, end in windows)
+        self.draw = draw
+        for first, end in self.windows or ():
+            if not 0 <= first < end:
+                raise UserError(f"{self.name}: ticks {first} to {end}; a window begins and ends")
+
+    @property
+    def first_frame(self) -> int:
+        """The episode's first capture, for the disturbance too."""
+        return self.of.first_frame
+
+    @first_frame.setter
+    def first_frame(self, frame: int) -> None:
+        self.of.first_frame = frame
+
+    @property
+    def sort(self) -> str:
+        """What the disturbance is called."""
+        return self.of.sort
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode of the disturbance, which keeps the streams of its own name."""
+        super().reset(seed, route)
+        self.of.name = self.name
+        self.of.reset(derived_seed(seed, "redrawn", str(self.draw)) if self.draw else seed, route)
+
+    def shift(self, observation: Observation) -> Shift:
+        """Be wrong about the place, if it is time."""
+        shift = self.of.shift(observation)
+        return shift if self._happens(observation.frame) else NO_SHIFT
+
+    def alter(self, message: Message) -> Message:
+        """Alter the message, if it is time."""
+        altered = self.of.alter(message)
+        return altered if self._happens(message.capture_frame) else message
+
+    def displaces(self, message: Message) -> int | None:
+        """Have an unsent message give way, if it is time."""
+        frame = self.of.displaces(message)
+        return frame if self._happens(message.capture_frame) else None
+
+    def delay(self, message: Message) -> float:
+        """Be late, if it is time."""
+        delay = self.of.delay(message)
+        return delay if self._happens(message.capture_frame) else 0.0
+
+    def loses(self, message: Message) -> bool:
+        """Lose the message, if it is time."""
+        lost = self.of.loses(message)
+        return lost and self._happens(message.capture_frame)
+
+    def inert(self) -> str | None:
+        """Expect of a window nothing, and of all times what the disturbance expects."""
+        if self.windows is not None:
+            return None
+        self.of.met, self.of.acted = self.met, self.acted
+        return self.of.inert()
+
+    def _happens(self, frame: int) -> bool:
+        tick = frame - self.first_frame
+        return self.windows is None or any(first <= tick < end for first, end in self.windows)

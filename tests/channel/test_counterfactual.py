@@ -1,0 +1,104 @@
+"""A disturbance at some times only, or with other draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.channel.disturbance import NO_SHIFT, Disturbance
+from harness.channel.interference.counterfactual import Counterfactual, Window
+from harness.channel.interference.latency import Fixed
+from harness.channel.interference.latency import Uniform as UniformLatency
+from harness.channel.interference.loss import BurstLoss, Loss
+from harness.channel.interference.pose_error import Constant, Walk
+from harness.errors import UserError
+from tests.channel.episode import FIRST_FRAME, Episode
+from tests.channel.test_independence import EVERY, MORE, Make, story
+
+STEPS = 12
+UNDISTURBED = (NO_SHIFT, 0.0, False)
+ON_THEIR_OWN: dict[str, Make] = {
+    "fixed": lambda: Fixed(0.4),
+    "constant": lambda: Constant(0.5, -0.5, 1.0),
+    "walk": lambda: Walk(0.3, 0.3),
+    "bursts": lambda: BurstLoss(0.3, 0.4),
+    "loss": lambda: Loss(0.5),
+}
+
+
+def happened(*disturbances: Disturbance) -> dict[tuple[str, int], tuple[object, ...]]:
+    """Return what happened to every message, by sender and tick."""
+    return {
+        (each.sender, each.capture_frame - FIRST_FRAME): (
+            each.asked_shift,
+            each.delay,
+            each.fate == "lost",
+        )
+        for each in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.door.close()
+    }
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_at_all_times_it_is_the_disturbance_itself(name: str) -> None:
+    make, payload = EVERY[name]
+    plain, wrapped = (
+        story(Episode(each, seed=3).run(STEPS, MORE, payload))
+        for each in (make(), Counterfactual(make()))
+    )
+    assert wrapped == plain
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_a_window_nothing_happens(name: str) -> None:
+    make, payload = EVERY[name]
+    nothing = story(Episode(seed=3).run(STEPS, MORE, payload))
+    assert story(Episode(Counterfactual(make(), []), seed=3).run(STEPS, MORE, payload)) == nothing
+
+
+@pytest.mark.parametrize("windows", [[(0, 8)], [(8, 20)], [(4, 8), (16, 24)]])
+@pytest.mark.parametrize("name", ON_THEIR_OWN)
+def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
+    name: str, windows: Sequence[Window]
+) -> None:
+    whole = happened(ON_THEIR_OWN[name]())
+    part = happened(Counterfactual(ON_THEIR_OWN[name](), windows))
+    assert part == {
+        (sender, tick): fate if any(first <= tick < end for first, end in windows) else UNDISTURBED
+        for (sender, tick), fate in whole.items()
+    }
+    assert part != whole
+
+
+def test_draws_anew_differ_from_each_other_and_repeat() -> None:
+    drawn = [happened(Counterfactual(Loss(0.5), draw=draw)) for draw in (0, 1, 2, 1)]
+    assert drawn[0] == happened(Loss(0.5))
+    assert drawn[1] == drawn[3]
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+
+
+def test_of_two_of_a_kind_each_keeps_its_own_streams() -> None:
+    both = happened(UniformLatency(0.1, 0.9), UniformLatency(0.1, 0.9))
+    wrapped = happened(
+        Counterfactual(UniformLatency(0.1, 0.9)), Counterfactual(UniformLatency(0.1, 0.9))
+    )
+    assert wrapped == both
+    second = happened(
+        Counterfactual(UniformLatency(0.1, 0.9), []), Counterfactual(UniformLatency(0.1, 0.9))
+    )
+    alone = happened(UniformLatency(0.1, 0.9))
+    for each in both:
+        assert second[each][1] == pytest.approx(both[each][1] - alone[each][1])
+
+
+def test_a_window_may_stay_empty_and_all_times_may_not() -> None:
+    never = Counterfactual(Fixed(0.4), [(10_000, 10_001)])
+    Episode(never).run(STEPS, MORE).channel.door.verify()
+    assert never.inert() is None
+    assert Counterfactual(Fixed(0.4)).inert() == Fixed(0.4).inert()
+
+
+@pytest.mark.parametrize("window", [(4, 4), (8, 4), (-1, 4)])
+def test_windows_begin_and_end(window: Window) -> None:
+    with pytest.raises(UserError, match="a window begins and ends"):
+        Counterfactual(Fixed(0.4), [window])
