@@ -1,0 +1,167 @@
+"""Whether what a system sends and answers is what the vocabulary says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from agents.conformance.finding import Finding
+from agents.merging import on_ego
+from harness.vocabulary import (
+    CLASSES,
+    Boxes,
+    Control,
+    EgoObservation,
+    Features,
+    Payload,
+    Points,
+    Step,
+)
+
+LARGEST = 30.0
+"""Metres that a road user may be long."""
+
+
+def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
+    """Yield what is wrong with what partners send."""
+    kinds = " or ".join(kind.__name__ for kind in get_args(Payload))
+    for payload in payloads:
+        if not isinstance(payload, get_args(Payload)):
+            came = type(payload).__name__
+            yield Finding("share", "failed", f"it returns {came}; {kinds} is needed")
+            return
+        size = payload.size_bytes
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            yield Finding(
+                "share", "failed", f"size_bytes is {size!r}; bytes on the air are a whole number"
+            )
+            return
+        for problem in wrong_in_payload(payload):
+            yield Finding("share", "failed", problem)
+            return
+    try:
+        shared = get_type_hints(system.share).get("return")
+    except (NameError, TypeError):
+        shared = None
+    if system.reads_messages and not (
+        isinstance(shared, type) and issubclass(shared, get_args(Payload))
+    ):
+        yield Finding(
+            "share",
+            "warning",
+            f"its signature does not say what it returns; write -> {kinds.split()[0]}, or whichever"
+            " it is, and a plan leaves out disturbances that cannot touch it",
+        )
+
+
+def wrong_in_payload(payload: Payload) -> Iterator[str]:
+    """Yield what is wrong with one payload."""
+    if isinstance(payload, Boxes):
+        yield from wrong_in_boxes(payload, "what it sends")
+    elif isinstance(payload, Points):
+        yield from wrong_in_array(payload.in_lidar, np.float32, "points", 2, 4)
+    else:
+        assert isinstance(payload, Features)
+        for each in payload.maps:
+            yield from wrong_in_array(each, np.float32, "a feature map", 3)
+
+
+def answers(steps: Sequence[Any]) -> Iterator[Finding]:
+    """Yield what is no Step."""
+    for step in steps:
+        if not isinstance(step, Step):
+            yield Finding(
+                "step",
+                "failed",
+                f"it returns {type(step).__name__}; Step(control, cooperative, ego_alone) of"
+                " harness.vocabulary is needed",
+            )
+            return
+        parts = ((step.control, Control), (step.cooperative, Boxes), (step.ego_alone, Boxes))
+        for name, (part, kind) in zip(("control", "cooperative", "ego_alone"), parts, strict=True):
+            if not isinstance(part, kind):
+                came, needed = type(part).__name__, kind.__name__
+                yield Finding("step", "failed", f"{name} is a {came}; {needed} is needed")
+                return
+
+
+def controls(steps: Sequence[Step]) -> Iterator[Finding]:
+    """Yield pedals and wheels that no car has."""
+    for name, lowest in (("throttle", 0.0), ("steer", -1.0), ("brake", 0.0)):
+        values = np.array([getattr(step.control, name) for step in steps], np.float64)
+        odd = ~((values >= lowest) & (values <= 1.0))
+        if odd.any():
+            yield Finding(
+                "control",
+                "failed",
+                f"{name} is {values[odd][0]:.3g}; {lowest:.0f} to 1 is needed: clip it, and find"
+                " out where it comes from",
+            )
+
+
+def boxes(steps: Sequence[Step]) -> Iterator[Finding]:
+    """Yield the first thing that is wrong with boxes."""
+    for step in steps:
+        for name in ("cooperative", "ego_alone"):
+            for problem in wrong_in_boxes(getattr(step, name), name):
+                yield Finding("boxes", "failed", problem)
+                return
+    if not any(len(step.cooperative) + len(step.ego_alone) for step in steps):
+        yield Finding(
+            "boxes", "warning", "there are none at all; checks of boxes have nothing to look at"
+        )
+
+
+def wrong_in_boxes(found: Boxes, name: str) -> Iterator[str]:
+    """Yield what is wrong with boxes."""
+    arrays = (("geometry", np.float64, 2, 7), ("classes", np.int64, 1, None))
+    for field, kind, dimensions, width in (*arrays, ("scores", np.float64, 1, None)):
+        array = getattr(found, field)
+        yield from wrong_in_array(array, kind, f"{name}: {field}", dimensions, width)
+    if not ((found.classes >= 0) & (found.classes < len(CLASSES))).all():
+        told = ", ".join(f"{number} {each}" for number, each in enumerate(CLASSES))
+        yield f"{name}: classes reach from {found.classes.min()} to {found.classes.max()}; {told}"
+    if not ((found.scores >= 0.0) & (found.scores <= 1.0)).all():
+        yield f"{name}: scores reach {np.abs(found.scores).max():.3g}; 0 to 1 is needed: a sigmoid?"
+    sizes = found.geometry[:, 3:6]
+    if not ((sizes > 0.0) & (sizes <= LARGEST)).all():
+        yield (
+            f"{name}: sizes reach from {sizes.min():.3g} to {sizes.max():.3g} m; columns are"
+            " x y z length width height yaw, full sizes"
+        )
+    if (np.abs(found.geometry[:, 6]) > 2 * np.pi).any():
+        yield f"{name}: yaw reaches {np.abs(found.geometry[:, 6]).max():.3g}; it is told in radians"
+
+
+def wrong_in_array(
+    array: Any, kind: type, name: str, dimensions: int, width: int | None = None
+) -> Iterator[str]:
+    """Yield what is wrong with one array."""
+    if not isinstance(array, np.ndarray):
+        yield f"{name} is a {type(array).__name__}; a numpy array is needed: .numpy()?"
+    elif array.ndim != dimensions or (width is not None and array.shape[1] != width):
+        shape = f"(N, {width})" if width else f"of {dimensions} dimensions"
+        yield f"{name} has shape {array.shape}; {shape} is needed"
+    elif array.dtype != kind:
+        needed = np.dtype(kind)
+        yield f"{name} holds {array.dtype}; {needed} is needed: .astype(np.{needed})"
+    elif not np.isfinite(array).all():
+        yield f"{name} holds numbers that are not finite"
+
+
+def own_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
+    """Yield whether the ego takes itself for somebody."""
+    count = sum(
+        int(on_ego(each, observation.lidar_in_vehicle).sum())
+        for step, observation in zip(steps, seen, strict=True)
+        for each in (step.cooperative, step.ego_alone)
+    )
+    if count:
+        yield Finding(
+            "own body",
+            "warning",
+            f"{count} boxes stand where the ego stands; its driver would brake for itself:"
+            " agents.merging.on_ego tells which",
+        )
