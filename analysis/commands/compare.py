@@ -12,7 +12,8 @@ import pandas as pd
 from analysis.collection import collect
 from analysis.commands.options import Commands, add_mixing, add_out
 from analysis.comparison import Comparison, arm_named, by_route, compare_all
-from analysis.drawing import draw_pairs
+from analysis.drawing.svg import write_svg
+from analysis.figures.driving import pairs_figure
 from analysis.tables.writing import write_frame
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
@@ -51,14 +52,12 @@ def run(options: argparse.Namespace) -> int:
         show_comparison(each, table, len(comparisons) > 1)
         name = safe_name(f"compare-{each.a}-{each.b}".replace("/", "-"))
         routes = by_route(each, "driving_score")
-        draw_pairs(
-            list(routes.index),
-            routes["driving_score_a"].tolist(),
-            routes["driving_score_b"].tolist(),
-            (str(each.a), str(each.b)),
-            "driving score, mean over seeds",
-            out / f"{name}.svg",
+        figure, left_out = pairs_figure(
+            routes, (str(each.a), str(each.b)), "driving score, mean over seeds"
         )
+        write_svg(figure, out / f"{name}.svg")
+        if left_out:
+            say(f"  {left_out} routes that differ least are not in {name}.svg")
     write_frame(table, out, "compare", ["csv"])
     say(f"compare.csv and a figure for each pair are in {out}")
     return 0

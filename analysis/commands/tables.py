@@ -7,7 +7,8 @@ from pathlib import Path
 
 from analysis.collection import Collection
 from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
-from analysis.drawing import draw_along_route
+from analysis.drawing.svg import write_svg
+from analysis.figures.errors import along_route_figure
 from analysis.tables.detections import read_detections
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
@@ -65,7 +66,8 @@ def write_all(found: Collection, tables: list[Table], out: Path, formats: list[s
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":
-            draw_along_route(table, out / "along_route.svg")
+            arms = list(dict.fromkeys((names[0], names[1]) for names, _ in table.rows()))
+            write_svg(along_route_figure(table, arms), out / "along_route.svg")
 
 
 def formats_in(text: str) -> list[str]:

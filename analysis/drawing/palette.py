@@ -1,0 +1,54 @@
+"""Every colour of the figures and the report, by what it is for, on light and on dark ground."""
+
+from __future__ import annotations
+
+from harness.judging.patterns import PATTERNS
+
+COLOURS: dict[str, tuple[str, str]] = {
+    "paper": ("#ffffff", "#15181c"),
+    "panel": ("#f6f6f3", "#1d2126"),
+    "ink": ("#1b1f24", "#e9e7e2"),
+    "quiet": ("#5f666e", "#a2a8ae"),
+    "line": ("#d9d9d4", "#363c43"),
+    "road": ("#c3c5c6", "#474e56"),
+    "accent": ("#1f5f8b", "#7db8e0"),
+    "worse": ("#b3352b", "#f08a7d"),
+    "missed": ("#c8372d", "#ff7b6e"),
+    "misplaced": ("#c77700", "#f2b14a"),
+    "invented": ("#7b4fb0", "#bf9bf0"),
+    "truth": ("#1b1f24", "#e9e7e2"),
+    "ego_alone": ("#2f7fb5", "#69b3e4"),
+    "cooperative": ("#2b8a57", "#5cc98d"),
+    "hue0": ("#1f5f8b", "#7db8e0"),
+    "hue1": ("#c76a14", "#f0a35c"),
+    "hue2": ("#2b8a57", "#5cc98d"),
+    "hue3": ("#7b4fb0", "#bf9bf0"),
+    "hue4": ("#a8456b", "#ec8fb2"),
+    "hue5": ("#7a6a1f", "#cbb85a"),
+    "hue6": ("#2a8c93", "#62cdd3"),
+    "hue7": ("#6b6f75", "#b0b5ba"),
+}
+"""On light ground, on dark ground."""
+
+HUES = tuple(name for name in COLOURS if name.startswith("hue"))
+
+WRONG = ("missed", "misplaced", "invented")
+KIND_OF_ERROR = dict(zip(PATTERNS, WRONG + WRONG, strict=True))
+"""A pattern's colour: what is wrong."""
+
+
+def brought(pattern: str) -> bool:
+    """Return whether cooperation brought the error, rather than leaving it as it was."""
+    return pattern.startswith("L")
+
+
+def variables(dark: bool) -> str:
+    """Return the colours as CSS custom properties."""
+    return "".join(f"--{name}:{pair[dark]};" for name, pair in COLOURS.items())
+
+
+def classes() -> str:
+    """Return a class to stroke with each colour, and one to fill with it."""
+    return "".join(
+        f".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}" for name in COLOURS
+    )

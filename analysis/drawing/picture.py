@@ -1,0 +1,122 @@
+"""Canvases as pictures, for those who have no browser at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from PIL import Image, ImageColor, ImageDraw, ImageFont
+
+from analysis.drawing.canvas import Canvas, Dot, Mark, Point, Shape, Words
+from analysis.drawing.palette import COLOURS
+from harness.errors import UserError
+
+FINER = 3
+"""Drawn so many times larger, then made small: that is what smooths the edges."""
+ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
+DASH = (3.0, 2.5)
+
+
+def picture(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Image:
+    """Return a canvas in pixels, `scale` of them for each of its units."""
+    size = round(canvas.width * scale), round(canvas.height * scale)
+    image = Image.new("RGB", (size[0] * FINER, size[1] * FINER), colour("paper", dark))
+    draw = ImageDraw.Draw(image, "RGBA")
+    for mark in canvas.marks:
+        draw_mark(draw, mark, scale * FINER, dark)
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def write_png(image: Image.Image, file: Path) -> None:
+    """Write beside the place and rename."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f".{file.name}.new")
+        image.save(beside, "PNG")
+        beside.replace(file)
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror or problem}") from None
+
+
+def beside(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:
+    """Return pictures in a row."""
+    width = sum(each.width for each in images) + gap * (len(images) - 1)
+    row = Image.new("RGB", (width, max(each.height for each in images)), colour("paper", dark))
+    x = 0
+    for each in images:
+        row.paste(each, (x, 0))
+        x += each.width + gap
+    return row
+
+
+def below(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
+    """Return pictures one under the other."""
+    size = max(each.width for each in images), sum(each.height for each in images)
+    column = Image.new("RGB", size, colour("paper", dark))
+    y = 0
+    for each in images:
+        column.paste(each, (0, y))
+        y += each.height
+    return column
+
+
+def draw_mark(draw: ImageDraw.ImageDraw, mark: Mark, scale: float, dark: bool) -> None:
+    """Draw one mark."""
+    match mark:
+        case Shape():
+            draw_shape(draw, mark, scale, dark)
+        case Dot():
+            (x, y), r = mark.at, mark.radius
+            box = [(x - r) * scale, (y - r) * scale, (x + r) * scale, (y + r) * scale]
+            width = round(mark.width * scale)
+            outline = colour(mark.stroke, dark) if mark.stroke else None
+            fill = colour(mark.fill, dark) if mark.fill else None
+            draw.ellipse(box, fill, outline, width if outline else 0)
+        case Words():
+            font = ImageFont.load_default(mark.size * scale)
+            at = mark.at[0] * scale, mark.at[1] * scale
+            draw.text(at, mark.text, colour(mark.colour, dark), font, ANCHORS[mark.anchor])
+
+
+def draw_shape(draw: ImageDraw.ImageDraw, mark: Shape, scale: float, dark: bool) -> None:
+    """Draw a polyline or polygon."""
+    points = [(x * scale, y * scale) for x, y in mark.points]
+    see_through = (round(255 * mark.opacity),)
+    if mark.closed and mark.fill:
+        draw.polygon(points, colour(mark.fill, dark) + see_through)
+    if not mark.stroke:
+        return
+    ink = colour(mark.stroke, dark) + see_through
+    width = max(1, round(mark.width * scale))
+    outline = [*points, points[0], points[1]] if mark.closed else points
+    if mark.dashed:
+        for piece in dashes(outline, [each * scale for each in DASH]):
+            draw.line(piece, ink, width)
+    else:
+        draw.line(outline, ink, width, joint="curve")
+
+
+def dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[Point]]:
+    """Yield the strokes of a dashed line."""
+    on, left, piece = True, lengths[0], [points[0]]
+    for start, end in pairwise(points):
+        length = ((end[0] - start[0]) ** 2 + (end[1] - start[1]) ** 2) ** 0.5
+        done = 0.0
+        while length - done > left:
+            done += left
+            share = done / length
+            at = start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
+            if on:
+                yield [*piece, at]
+            piece, on = [at], not on
+            left = lengths[not on]
+        left -= length - done
+        piece.append(end)
+    if on and len(piece) > 1:
+        yield piece
+
+
+def colour(name: str, dark: bool) -> tuple[int, ...]:
+    """Return a colour of the palette."""
+    return ImageColor.getrgb(COLOURS[name][dark])

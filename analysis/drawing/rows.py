@@ -1,0 +1,156 @@
+"""Figures of rows: a name to the left, dots with their intervals, numbers to the right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.drawing.canvas import Canvas, shortened, width_of
+from analysis.drawing.scale import Scale, spread, tick_words
+
+WIDTH = 380.0
+ROW = 17.0
+LABELS = 132.0
+"""The most room that names get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A dot, its interval as a thin line, and perhaps its middle half as a thick one."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    thick: tuple[float, float] | None = None
+    colour: str = "accent"
+    hollow: bool = False
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a figure; without spans it is a heading."""
+
+    label: str
+    spans: tuple[Span, ...] = ()
+    note: str = ""
+    strong: bool = False
+    joined: str = ""  # colour of a line from the first to the last dot
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is told along the bottom."""
+
+    label: str
+    keep: tuple[float, ...] = ()  # numbers that are always on it
+    mark: float | None = None  # where nothing differs
+    log: bool = False
+    within: tuple[float, float] | None = None  # not beyond, whatever the intervals say
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the legend."""
+
+    label: str
+    colour: str
+    hollow: bool = False
+
+
+def draw_rows(rows: Sequence[Row], axis: Axis, says: str, keys: Sequence[Key] = ()) -> Canvas:
+    """Draw rows above an axis."""
+    label_room = min(LABELS, max(width_of(row.label) for row in rows) + 8)
+    note_room = max(width_of(row.note, 9.5) for row in rows)
+    legend = legend_lines(keys)
+    top = 6 + 15 * len(legend) + (4 if legend else 0)
+    bottom = top + ROW * len(rows)
+    canvas = Canvas(WIDTH, bottom + 34, says)
+    scale = scale_of(rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10))
+    draw_legend(canvas, legend)
+    draw_axis(canvas, scale, axis, top, bottom)
+    for number, row in enumerate(rows):
+        draw_row(canvas, row, scale, top + ROW * (number + 0.5), label_room)
+    return canvas
+
+
+def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scale:
+    """Return a scale on which all rows find their place."""
+    spans = [span for row in rows for span in row.spans]
+    ends = [each for span in spans for each in (span.value, span.low, span.high)]
+    if axis.log:
+        ends = [math.log10(each) for each in ends if math.isfinite(each) and each > 0]
+        low, high = (10**each for each in spread(ends, map(math.log10, axis.keep)))
+    else:
+        low, high = spread(ends, axis.keep)
+    if axis.within:
+        low, high = max(low, axis.within[0]), min(high, axis.within[1])
+    return Scale(low, high, first, last, axis.log)
+
+
+def draw_axis(canvas: Canvas, scale: Scale, axis: Axis, top: float, bottom: float) -> None:
+    """Draw ticks, their lines, and what the numbers are."""
+    for tick in scale.ticks():
+        x = scale.at(tick)
+        canvas.line([(x, top), (x, bottom)], "line", 0.7)
+        canvas.words((x, bottom + 12), tick_words(tick), "middle", "quiet", 9.5)
+    if axis.mark is not None and scale.inside(axis.mark):
+        x = scale.at(axis.mark)
+        canvas.line([(x, top), (x, bottom)], "quiet", 1.1)
+    canvas.words(((scale.first + scale.last) / 2, bottom + 27), axis.label, "middle", "quiet")
+
+
+def draw_row(canvas: Canvas, row: Row, scale: Scale, y: float, label_room: float) -> None:
+    """Draw one row."""
+    room = label_room if row.spans else WIDTH
+    canvas.words((0, y + 3.6), shortened(row.label, room), bold=row.strong)
+    if row.note:
+        canvas.words((WIDTH, y + 3.4), row.note, "end", "quiet", 9.5)
+    known = [each for each in row.spans if math.isfinite(each.value)]
+    if row.joined and len(known) > 1:
+        canvas.line(
+            [(scale.at(known[0].value), y), (scale.at(known[-1].value), y)], row.joined, 1.6
+        )
+    for number, span in enumerate(known):
+        aside = 0.0 if row.joined else 5.0 * (number - (len(known) - 1) / 2)
+        draw_span(canvas, span, scale, y + aside)
+
+
+def draw_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
+    """Draw a dot and its intervals; an end beyond the scale is an arrow."""
+    if math.isfinite(span.low) and math.isfinite(span.high):
+        ends = scale.at(span.low), scale.at(span.high)
+        canvas.line([(ends[0], y), (ends[1], y)], span.colour, 1.3)
+        for end, value, way in ((ends[0], span.low, 1), (ends[1], span.high, -1)):
+            if not scale.inside(value):
+                canvas.line([(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour)
+    if span.thick:
+        low, high = (scale.at(each) for each in span.thick)
+        canvas.line([(low, y), (high, y)], span.colour, 4.0)
+    if scale.inside(span.value):
+        canvas.dot((scale.at(span.value), y), 3.2, span.colour, span.hollow, span.title)
+
+
+def legend_lines(keys: Sequence[Key]) -> list[list[Key]]:
+    """Return the legend in lines that fit."""
+    lines: list[list[Key]] = []
+    x = WIDTH
+    for key in keys:
+        needed = 12 + width_of(key.label) + 12
+        if x + needed > WIDTH:
+            lines.append([])
+            x = 0.0
+        lines[-1].append(key)
+        x += needed
+    return lines
+
+
+def draw_legend(canvas: Canvas, lines: Sequence[Sequence[Key]]) -> None:
+    """Write the legend above everything."""
+    for number, line in enumerate(lines):
+        x, y = 5.0, 9.0 + 15 * number
+        for key in line:
+            canvas.dot((x, y), 3.2, key.colour, key.hollow)
+            canvas.words((x + 8, y + 3.6), shortened(key.label, WIDTH - 20), colour="quiet")
+            x += 12 + width_of(key.label) + 12

@@ -1,0 +1,66 @@
+"""From numbers to places on a drawing, and the ticks between."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """Return where a number lies; what lies beyond is put at the edge."""
+        low, high, value = (self._straight(each) for each in (self.low, self.high, value))
+        share = (value - low) / (high - low)
+        return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
+
+    def inside(self, value: float) -> bool:
+        """Return whether a number is on the drawing."""
+        return self.low <= value <= self.high
+
+    def ticks(self, most: int = 5) -> list[float]:
+        """Return round numbers, not too many."""
+        if self.log:
+            decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            fine = [m * 10.0**e for e in decades for m in (1, 2, 5)]
+            coarse = [10.0**e for e in decades]
+            shown = [each for each in fine if self.inside(each)]
+            shown = shown if len(shown) <= most else [each for each in coarse if self.inside(each)]
+            return shown[:: max(1, math.ceil(len(shown) / most))]
+        step = round_step((self.high - self.low) / most)
+        start = math.ceil(self.low / step - 1e-9)
+        return [step * n for n in range(start, math.floor(self.high / step + 1e-9) + 1)]
+
+    def _straight(self, value: float) -> float:
+        return math.log(max(value, 1e-12)) if self.log else value
+
+
+def round_step(least: float) -> float:
+    """Return the round number at or above."""
+    decade = 10.0 ** math.floor(math.log10(least))
+    return next(each * decade for each in STEPS if each * decade >= least * (1 - 1e-9))
+
+
+def spread(values: Iterable[float], keep: Iterable[float] = ()) -> tuple[float, float]:
+    """Return the ends of a scale that shows all values, and `keep`, with a little air."""
+    known = [each for each in (*values, *keep) if math.isfinite(each)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    air = 0.04 * (high - low) or 0.5 * max(abs(high), 1.0)
+    fixed = set(keep)
+    return (low if low in fixed else low - air), (high if high in fixed else high + air)
+
+
+def tick_words(value: float) -> str:
+    """Return a tick's number, as short as it is exact."""
+    return f"{value:g}" if abs(value) < 10_000 else f"{value:.0e}".replace("e+0", "e")

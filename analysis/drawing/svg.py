@@ -1,0 +1,98 @@
+"""Canvases as SVG: inside a page that knows the colours, or as a file that stands alone."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from analysis.drawing.canvas import Canvas, Dot, Mark, Shape, Words
+from analysis.drawing.palette import classes, variables
+from harness.errors import UserError
+
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+
+
+def inline(canvas: Canvas) -> str:
+    """Return an `svg` element for a page that has the palette's classes."""
+    size = f'viewBox="0 0 {number(canvas.width)} {number(canvas.height)}"'
+    body = "".join(map(element, canvas.marks))
+    return f'<svg {size} role="img" aria-label="{escape(canvas.says)}">{body}</svg>'
+
+
+def standalone(canvas: Canvas) -> str:
+    """Return a whole SVG file, which follows the reader's choice of light or dark."""
+    style = (
+        f":root{{{variables(False)}}}"
+        f"@media (prefers-color-scheme:dark){{:root{{{variables(True)}}}}}"
+        f"{classes()}svg{{background:var(--paper)}}text{{font-family:{FONT}}}"
+    )
+    size = f'width="{number(canvas.width)}" height="{number(canvas.height)}"'
+    body = inline(canvas).replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
+    head, _, rest = body.partition(">")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head}><style>{style}</style>{rest}\n'
+
+
+def write_svg(canvas: Canvas, file: Path) -> None:
+    """Write a file that stands alone."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f".{file.name}.new")
+        beside.write_text(standalone(canvas), encoding="utf-8")
+        beside.replace(file)
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror or problem}") from None
+
+
+def element(mark: Mark) -> str:
+    """Return one mark as an element."""
+    match mark:
+        case Shape():
+            return shape(mark)
+        case Dot():
+            at = f'cx="{number(mark.at[0])}" cy="{number(mark.at[1])}" r="{number(mark.radius)}"'
+            width = f' stroke-width="{number(mark.width)}"' if mark.stroke else ""
+            return titled("circle", f"{at}{paint(mark.fill, mark.stroke)}{width}", mark.title)
+        case Words():
+            return words(mark)
+
+
+def shape(mark: Shape) -> str:
+    """Return a polyline or polygon."""
+    points = " ".join(f"{number(x)},{number(y)}" for x, y in mark.points)
+    attributes = f'points="{points}"{paint(mark.fill, mark.stroke)}'
+    if mark.stroke and mark.width != 1:
+        attributes += f' stroke-width="{number(mark.width)}"'
+    if mark.dashed:
+        attributes += ' stroke-dasharray="3 2.5"'
+    if mark.opacity < 1:
+        attributes += f' opacity="{mark.opacity:g}"'
+    return titled("polygon" if mark.closed else "polyline", attributes, mark.title)
+
+
+def words(mark: Words) -> str:
+    """Return a line of text."""
+    attributes = f'x="{number(mark.at[0])}" y="{number(mark.at[1])}" font-size="{mark.size:g}"'
+    if mark.anchor != "start":
+        attributes += f' text-anchor="{mark.anchor}"'
+    if mark.bold:
+        attributes += ' font-weight="600"'
+    return f'<text {attributes} class="f-{mark.colour}">{escape(mark.text, quote=False)}</text>'
+
+
+def paint(fill: str, stroke: str) -> str:
+    """Return the classes of a fill and a stroke."""
+    names = [f"f-{fill}"] if fill else []
+    names += [f"s-{stroke}"] if stroke else []
+    return f' class="{" ".join(names)}"' + ("" if fill else ' fill="none"')
+
+
+def titled(name: str, attributes: str, title: str) -> str:
+    """Return an element, with what a pointer that rests on it is told."""
+    if not title:
+        return f"<{name} {attributes}/>"
+    return f"<{name} {attributes}><title>{escape(title, quote=False)}</title></{name}>"
+
+
+def number(value: float) -> str:
+    """Return a coordinate, to a tenth."""
+    return f"{round(value, 1) + 0.0:g}"

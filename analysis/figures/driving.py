@@ -1,0 +1,108 @@
+"""How drives went: scores, seeds, and two arms route by route."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.drawing.canvas import Canvas
+from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
+from analysis.statistics.intervals import Estimate
+from analysis.tables.table import Table
+
+MOST_ROUTES = 40
+"""Rows of a figure of pairs; the routes that differ most."""
+
+
+def arm_of(names: Sequence[str]) -> str:
+    """Return how an arm is called in figures."""
+    return f"{names[0]} / {names[1]}"
+
+
+def span_of(found: Estimate, colour: str = "accent", hollow: bool = False) -> Span:
+    """Return an estimate as a dot with its interval."""
+    return Span(found.value, found.low, found.high, colour=colour, hollow=hollow)
+
+
+def measure_figure(table: Table, measure: str, label: str, names: int = 2) -> Canvas:
+    """Draw one measure of a table in per cent, or a score: a row for each system and condition."""
+    rows = [
+        Row(arm_of(key[:names]), (span_of(cells[measure]),), told(cells[measure]))
+        for key, cells in table.rows()
+    ]
+    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+    return draw_rows(rows, axis, f"{label} of each system and condition, with 95 % intervals")
+
+
+def told(found: Estimate) -> str:
+    """Return a value and what it rests on."""
+    return f"{found.value:.1f}  n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
+
+
+def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
+    """Draw each seed by itself below the name of its arm."""
+    arms: dict[str, list[Span]] = {}
+    for (system, condition, seed), cells in table.rows():
+        if seed == "range" or not math.isfinite(cells[measure].value):
+            continue
+        value = cells[measure].value
+        title = f"seed {seed}: {value:.1f}"
+        spans = arms.setdefault(arm_of((system, condition)), [])
+        spans.append(Span(value, colour="accent", hollow=True, title=title))
+    rows = []
+    for name, spans in arms.items():
+        values = [each.value for each in spans]
+        note = f"range {max(values) - min(values):.1f}" if len(values) > 1 else "one seed"
+        ordered = tuple(sorted(spans, key=lambda each: each.value))
+        rows.append(Row(name, ordered, note, joined="accent"))
+    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+    return draw_rows(rows, axis, f"{label} by seed, for each system and condition")
+
+
+def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tuple[Canvas, int]:
+    """Draw a line from one arm's value to the other's for each route, the worse ones below.
+
+    `means` has a row for each route and the two arms' values; also told is how many routes there
+    was no room for, those that differ least.
+    """
+    a, b = (means.iloc[:, side] for side in (0, 1))
+    difference = b - a
+    shown = difference.abs().sort_values(ascending=False, kind="stable").index[:MOST_ROUTES]
+    order = sorted(shown, key=lambda route: (-difference[route], -a[route]))
+    rows = [
+        Row(
+            str(route),
+            (Span(float(a[route]), hollow=True), Span(float(b[route]), colour="hue1")),
+            f"{difference[route]:+.0f}",
+            joined="worse" if difference[route] < 0 else "quiet",
+        )
+        for route in order
+    ]
+    keys = [Key(arms[0], "accent", True), Key(arms[1], "hue1")]
+    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+    says = f"{label} of {arms[0]} and {arms[1]} on each route"
+    return draw_rows(rows, axis, says, keys), len(means) - len(order)
+
+
+def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
+    """Draw differences with their intervals: full where more than chance, hollow where not."""
+    drawn = [
+        Row(
+            str(row["short"]),
+            (
+                Span(
+                    row["difference"],
+                    row["low"],
+                    row["high"],
+                    colour="accent" if row["clear"] else "quiet",
+                    hollow=not row["clear"],
+                ),
+            ),
+            f"{row['difference']:+.1f}  n {row['pairs']}",
+        )
+        for _, row in rows.iterrows()
+    ]
+    keys = [Key("more than chance (Holm)", "accent"), Key("inconclusive", "quiet", True)]
+    return draw_rows(drawn, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys)
