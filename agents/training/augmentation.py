@@ -6,14 +6,14 @@ Points, poses and truth change together, so what agents send still fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from agents.training.samples import Sample, View
 from harness.geometry import boxes_between, compose, points_between
-from harness.vocabulary import Boxes, Floats, Pose, Truth
+from harness.vocabulary import Boxes, Pose
 
 LARGEST = 1.05
 WIDEST_TURN = math.radians(20.0)
@@ -31,39 +31,40 @@ def varied(sample: Sample, random: np.random.Generator) -> Sample:
 
 def mirrored(sample: Sample) -> Sample:
     """Return a sample with right and left exchanged."""
-    boxes = sample.truth.boxes_in_lidar
-    geometry = boxes.geometry * [1, -1, 1, 1, 1, 1, -1]
-    return _with(sample, _mirrored, geometry)
+    return _changed(sample, _mirrored, lambda boxes: _times(boxes, [1, -1, 1, 1, 1, 1, -1]))
 
 
 def scaled(sample: Sample, by: float) -> Sample:
     """Return a sample in which all lengths have grown."""
-    geometry = sample.truth.boxes_in_lidar.geometry * [*[by] * 6, 1.0]
-    return _with(sample, lambda view: _scaled(view, by), geometry)
+    return _changed(
+        sample, lambda view: _scaled(view, by), lambda boxes: _times(boxes, [*[by] * 6, 1.0])
+    )
 
 
 def turned(sample: Sample, turns: list[float]) -> Sample:
     """Return a sample in which every LiDAR looks elsewhere, the ego's first; the world stays."""
-    ego, *partners = (
-        _turned(view, turn)
-        for view, turn in zip((sample.ego, *sample.partners), turns, strict=True)
-    )
-    truth = sample.truth
-    boxes = boxes_between(truth.boxes_in_lidar, HERE, Pose(0.0, 0.0, yaw=turns[0]))
-    return Sample(
-        ego, tuple(partners), Truth(boxes, truth.actor_ids, truth.hits), sample.hits_anyone
-    )
+    views = (sample.ego, *sample.partners)
+    ego, *partners = (_turned(view, turn) for view, turn in zip(views, turns, strict=True))
+    after = Pose(0.0, 0.0, yaw=turns[0])
+    seen = _changed(sample, lambda view: view, lambda boxes: boxes_between(boxes, HERE, after))
+    return replace(seen, ego=ego, partners=tuple(partners))
 
 
-def _with(sample: Sample, change: Callable[[View], View], geometry: Floats) -> Sample:
+def _changed(
+    sample: Sample, change: Callable[[View], View], change_boxes: Callable[[Boxes], Boxes]
+) -> Sample:
     truth = sample.truth
-    boxes = Boxes(geometry, truth.boxes_in_lidar.classes, truth.boxes_in_lidar.scores)
     return Sample(
         change(sample.ego),
         tuple(change(each) for each in sample.partners),
-        Truth(boxes, truth.actor_ids, truth.hits),
+        replace(truth, boxes_in_lidar=change_boxes(truth.boxes_in_lidar)),
         sample.hits_anyone,
+        change_boxes(sample.parked),
     )
+
+
+def _times(boxes: Boxes, factors: Sequence[float]) -> Boxes:
+    return replace(boxes, geometry=boxes.geometry * factors)
 
 
 def _mirrored(view: View) -> View:

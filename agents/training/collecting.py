@@ -38,8 +38,10 @@ class Collection:
     looks: int = 4
     neighbours: int = 3
     vehicles: int = 45
+    drivers: int = 70
+    standing: int = 40
     cyclists: int = 60
-    walkers: int = 160
+    walkers: int = 200
 
 
 def collect(wanted: Collection) -> None:
@@ -75,6 +77,8 @@ def episodes(wanted: Collection) -> list[Episode]:
                 looks=wanted.looks,
                 neighbours=wanted.neighbours,
                 vehicles=wanted.vehicles,
+                drivers=wanted.drivers,
+                standing=wanted.standing,
                 cyclists=wanted.cyclists,
                 walkers=wanted.walkers,
             )

@@ -1,7 +1,7 @@
 """How good detections are: precision for each class and distance, by what counts as visible.
 
 Truth counts when its centre stands in the network's window and it was hit often enough; a detection
-of truth that does not count is neither right nor wrong.
+of truth that does not count, or of a parked car that is scenery, is neither right nor wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from agents.perception.grid import Grid
 from agents.training.samples import Sample
+from harness.judging.frames import on_parked
 from harness.judging.precision import Matches, average_precision, match_overlaps, pool
 from harness.overlap import bev_iou
 from harness.vocabulary import CLASSES, Boxes, Floats, Mask
@@ -55,6 +56,8 @@ def judge(detector: Detector, samples: Iterable[Sample], grid: Grid) -> dict[Cel
     }
     for sample in samples:
         detections = detector(sample)
+        truth = sample.truth.boxes_in_lidar
+        detections = detections[~on_parked(detections, truth, sample.parked)]
         for cell, matches in parts.items():
             matches.append(matched(sample, detections, cell, grid))
     return {cell: precision(pool(matches)) for cell, matches in parts.items()}

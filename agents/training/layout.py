@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Look:
     lidar_in_world: Pose
     points_in_lidar: Singles
     truth: Truth  # hits are this agent's own
+    parked_in_lidar: Boxes  # cars that are scenery
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def write_look(folder: Path, moment: str, look: Look) -> None:
             "time": round(look.time, 4),
             "lidar_pose": _pose_list(look.lidar_in_world),
             "vehicles": dict(_road_users(look)),
+            "parked": list(_told(look.parked_in_lidar, look.lidar_in_world)),
         }
     )
     (place / f"{moment}.yaml").write_text(text)
@@ -97,7 +99,8 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = np.load(place / f"{moment}.npy").astype(np.float32) * units
     truth = _truth(told["vehicles"], lidar_in_world)
-    return Look(agent, told["time"], lidar_in_world, points, truth)
+    parked = boxes_between(_boxes(told["parked"]), WORLD, lidar_in_world)
+    return Look(agent, told["time"], lidar_in_world, points, truth, parked)
 
 
 def _pose_list(pose: Pose) -> list[float]:
@@ -107,39 +110,42 @@ def _pose_list(pose: Pose) -> list[float]:
 
 
 def _road_users(look: Look) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield road users in the world under OPV2V's names; class and hits are ours."""
-    boxes = boxes_between(look.truth.boxes_in_lidar, look.lidar_in_world, WORLD)
-    for actor, box, kind, hits in zip(
-        look.truth.actor_ids.tolist(),
-        boxes.geometry.tolist(),
-        boxes.classes.tolist(),
-        look.truth.hits.tolist(),
-        strict=True,
-    ):
-        yield (
-            str(actor),
-            {
-                "location": [round(each, 4) for each in box[:3]],
-                "center": [0.0, 0.0, 0.0],
-                "extent": [round(each / 2, 4) for each in box[3:6]],
-                "angle": [0.0, round(math.degrees(box[6]), 4), 0.0],
-                "class": CLASSES[kind],
-                "hits": hits,
-            },
-        )
+    """Yield road users by id, and how often this agent hits each."""
+    truth = look.truth
+    boxes = _told(truth.boxes_in_lidar, look.lidar_in_world)
+    ids, hits = truth.actor_ids.tolist(), truth.hits.tolist()
+    for actor, box, count in zip(ids, boxes, hits, strict=True):
+        yield str(actor), {**box, "hits": count}
+
+
+def _told(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[str, Any]]:
+    """Yield boxes in the world under OPV2V's names; the class is ours."""
+    boxes = boxes_between(boxes_in_lidar, lidar_in_world, WORLD)
+    for box, kind in zip(boxes.geometry.tolist(), boxes.classes.tolist(), strict=True):
+        yield {
+            "location": [round(each, 4) for each in box[:3]],
+            "center": [0.0, 0.0, 0.0],
+            "extent": [round(each / 2, 4) for each in box[3:6]],
+            "angle": [0.0, round(math.degrees(box[6]), 4), 0.0],
+            "class": CLASSES[kind],
+        }
+
+
+def _boxes(told: Collection[dict[str, Any]]) -> Boxes:
+    """Return boxes in the world."""
+    rows = [
+        [*each["location"], *(2 * half for half in each["extent"]), math.radians(each["angle"][1])]
+        for each in told
+    ]
+    kinds = [CLASSES.index(each["class"]) for each in told]
+    return Boxes(
+        np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
+    )
 
 
 def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> Truth:
-    rows = [
-        [*told["location"], *(2 * each for each in told["extent"]), math.radians(told["angle"][1])]
-        for told in vehicles.values()
-    ]
-    kinds = [CLASSES.index(told["class"]) for told in vehicles.values()]
-    in_world = Boxes(
-        np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
-    )
     return Truth(
-        boxes_between(in_world, WORLD, lidar_in_world),
+        boxes_between(_boxes(vehicles.values()), WORLD, lidar_in_world),
         np.array([int(each) for each in vehicles], np.int64),
         np.array([told["hits"] for told in vehicles.values()], np.int64),
     )

@@ -10,10 +10,11 @@ import numpy as np
 from agents.perception.designs import Scheme
 from agents.perception.grid import Grid
 from agents.perception.network import Network
+from agents.perception.raising import lowered_boxes
 from agents.training.augmentation import varied
 from agents.training.forward import ALONE, Inputs, inputs_of
 from agents.training.judging import LEAST_HITS, Visible
-from agents.training.samples import PARTNERS, UNDISTURBED, Disturbance, Samples
+from agents.training.samples import PARTNERS, UNDISTURBED, Disturbance, Sample, Samples
 from agents.training.targets import Targets, targets_of
 from harness.vocabulary import Boxes
 
@@ -21,6 +22,8 @@ PART = 0.65
 """Of a window along x and along y that a batch shows of it."""
 COARSEST = 8
 """Pillars along a cell of the coarsest level."""
+HARDLY = 1
+"""Returns that make somebody neither to be found nor wrong to find: what parked cars are given."""
 LARGEST_SHIFT, LARGEST_TURN = 0.6, 0.6
 """Of what robust weights learn with: metres, degrees."""
 
@@ -58,16 +61,16 @@ def exercise(
     """Return a sample at random, as the network is given it, and the answer on its grid now."""
     how = disturbance(random) if lesson.interference else UNDISTURBED
     sample = varied(samples.sample(number, 0 if lesson.alone else PARTNERS, how), random)
-    inputs = inputs_of(lesson.scheme, sample, network.design.level)
-    boxes = sample.truth.boxes_in_lidar
-    raised = boxes.geometry + inputs.height * np.eye(7)[2]
-    hits = sample.hits_anyone
-    return inputs, targets_of(
-        Boxes(raised, boxes.classes, boxes.scores),
-        hits >= LEAST_HITS,
-        (hits > 0) & (hits < LEAST_HITS),
-        network.pillar_vfe.grid,
-    )
+    return answer(network, lesson.scheme, sample)
+
+
+def answer(network: Network, scheme: Scheme, sample: Sample) -> tuple[Inputs, Targets]:
+    """Return a sample as a network is given it, and what it should say."""
+    inputs = inputs_of(scheme, sample, network.design.level)
+    boxes = lowered_boxes(Boxes.join([sample.truth.boxes_in_lidar, sample.parked]), -inputs.height)
+    hits = np.append(sample.hits_anyone, np.full(len(sample.parked), HARDLY))
+    seen, unsure = hits >= LEAST_HITS, (hits > 0) & (hits < LEAST_HITS)
+    return inputs, targets_of(boxes, seen, unsure, network.pillar_vfe.grid)
 
 
 def part(grid: Grid, random: np.random.Generator) -> Grid:

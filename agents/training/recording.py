@@ -16,13 +16,14 @@ from pathlib import Path
 import carla
 import numpy as np
 
+from agents.training.crowd import stand_beside_roads, start_driving
 from agents.training.layout import PROTOCOL, Look, write_look
 from harness.randomness import derived_seed
-from harness.vocabulary import VEHICLE, Pose, Route
+from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.partners import beside_road
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, ScanningPost
-from harness.world.scene import Census, Scene, class_of
+from harness.world.scene import Census, Scene, class_of, parked_in_world, within
 from harness.world.session import open_session
 from harness.world.stage import Stage
 from harness.world.traffic import Traffic
@@ -57,6 +58,8 @@ class Episode:
     looks: int  # of each group
     neighbours: int
     vehicles: int
+    drivers: int  # vehicles and cyclists that begin anywhere on the lanes
+    standing: int  # vehicles beside the road
     cyclists: int
     walkers: int
 
@@ -88,16 +91,20 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         )
         traffic = Traffic(episode.vehicles, episode.cyclists, episode.walkers, crossing_share=0.3)
         population = traffic.populate(stage, [])
-        crew = equip(stage, population.vehicles)
+        drivers = start_driving(stage, episode.drivers)
+        standing = stand_beside_roads(stage, episode.standing)
+        parked = parked_in_world(stage.world)
+        crew = equip(stage, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
             stage.world.tick()
         census = Census(stage.world)
         random = stage.random("groups")
         for group in range(episode.groups):
             agents, place = gather(stage, crew, census, random, episode.neighbours)
-            follow(stage, crew, census, agents, place, episode, out / episode.name(group))
+            follow(stage, crew, census, parked, agents, place, episode, out / episode.name(group))
         for post in (crew.unit, *crew.carriers.values()):
             post.end()
+        population.vehicles += [*drivers, *standing]
         population.end()
 
 
@@ -152,6 +159,7 @@ def follow(
     stage: Stage,
     crew: Crew,
     census: Census,
+    parked: Boxes,
     agents: Sequence[int],
     place: Pose,
     episode: Episode,
@@ -166,14 +174,19 @@ def follow(
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
             stage.world.tick()
-        write_moment(stage, census, posts, partial, f"{look:06}")
+        write_moment(stage, census, parked, posts, partial, f"{look:06}")
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if not folder.exists():
         partial.rename(folder)
 
 
 def write_moment(
-    stage: Stage, census: Census, posts: dict[int, ScanningPost], folder: Path, moment: str
+    stage: Stage,
+    census: Census,
+    parked: Boxes,
+    posts: dict[int, ScanningPost],
+    folder: Path,
+    moment: str,
 ) -> None:
     """Let everybody in a group look in the next tick, and write it."""
     for post in posts.values():
@@ -183,6 +196,8 @@ def write_moment(
     for agent, post in posts.items():
         scan = post.collect(frame)
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, TRUTH_REACH, agent)
-        look = Look(agent, scan.time, scan.lidar_in_world, scan.points_in_lidar, truth)
+        pose = scan.lidar_in_world
+        near = within(parked, pose, TRUTH_REACH)
+        look = Look(agent, scan.time, pose, scan.points_in_lidar, truth, near)
         write_look(folder, moment, look)
         post.rest()

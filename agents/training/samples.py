@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.training.layout import Look, Scenario, read_look
 from harness.randomness import stream
-from harness.vocabulary import Integers, Pose, Singles, Truth
+from harness.vocabulary import Boxes, Integers, Pose, Singles, Truth
 
 PARTNERS = 2
 """At most: the unit beside the road, then the nearest vehicles."""
@@ -50,6 +50,7 @@ class Sample:
     partners: tuple[View, ...]
     truth: Truth  # in the ego's LiDAR frame; hits are the ego's own
     hits_anyone: Integers  # most returns that any of them has of each, before the channel
+    parked: Boxes  # in the ego's LiDAR frame: scenery, neither to be found nor wrong to find
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Samples:
         near = nearest(place, ego, partners)
         hits = most_hits(ego.truth, near)
         views = tuple(received(place, each, how) for each in near if place.moment >= how.looks_late)
-        return Sample(View(ego.points_in_lidar, ego.lidar_in_world), views, ego.truth, hits)
+        own = View(ego.points_in_lidar, ego.lidar_in_world)
+        return Sample(own, views, ego.truth, hits, ego.parked_in_lidar)
 
 
 def look_at(place: Place, agent: int, earlier: int = 0) -> Look:

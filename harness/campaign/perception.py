@@ -29,7 +29,7 @@ from harness.vocabulary import (
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.scene import Census, Scene
+from harness.world.scene import Census, Scene, parked_in_world, within
 from harness.world.stage import EgoState, Stage
 
 EGO: Literal["ego"] = "ego"
@@ -59,6 +59,7 @@ class Perception:
         self._mount = mount
         self._rules = rules
         self._census = Census(stage.world)
+        self._parked = parked_in_world(stage.world)
         self._post = ScanningPost(
             stage,
             mount,
@@ -100,7 +101,8 @@ class Perception:
         step = self._decide(observation, messages, truth)
         clock = self._spent("system", clock)
         with _blaming_the_system():
-            judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules)
+            parked = within(self._parked, scan.lidar_in_world, self._mount.range)
+            judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules, parked)
         self.precision.add(judged)
         ages = [scan.time - each.capture_time for each in messages]
         recorder.frame(state, step.control, judged, ages)

@@ -3,6 +3,9 @@
 True boxes count when they stand in the window and were hit often enough. Every detection may match
 them, whether it stands in the window or not; a cooperative box counts as invented only if it stands
 in the window and overlaps nobody at all, also none of the true boxes that do not count.
+
+Towns have parked cars that are scenery: LiDARs see them, truth does not know them. Whoever detects
+one is neither right nor wrong, unless the settings say so.
 """
 
 from __future__ import annotations
@@ -17,6 +20,10 @@ from harness.overlap import bev_iou
 from harness.vocabulary import CLASSES, VEHICLE, Boxes, Floats, Integers, Mask, Truth
 
 TruthFilter: TypeAlias = Literal["anyone", "ego", "none"]
+Parked: TypeAlias = Literal["ignored", "wrong"]
+PARKED: tuple[Parked, ...] = get_args(Parked)
+ON_PARKED = 0.1
+"""Overlap with a parked car from which a detection is of it."""
 TRUTH_FILTERS: tuple[TruthFilter, ...] = get_args(TruthFilter)
 
 BAND_EDGES = (0.0, 30.0, 50.0, 100.0)
@@ -24,6 +31,9 @@ BAND_EDGES = (0.0, 30.0, 50.0, 100.0)
 BANDS = ("0_30", "30_50", "50_100")
 TABLE = (len(CLASSES), len(BANDS) + 1)
 """A number for each class and band; the last column is beyond the bands."""
+
+
+NOBODY = Boxes.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +50,15 @@ class Judgement:
     behind: float = 50.0  # m
     beside: float = 50.0  # m
     ego_box: bool = False  # the ego's own box, wherever cooperation reports a vehicle
+    parked: Parked = "ignored"  # detections of parked cars that are scenery
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise ValueError(f"rule {self.rule!r}: {', '.join(RULES)}")
         if self.truth_filter not in TRUTH_FILTERS:
             raise ValueError(f"truth_filter {self.truth_filter!r}: {', '.join(TRUTH_FILTERS)}")
+        if self.parked not in PARKED:
+            raise ValueError(f"parked {self.parked!r}: {', '.join(PARKED)}")
         for name, tau in zip(CLASSES, self.taus, strict=True):
             if not 0 <= tau < 1:
                 raise ValueError(f"tau_{name} {tau}: from 0 to below 1")
@@ -111,27 +124,36 @@ class JudgedFrame:
 
 
 def judge(
-    truth: Truth, hits_anyone: Integers, ego_alone: Boxes, cooperative: Boxes, settings: Judgement
+    truth: Truth,
+    hits_anyone: Integers,
+    ego_alone: Boxes,
+    cooperative: Boxes,
+    settings: Judgement,
+    parked: Boxes = NOBODY,
 ) -> JudgedFrame:
-    """Judge one planning step; truth and detections stand in the ego's LiDAR frame."""
+    """Judge one planning step; all boxes stand in the ego's LiDAR frame."""
     true_boxes = truth.boxes_in_lidar
     seen = visible(truth, hits_anyone, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative = Boxes.join([cooperative, EGO_BOX])
         seen = np.append(seen, True)
+    alone, both = (
+        on_parked(each, true_boxes, parked) & (settings.parked == "ignored")
+        for each in (ego_alone, cooperative)
+    )
     of_truth = overlaps_of_a_class(true_boxes, Boxes.join([ego_alone, cooperative]))
     found = classify_overlaps(
-        of_truth[:, : len(ego_alone)],
-        of_truth[:, len(ego_alone) :],
-        overlaps_of_a_class(cooperative, ego_alone),
+        of_truth[:, : len(ego_alone)] * ~alone,
+        of_truth[:, len(ego_alone) :] * ~both,
+        overlaps_of_a_class(cooperative, ego_alone) * ~alone,
         np.array(settings.taus)[true_boxes.classes],
         settings.rule,
     )
     return JudgedFrame(
         _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), found.truth),
-        _judged(ego_alone, in_window(ego_alone.geometry, settings), {}),
-        _judged(cooperative, in_window(cooperative.geometry, settings), found.cooperative),
+        _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
+        _judged(cooperative, ~both & in_window(cooperative.geometry, settings), found.cooperative),
     )
 
 
@@ -139,6 +161,24 @@ def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
     """Return the (N, M) overlaps, none between boxes of different classes."""
     same = a.classes[:, None] == b.classes[None, :]
     return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
+
+
+def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
+    """Tell which detections are of parked cars: on one of their class, and on no road user more."""
+    overlaps = overlaps_of_a_class(detections, parked)
+    same = detections.classes[:, None] == parked.classes[None, :]
+    inside = same & centres_inside(detections.geometry, parked.geometry)
+    best = overlaps.max(axis=1, initial=0.0)
+    lies = (best >= ON_PARKED) | inside.any(axis=1)
+    return np.asarray(lies & (best >= overlaps_of_a_class(detections, truth).max(1, initial=0.0)))
+
+
+def centres_inside(a: Floats, b: Floats) -> Mask:
+    """Tell which of `a` have their centres in which of `b`, seen from above: (N, M)."""
+    x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
+    cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])
+    ahead, aside = x * cos + y * sin, y * cos - x * sin
+    return np.asarray((np.abs(ahead) <= b[:, 3] / 2) & (np.abs(aside) <= b[:, 4] / 2))
 
 
 def visible(truth: Truth, hits_anyone: Integers, settings: Judgement) -> Mask:

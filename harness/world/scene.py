@@ -22,6 +22,11 @@ from harness.vocabulary import (
 )
 
 WORLD = Pose(0.0, 0.0)
+SCENERY = {
+    VEHICLE: (carla.CityObjectLabel.Car, carla.CityObjectLabel.Truck, carla.CityObjectLabel.Bus),
+    CYCLIST: (carla.CityObjectLabel.Motorcycle, carla.CityObjectLabel.Bicycle),
+}
+"""What may stand parked as part of a town, and the class that it looks like."""
 CYCLES = ("bicycle", "motorcycle")
 LEAST_EXTENT = 0.05
 """Metres: CARLA says zero for the extents of some two-wheelers."""
@@ -109,6 +114,28 @@ class Census:
         return figure
 
 
+def parked_in_world(world: carla.World) -> Boxes:
+    """Return the vehicles that are scenery: LiDARs see them, but they are no road users."""
+    rows, kinds = [], []
+    for kind, labels in SCENERY.items():
+        for piece in (each for label in labels for each in world.get_environment_objects(label)):
+            box = piece.bounding_box
+            size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
+            place = (box.location.x, box.location.y, box.location.z)
+            rows.append((*place, *size, math.radians(box.rotation.yaw)))
+            kinds.append(kind)
+    return Boxes(
+        np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
+    )
+
+
+def within(boxes_in_world: Boxes, lidar_in_world: Pose, reach: float) -> Boxes:
+    """Return the boxes within reach of a LiDAR, as it sees them."""
+    x, y = boxes_in_world.geometry[:, :2].T
+    near = np.hypot(x - lidar_in_world.x, y - lidar_in_world.y) <= reach
+    return boxes_between(boxes_in_world[np.asarray(near)], WORLD, lidar_in_world)
+
+
 def figure_of(actor: carla.Actor) -> Figure:
     """Return class and size of a road user."""
     kind = class_of(actor)
@@ -126,7 +153,12 @@ def class_of(actor: carla.Actor) -> int:
     """Return the class of a road user; whoever rides a cycle is a cyclist."""
     if actor.type_id.startswith("walker."):
         return PEDESTRIAN
-    return CYCLIST if actor.attributes.get("base_type", "").lower() in CYCLES else VEHICLE
+    return class_of_base(actor.attributes.get("base_type", ""))
+
+
+def class_of_base(base_type: str) -> int:
+    """Return the class of vehicles of a base type."""
+    return CYCLIST if base_type.lower() in CYCLES else VEHICLE
 
 
 def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:

@@ -61,6 +61,14 @@ def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) 
     assert numbers["truth_all"] == numbers["cooperative_all"] == boxes
 
 
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=1, sound=0))
+def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -> None:
+    parked, nobody = of(row(x=9)), np.zeros(0, np.int64)
+    rules = build(studies[study]["patterns"], "patterns")
+    frame = judge(Truth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked)
+    assert frame.counts()["LADE"] == errors
+
+
 @pytest.mark.parametrize(
     ("study", "there"), by_study(paper_text=False, paper_code=False, sound=True)
 )

@@ -73,6 +73,17 @@ def count(
     }
 
 
+def lies_on_parked(found: Floats, truth: Floats, parked: Floats) -> bool | None:
+    """Whether a detection is of a parked car; `None` where the last digit decides."""
+    best = max((iou(car, found) for car in parked), default=0.0)
+    rival = max((iou(true, found) for true in truth), default=0.0)
+    edges = [polygon(car, found).exterior.distance(shapely.Point(0, 0)) for car in parked]
+    if abs(best - 0.1) < 1e-9 or 0 < abs(best - rival) < 1e-9 or min(edges, default=1.0) < 1e-9:
+        return None
+    inside = any(polygon(car, found).contains(shapely.Point(0, 0)) for car in parked)
+    return (best >= 0.1 or inside) and best >= rival
+
+
 def matched(
     truth: Floats, boxes: Floats, scores: Iterable[float], asked: float = 0.5
 ) -> list[tuple[float, bool]]:

@@ -31,6 +31,13 @@ def boxes_in_world() -> Boxes:
     return Boxes(np.array(rows), np.array(kinds), np.ones(len(kinds)))
 
 
+def parked_in_world() -> Boxes:
+    """Return a car that is scenery."""
+    return Boxes(
+        np.array([[96.0, 40.0, 0.8, *SIZES[VEHICLE], 0.3]]), np.array([VEHICLE]), np.ones(1)
+    )
+
+
 def points_in_world(boxes: Floats, random: np.random.Generator) -> Singles:
     """Return a road, and returns from everywhere in each box."""
     road = np.column_stack([random.uniform((60, 10), (150, 100), (4000, 2)), np.zeros(4000)])
@@ -47,10 +54,12 @@ def points_in_world(boxes: Floats, random: np.random.Generator) -> Singles:
 def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
     """Return what an agent sees: everything."""
     pose = LOOKERS[agent]
-    points = points_in_world(boxes.geometry, np.random.default_rng(moment))
+    bodies = np.concatenate([boxes.geometry, parked_in_world().geometry])
+    points = points_in_world(bodies, np.random.default_rng(moment))
     hits = np.full(len(boxes), 60)
     truth = Truth(boxes_between(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
-    return Look(agent, float(moment), pose, points_between(points, WORLD, pose), truth)
+    parked = boxes_between(parked_in_world(), WORLD, pose)
+    return Look(agent, float(moment), pose, points_between(points, WORLD, pose), truth, parked)
 
 
 def write_recording(folder: Path, purpose: str = "training") -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents.training.__main__ import main
 from agents.training.collecting import Collection, collect
-from agents.training.layout import read_look, scenarios
+from agents.training.layout import Look, read_look, scenarios
 from agents.training.towns import check_towns
 from harness.errors import UserError
 
-TINY = {"groups": 1, "looks": 2, "neighbours": 1, "vehicles": 8, "cyclists": 4, "walkers": 8}
+TINY = {
+    "groups": 1,
+    "looks": 2,
+    "neighbours": 1,
+    "vehicles": 8,
+    "drivers": 4,
+    "standing": 4,
+    "cyclists": 4,
+    "walkers": 8,
+}
 
 
 def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
@@ -24,6 +35,7 @@ def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
     agents = scenario.agents()
     assert agents[-1] == -1
     assert len(agents) >= 2
+    looks = []
     for agent in agents:
         first, second = (
             read_look(scenario.folder, agent, each) for each in scenario.moments(agent)
@@ -31,6 +43,8 @@ def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
         assert second.time - first.time == pytest.approx(1.0)
         assert len(first.points_in_lidar) > 10_000
         assert agent not in first.truth.actor_ids
+        looks += [first, second]
+    assert_lidars_see_parked_cars(looks)
     collect(replace(wanted, out=tmp_path / "again"))
     for path in sorted(scenario.folder.rglob("*.*")):
         twin = tmp_path / "again" / path.relative_to(tmp_path)
@@ -38,6 +52,20 @@ def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     collect(wanted)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def assert_lidars_see_parked_cars(looks: list[Look]) -> None:
+    """Scenery that is told as parked cars stands where returns are, on its sides and roof."""
+    most = 0
+    for look in looks:
+        for box in look.parked_in_lidar.geometry:
+            away = look.points_in_lidar[:, :3] - box[:3]
+            cos, sin = math.cos(box[6]), math.sin(box[6])
+            ahead, aside = away[:, 0] * cos + away[:, 1] * sin, away[:, 1] * cos - away[:, 0] * sin
+            local = np.column_stack([ahead, aside, away[:, 2]])
+            within = (np.abs(local) <= box[3:6] / 2 + 0.1) & (local[:, 2:] > 0.3 - box[5] / 2)
+            most = max(most, int(within.all(axis=1).sum()))
+    assert most >= 5
 
 
 def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,15 @@ def test_what_hardly_anybody_sees_is_neither_right_nor_wrong(few: list[Sample]) 
     assert anyone.truths == 2 * len(few)
 
 
+def test_parked_scenery_is_neither_right_nor_wrong(few: list[Sample]) -> None:
+    def surest_of_scenery(sample: Sample) -> Boxes:
+        parked = Boxes(sample.parked.geometry, sample.parked.classes, np.full(1, 2.0))
+        return Boxes.join([parked, perfect(sample)])
+
+    table = judge(surest_of_scenery, few, LITE_GRID)
+    assert table["ego", 0.5, "vehicle", "0-50"].all_point == 1.0
+
+
 def test_inventions_cost_precision(few: list[Sample]) -> None:
     def doubtful(sample: Sample) -> Boxes:
         ghosts = sample.truth.boxes_in_lidar

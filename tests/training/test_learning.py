@@ -18,7 +18,7 @@ from agents.training.evaluating import Trial, evaluate, load
 from agents.training.forward import found, run
 from agents.training.layout import scenarios
 from agents.training.learning import batches, rate
-from agents.training.lesson import Lesson, exercise, part
+from agents.training.lesson import Lesson, answer, exercise, part
 from agents.training.losses import loss
 from agents.training.samples import Samples
 from agents.training.targets import targets_of
@@ -70,6 +70,19 @@ def test_the_hardly_seen_are_neither_asked_nor_denied() -> None:
     targets = targets_of(replace(boxes, geometry=geometry), nobody, one, LITE_GRID)
     assert targets.likelihood.max() == 0
     assert (targets.care == 0).sum() == 25
+
+
+def test_parked_scenery_is_neither_asked_for_nor_denied(lesson: Lesson) -> None:
+    """Whoever sees nobody but a parked car has learnt all there is to say of it."""
+    samples = Samples(scenarios(lesson.data), units=False)
+    network = Network("single", design_of("single", "lite"))
+    sample = samples.sample(0, 0)
+    cells, _ = LITE_GRID.codes_of(sample.parked.geometry)
+    row, column = cells[0]
+    for parked, cares in ((sample.parked, 0.0), (sample.parked[:0], 1.0)):
+        _, targets = answer(network, "single", replace(sample, parked=parked))
+        assert targets.likelihood[0, row, column] == 0.0
+        assert targets.care[0, row, column] == cares
 
 
 @pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])

@@ -29,7 +29,7 @@ def inside(sample: Sample, view: View) -> Floats:
     pose = sample.ego.lidar_in_world
     points = points_between(view.points_in_lidar, view.lidar_in_world, pose)[:, :3]
     counts = []
-    for box in sample.truth.boxes_in_lidar.geometry:
+    for box in (*sample.truth.boxes_in_lidar.geometry, *sample.parked.geometry):
         away = points - box[:3]
         cos, sin = math.cos(box[6]), math.sin(box[6])
         local = np.column_stack(
@@ -48,6 +48,9 @@ def test_a_look_comes_back(tmp_path: Path) -> None:
     assert apart.max() <= POINT_UNIT
     boxes = read.truth.boxes_in_lidar.geometry - written.truth.boxes_in_lidar.geometry
     assert np.abs(boxes).max() < 2e-3
+    parked = read.parked_in_lidar.geometry - written.parked_in_lidar.geometry
+    assert parked.shape == (1, 7)
+    assert np.abs(parked).max() < 2e-3
     assert read.truth.hits.tolist() == written.truth.hits.tolist()
     assert read.time == 1.0
 

@@ -1,0 +1,102 @@
+"""More vehicles than a campaign has: networks learn from whom they meet, and of every size."""
+
+from __future__ import annotations
+
+import math
+
+import carla
+import numpy as np
+
+from harness.vocabulary import CYCLIST, VEHICLE
+from harness.world.scene import class_of_base
+from harness.world.stage import Stage
+
+SPACING = 10.0
+"""Metres between places on a lane where somebody may start."""
+LIFT = 0.5
+"""Metres above the road: whoever starts falls on its wheels."""
+SLOWEST, FASTEST = 60.0, -10.0
+"""Percent below the speed limit: who differs bunches up."""
+FOLLOWING_DISTANCE = 2.0
+CYCLISTS = 0.4
+"""Share of cycles among those who drive."""
+PARKED_CYCLES = 0.2
+"""And among those who stand."""
+CROSSWISE = 0.15
+"""Share of those beside the road who stand anyhow."""
+ASKEW = math.radians(4.0)
+
+
+def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
+    """Let vehicles start on the lanes themselves, each at a speed of its own."""
+    random = stage.random("crowd", "driving")
+    port = stage.traffic_manager.get_port()
+    places = [each.transform for each in _places(stage, random)]
+    drivers = _spawned(stage, random, places, number, CYCLISTS)
+    for actor in drivers:
+        slower = float(random.uniform(FASTEST, SLOWEST))
+        actor.set_autopilot(True, port)
+        stage.traffic_manager.vehicle_percentage_speed_difference(actor, slower)
+        stage.traffic_manager.distance_to_leading_vehicle(actor, FOLLOWING_DISTANCE)
+    return drivers
+
+
+def stand_beside_roads(stage: Stage, number: int) -> list[carla.Actor]:
+    """Let vehicles stand at the right edge of roads with their brakes on."""
+    random = stage.random("crowd", "standing")
+    places = [_beside(each, random) for each in _places(stage, random)]
+    standing = _spawned(stage, random, places, number, PARKED_CYCLES)
+    for actor in standing:
+        actor.apply_control(carla.VehicleControl(hand_brake=True))
+    return standing
+
+
+def _places(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
+    """Return places on lanes outside junctions, in random order."""
+    lanes = [
+        each
+        for each in stage.map.generate_waypoints(SPACING)
+        if each.lane_type == carla.LaneType.Driving and not each.is_junction
+    ]
+    return [lanes[int(row)] for row in random.permutation(len(lanes))]
+
+
+def _beside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+    """Return where somebody stands at the right edge of the road."""
+    while (right := place.get_right_lane()) is not None and (
+        right.lane_type == carla.LaneType.Driving and right.lane_id * place.lane_id > 0
+    ):
+        place = right
+    at = place.transform
+    aside = place.lane_width / 2 + random.uniform(0.6, 2.8)
+    turn = (
+        random.uniform(-math.pi, math.pi)
+        if random.random() < CROSSWISE
+        else ASKEW * random.normal()
+    )
+    at.location += at.get_right_vector() * float(aside)
+    at.rotation.yaw += math.degrees(turn)
+    return at
+
+
+def _spawned(
+    stage: Stage,
+    random: np.random.Generator,
+    places: list[carla.Transform],
+    number: int,
+    cycles: float,
+) -> list[carla.Actor]:
+    """Spawn vehicles of all models, a share of them cycles, at the first places that are free."""
+    library = sorted(stage.world.get_blueprint_library().filter("vehicle.*"), key=lambda b: b.id)
+    kinds = [class_of_base(str(each.get_attribute("base_type").as_str())) for each in library]
+    spawned: list[carla.Actor] = []
+    for at in places:
+        if len(spawned) == number:
+            break
+        wanted = CYCLIST if random.random() < cycles else VEHICLE
+        models = [each for each, kind in zip(library, kinds, strict=True) if kind == wanted]
+        at.location.z += LIFT
+        actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], at)
+        if actor is not None:
+            spawned.append(actor)
+    return spawned

@@ -1,0 +1,77 @@
+"""Parked cars that are scenery: whoever detects one is neither right nor wrong, if so set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.judging.frames import Judgement, judge, on_parked
+from harness.judging.matching import frame_matches
+from harness.judging.patterns import PATTERNS, RULES, Rule
+from harness.vocabulary import CYCLIST, VEHICLE, Boxes
+from tests.judging import slowly
+from tests.judging.scenes import boxes, row
+from tests.judging.test_frames import NOBODY, classed, of, shown, truth_of
+
+WIDE = {"ahead": 99.0, "behind": 99.0, "beside": 99.0}
+IGNORED = Judgement(truth_filter="none", **WIDE)  # type: ignore[arg-type]
+WRONG = Judgement(truth_filter="none", parked="wrong", **WIDE)  # type: ignore[arg-type]
+
+
+@given(boxes(5), boxes(4), boxes(4))
+def test_on_parked_as_it_is_written(
+    found: np.ndarray, truth: np.ndarray, parked: np.ndarray
+) -> None:
+    """Only boxes a little clear of every limit: polygons and arrays differ in the last digit."""
+    told = on_parked(of(*found.tolist()), of(*truth.tolist()), of(*parked.tolist()))
+    for box, lies in zip(found, told, strict=True):
+        expected = slowly.lies_on_parked(box, truth, parked)
+        assert expected is None or lies == expected
+
+
+@given(classed(), classed(), classed(), classed(), st.sampled_from(RULES))
+def test_it_is_as_if_such_detections_were_not_there(
+    truth: Boxes, ego: Boxes, coop: Boxes, parked: Boxes, rule: Rule
+) -> None:
+    settings = Judgement(truth_filter="none", rule=rule, **WIDE)  # type: ignore[arg-type]
+    hits = np.full(len(truth), 9)
+    frame = judge(truth_of(truth), hits, ego, coop, settings, parked)
+    alone, both = (each[~on_parked(each, truth, parked)] for each in (ego, coop))
+    without = judge(truth_of(truth), hits, alone, both, settings)
+    assert frame.counts() == without.counts()
+    assert frame.numbers() == without.numbers()
+
+
+def test_a_parked_car_is_no_invention_and_costs_no_precision() -> None:
+    car, parked = of(row(x=9)), of(row(x=20))
+    seen = Boxes.join([parked, car])
+    for settings, invented, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
+        frame = judge(truth_of(car), np.array([9]), car, seen, settings, parked)
+        assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == invented
+        table = frame_matches(frame.truth, frame.cooperative)
+        assert (len(table.scores), table.correct.sum()) == (detections, 1)
+
+
+@pytest.mark.parametrize(
+    ("x", "of_class", "lies"),
+    [(20, VEHICLE, True), (23, VEHICLE, True), (24.5, VEHICLE, False), (20, CYCLIST, False)],
+)
+def test_how_near_a_detection_must_be(x: float, of_class: int, lies: bool) -> None:
+    found = of(row(x=x), of_class=of_class)
+    assert on_parked(found, NOBODY, of(row(x=20))).tolist() == [lies]
+
+
+def test_a_small_box_inside_a_parked_car_is_of_it() -> None:
+    assert on_parked(of(row(x=21, length=0.4, width=0.4)), NOBODY, of(row(x=20))).all()
+
+
+def test_a_road_user_who_stands_nearer_is_meant() -> None:
+    found = of(row(x=20, y=1.2))
+    assert not on_parked(found, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
+
+
+def test_a_word_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="parked 'right': ignored, wrong"):
+        Judgement(parked="right")  # type: ignore[arg-type]
