@@ -14,8 +14,13 @@ import numpy as np
 
 from agents.perception.grid import Grid
 from agents.training.samples import Sample
-from harness.judging.frames import on_parked
-from harness.judging.precision import Matches, average_precision, match_overlaps, pool
+from harness.judging.precision import (
+    Matches,
+    average_precision,
+    match_overlaps,
+    on_parked,
+    pool,
+)
 from harness.overlap import bev_iou
 from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 

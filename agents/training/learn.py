@@ -112,6 +112,7 @@ def begin(lesson: Lesson) -> Run:
     """Return a run at its beginning, or where it stopped."""
     torch.manual_seed(derived_seed(lesson.seed, "weights"))
     network = Network(lesson.scheme, design_of(lesson.scheme, "lite"))
+    network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     if lesson.start is not None:
         begin_from(network, lesson.start)
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)

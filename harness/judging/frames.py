@@ -16,14 +16,12 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.judging.patterns import PATTERNS, RULES, Rule, classify_overlaps
-from harness.overlap import bev_iou
+from harness.judging.precision import on_parked, overlaps_of_a_class
 from harness.vocabulary import CLASSES, VEHICLE, Boxes, Floats, Integers, Mask, Truth
 
 TruthFilter: TypeAlias = Literal["anyone", "ego", "none"]
 Parked: TypeAlias = Literal["ignored", "wrong"]
 PARKED: tuple[Parked, ...] = get_args(Parked)
-ON_PARKED = 0.1
-"""Overlap with a parked car from which a detection is of it."""
 TRUTH_FILTERS: tuple[TruthFilter, ...] = get_args(TruthFilter)
 
 BAND_EDGES = (0.0, 30.0, 50.0, 100.0)
@@ -155,30 +153,6 @@ def judge(
         _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
         _judged(cooperative, ~both & in_window(cooperative.geometry, settings), found.cooperative),
     )
-
-
-def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
-    """Return the (N, M) overlaps, none between boxes of different classes."""
-    same = a.classes[:, None] == b.classes[None, :]
-    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
-
-
-def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
-    """Tell which detections are of parked cars: on one of their class, and on no road user more."""
-    overlaps = overlaps_of_a_class(detections, parked)
-    same = detections.classes[:, None] == parked.classes[None, :]
-    inside = same & centres_inside(detections.geometry, parked.geometry)
-    best = overlaps.max(axis=1, initial=0.0)
-    lies = (best >= ON_PARKED) | inside.any(axis=1)
-    return np.asarray(lies & (best >= overlaps_of_a_class(detections, truth).max(1, initial=0.0)))
-
-
-def centres_inside(a: Floats, b: Floats) -> Mask:
-    """Tell which of `a` have their centres in which of `b`, seen from above: (N, M)."""
-    x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
-    cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])
-    ahead, aside = x * cos + y * sin, y * cos - x * sin
-    return np.asarray((np.abs(ahead) <= b[:, 3] / 2) & (np.abs(aside) <= b[:, 4] / 2))
 
 
 def visible(truth: Truth, hits_anyone: Integers, settings: Judgement) -> Mask:

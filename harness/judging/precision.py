@@ -18,12 +18,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from harness.overlap import bev_iou
-from harness.vocabulary import Floats, Integers, Mask
+from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
 
 OVERLAP = 0.5
 """Intersection over union from which on a detection has found a true box."""
+ON_PARKED = 0.1
+"""Overlap with a parked car from which a detection is of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,3 +99,27 @@ def mean_precision(
     """Return the mean over the classes that occur."""
     values = [average_precision(each, interpolation) for each in classes if each.truths]
     return float(np.mean(values)) if values else math.nan
+
+
+def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
+    """Return the (N, M) overlaps, none between boxes of different classes."""
+    same = a.classes[:, None] == b.classes[None, :]
+    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
+
+
+def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
+    """Tell which detections are of parked cars: on one of their class, and on no road user more."""
+    overlaps = overlaps_of_a_class(detections, parked)
+    same = detections.classes[:, None] == parked.classes[None, :]
+    inside = same & centres_inside(detections.geometry, parked.geometry)
+    best = overlaps.max(axis=1, initial=0.0)
+    lies = (best >= ON_PARKED) | inside.any(axis=1)
+    return np.asarray(lies & (best >= overlaps_of_a_class(detections, truth).max(1, initial=0.0)))
+
+
+def centres_inside(a: Floats, b: Floats) -> Mask:
+    """Tell which of `a` have their centres in which of `b`, seen from above: (N, M)."""
+    x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
+    cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])
+    ahead, aside = x * cos + y * sin, y * cos - x * sin
+    return np.asarray((np.abs(ahead) <= b[:, 3] / 2) & (np.abs(aside) <= b[:, 4] / 2))

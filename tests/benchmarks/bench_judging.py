@@ -16,10 +16,16 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from harness.judging.frames import Judgement, judge, overlaps_of_a_class
+from harness.judging.frames import Judgement, judge
 from harness.judging.matching import frame_matches
 from harness.judging.patterns import PATTERNS, RULES, Patterns, Rule, classify_overlaps
-from harness.judging.precision import Matches, average_precision, match_overlaps, pool
+from harness.judging.precision import (
+    Matches,
+    average_precision,
+    match_overlaps,
+    overlaps_of_a_class,
+    pool,
+)
 from harness.overlap import NOTHING, bev_iou
 from harness.vocabulary import Boxes, Floats, Truth
 

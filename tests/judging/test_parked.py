@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import Judgement, judge, on_parked
+from harness.judging.frames import Judgement, judge
 from harness.judging.matching import frame_matches
 from harness.judging.patterns import PATTERNS, RULES, Rule
+from harness.judging.precision import on_parked
 from harness.vocabulary import CYCLIST, VEHICLE, Boxes
 from tests.judging import slowly
 from tests.judging.scenes import boxes, row
