@@ -40,25 +40,35 @@ def network_with_weights(
     if weights == RANDOM:
         network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid, DOUBT))
         return network
-    file = shipped(scheme, size) if weights is None else Path(weights).expanduser()
+    file = FOLDER / file_name(scheme, size) if weights is None else Path(weights).expanduser()
     if not file.is_file():
         if weights is not None:
             raise UserError(f"system: there are no weights {file}")
         raise UserError(
-            f"system: no weights for {size} {scheme}: python -m agents.training train {scheme}, or"
-            " name some by weights=FILE or checkpoint=FOLDER"
+            f"system: no weights for {size} {scheme}: python -m agents.training train --scheme"
+            f" {learns_as(scheme)}, or name some by weights=FILE or checkpoint=FOLDER"
         )
-    try:
-        state = load_file(file)
-    except (SafetensorError, OSError) as problem:
-        raise UserError(f"system: {file} holds no weights: {problem}") from None
-    fill(network, state, file)
+    fill(network, read(file), file)
     return network
 
 
-def shipped(scheme: Scheme, size: Size) -> Path:
-    """Return where our own weights of a network are."""
-    return FOLDER / f"{size}_{scheme}.safetensors"
+def learns_as(scheme: Scheme) -> Scheme:
+    """Return the scheme whose weights serve one: `late` puts together what `single` detects."""
+    return "single" if scheme == "late" else scheme
+
+
+def file_name(scheme: Scheme, size: Size) -> str:
+    """Return what the file with our own weights of a network is called."""
+    return f"{size}_{learns_as(scheme)}.safetensors"
+
+
+def read(file: Path) -> dict[str, Tensor]:
+    """Read weights."""
+    try:
+        state: dict[str, Tensor] = load_file(file)
+    except (SafetensorError, OSError) as problem:
+        raise UserError(f"{file}: holds no weights: {problem}") from None
+    return state
 
 
 def fill(network: Network, state: Mapping[str, Tensor], source: Path) -> None:

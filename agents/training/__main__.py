@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from agents.perception.designs import SCHEMES
+from agents.perception.loading import FOLDER, learns_as
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.errors import AttemptError, UserError
 
@@ -67,12 +68,16 @@ def run_collect(options: argparse.Namespace) -> None:
 def add_train(commands: Commands) -> None:
     """Add `train`."""
     parser = commands.add_parser("train", help="train the lite network of a scheme")
-    parser.add_argument("--scheme", choices=SCHEMES, required=True)
+    own = [scheme for scheme in SCHEMES if learns_as(scheme) == scheme]
+    parser.add_argument("--scheme", choices=own, required=True)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
     parser.add_argument(
         "--held-out", type=Path, required=True, metavar="DIR", help="another, of other episodes"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
+    parser.add_argument(
+        "--weights", type=Path, default=FOLDER, metavar="DIR", help="default: where systems look"
+    )
     parser.add_argument(
         "--start", type=Path, metavar="FILE", help="weights to take the shared layers from"
     )
@@ -84,6 +89,10 @@ def add_train(commands: Commands) -> None:
         "--interference",
         action="store_true",
         help="messages are late and misplaced: robust weights",
+    )
+    parser.add_argument("--most", type=int, metavar="N", help="samples an epoch; default: all")
+    parser.add_argument(
+        "--freeze", action="store_true", help="learn fusion and heads only: three times as fast"
     )
     parser.add_argument("--trial", type=int, default=100, help="held-out samples each epoch; 100")
     parser.set_defaults(run=run_train)
@@ -102,7 +111,7 @@ def add_evaluate(commands: Commands) -> None:
     """Add `evaluate`."""
     parser = commands.add_parser("evaluate", help="print how good weights are, disturbed or not")
     parser.add_argument("--scheme", choices=SCHEMES, required=True)
-    parser.add_argument("--weights", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="default: those shipped")
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
     parser.add_argument("--most", type=int, default=200, help="samples, spread evenly; 200")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the numbers as JSON too")

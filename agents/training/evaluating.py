@@ -14,10 +14,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from agents.perception.designs import Scheme, design_of
+from agents.perception.designs import Scheme
 from agents.perception.grid import Grid
-from agents.perception.network import Network, one_thread
-from agents.training.forward import detect
+from agents.training.asking import answer_of, system_of
 from agents.training.judging import (
     BANDS,
     OVERLAPS,
@@ -30,8 +29,6 @@ from agents.training.judging import (
 )
 from agents.training.layout import scenarios
 from agents.training.samples import CONDITIONS, Disturbance, Samples
-from agents.training.weights import read
-from harness.errors import UserError
 from harness.vocabulary import CLASSES
 
 SINGLE: Scheme = "single"
@@ -42,7 +39,7 @@ class Trial:
     """What is to be evaluated on what."""
 
     scheme: Scheme
-    weights: Path
+    weights: Path | None  # those that are shipped
     data: Path
     most: int  # samples, spread evenly
     out: Path | None  # where the numbers go too
@@ -50,17 +47,16 @@ class Trial:
 
 def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     """Print one table, and return what is in it: a column for each condition."""
-    one_thread()
-    network = load(trial.scheme, trial.weights)
+    system = system_of(trial.scheme, trial.weights)
     samples = Samples(scenarios(trial.data), units=False, first_moment=1)
     conditions = CONDITIONS if trial.scheme != SINGLE else {"none": CONDITIONS["none"]}
     columns = {
         name: column(
-            lambda sample: detect(network, trial.scheme, sample),
+            lambda sample: answer_of(system, sample),
             samples,
             how,
             trial.most,
-            network.design.grid,
+            system.detector.design.grid,
             name,
         )
         for name, how in conditions.items()
@@ -69,17 +65,6 @@ def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     if trial.out is not None:
         trial.out.write_text(json.dumps(written(columns), indent=1) + "\n")
     return columns
-
-
-def load(scheme: Scheme, path: Path) -> Network:
-    """Return a lite network with these weights, all of them."""
-    network = Network(scheme, design_of(scheme, "lite")).eval()
-    try:
-        network.load_state_dict(read(path))
-    except RuntimeError as problem:
-        told = " ".join(str(problem).split())
-        raise UserError(f"{path}: holds no weights of a lite {scheme}: {told}") from None
-    return network
 
 
 def column(

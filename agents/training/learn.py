@@ -1,7 +1,8 @@
 """`train`: a scheme's network learns from a recording.
 
-After every epoch the averaged weights are tried on held-out scenarios, the best are kept, and the
-run is written down so that the same command goes on from there.
+After every epoch the averaged weights are tried on held-out scenarios, as the system that would
+drive with them; the best are kept, and the run is written down so that the same command goes on
+from there.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from rich.progress import Progress
 from torch import Tensor
 
 from agents.perception.designs import design_of
+from agents.perception.loading import file_name
 from agents.perception.network import Network, one_thread
-from agents.training.forward import detect, run
+from agents.training.asking import answer_of, system_of
+from agents.training.forward import ONE_CLOUD, run
 from agents.training.judging import headline, judge
 from agents.training.layout import Scenario, scenarios
 from agents.training.learning import Average, batches, rate
@@ -87,13 +90,14 @@ def train(lesson: Lesson) -> Run:
     lesson.out.mkdir(parents=True, exist_ok=True)
     current = begin(lesson)
     with Progress() as progress:
-        bar = progress.add_task(lesson.scheme, total=lesson.epochs * len(samples))
+        shown = min(len(samples), lesson.most or len(samples))
+        bar = progress.add_task(lesson.scheme, total=lesson.epochs * shown)
         while current.epoch < lesson.epochs:
             learn_epoch(current, samples, lambda done: progress.update(bar, completed=done))
             tell(current, try_out(current, held_out), progress)
             current.write()
     save(
-        lesson.out / f"lite_{lesson.scheme}.safetensors",
+        lesson.weights / file_name(lesson.scheme, "lite"),
         current.best_state,
         card(current, len(samples)),
     )
@@ -127,13 +131,14 @@ def learn_epoch(current: Run, samples: Samples, tell_progress: Callable[[int], N
     random = stream(lesson.seed, "epoch", str(current.epoch))
     torch.manual_seed(derived_seed(lesson.seed, "dropout", str(current.epoch)))
     began, losses = time.perf_counter(), []
-    steps = len(samples) // lesson.batch
-    network.train()
-    for number, chosen in enumerate(batches(len(samples), lesson.batch, random)):
+    shown = min(len(samples), lesson.most or len(samples))
+    steps = shown // lesson.batch
+    ready(network, lesson)
+    for number, chosen in enumerate(batches(len(samples), shown, lesson.batch, random)):
         step = current.epoch * steps + number
         for group in current.optimiser.param_groups:
             group["lr"] = rate(step, lesson.epochs * steps, lesson.peak_rate)
-        if lesson.alone:
+        if lesson.scheme in ONE_CLOUD:
             network.pillar_vfe.grid = part(network.design.grid, random)
         inputs, targets = zip(
             *(exercise(lesson, network, samples, each, random) for each in chosen), strict=True
@@ -144,6 +149,14 @@ def learn_epoch(current: Run, samples: Samples, tell_progress: Callable[[int], N
     current.epoch += 1
     current.seconds += time.perf_counter() - began
     current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
+
+
+def ready(network: Network, lesson: Lesson) -> None:
+    """Let a network learn: all of it, or what comes after the encoder and the backbone."""
+    network.train()
+    if lesson.freeze:
+        for part_of_it in (network.pillar_vfe, network.backbone):
+            part_of_it.eval().requires_grad_(False)
 
 
 def learn(current: Run, wrong: Tensor) -> float:
@@ -158,13 +171,14 @@ def learn(current: Run, wrong: Tensor) -> float:
 def try_out(current: Run, held_out: Samples) -> dict[str, float]:
     """Return the precision of the averaged weights on held-out samples, spread evenly."""
     lesson = current.lesson
-    network = Network(lesson.scheme, current.network.design).eval()
-    network.load_state_dict(current.average.state)
+    tried = lesson.out / "tried.safetensors"
+    save(tried, current.average.state, {"epoch": current.epoch})
+    system = system_of(lesson.scheme, tried)
     every = max(1, len(held_out) // lesson.trial)
     table = judge(
-        lambda sample: detect(network, lesson.scheme, sample),
+        lambda sample: answer_of(system, sample),
         (held_out.sample(number) for number in range(0, len(held_out), every)),
-        network.design.grid,
+        system.detector.design.grid,
     )
     return headline(table, lesson.visible)
 
@@ -195,12 +209,16 @@ def card(current: Run, samples: int) -> dict[str, Any]:
             "samples": samples,
         },
         "begun from": None if lesson.start is None else lesson.start.name,
+        "only fusion and heads": lesson.freeze,
         "learnt with interference": lesson.interference,
         "seed": lesson.seed,
         "epochs": lesson.epochs,
+        "samples an epoch": lesson.most or samples,
         "batch": lesson.batch,
         "peak rate": lesson.peak_rate,
-        "ms per sample": round(1000 * current.seconds / max(1, current.epoch * samples), 1),
+        "ms per sample": round(
+            1000 * current.seconds / (current.epoch * (lesson.most or samples)), 1
+        ),
         "held-out AP@0.5, eleven-point": {"truth visible to": lesson.visible, "mean": current.best},
         "curve": current.curve,
     }

@@ -46,8 +46,10 @@ class Average:
         self.state = {name: each.clone() for name, each in state.items()}
 
 
-def batches(samples: int, size: int, random: np.random.Generator) -> Iterator[list[int]]:
-    """Yield all samples of an epoch in random order; what does not fill a batch is left out."""
-    order = random.permutation(samples)
-    for first in range(0, samples - size + 1, size):
+def batches(
+    samples: int, shown: int, size: int, random: np.random.Generator
+) -> Iterator[list[int]]:
+    """Yield some samples, or all, in random order; what does not fill a batch is left out."""
+    order = random.permutation(samples)[:shown]
+    for first in range(0, shown - size + 1, size):
         yield order[first : first + size].tolist()

@@ -36,6 +36,7 @@ class Lesson:
     data: Path
     held_out: Path
     out: Path  # folder of this run
+    weights: Path  # folder that the best weights go to
     start: Path | None  # weights whose shared layers it begins with
     epochs: int
     batch: int
@@ -43,6 +44,8 @@ class Lesson:
     seed: int
     interference: bool  # learn with messages that are late and misplaced
     trial: int  # held-out samples after each epoch
+    most: int | None  # samples an epoch; all of them
+    freeze: bool  # learn fusion and heads only
 
     @property
     def alone(self) -> bool:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
+from agents.perception.loading import read
 from agents.perception.network import Network
 from harness.errors import UserError
 
@@ -28,17 +28,6 @@ def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
     path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n")
 
 
-def read(path: Path) -> dict[str, Tensor]:
-    """Read weights."""
-    try:
-        state: dict[str, Tensor] = load_file(path)
-    except (OSError, SafetensorError) as problem:
-        raise UserError(f"{path}: no weights can be read from it ({problem})") from None
-    return {
-        name: each.float() if each.is_floating_point() else each for name, each in state.items()
-    }
-
-
 def begin_from(network: Network, path: Path) -> None:
     """Give a network what it shares with the one whose weights these are."""
     known = network.state_dict()
@@ -47,4 +36,6 @@ def begin_from(network: Network, path: Path) -> None:
     unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
     if set(shared) != wanted or unfit:
         raise UserError(f"{path}: holds other layers than a network of this size shares")
-    network.load_state_dict({**known, **shared})
+    network.load_state_dict(
+        {**known, **{name: each.to(known[name].dtype) for name, each in shared.items()}}
+    )

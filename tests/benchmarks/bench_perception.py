@@ -19,7 +19,7 @@ from agents.perception.loading import network_with_weights
 from agents.perception.raising import raised_points
 from agents.perception.systems.early import merged
 from harness.geometry import boxes_between
-from harness.vocabulary import Boxes, Message, Points, Pose, Singles
+from harness.vocabulary import Boxes, Pose, Singles
 from tests.perception.street import EGO_IN_WORLD, sweep
 
 PLACES = (
@@ -54,10 +54,7 @@ def step(scheme: Scheme, detector: Detector, clouds: list[Singles], partners: in
     own, places = clouds[0], PLACES[:partners]
     ego = detector.encode(own, 1.85)
     if scheme == "early":
-        sent = tuple(
-            Message(str(n), "vehicle", 0, 0.0, place, Points(cloud))
-            for n, (place, cloud) in enumerate(zip(places, clouds[1:], strict=False))
-        )
+        sent = list(zip(clouds[1:], places, strict=False))
         if sent:
             together = detector.encode(merged(own, sent, EGO_IN_WORLD), 1.85)
             detector.detect(together, (), 1.85)

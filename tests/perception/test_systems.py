@@ -14,7 +14,7 @@ import yaml
 from agents.perception.designs import FUSION_SCHEMES, SCHEMES, FusionScheme, Scheme
 from agents.perception.fusion.codriving import where_confident
 from agents.perception.raising import height_above, raised_points
-from agents.perception.systems.early import Early, merged
+from agents.perception.systems.early import Early, merged, sent_points
 from agents.perception.systems.intermediate import FilledPlaces, Intermediate
 from agents.perception.systems.late import Late
 from agents.perception.systems.single import Single
@@ -130,8 +130,13 @@ def test_where_a_partner_believes_to_be_reaches_the_answer(scheme: Scheme) -> No
 def test_points_move_with_where_their_sender_believes_to_be() -> None:
     own = np.zeros((1, 4), np.float32)
     seen = partner()
-    there = merged(own, (sent(seen, Points(seen.points_in_lidar)),), EGO_IN_WORLD)
-    moved = merged(own, (sent(seen, Points(seen.points_in_lidar), (0.5, -0.25)),), EGO_IN_WORLD)
+    there, moved = (
+        merged(own, [(seen.points_in_lidar, pose)], EGO_IN_WORLD)
+        for pose in (
+            sent(seen, Points(seen.points_in_lidar), shift).lidar_in_world
+            for shift in ((0.0, 0.0), (0.5, -0.25))
+        )
+    )
     assert np.allclose((moved - there)[1:], [0.5, -0.25, 0.0, 0.0], atol=1e-4)
     assert np.allclose(
         there[1:], points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD)
@@ -157,7 +162,8 @@ def test_an_old_message_counts_from_where_its_sender_was_then() -> None:
     seen, now = partner(), Pose(ROADSIDE_IN_WORLD.x + 5.0, ROADSIDE_IN_WORLD.y, 7.5, yaw=0.3)
     old = sent(seen, Points(seen.points_in_lidar))
     assert old.lidar_in_world == seen.lidar_in_world != now
-    rows = merged(np.zeros((0, 4), np.float32), (old,), EGO_IN_WORLD)
+    own = np.zeros((0, 4), np.float32)
+    rows = merged(own, [(sent_points(old), old.lidar_in_world)], EGO_IN_WORLD)
     assert np.allclose(rows, points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD))
 
 

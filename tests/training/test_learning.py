@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.designs import LITE_GRID, Scheme, design_of
+from agents.perception.decoding import candidates, each_once
+from agents.perception.designs import LITE_GRID, SCHEMES, Scheme, design_of
 from agents.perception.grid import CODE_CHANNELS
+from agents.perception.loading import FOLDER, file_name, network_with_weights, read
 from agents.perception.network import Network, Raw
 from agents.training import learn
-from agents.training.evaluating import Trial, evaluate, load
-from agents.training.forward import found, run
+from agents.training.evaluating import Trial, evaluate
+from agents.training.forward import run
 from agents.training.layout import scenarios
 from agents.training.learning import batches, rate
 from agents.training.lesson import Lesson, answer, exercise, part
 from agents.training.losses import loss
-from agents.training.samples import Samples
+from agents.training.samples import CONDITIONS, Samples
 from agents.training.targets import targets_of
-from agents.training.weights import begin_from, read
+from agents.training.weights import begin_from
 from harness.errors import UserError
 from harness.overlap import bev_iou
 from tests.training.made_up import boxes_in_world, write_recording
-
-NOT_RAISED = 0.0
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def lesson(tmp_path: Path) -> Lesson:
         data=tmp_path / "data",
         held_out=tmp_path / "data",
         out=tmp_path / "run",
+        weights=tmp_path / "weights",
         start=None,
         epochs=1,
         batch=2,
@@ -45,6 +46,8 @@ def lesson(tmp_path: Path) -> Lesson:
         seed=3,
         interference=False,
         trial=1,
+        most=None,
+        freeze=False,
     )
 
 
@@ -57,7 +60,8 @@ def test_who_answers_as_taught_finds_everybody() -> None:
         torch.logit(torch.from_numpy(targets.likelihood), 1e-4)[None],
         torch.from_numpy(targets.codes).reshape(1, CODE_CHANNELS, *LITE_GRID.output_shape),
     )
-    detected = found(Network("single", design_of("single", "lite")), raw, NOT_RAISED)
+    decoding = design_of("single", "lite").decoding
+    detected = each_once(candidates(raw, LITE_GRID, decoding), decoding)
     assert len(detected) == len(boxes)
     assert bev_iou(detected.geometry, geometry).max(0).min() > 0.999
     assert sorted(detected.classes) == sorted(boxes.classes)
@@ -108,15 +112,33 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
     assert after.curve[1] == whole.curve[1]
     for name, each in whole.average.state.items():
         assert torch.equal(each, after.average.state[name]), name
-    card = json.loads((lesson.out / "lite_single.json").read_text())
+    file = lesson.weights / file_name("single", "lite")
+    card = json.loads(file.with_suffix(".json").read_text())
     assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
-    network = load("single", lesson.out / "lite_single.safetensors")
+    network = network_with_weights("single", "lite", str(file), None)
     assert network.parameters_in_all == card["parameters"]
     other = Network("v2vnet", design_of("v2vnet", "lite"))
-    begin_from(other, lesson.out / "lite_single.safetensors")
+    begin_from(other, file)
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
-    trial = Trial("single", lesson.out / "lite_single.safetensors", lesson.data, 1, None)
-    assert list(evaluate(trial)) == ["none"]
+    assert list(evaluate(Trial("single", file, lesson.data, 1, None))) == ["none"]
+    assert list(evaluate(Trial("late", file, lesson.data, 1, None))) == list(CONDITIONS)
+
+
+def test_what_is_frozen_stays_and_the_rest_learns(lesson: Lesson) -> None:
+    current = learn.begin(replace(lesson, scheme="v2vnet", freeze=True, most=2))
+    before = {name: each.clone() for name, each in current.network.state_dict().items()}
+    samples = Samples(scenarios(lesson.data), units=False)
+    learn.learn_epoch(current, samples, lambda done: None)
+    for name, each in current.network.state_dict().items():
+        frozen = name.startswith(("pillar_vfe.", "backbone."))
+        assert torch.equal(each, before[name]) == frozen, name
+
+
+def test_weights_go_where_systems_look() -> None:
+    assert (FOLDER / file_name("late", "lite")).name == "lite_single.safetensors"
+    assert {file_name(scheme, "lite") for scheme in SCHEMES} == {
+        f"lite_{scheme}.safetensors" for scheme in SCHEMES if scheme != "late"
+    }
 
 
 def test_recordings_for_testing_are_refused(lesson: Lesson, tmp_path: Path) -> None:
@@ -140,5 +162,7 @@ def test_the_rate_rises_and_falls() -> None:
 
 
 def test_an_epoch_shows_each_sample_once() -> None:
-    shown = [n for batch in batches(11, 3, np.random.default_rng(0)) for n in batch]
+    shown = [n for batch in batches(11, 11, 3, np.random.default_rng(0)) for n in batch]
     assert len(shown) == len(set(shown)) == 9
+    few = [n for batch in batches(11, 7, 3, np.random.default_rng(0)) for n in batch]
+    assert few == shown[:6]

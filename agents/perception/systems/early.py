@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from agents.perception.systems.learned import Learned
 from harness.geometry import points_between
-from harness.vocabulary import EgoObservation, Message, Observation, Points, Pose, Singles, Step
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Points, Pose, Singles
 
 
 class Early(Learned):
     """Detects in everybody's points; what the ego has alone takes a second look."""
 
     scheme = "early"
-    reads_messages = True
 
     def share(self, observation: Observation) -> Points:
         """Return the sweep as it is."""
         return Points(observation.points_in_lidar)
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Put all points together, look at them, and drive."""
-        alone, height = self._seen(observation)
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Put all points together, and look at them."""
+        seen, height = self._seen(observation)
+        alone = self._others(seen, observation, height)
         if not messages:
-            return self._driven(observation, alone, alone, height)
-        points = merged(observation.points_in_lidar, messages, observation.lidar_in_world)
-        coop = self._detector.detect(self._detector.encode(points, height), (), height)
-        return self._driven(observation, coop, alone, height)
+            return alone, alone
+        sweeps = [(sent_points(each), each.lidar_in_world) for each in messages]
+        points = merged(observation.points_in_lidar, sweeps, observation.lidar_in_world)
+        together = self.detector.detect(self.detector.encode(points, height), (), height)
+        return self._others(together, observation, height), alone
 
 
-def merged(own: Singles, messages: tuple[Message, ...], lidar_in_world: Pose) -> Singles:
+def sent_points(message: Message) -> Singles:
+    """Return the sweep that a message carries."""
+    if not isinstance(message.payload, Points):
+        raise TypeError(f"{message.sender} sent no points")
+    return message.payload.in_lidar
+
+
+def merged(own: Singles, sweeps: Iterable[tuple[Singles, Pose]], lidar_in_world: Pose) -> Singles:
     """Return all sweeps in the ego's LiDAR frame, from where their senders believed to be."""
-    sweeps = [own]
-    for message in messages:
-        if not isinstance(message.payload, Points):
-            raise TypeError(f"{message.sender} sent no points")
-        theirs = message.payload.in_lidar
-        sweeps.append(points_between(theirs, message.lidar_in_world, lidar_in_world))
-    return np.concatenate(sweeps)
+    moved = [points_between(points, pose, lidar_in_world) for points, pose in sweeps]
+    return np.concatenate([own, *moved])

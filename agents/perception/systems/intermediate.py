@@ -10,7 +10,7 @@ from agents.perception.fusion.partners import Partner
 from agents.perception.network import Maps
 from agents.perception.systems.learned import Learned
 from harness.geometry import relative
-from harness.vocabulary import EgoObservation, Features, Message, Observation, Pose, Step
+from harness.vocabulary import Boxes, EgoObservation, Features, Message, Observation, Pose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +28,6 @@ class FilledPlaces(Features):
 class Intermediate(Learned):
     """Fuses features by one of several schemes; the ego is encoded once for both answers."""
 
-    reads_messages = True
-
     def __init__(
         self,
         scheme: FusionScheme,
@@ -40,23 +38,27 @@ class Intermediate(Learned):
     ) -> None:
         self.scheme = scheme
         super().__init__(size, weights, checkpoint, driving)
-        self._sparse = scheme == "codriving" and self._detector.design.confidence is not None
+        self._sparse = scheme == "codriving" and self.detector.design.confidence is not None
 
     def share(self, observation: Observation) -> Features:
         """Return what the encoder makes of a partner's sweep."""
-        features = self._detector.packed(self._encoded(observation)[0])
+        features = self.detector.packed(self._encoded(observation)[0])
         return FilledPlaces(features.maps) if self._sparse else features
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Fuse, detect, and drive."""
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Fuse, and detect."""
         ego, height = self._encoded(observation)
-        alone = self._detector.detect(ego, (), height)
+        alone = self._others(self.detector.detect(ego, (), height), observation, height)
         partners = [self._partner(each, ego, observation.lidar_in_world) for each in messages]
-        coop = self._detector.detect(ego, partners, height) if partners else alone
-        return self._driven(observation, coop, alone, height)
+        if not partners:
+            return alone, alone
+        together = self.detector.detect(ego, partners, height)
+        return self._others(together, observation, height), alone
 
     def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
         if not isinstance(message.payload, Features):
             raise TypeError(f"{message.sender} sent no features")
-        maps = self._detector.unpacked(message.payload, ego, message.sender)
+        maps = self.detector.unpacked(message.payload, ego, message.sender)
         return Partner(maps, relative(message.lidar_in_world, lidar_in_world))

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from agents.perception.systems.learned import Learned
 from harness.geometry import boxes_between
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose, Step
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 
 
 class Late(Learned):
     """Detects in its own points, and believes whoever is surest."""
 
     scheme = "late"
-    reads_messages = True
 
     def share(self, observation: Observation) -> Boxes:
         """Return what a partner detects in its own points."""
         return self._seen(observation)[0]
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Put together what all detect, and drive."""
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Put together what all detect."""
         alone, height = self._seen(observation)
         theirs = [moved(message, observation.lidar_in_world) for message in messages]
-        return self._driven(observation, self._detector.together([alone, *theirs]), alone, height)
+        together = self.detector.together([alone, *theirs])
+        return (
+            self._others(together, observation, height),
+            self._others(alone, observation, height),
+        )
 
 
 def moved(message: Message, lidar_in_world: Pose) -> Boxes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.perception.systems.learned import Learned
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Step
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation
 
 
 class Single(Learned):
@@ -16,7 +16,10 @@ class Single(Learned):
         """Return nothing: nobody asks."""
         return Boxes.none()
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """See alone, and drive."""
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """See alone."""
         seen, height = self._seen(observation)
-        return self._driven(observation, seen, seen, height)
+        others = self._others(seen, observation, height)
+        return others, others
