@@ -13,6 +13,8 @@ COMMANDS = {
     "tables": "tables of campaigns, with intervals",
     "regress": "which errors go with violations, and how sure that is",
     "compare": "two systems or conditions, paired by route and seed",
+    "report": "everything as one page, and its tables",
+    "replay": "violations one by one, seen from above",
     "power": "how many routes and seeds find which difference",
     "calibrate": "how often the regressions cry wolf, by simulation",
 }

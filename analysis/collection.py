@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ class Collection:
     attempts: pd.DataFrame  # a row for each result; `cluster` is the route's geometry
     missing: pd.DataFrame  # planned attempts without result, and how their last try ended
     notes: tuple[str, ...]  # what a reader of any table should know
+    looked: Callable[[], None] = lambda: None  # told of each attempt that somebody went through
 
     @property
     def folder(self) -> Path:
@@ -40,6 +41,7 @@ class Collection:
         columns = (self.attempts[name] for name in ("campaign", *KEY))
         for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):
             yield row, self.campaigns[campaign], AttemptKey(*key)
+            self.looked()
 
 
 def collect(folders: Sequence[Path], mixed: bool = False) -> Collection:
@@ -76,7 +78,8 @@ def collect(folders: Sequence[Path], mixed: bool = False) -> Collection:
 
 def nothing_yet() -> pd.DataFrame:
     """Return the table of a campaign without any result."""
-    words = {name: pd.Series(dtype=str) for name in ("cluster", *KEY[:3], "simulator", "violation")}
+    texts = ("cluster", *KEY[:3], "simulator", "violation", "violation_with")
+    words = {name: pd.Series(dtype=str) for name in texts}
     truths = ("violated", "collided", "collided_with_road_user", "ego_stationary")
     flags = {name: pd.Series(dtype=bool) for name in truths}
     whole = {name: pd.Series(dtype=int) for name in ("campaign", "seed", "try")}

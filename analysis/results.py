@@ -45,6 +45,7 @@ def row_of(result: dict[str, Any]) -> dict[str, Any]:
         "violated": violation is not None,
         "violation": "" if violation is None else str(violation["kind"]),
         "violation_time": NAN if violation is None else float(violation["time"]),
+        "violation_with": "" if violation is None else str(violation["with_type"]),
         "ego_stationary": violation is not None and bool(violation["ego_stationary"]),
         "duration": float(result["meta"]["duration_game"]),
         "route_length": float(result["meta"]["route_length"]),

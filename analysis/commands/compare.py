@@ -12,9 +12,9 @@ import pandas as pd
 from analysis.collection import collect
 from analysis.commands.options import Commands, add_mixing, add_out
 from analysis.comparison import Comparison, arm_named, by_route, compare_all
-from analysis.drawing.svg import write_svg
+from analysis.drawing.svg import standalone
 from analysis.figures.driving import pairs_figure
-from analysis.tables.writing import write_frame
+from analysis.tables.writing import write_frame, write_text
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 from harness.records.keys import safe_name
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         figure, left_out = pairs_figure(
             routes, (str(each.a), str(each.b)), "driving score, mean over seeds"
         )
-        write_svg(figure, out / f"{name}.svg")
+        write_text(standalone(figure), out / f"{name}.svg")
         if left_out:
             say(f"  {left_out} routes that differ least are not in {name}.svg")
     write_frame(table, out, "compare", ["csv"])

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from analysis.collection import Collection
 from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
-from analysis.drawing.svg import write_svg
+from analysis.drawing.svg import standalone
 from analysis.figures.errors import along_route_figure
 from analysis.tables.detections import read_detections
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.precision import precision_tables
 from analysis.tables.table import Table
-from analysis.tables.writing import write_frame, write_table
+from analysis.tables.writing import write_frame, write_table, write_text
 from analysis.terminal import say, show
 from harness.errors import UserError
 
@@ -67,7 +67,7 @@ def write_all(found: Collection, tables: list[Table], out: Path, formats: list[s
         write_table(table, out, formats)
         if table.name == "along_route":
             arms = list(dict.fromkeys((names[0], names[1]) for names, _ in table.rows()))
-            write_svg(along_route_figure(table, arms), out / "along_route.svg")
+            write_text(standalone(along_route_figure(table, arms)), out / "along_route.svg")
 
 
 def formats_in(text: str) -> list[str]:

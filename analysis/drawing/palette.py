@@ -11,6 +11,7 @@ COLOURS: dict[str, tuple[str, str]] = {
     "quiet": ("#5f666e", "#a2a8ae"),
     "line": ("#d9d9d4", "#363c43"),
     "road": ("#c3c5c6", "#474e56"),
+    "route": ("#d3e2ee", "#22384b"),
     "accent": ("#1f5f8b", "#7db8e0"),
     "worse": ("#b3352b", "#f08a7d"),
     "missed": ("#c8372d", "#ff7b6e"),

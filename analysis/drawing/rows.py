@@ -10,8 +10,8 @@ from analysis.drawing.canvas import Canvas, shortened, width_of
 from analysis.drawing.scale import Scale, spread, tick_words
 
 WIDTH = 380.0
-ROW = 17.0
-LABELS = 132.0
+ROW, APART = 17.0, 6.0
+LABELS = 176.0
 """The most room that names get."""
 
 
@@ -59,19 +59,21 @@ class Key:
     hollow: bool = False
 
 
-def draw_rows(rows: Sequence[Row], axis: Axis, says: str, keys: Sequence[Key] = ()) -> Canvas:
-    """Draw rows above an axis."""
+def draw_rows(
+    rows: Sequence[Row], axis: Axis, says: str, keys: Sequence[Key] = (), height: float = ROW
+) -> Canvas:
+    """Draw rows above an axis; several spans of a row stand one below the other."""
     label_room = min(LABELS, max(width_of(row.label) for row in rows) + 8)
     note_room = max(width_of(row.note, 9.5) for row in rows)
     legend = legend_lines(keys)
     top = 6 + 15 * len(legend) + (4 if legend else 0)
-    bottom = top + ROW * len(rows)
+    bottom = top + height * len(rows)
     canvas = Canvas(WIDTH, bottom + 34, says)
     scale = scale_of(rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10))
     draw_legend(canvas, legend)
     draw_axis(canvas, scale, axis, top, bottom)
     for number, row in enumerate(rows):
-        draw_row(canvas, row, scale, top + ROW * (number + 0.5), label_room)
+        draw_row(canvas, row, scale, top + height * (number + 0.5), label_room)
     return canvas
 
 
@@ -113,7 +115,7 @@ def draw_row(canvas: Canvas, row: Row, scale: Scale, y: float, label_room: float
             [(scale.at(known[0].value), y), (scale.at(known[-1].value), y)], row.joined, 1.6
         )
     for number, span in enumerate(known):
-        aside = 0.0 if row.joined else 5.0 * (number - (len(known) - 1) / 2)
+        aside = 0.0 if row.joined else APART * (number - (len(known) - 1) / 2)
         draw_span(canvas, span, scale, y + aside)
 
 

@@ -36,6 +36,8 @@ class Scale:
             fine = [m * 10.0**e for e in decades for m in (1, 2, 5)]
             coarse = [10.0**e for e in decades]
             shown = [each for each in fine if self.inside(each)]
+            if len(shown) < 3:
+                return Scale(self.low, self.high, self.first, self.last).ticks(most)
             shown = shown if len(shown) <= most else [each for each in coarse if self.inside(each)]
             return shown[:: max(1, math.ceil(len(shown) / most))]
         step = round_step((self.high - self.low) / most)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 
 from analysis.drawing.canvas import Canvas, Dot, Mark, Shape, Words
 from analysis.drawing.palette import classes, variables
-from harness.errors import UserError
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
@@ -30,17 +28,6 @@ def standalone(canvas: Canvas) -> str:
     body = inline(canvas).replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
     head, _, rest = body.partition(">")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head}><style>{style}</style>{rest}\n'
-
-
-def write_svg(canvas: Canvas, file: Path) -> None:
-    """Write a file that stands alone."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_name(f".{file.name}.new")
-        beside.write_text(standalone(canvas), encoding="utf-8")
-        beside.replace(file)
-    except OSError as problem:
-        raise UserError(f"{file}: {problem.strerror or problem}") from None
 
 
 def element(mark: Mark) -> str:

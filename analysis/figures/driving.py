@@ -12,6 +12,8 @@ from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 
+DENSE = 13.5
+"""Height of a row where there are many."""
 MOST_ROUTES = 40
 """Rows of a figure of pairs; the routes that differ most."""
 
@@ -38,7 +40,7 @@ def measure_figure(table: Table, measure: str, label: str, names: int = 2) -> Ca
 
 def told(found: Estimate) -> str:
     """Return a value and what it rests on."""
-    return f"{found.value:.1f}  n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
+    return f"{found.value:.1f}, n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
 
 
 def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
@@ -75,7 +77,7 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
         Row(
             str(route),
             (Span(float(a[route]), hollow=True), Span(float(b[route]), colour="hue1")),
-            f"{difference[route]:+.0f}",
+            f"{difference[route]:+.0f}" if abs(difference[route]) >= 0.5 else "0",
             joined="worse" if difference[route] < 0 else "quiet",
         )
         for route in order
@@ -83,7 +85,7 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
     keys = [Key(arms[0], "accent", True), Key(arms[1], "hue1")]
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
     says = f"{label} of {arms[0]} and {arms[1]} on each route"
-    return draw_rows(rows, axis, says, keys), len(means) - len(order)
+    return draw_rows(rows, axis, says, keys, DENSE), len(means) - len(order)
 
 
 def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
@@ -100,9 +102,9 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
                     hollow=not row["clear"],
                 ),
             ),
-            f"{row['difference']:+.1f}  n {row['pairs']}",
+            f"{row['difference']:+.1f}, n {row['pairs']}",
         )
         for _, row in rows.iterrows()
     ]
-    keys = [Key("more than chance (Holm)", "accent"), Key("inconclusive", "quiet", True)]
+    keys = [Key("more than chance", "accent"), Key("inconclusive", "quiet", True)]
     return draw_rows(drawn, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys)

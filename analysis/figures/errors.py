@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,45 +19,68 @@ from analysis.tables.table import Table
 from harness.judging.patterns import PATTERNS
 from harness.records.schema import BANDS
 
+TRIPLE = 27.0
+"""Height of a row of three."""
 WIDEST_ODDS = (0.02, 50.0)
 """Beyond these an odds ratio is told, not drawn."""
 
 
-def windows_figure(violated: pd.DataFrame) -> Canvas:
-    """Draw the errors of t1, t2 and t3 of one arm's violations: median, middle half, 5 to 95 %."""
+def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
+    """Draw the errors of t1, t2 and t3 of one arm's violations: median, middle half, 5 to 95 %.
+
+    All arms' figures reach to `most`, so that they can be compared.
+    """
     rows = []
     for pattern in PATTERNS:
-        for window in ("t1", "t2", "t3"):
-            values = violated[f"{pattern}_{window}"].dropna().to_numpy(np.float64)
-            spans = (spread_of(values, pattern),) if len(values) else ()
-            label = f"{pattern}  {window}" if window == "t1" else window
-            rows.append(Row(label, spans or (Span(math.nan),), f"n {len(values)}"))
+        columns = [violated[f"{pattern}_{window}"].dropna() for window in ("t1", "t2", "t3")]
+        spans = tuple(spread_of(each.to_numpy(np.float64), pattern) for each in columns)
+        rows.append(Row(pattern, spans, f"n {', '.join(str(len(each)) for each in columns)}"))
     says = "errors for 5 s in t1, t2 and t3 before a violation, by pattern"
-    return draw_rows(rows, Axis("errors in 5 s", (0.0,)), says)
+    return draw_rows(rows, Axis("errors in 5 s", (0.0, most)), says, height=TRIPLE)
 
 
 def spread_of(values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str) -> Span:
     """Return how values are spread."""
+    if not len(values):
+        return Span(math.nan)
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
     colour, hollow = KIND_OF_ERROR[pattern], not brought(pattern)
     return Span(middle, low, high, (first, third), colour, hollow)
 
 
-def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]]) -> Canvas:
-    """Draw one arm's errors for 100 true boxes; `rows` are bands of distance."""
+def most_in_windows(violated: pd.DataFrame) -> float:
+    """Return how far figures of t1, t2 and t3 have to reach."""
+    ends = [
+        own[f"{pattern}_{window}"].quantile(0.95)
+        for _, own in violated.groupby(["system", "condition"])
+        for pattern in PATTERNS
+        for window in ("t1", "t2", "t3")
+    ]
+    return max([float(each) for each in ends if each > 0], default=1.0)
+
+
+def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -> Canvas:
+    """Draw one arm's errors for 100 true boxes; `rows` are bands of distance, the nearest above.
+
+    All arms' figures reach to `most`, so that they can be compared.
+    """
     by_band = dict(rows)
     drawn = []
     for pattern in PATTERNS:
-        for band in (each for each in BANDS if each in by_band):
-            found = by_band[band][pattern]
-            span = span_of(found, KIND_OF_ERROR[pattern], not brought(pattern))
-            metres = band.replace("_", "-") + " m"
-            label = f"{pattern}  {metres}" if band == BANDS[0] else metres
-            known = math.isfinite(found.value)
-            note = f"{found.value:.1f}  n {found.n}" if known else f"n {found.n}"
-            drawn.append(Row(label, (span,), note))
-    axis = Axis("errors for 100 true boxes", (0.0,))
-    return draw_rows(drawn, axis, "errors for 100 true boxes by distance and pattern")
+        found = [by_band[band][pattern] for band in BANDS if band in by_band]
+        colour, hollow = KIND_OF_ERROR[pattern], not brought(pattern)
+        spans = tuple(span_of(each, colour, hollow) for each in found)
+        drawn.append(Row(pattern, spans, f"n {max((each.n for each in found), default=0)}"))
+    axis = Axis("errors for 100 true boxes", (0.0, most))
+    says = "errors for 100 true boxes by distance and pattern"
+    return draw_rows(drawn, axis, says, height=TRIPLE)
+
+
+def most_in(rows: Iterable[tuple[tuple[str, ...], dict[str, Estimate]]]) -> float:
+    """Return how far figures of errors by distance have to reach."""
+    found = [cells[pattern] for _, cells in rows for pattern in PATTERNS]
+    ends = [end for each in found for end in (each.value, each.high) if end > 0]
+    return max(ends, default=1.0)
 
 
 def along_route_figure(table: Table, arms: Sequence[tuple[str, str]]) -> Canvas:
@@ -84,7 +107,19 @@ def position(part: str) -> float:
     return (float(first) + float(last)) / 2
 
 
-def odds_figure(fit: Fit, unit: str) -> Canvas:
+def odds_range(fits: Iterable[Fit]) -> tuple[float, float]:
+    """Return a range of odds ratios for all figures that are to be compared."""
+    ends = [
+        float(each)
+        for fit in fits
+        for name in ("odds_ratio", "low", "high")
+        for each in fit.terms[name]
+        if WIDEST_ODDS[0] <= each <= WIDEST_ODDS[1]
+    ]
+    return min([*ends, 0.8]) / 1.1, max([*ends, 1.25]) * 1.1
+
+
+def odds_figure(fit: Fit, unit: str, reach: tuple[float, float]) -> Canvas:
     """Draw a fit's odds ratios on a logarithmic axis."""
     terms = {str(row["term"]): row for _, row in fit.terms.iterrows()}
     rows = []
@@ -97,8 +132,8 @@ def odds_figure(fit: Fit, unit: str) -> Canvas:
         colour = "accent" if clear else "quiet"
         span = Span(row["odds_ratio"], row["low"], row["high"], colour=colour, hollow=not clear)
         rows.append(Row(pattern, (span,), in_brackets(row["odds_ratio"], row["low"], row["high"])))
-    axis = Axis(f"odds ratio of a violation, {unit}", (0.8, 1.25), 1.0, True, WIDEST_ODDS)
-    keys = [Key("more than chance (Holm)", "accent"), Key("inconclusive", "quiet", True)]
+    axis = Axis(f"odds ratio of a violation, {unit}", reach, 1.0, True, reach)
+    keys = [Key("more than chance", "accent"), Key("inconclusive", "quiet", True)]
     return draw_rows(rows, axis, f"odds ratios by pattern, {unit}", keys)
 
 

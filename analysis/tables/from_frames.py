@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.collection import Collection
+from analysis.tables.ages import ages
 from analysis.tables.table import ARM, Table, cells, mean_of, ratio_of
 from harness.judging.patterns import PATTERNS
 from harness.records.keys import AttemptKey
@@ -31,7 +32,8 @@ def tables_of_frames(found: Collection) -> list[Table]:
         for row, campaign, key in found.each()
         for sums_of_kind in kinds_of(campaign, key)
     ]
-    return [bands(both), used_ages(both), *messages(found.attempts, kinds)]
+    attempts = found.attempts
+    return [bands(both), used_ages(both), *messages(attempts, kinds), ages(attempts, kinds)]
 
 
 def sums_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
@@ -99,6 +101,7 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
             "sent": float(on_air.sum()),
             "heard": float(heard.sum()),
             "age": float(age[heard].sum()),
+            "ages": age[heard],
             "shift": float(shift.sum()),
             "kilobytes": float(sent.sum()) / 1000,
             **{fate: float((fates == fate).sum()) for fate in FATES},

@@ -8,11 +8,10 @@ import pandas as pd
 
 from analysis.collection import Collection
 from analysis.statistics.intervals import NOTHING
-from analysis.tables.table import ARM, Measure, Table, cells, mean_of, rate_of
+from analysis.tables.table import ARM, UNDISTURBED, Measure, Table, cells, mean_of, rate_of
 from harness.judging.patterns import PATTERNS
 from harness.judging.windows import WINDOWS
 
-UNDISTURBED = "none"
 DRIVING: dict[str, Measure] = {
     "DS": mean_of("driving_score"),
     "CR %": rate_of("collided"),

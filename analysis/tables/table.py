@@ -15,6 +15,7 @@ Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
 
 ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
 ARM = ("system", "condition")
+UNDISTURBED = "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,18 @@ class Table:
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
             found.setdefault(name, {})[measure] = Estimate(*numbers)
-        return list(found.items())
+        arms_first = self.by[: len(ARM)] == ARM
+        return (
+            sorted(found.items(), key=lambda row: in_order(row[0]))
+            if arms_first
+            else [*found.items()]
+        )
+
+
+def in_order(names: Sequence[str]) -> tuple[str, bool, str]:
+    """Return how rows are sorted: by system, each undisturbed first."""
+    system, condition = names[:2]
+    return system, condition != UNDISTURBED, condition
 
 
 def cells(

@@ -33,8 +33,12 @@ def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
     formats = list(formats)
     write_frame(table.cells, folder, table.name, formats)
     if "latex" in formats:
-        text = latex(table)
-        _write(folder / f"{table.name}.tex", lambda file: file.write_text(text, encoding="utf-8"))
+        write_text(latex(table), folder / f"{table.name}.tex")
+
+
+def write_text(text: str, file: Path) -> None:
+    """Write a text file."""
+    _write(file, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def latex(table: Table) -> str:

@@ -1,0 +1,95 @@
+"""Violations one by one: what there is to see of each, and how to see it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.collection import KEY, Collection
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A violation; numbers count within a campaign, in the order of its attempts."""
+
+    number: int
+    campaign: Campaign
+    key: AttemptKey
+    kind: str
+    time: float  # s since the ego stood ready
+    other: str  # blueprint of the other one; empty for nobody
+    stationary: bool  # the ego stood and was struck
+
+    @property
+    def what(self) -> str:
+        """What happened, in a few words."""
+        told = self.kind.replace("_", " ")
+        with_whom = f" with {self.other}" if self.other else ""
+        struck = ", the ego stood" if self.stationary else ""
+        return f"{told}{with_whom} after {self.time:.1f} s{struck}"
+
+    @property
+    def command(self) -> str:
+        """What shows it again."""
+        return f"python -m analysis replay {shlex.quote(str(self.folder))} --case {self.number}"
+
+    @property
+    def folder(self) -> Path:
+        """The campaign's folder."""
+        return self.campaign.folder
+
+
+def cases_of(found: Collection) -> list[Case]:
+    """Return every violation of some campaigns."""
+    return list(each_case(found))
+
+
+def each_case(found: Collection) -> Iterator[Case]:
+    """Yield violations, numbered anew in each campaign."""
+    told = ["campaign", *KEY, "violated", "violation", "violation_time", "violation_with"]
+    numbers = dict.fromkeys(range(len(found.campaigns)), 0)
+    columns = (found.attempts[name] for name in (*told, "ego_stationary"))
+    for index, *key, violated, kind, time, other, stood in zip(*columns, strict=True):
+        if violated:
+            numbers[index] += 1
+            campaign = found.campaigns[index]
+            yield Case(numbers[index], campaign, AttemptKey(*key), kind, time, other, bool(stood))
+
+
+def table_of(cases: list[Case]) -> pd.DataFrame:
+    """Return the cases as a table."""
+    rows = [
+        (
+            str(case.folder),
+            case.number,
+            *(getattr(case.key, name) for name in KEY),
+            case.kind,
+            case.time,
+            case.other,
+            case.stationary,
+            case.command,
+        )
+        for case in cases
+    ]
+    names = ["folder", "case", *KEY, "violation", "time", "with", "ego_stationary", "command"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def some_of(cases: list[Case], most: int) -> list[Case]:
+    """Return some cases of every system and condition in turn, collisions first."""
+    arms: dict[tuple[str, str], list[Case]] = {}
+    for case in sorted(cases, key=lambda each: not each.kind.startswith("collision")):
+        arms.setdefault((case.key.system, case.key.condition), []).append(case)
+    turns = [
+        (turn, number, case)
+        for number, (_, own) in enumerate(sorted(arms.items()))
+        for turn, case in enumerate(own[:most])
+    ]
+    chosen = [case for *_, case in sorted(turns, key=lambda each: each[:2])[:most]]
+    return sorted(chosen, key=lambda each: (each.key, str(each.folder)))

@@ -1,0 +1,235 @@
+"""Bird's-eye views of a violation at three moments, as in the paper's figure 9."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.canvas import Canvas, Shape
+from analysis.drawing.palette import KIND_OF_ERROR, brought
+from analysis.figures.moments import Moment, Story, View
+from harness.vocabulary import Floats
+
+SIZE = 250.0
+SMALLEST = 5.0
+"""Sides of a drawing below which boxes are drawn larger than they are."""
+CLOSEST = 4.0
+"""Points of a line that are nearer to each other than this say nothing new."""
+EGO = (4.8, 2.0)
+"""Length and width of the ego's sign, m."""
+LINES = {"route": ("route", 6.0), "lane_left": ("road", 0.8), "lane_right": ("road", 0.8)}
+"""Colours and widths of what the map holds, in the order in which it is drawn."""
+OUTLINES = {"ego_alone": ("ego_alone", 0.35), "cooperative": ("cooperative", 0.0)}
+"""Colour of a detection's outline, and by how many metres it is larger, not to hide another."""
+
+
+def draw_strip(story: Story) -> list[Canvas]:
+    """Draw the moments of a violation, each on its own canvas, all of one place."""
+    lanes = list(lane_lines(story))
+    return [draw_moment(story, moment, lanes) for moment in story.moments]
+
+
+def draw_moment(story: Story, moment: Moment, lanes: list[Shape]) -> Canvas:
+    """Draw one moment: the road, who is there, who is seen, and where it ends."""
+    says = f"bird's-eye view {moment.before:.1f} s before the violation"
+    canvas = Canvas(SIZE, SIZE, says, list(lanes))
+    boxes = moment.boxes
+    sources = boxes["source"].astype(str)
+    for _, box in boxes[sources == "truth"].iterrows():
+        draw_truth(canvas, box, story.view)
+    for source, (colour, larger) in OUTLINES.items():
+        for _, box in boxes[(sources == source) & boxes["counted"]].iterrows():
+            draw_detection(canvas, box, story.view, colour, larger)
+    for _, pose in moment.poses.iterrows():
+        if str(pose["kind"]) != "ego":
+            draw_partner(canvas, pose, story.view)
+    draw_ego(canvas, moment, story.view)
+    mark_violation(canvas, story, boxes[sources == "truth"])
+    label_patterns(canvas, boxes, story.view)
+    write_captions(canvas, moment, story.view)
+    return canvas
+
+
+def lane_lines(story: Story) -> Iterator[Shape]:
+    """Yield the route and, above it, the lanes' edges, only what is in view."""
+    xy = story.map[["x", "y"]].to_numpy(np.float64)
+    points = story.view.seen(xy, SIZE)
+    numbers, kinds = story.map["line"].to_numpy(), story.map["kind"].to_numpy(str)
+    for kind, (colour, width) in LINES.items():
+        own = points[kinds == kind]
+        ends = np.flatnonzero(np.diff(numbers[kinds == kind])) + 1
+        for line in np.split(own, ends):
+            for piece in pieces_in_view(thinned(line)):
+                yield Shape(pairs(piece), colour, width=width)
+
+
+def thinned(points: Floats) -> Floats:
+    """Return a line without points that nobody would miss."""
+    keep = np.zeros(len(points), np.bool_)
+    keep[[0, -1]] = True
+    gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    keep[np.unique((gone // CLOSEST).astype(np.int64), return_index=True)[1]] = True
+    return points[keep]
+
+
+def pieces_in_view(points: Floats) -> Iterator[Floats]:
+    """Yield the stretches of a line that touch the drawing."""
+    low, high = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
+    seen = np.flatnonzero(((high >= 0) & (low <= SIZE)).all(axis=1))
+    for run in np.split(seen, np.flatnonzero(np.diff(seen) > 1) + 1) if len(seen) else ():
+        yield points[run[0] : run[-1] + 2]
+
+
+def draw_truth(canvas: Canvas, box: pd.Series, view: View) -> None:
+    """Draw a road user; in its error's colour if it shows one, faint if it does not count."""
+    corners = corners_of(box, view)
+    if not on_canvas(corners):
+        return
+    pattern = str(box["pattern"])
+    colour = KIND_OF_ERROR.get(pattern, "truth")
+    title = f"{box['class']} {int(box['actor_id'])}" + (f": {pattern}" if pattern else "")
+    if not box["counted"]:
+        canvas.marks.append(Shape(pairs(corners), "quiet", width=0.6, closed=True, title=title))
+        return
+    opacity = (0.85 if brought(pattern) else 0.5) if pattern else 0.3
+    canvas.marks.append(
+        Shape(pairs(corners), fill=colour, closed=True, opacity=opacity, title=title)
+    )
+    canvas.marks.append(Shape(pairs(nose(box, view)), colour, width=1.2))
+
+
+def draw_detection(canvas: Canvas, box: pd.Series, view: View, colour: str, larger: float) -> None:
+    """Draw a detection as an outline, filled in its error's colour if it is one."""
+    corners = corners_of(box, view, larger)
+    if not on_canvas(corners):
+        return
+    pattern = str(box["pattern"])
+    title = f"{box['source']}, {box['class']}, score {box['score']:.2f}"
+    if pattern:
+        fill, opacity = KIND_OF_ERROR[pattern], 0.85 if brought(pattern) else 0.5
+        canvas.marks.append(Shape(pairs(corners), fill=fill, closed=True, opacity=opacity))
+    alone = colour == "ego_alone"
+    canvas.marks.append(
+        Shape(
+            pairs(corners),
+            colour,
+            width=1.1 if alone else 1.5,
+            closed=True,
+            dashed=alone,
+            title=title,
+        )
+    )
+
+
+def draw_partner(canvas: Canvas, pose: pd.Series, view: View) -> None:
+    """Draw where a partner is and, joined to it, where it believes to be."""
+    sides = ("true", "believed")
+    ends = view.seen(np.array([[pose[f"{side}_x"], pose[f"{side}_y"]] for side in sides]), SIZE)
+    for (x, y), full in zip(ends, (True, False), strict=True):
+        sign = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
+        canvas.marks.append(
+            Shape(
+                tuple(sign),
+                "accent",
+                "accent" if full else "",
+                closed=True,
+                title=f"{pose['sender']}, {'where it is' if full else 'where it believes to be'}",
+            )
+        )
+    canvas.line(pairs(ends), "accent")
+
+
+def draw_ego(canvas: Canvas, moment: Moment, view: View) -> None:
+    """Draw the ego as an arrow the size of a car."""
+    length, width = EGO
+    outline = np.array([(0.5, 0.0), (0.2, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.2, -0.5)])
+    ahead, aside = outline[:, 0] * length, outline[:, 1] * width
+    x, y, yaw = (float(moment.state[f"ego_{axis}"]) for axis in ("x", "y", "yaw"))
+    points = placed((x, y, yaw), ahead, aside, view)
+    canvas.marks.append(Shape(pairs(points), "paper", "accent", closed=True, title="ego"))
+
+
+def mark_violation(canvas: Canvas, story: Story, truth: pd.DataFrame) -> None:
+    """Cross the place of the violation, and ring the one that is hit."""
+    x, y = story.view.seen(np.array([story.place]), SIZE)[0].tolist()
+    if math.isfinite(x) and math.isfinite(y):
+        canvas.line([(x - 4, y - 4), (x + 4, y + 4)], "worse", 1.8)
+        canvas.line([(x - 4, y + 4), (x + 4, y - 4)], "worse", 1.8)
+    for _, box in truth[truth["actor_id"] == story.other].iterrows() if story.other else ():
+        ring = corners_of(box, story.view)
+        middle = ring.mean(axis=0)
+        radius = float(np.linalg.norm(ring - middle, axis=1).max()) + 4
+        turn = np.linspace(0, math.tau, 33)
+        circle = middle + radius * np.column_stack([np.cos(turn), np.sin(turn)])
+        canvas.line(pairs(circle), "worse", 1.3)
+
+
+def label_patterns(canvas: Canvas, boxes: pd.DataFrame, view: View) -> None:
+    """Name the errors in view, where there is room for the name."""
+    taken: list[tuple[float, float]] = []
+    for _, box in boxes[boxes["pattern"].astype(str) != ""].iterrows():
+        corners = corners_of(box, view)
+        x, y = float(corners[:, 0].max()) + 3, float(corners[:, 1].mean()) + 3
+        free = all(abs(x - a) > 30 or abs(y - b) > 9 for a, b in taken)
+        if on_canvas(corners) and free and x < SIZE - 26 and 24 < y < SIZE - 24:
+            canvas.words((x, y), str(box["pattern"]), size=8.5, bold=True)
+            taken.append((x, y))
+
+
+def write_captions(canvas: Canvas, moment: Moment, view: View) -> None:
+    """Say when it is, how fast the ego is and what it was told; and how long 10 m are."""
+    band = ((0.0, 0.0), (SIZE, 0.0), (SIZE, 19.0), (0.0, 19.0))
+    for down in (0.0, SIZE - 19):
+        points = tuple((x, y + down) for x, y in band)
+        canvas.marks.append(Shape(points, fill="paper", closed=True, opacity=0.82))
+    state = moment.state
+    canvas.words((5, 13), f"{moment.name}  {moment.before:.1f} s before", bold=True)
+    canvas.words((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")
+    count, age = int(state["messages"]), float(state["oldest_age"])
+    told = f"{count} message{'s' * (count != 1)}"
+    told += f", oldest {age:.1f} s" if math.isfinite(age) else ""
+    canvas.words((5, SIZE - 6), told if count else "no message", colour="quiet")
+    long = 10 * SIZE / 2 / view.half
+    y = SIZE - 5.5
+    canvas.line([(SIZE - 5 - long, y), (SIZE - 5, y)], "ink", 1.4)
+    canvas.words((SIZE - 8 - long, y + 2), "10 m", "end", "quiet", 9)
+
+
+def corners_of(box: pd.Series, view: View, larger: float = 0.0) -> Floats:
+    """Return a box's corners on the drawing; small ones are drawn larger than they are."""
+    least = SMALLEST * 2 * view.half / SIZE
+    length, width = (max(float(box[name]), least) + larger for name in ("length", "width"))
+    ahead = np.array([0.5, -0.5, -0.5, 0.5]) * length
+    aside = np.array([0.5, 0.5, -0.5, -0.5]) * width
+    return placed(pose_of(box), ahead, aside, view)
+
+
+def nose(box: pd.Series, view: View) -> Floats:
+    """Return a line from a box's middle to its front."""
+    return placed(pose_of(box), np.array([0.0, 0.5]) * float(box["length"]), np.zeros(2), view)
+
+
+def pose_of(box: pd.Series) -> tuple[float, float, float]:
+    """Return where a box is in the world."""
+    return float(box["world_x"]), float(box["world_y"]), float(box["world_yaw"])
+
+
+def placed(pose: tuple[float, float, float], ahead: Floats, aside: Floats, view: View) -> Floats:
+    """Return points of somebody who stands somewhere, on the drawing."""
+    x, y, yaw = pose
+    cos, sin = math.cos(yaw), math.sin(yaw)
+    world = np.column_stack([x + ahead * cos - aside * sin, y + ahead * sin + aside * cos])
+    return view.seen(world, SIZE)
+
+
+def on_canvas(points: Floats) -> bool:
+    """Return whether a shape touches the drawing."""
+    return bool(((points.max(axis=0) >= 0) & (points.min(axis=0) <= SIZE)).all())
+
+
+def pairs(points: Floats) -> tuple[tuple[float, float], ...]:
+    """Return rows as points."""
+    return tuple((float(x), float(y)) for x, y in points)

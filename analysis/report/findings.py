@@ -1,0 +1,109 @@
+"""What can be said, in sentences that do not say more than their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from analysis.contrasts import ALPHA, DISTURBED, FEWEST, Contrasts
+from analysis.figures.errors import brief
+from analysis.regression.analyse import Findings
+from analysis.regression.estimators import PRIMARY
+from analysis.report.html import Content, Markup, bullets, paragraph, tag
+
+UNITS = {"driving score": "points", "violations, %": "percentage points"}
+"""The measures that sentences are about, and what their differences are told in."""
+MOST_PAIRS = 12
+"""Sentences about pairs of systems; a table has them all."""
+
+
+def findings_of(contrasts: Contrasts, regressions: Sequence[Findings]) -> Markup:
+    """Return the key findings as lists under their questions."""
+    disturbed = [told for _, told in sentences(contrasts, DISTURBED)]
+    families = [each for each in dict.fromkeys(contrasts.table["family"]) if each != DISTURBED]
+    systems = [each for family in families for each in sentences(contrasts, family)]
+    hidden = max(len(systems) - MOST_PAIRS, 0)
+    told: list[Content] = []
+    if disturbed:
+        told += [tag("h3", "Does a disturbance change the drive?"), bullets(disturbed)]
+    if systems:
+        shown = sorted(systems, key=lambda each: not each[0])[:MOST_PAIRS]
+        told += [tag("h3", "Do systems differ?"), bullets(each for _, each in shown)]
+    if hidden:
+        rest = f"{hidden} more pairs of systems are in the table of differences."
+        told.append(paragraph(rest, class_="quiet"))
+    if regressions:
+        told.append(tag("h3", "Which errors go with violations?"))
+        told.append(bullets(each for found in regressions for each in odds_sentences(found)))
+    if not told:
+        return paragraph("There is nothing to compare: one system under one condition, or none.")
+    return tag("div", told)
+
+
+def sentences(contrasts: Contrasts, family: str) -> Iterator[tuple[bool, Content]]:
+    """Yield for each comparison of a family whether anything is clear, and a sentence."""
+    own = contrasts.table[contrasts.table["family"] == family]
+    for (a, b), rows in own.groupby(["arm_a", "arm_b"], sort=False):
+        by_measure = {str(row["measure"]): row for _, row in rows.iterrows()}
+        clear = any(bool(by_measure[name]["clear"]) for name in UNITS)
+        parts = [part(by_measure[name], name, unit) for name, unit in UNITS.items()]
+        where: Content = [tag("strong", str(b)), f" against {a}: "]
+        yield clear, [where, parts[0], "; ", parts[1], basis(by_measure["driving score"])]
+
+
+def part(row: pd.Series, measure: str, unit: str) -> Content:
+    """Return what can be said of one difference."""
+    name = measure.replace("violations, %", "violation rate")
+    value, low, high = row["difference"], row["low"], row["high"]
+    if not math.isfinite(low):
+        if value == 0 and row["routes that differ"] == 0:
+            return f"{name} the same in every pair"
+        return [tag("em", "inconclusive"), f" on {name}: {value:+.1f} {unit}, without an interval"]
+    interval = f"95 % interval {low:+.1f} to {high:+.1f}"
+    if row["clear"]:
+        way = "higher" if value > 0 else "lower"
+        told = f"{name} {abs(value):.1f} {unit} {way}"
+        return [tag("b", told), f" ({interval}, Holm p {short_p(row['p holm'])})"]
+    why = f"Holm p {short_p(row['p holm'])}"
+    if row["routes that differ"] < FEWEST:
+        differ = int(row["routes that differ"])
+        why = f"only {differ} route{'s differ' if differ > 1 else ' differs'}, too few for a test"
+    return [tag("em", "inconclusive"), f" on {name}: {value:+.1f} {unit} ({interval}, {why})"]
+
+
+def basis(row: pd.Series) -> str:
+    """Return what a comparison rests on."""
+    pairs, routes = int(row["pairs"]), int(row["routes"])
+    return f". {pairs} pair{'s' * (pairs != 1)} on {routes} route{'s' * (routes != 1)}."
+
+
+def odds_sentences(found: Findings) -> Iterator[Content]:
+    """Yield what the primary regression of a condition can say."""
+    where = tag("strong", f"Under {found.condition}")
+    fit = next((each for each in found.fits if each.method == PRIMARY), None)
+    if fit is None:
+        yield [where, f": not fitted, {found.refused[PRIMARY]}."]
+        return
+    clear = fit.terms[fit.terms["p_holm"] < ALPHA]
+    for _, row in clear.iterrows():
+        way = "more" if row["odds_ratio"] > 1 else "less"
+        told = f": violations are {way} likely where {row['term']} is more frequent. "
+        odds = f"Odds ratio {brief(row['odds_ratio'])} for one standard deviation of the rate"
+        interval = f"{brief(row['low'])} to {brief(row['high'])}"
+        yield [where, told, f"{odds} ({interval}, Holm p {short_p(row['p_holm'])})."]
+    if clear.empty:
+        names = ", ".join(map(str, fit.terms["term"]))
+        yield [
+            where,
+            ": ",
+            tag("em", "inconclusive"),
+            f". None of the patterns estimated ({names}) can be told from chance after Holm;"
+            " their intervals are in the figure, and none is shown to be harmless.",
+        ]
+
+
+def short_p(p: float) -> str:
+    """Return a p-value as sentences tell it."""
+    return f"{p:.2g}" if p >= 0.0001 else "below 0.0001"

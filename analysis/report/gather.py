@@ -1,0 +1,102 @@
+"""Everything a report tells, computed once: tables, comparisons, regressions, cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.cases import Case, cases_of, some_of
+from analysis.collection import KEY, Collection
+from analysis.contrasts import Contrasts, contrasts_of
+from analysis.drawing.canvas import Canvas
+from analysis.figures.moments import story_of
+from analysis.figures.strips import draw_strip
+from analysis.regression.analyse import Findings, analyse
+from analysis.tables.detections import read_detections
+from analysis.tables.from_frames import tables_of_frames
+from analysis.tables.from_results import tables_of_results
+from analysis.tables.precision import precision_tables
+from analysis.tables.table import Table
+from harness.records.ledger import lines
+
+MOST_STRIPS = 40
+"""Violations that are drawn; the others are listed."""
+PASSES = 3
+"""How often every attempt's tables are gone through, besides once for each condition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What a report tells."""
+
+    found: Collection
+    results_only: bool
+    tables: dict[str, Table]
+    contrasts: Contrasts
+    regressions: tuple[Findings, ...]
+    cases: list[Case]
+    strips: list[tuple[Case, list[Canvas]]]
+    failures: pd.DataFrame
+
+
+def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) -> Report:
+    """Compute everything; `stage` is told what is being done."""
+    stage("tables")
+    tables = tables_of_results(found)
+    if not results_only and len(found.attempts):
+        stage("frames and messages")
+        tables += tables_of_frames(found)
+        stage("detections")
+        tables += precision_tables(found, read_detections(found))
+    stage("comparisons")
+    contrasts = contrasts_of(found)
+    regressions = []
+    for condition in sorted(set(found.attempts["condition"])):
+        stage(f"regression, {condition}")
+        whole = None if results_only else found
+        regressions.append(analyse(found.attempts, condition, found=whole))
+    cases = cases_of(found)
+    stage("violations")
+    strips = [] if results_only else draw_some(cases, found.looked)
+    return Report(
+        found,
+        results_only,
+        {table.name: table for table in tables},
+        contrasts,
+        tuple(regressions),
+        cases,
+        strips,
+        failures_of(found),
+    )
+
+
+def draw_some(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case, list[Canvas]]]:
+    """Draw some of the cases."""
+    strips = []
+    for case in some_of(cases, MOST_STRIPS):
+        story = story_of(case.campaign, case.key)
+        looked()
+        if story is not None:
+            strips.append((case, draw_strip(story)))
+    return strips
+
+
+def failures_of(found: Collection) -> pd.DataFrame:
+    """Return the tries that failed, by what failed them, and how many attempts were done later."""
+    tries = [
+        {"campaign": number, **line}
+        for number, campaign in enumerate(found.campaigns)
+        for line in lines(campaign.folder)
+        if line["outcome"] == "failed"
+    ]
+    failed = pd.DataFrame(tries, columns=["campaign", *KEY, "failure"])
+    key = ["campaign", *KEY]
+    done = pd.MultiIndex.from_frame(found.attempts[key])
+    rows = []
+    for failure, own in failed.groupby("failure", dropna=False, sort=True):
+        attempts = own.drop_duplicates(key)
+        later = int(pd.MultiIndex.from_frame(attempts[key]).isin(done).sum())
+        rows.append((str(failure), len(own), len(attempts), later))
+    return pd.DataFrame(rows, columns=["failure", "tries", "attempts", "done later"])

@@ -1,0 +1,92 @@
+"""HTML from the inside out: whatever is text is escaped, whatever is markup says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import TypeAlias
+
+VOID = {"meta", "br", "hr"}
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+Content: TypeAlias = "str | Markup | Iterable[Content]"
+
+
+def tag(name: str, /, *content: Content, **attributes: str) -> Markup:
+    """Return an element; `class_` and `data_label` are written `class` and `data-label`."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value
+    )
+    if name in VOID:
+        return Markup(f"<{name}{told}>")
+    return Markup(f"<{name}{told}>{''.join(map(markup, content))}</{name}>")
+
+
+def markup(content: Content) -> Markup:
+    """Return any content as HTML."""
+    if isinstance(content, Markup):
+        return content
+    if isinstance(content, str):
+        return Markup(escape(content, quote=False))
+    return Markup("".join(map(markup, content)))
+
+
+def paragraph(*content: Content, class_: str = "") -> Markup:
+    """Return a paragraph."""
+    return tag("p", *content, class_=class_)
+
+
+def numbered(count: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def bullets(items: Iterable[Content]) -> Markup:
+    """Return a list."""
+    return tag("ul", [tag("li", item) for item in items])
+
+
+def folded(summary: str, *content: Content) -> Markup:
+    """Return what opens when asked for."""
+    return tag("details", tag("summary", summary), *content)
+
+
+def section(name: str, title: str, *content: Content) -> Markup:
+    """Return a section that can be linked to."""
+    return tag("section", tag("h2", title), *content, id=name)
+
+
+def grid(head: Iterable[str], rows: Iterable[Iterable[Content]], names: int = 1) -> Markup:
+    """Return a table; on narrow screens each row is a card, so that cells carry their heads.
+
+    The first `names` columns are words, the others numbers.
+    """
+    heads = list(head)
+    body = [
+        tag(
+            "tr",
+            [
+                tag(
+                    "th" if column < names else "td",
+                    cell,
+                    data_label=heads[column],
+                    scope="row" if column < names else "",
+                )
+                for column, cell in enumerate(row)
+            ],
+        )
+        for row in rows
+    ]
+    top = [
+        tag("th", each, scope="col", class_="words" if column < names else "")
+        for column, each in enumerate(heads)
+    ]
+    return tag("table", tag("thead", tag("tr", top)), tag("tbody", body), class_="cells")

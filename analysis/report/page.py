@@ -1,0 +1,188 @@
+"""The page: one file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pandas as pd
+import yaml
+
+from analysis.collection import KEY, settings_of
+from analysis.report import evidence
+from analysis.report import tables as told
+from analysis.report.cases import violations
+from analysis.report.findings import findings_of
+from analysis.report.gather import Report
+from analysis.report.html import Content, Markup, bullets, folded, numbered, paragraph, section, tag
+from analysis.report.style import style
+from harness.records.reading import Campaign
+
+MOST_MISSING = 300
+"""Attempts without result in the page; `missing.csv` has all."""
+PLACES = {
+    "findings": "Findings",
+    "run": "What was run",
+    "driving": "Driving",
+    "differences": "Differences",
+    "seeds": "Seeds",
+    "errors": "Errors",
+    "odds": "Errors and violations",
+    "messages": "Messages",
+    "violations": "Violations",
+    "failures": "Failures",
+    "settings": "Settings",
+}
+
+
+def page(report: Report) -> str:
+    """Return the whole page."""
+    title = f"Campaign report: {', '.join(each.folder.name for each in report.found.campaigns)}"
+    sections = [
+        findings(report),
+        run(report),
+        evidence.driving(report),
+        evidence.differences(report),
+        evidence.seeds(report),
+        evidence.errors(report),
+        evidence.odds(report),
+        evidence.messages(report),
+        violations(report),
+        failures(report),
+        settings(report),
+    ]
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Markup(style())),
+    )
+    top = tag("header", tag("h1", title), paragraph(in_short(report), class_="lead"))
+    body = tag("body", top, contents(), tag("main", notes(report), sections), ending())
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def in_short(report: Report) -> str:
+    """Return what was run, in a line."""
+    attempts, missing = report.found.attempts, report.found.missing
+    if attempts.empty:
+        return f"No attempt has a result; {len(missing)} were planned."
+    counts = [
+        f"{len(attempts)} drives",
+        numbered(attempts["system"].nunique(), "system"),
+        numbered(attempts["condition"].nunique(), "condition"),
+        numbered(attempts["cluster"].nunique(), "route"),
+        numbered(attempts["seed"].nunique(), "seed"),
+    ]
+    return ", ".join(counts) + f"; {int(attempts['violated'].sum())} ended in a violation."
+
+
+def contents() -> Markup:
+    """Return links to the sections."""
+    items = [tag("li", tag("a", name, href=f"#{place}")) for place, name in PLACES.items()]
+    return tag("nav", tag("ul", items))
+
+
+def notes(report: Report) -> Content:
+    """Return what to know before reading on."""
+    known = list(report.found.notes)
+    if report.results_only:
+        known.append("made from results alone: what needs frames, boxes or messages is left out")
+    if not known:
+        return ""
+    return tag("div", bullets(f"{each[:1].upper()}{each[1:]}." for each in known), class_="notes")
+
+
+def findings(report: Report) -> Markup:
+    """Return the key findings."""
+    if report.found.attempts.empty:
+        return section("findings", "Key findings", paragraph("None: no attempt has a result."))
+    text = "Only what its interval carries is said; the rest is called inconclusive."
+    found = findings_of(report.contrasts, report.regressions)
+    return section("findings", "Key findings", paragraph(text, class_="quiet"), found)
+
+
+def run(report: Report) -> Markup:
+    """Return what was run, campaign by campaign."""
+    return section("run", "What was run", [facts(each, report) for each in report.found.campaigns])
+
+
+def facts(campaign: Campaign, report: Report) -> Markup:
+    """Return the facts of one campaign."""
+    number = report.found.campaigns.index(campaign)
+    own = report.found.attempts[report.found.attempts["campaign"] == number]
+    header = campaign.header
+    simulators = ", ".join(sorted(set(own["simulator"]))) or str(header.get("simulator", "unknown"))
+    versions = {"Python": header.get("python", "unknown"), **(header.get("versions") or {})}
+    lines = {
+        "Folder": str(campaign.folder),
+        "Systems": listing(own, "system"),
+        "Conditions": listing(own, "condition"),
+        "Routes": f"{own['route'].nunique()}, of which {own['cluster'].nunique()} geometries",
+        "Seeds": ", ".join(map(str, settings_of(campaign)["seeds"])),
+        "Simulator": simulators,
+        "Study": str((settings_of(campaign).get("study") or {}).get("name", "unnamed")),
+        "Settings' digest": str(header.get("digest", "unknown")),
+        "Revision": str(header.get("git") or "unknown"),
+        "Versions": ", ".join(f"{name} {each}" for name, each in versions.items()),
+    }
+    items = [[tag("dt", name), tag("dd", text)] for name, text in lines.items()]
+    return tag("dl", items, class_="facts")
+
+
+def listing(attempts: pd.DataFrame, column: str) -> str:
+    """Return what a column holds and how many attempts each has."""
+    counts = Counter(map(str, attempts[column]))
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items())) or "none"
+
+
+def failures(report: Report) -> Markup:
+    """Return failed tries and attempts without a result."""
+    return section("failures", "Failures and missing attempts", list(failure_parts(report)))
+
+
+def failure_parts(report: Report) -> Iterator[Content]:
+    """Yield what the ledger knows of failures, then what is missing."""
+    if report.failures.empty:
+        yield paragraph("The ledger knows of no failed try.")
+    else:
+        yield told.plain(report.failures)
+    missing = report.found.missing
+    if missing.empty:
+        yield paragraph("No planned attempt lacks a result.")
+        return
+    yield paragraph(
+        f"{len(missing)} planned attempts have no result. They are in no table and no figure;"
+        " they do not count as nought."
+    )
+    shown = missing.head(MOST_MISSING)[[*KEY, "ending", "message"]].assign(
+        message=[str(each)[:200] for each in missing.head(MOST_MISSING)["message"]]
+    )
+    more = len(missing) - len(shown)
+    rest = paragraph(f"{more} more are in missing.csv.", class_="quiet") if more else ""
+    yield folded("Attempts without result", told.plain(shown, 3), rest)
+
+
+def settings(report: Report) -> Markup:
+    """Return all settings, as the campaign keeps them."""
+    return section(
+        "settings",
+        "Settings",
+        [
+            folded(
+                f"All of {campaign.folder.name}",
+                tag("pre", yaml.safe_dump(campaign.header, sort_keys=False, allow_unicode=True)),
+            )
+            for campaign in report.found.campaigns
+        ],
+    )
+
+
+def ending() -> Markup:
+    """Return where every number comes from."""
+    return tag(
+        "footer",
+        "Every number here is in a table beside this file, with its interval and its n.",
+    )

@@ -1,0 +1,95 @@
+"""Tables of estimates in the page: each cell with its interval, and with its n where it differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis.report.html import Content, Markup, grid, paragraph, tag
+from analysis.statistics.intervals import Estimate
+from analysis.tables.table import Table
+
+NOTHING = "-"
+MOST_ROWS = 400
+"""Of a table in the page; the files have all."""
+
+
+def estimates(table: Table) -> Markup:
+    """Return a table of estimates with its title."""
+    rows = table.rows()
+    title = tag("h3", table.title)
+    if not rows:
+        return tag("div", title, paragraph("No attempt has anything to show here.", class_="quiet"))
+    measures = table.measures
+    head = [*table.by, *measures, "n", "routes"]
+    body = [line(names, cells, measures, table.digits) for names, cells in rows[:MOST_ROWS]]
+    more = len(rows) - len(body)
+    rest = paragraph(f"{more} more rows are in {table.name}.csv.", class_="quiet") if more else ""
+    return tag("div", title, grid(head, body, len(table.by)), rest)
+
+
+def line(
+    names: Sequence[str],
+    cells: Mapping[str, Estimate],
+    measures: Sequence[str],
+    digits: Mapping[str, int],
+) -> list[Content]:
+    """Return a row: names, cells, and the most attempts and routes that a cell rests on."""
+    n = max(each.n for each in cells.values())
+    routes = max(each.routes for each in cells.values())
+    told: list[Content] = [cell(cells[name], digits.get(name, 1), n) for name in measures]
+    return [*names, *told, str(n), str(routes)]
+
+
+def cell(found: Estimate, digits: int, n: int) -> Content:
+    """Return a value, below it its interval, and its n if it is not the row's."""
+    own = tag("small", f"n {found.n}") if found.n != n else ""
+    if not math.isfinite(found.value):
+        return [tag("span", NOTHING), own]
+    value = tag("span", f"{found.value:.{digits}f}")
+    if not math.isfinite(found.low):
+        return [value, tag("small", NOTHING), own]
+    return [value, tag("small", f"{found.low:.{digits}f} to {found.high:.{digits}f}"), own]
+
+
+def differences(rows: pd.DataFrame, b: str = "b") -> Markup:
+    """Return differences with intervals, tests and what they rest on."""
+    head = [b, "less", "measure", "first", "second", "difference", "p", "p Holm", "pairs", "routes"]
+    body = [
+        [
+            str(row["arm_b"]),
+            str(row["arm_a"]),
+            str(row["measure"]),
+            f"{row['b']:.1f}",
+            f"{row['a']:.1f}",
+            difference(row),
+            p_value(row["p"]),
+            p_value(row["p holm"]),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in rows.head(MOST_ROWS).iterrows()
+    ]
+    return grid(head, body, 3)
+
+
+def difference(row: pd.Series) -> Content:
+    """Return a difference and its interval."""
+    value = tag("strong" if row["clear"] else "span", f"{row['difference']:+.1f}")
+    if not math.isfinite(row["low"]):
+        return [value, tag("small", NOTHING)]
+    return [value, tag("small", f"{row['low']:+.1f} to {row['high']:+.1f}")]
+
+
+def p_value(p: float) -> str:
+    """Return a p-value in four places, never nought."""
+    if not math.isfinite(p):
+        return NOTHING
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def plain(frame: pd.DataFrame, names: int = 1) -> Markup:
+    """Return a table of texts."""
+    return grid(map(str, frame.columns), frame.astype(str).to_numpy().tolist(), names)
