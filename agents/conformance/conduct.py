@@ -104,14 +104,15 @@ def quick(run: Run) -> Finding:
     return Finding("time", "passed", told)
 
 
-def keeps_to_it() -> Iterator[Finding]:
-    """Yield whether the way to the simulator is open to it."""
-    if "carla" in sys.modules:
+def keeps_to_it(system: object) -> Iterator[Finding]:
+    """Yield whether its modules have a way to the simulator at hand."""
+    modules = [sys.modules.get(kind.__module__) for kind in type(system).__mro__]
+    if any(hasattr(each, "carla") for each in modules):
         yield Finding(
             "truth",
             "warning",
-            "it imports carla, by which the truth could be asked for; all that a system may know is"
-            " in its arguments",
+            "its module imports carla, by which the truth could be asked for; all that a system may"
+            " know is in its arguments",
         )
 
 

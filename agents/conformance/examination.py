@@ -99,7 +99,7 @@ class Examination:
         again = play(self._system, self._recording, SEED)
         self._note("time", [conduct.quick(again)] if again.step_seconds else [])
         if not self._findings["truth"]:
-            self._note("truth", conduct.keeps_to_it())
+            self._note("truth", conduct.keeps_to_it(self._system))
         if self._fails("same again", conduct.deterministic(first, fresh)):
             return
         if self._fails("new episode", conduct.episodes(first, again)):

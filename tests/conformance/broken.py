@@ -1,0 +1,221 @@
+"""Systems that are right but for one thing each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from agents.examples.heaps import Heaps
+from harness.geometry import boxes_between
+from harness.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Message,
+    Observation,
+    Pose,
+    Route,
+    Step,
+    Truth,
+)
+
+Sent = tuple[Message, ...]
+clock = count()
+
+
+class Altered(Heaps):
+    """Changes one thing about its answers."""
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        step: Step = self.altered(super().step(observation, messages), observation)
+        return step
+
+    def altered(self, step: Step, observation: EgoObservation) -> Any:
+        return step
+
+
+class AlteredBoxes(Altered):
+    """Changes one thing about what the ego has alone."""
+
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        boxes = step.ego_alone
+        return replace(step, ego_alone=self.changed(boxes, observation))
+
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        raise NotImplementedError
+
+
+class WithoutReset:
+    reads_points = True
+    reads_messages = True
+    share = Heaps.share
+    step = Heaps.step
+
+
+class Undecided(Heaps):
+    reads_points = "yes"  # type: ignore[assignment]
+
+
+class Curious(Heaps):
+    def step(self, observation: EgoObservation, messages: Sent, truth: Truth) -> Step:  # type: ignore[override]
+        return Step(Control(), truth.boxes_in_lidar, truth.boxes_in_lidar)
+
+
+class Raising(Heaps):
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        raise KeyError("no such layer")
+
+
+class SharingALot(Heaps):
+    def share(self, observation: Observation) -> Any:
+        return observation.points_in_lidar
+
+
+class Talkative(Altered):
+    def altered(self, step: Step, observation: EgoObservation) -> Any:
+        return step.control, step.cooperative
+
+
+class HeavyFooted(Altered):
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        return replace(step, control=Control(throttle=75.0, steer=step.control.steer))
+
+
+class NotANumber(Altered):
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        return replace(step, control=Control(steer=float("nan")))
+
+
+class HalfPrecise(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        return Boxes(boxes.geometry.astype(np.float32), boxes.classes, boxes.scores)
+
+
+class TooSure(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        return replace(boxes, scores=boxes.scores * 7.0)
+
+
+class FourClasses(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        return replace(boxes, classes=boxes.classes + 3)
+
+
+class Degrees(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        geometry = boxes.geometry.copy()
+        geometry[:, 6] += 90.0
+        return replace(boxes, geometry=geometry)
+
+
+class Nowhere(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        return replace(boxes, geometry=boxes.geometry * np.nan)
+
+
+class InTheWorld(AlteredBoxes):
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
+        return boxes_between(boxes, observation.lidar_in_world, Pose(0.0, 0.0))
+
+
+class Scribbling(Heaps):
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        step = super().step(observation, messages)
+        observation.points_in_lidar[:, 2] += 1.0
+        return step
+
+
+class OneBuffer(Heaps):
+    buffer = np.zeros((500, 7))
+
+    def share(self, observation: Observation) -> Boxes:
+        boxes = super().share(observation)
+        geometry = self.buffer[: len(boxes)]
+        geometry[:] = boxes.geometry
+        return Boxes(geometry, boxes.classes, boxes.scores)
+
+
+class Moody(Altered):
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        return replace(step, control=Control(brake=1.0 / (2.0 + next(clock))))
+
+
+class Remembering(Altered):
+    steps = 0
+
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        self.steps += 1
+        return replace(step, control=Control(brake=1.0 / self.steps))
+
+
+class Lonely(Heaps):
+    """Cannot do without messages, but for the first three steps."""
+
+    def reset(self, seed: int, route: Route) -> None:
+        super().reset(seed, route)
+        self.alone = 0
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        self.alone = 0 if messages else self.alone + 1
+        if self.alone > 3:
+            raise IndexError("nobody sent anything")
+        return super().step(observation, messages)
+
+
+class Impatient(Heaps):
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        if any(each.capture_frame != observation.frame for each in messages):
+            raise ValueError("too late")
+        return super().step(observation, messages)
+
+
+class Deaf(Heaps):
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        return super().step(observation, ())
+
+
+class Trusting(Heaps):
+    """Takes partners to stand where it stands itself."""
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        here = observation.lidar_in_world
+        return super().step(
+            observation, tuple(replace(each, lidar_in_world=here) for each in messages)
+        )
+
+
+class Borrowing(Altered):
+    def altered(self, step: Step, observation: EgoObservation) -> Step:
+        return replace(step, ego_alone=step.cooperative)
+
+
+BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
+    WithoutReset: ("calls", "there is no reset; write reset(seed, route)"),
+    Undecided: ("calls", "reads_points is 'yes'"),
+    Curious: ("truth", "say privileged = True"),
+    Raising: ("runs", "step at moment 0: KeyError: 'no such layer'"),
+    SharingALot: ("share", "it returns ndarray; Boxes or Points or Features is needed"),
+    Talkative: ("step", "it returns tuple; Step"),
+    HeavyFooted: ("control", "throttle is 75; 0 to 1 is needed"),
+    NotANumber: ("control", "steer is nan; -1 to 1 is needed"),
+    HalfPrecise: ("boxes", "ego_alone: geometry holds float32; float64 is needed"),
+    TooSure: ("boxes", "scores reach 3.5"),
+    FourClasses: ("boxes", "0 vehicle, 1 pedestrian, 2 cyclist"),
+    Degrees: ("boxes", "it is told in radians"),
+    Nowhere: ("boxes", "not finite"),
+    InTheWorld: ("frame", "they seem to stand in the world"),
+    Scribbling: ("inputs", "copy before you change"),
+    OneBuffer: ("payloads", "share returns a buffer that is used again"),
+    Moody: ("same again", "(control at moment 0)"),
+    Remembering: ("new episode", "reset must forget"),
+    Lonely: ("no messages", "IndexError: nobody sent anything"),
+    Impatient: ("late messages", "ValueError: too late"),
+    Deaf: ("messages", "the same without any message in 10 moments"),
+    Trusting: ("believed pose", "change nothing"),
+    Borrowing: ("ego alone", "what the ego would detect without any"),
+}
+"""Which check each fails, and what it says."""
