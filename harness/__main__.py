@@ -1,4 +1,4 @@
-"""The house at the command line: `python -m harness routes | maps | status | doctor …`."""
+"""The house at the command line: `python -m harness routes | maps | status | twin | …`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ COMMANDS = {
     "routes": "list, check, draw and generate routes",
     "maps": "save a town's map from a running CARLA",
     "status": "how far a campaign is, and what failed",
+    "twin": "drive an attempt again, as it was or otherwise",
+    "attribute": "what disturbances have to do with violations",
     "doctor": "what this machine has, and what is missing",
 }
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""

@@ -38,8 +38,12 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
     """Write `campaign.yaml` where there is none."""
     file = folder / "campaign.yaml"
     refuse_foreign(folder, settings)
-    if file.exists():
-        return
+    if not file.exists():
+        write_header(file, settings, simulator)
+
+
+def write_header(file: Path, settings: Settings, simulator: str, **more: str) -> None:
+    """Write what a campaign is made with."""
     header = {
         "schema": 1,
         "digest": digest(settings),
@@ -47,6 +51,7 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
         "git": git_revision(),
         "python": platform.python_version(),
         "versions": {name: found for name in PACKAGES if (found := package_version(name))},
+        **more,
         "settings": settings,
     }
     write_whole(file, yaml.safe_dump(header, sort_keys=False))

@@ -78,9 +78,8 @@ def status(drive: Drive, violation: Infraction | None) -> str:
 def in_words(infraction: Infraction, recorder: Recorder) -> str:
     """Return an infraction as a message."""
     place = f"at (x={infraction.x:.3f}, y={infraction.y:.3f})"
-    whom = (
-        f" with {infraction.with_type} id={infraction.with_actor}" if infraction.with_type else ""
-    )
+    number = recorder.number_of(infraction.with_actor)
+    whom = f" with {infraction.with_type} id={number}" if infraction.with_type else ""
     return f"{infraction.kind.replace('_', ' ')}{whom} {place}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -18,7 +18,7 @@ from harness.campaign.checking import refuse_misshapen
 from harness.campaign.config import Settings, build, plain
 from harness.campaign.executors.interface import Executor, Work
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
-from harness.campaign.plan import Plan, plan
+from harness.campaign.plan import plan
 from harness.campaign.progress import followed, used_up
 from harness.campaign.runner import NoGroundError, Runner
 from harness.campaign.tables import show_plan, show_results
@@ -35,15 +35,22 @@ PASSED_ON = ("CRUCIBLE_PACKAGES",)
 
 def run(config: DictConfig) -> int:
     """Run what is left of the campaign; return the exit code."""
+    return guarded("run_campaign", lambda: run_or_refuse(config))
+
+
+def guarded(name: str, work: Callable[[], int]) -> int:
+    """Do the work; whatever keeps it from its end is one line and an exit code."""
     try:
         with signals_as_interrupts():
-            return run_or_refuse(config)
+            return work()
     except UserError as problem:
-        return said(problem, BAD_INPUT)
+        why, code = str(problem), BAD_INPUT
     except NoGroundError as problem:
-        return said(problem, NO_GROUND)
+        why, code = str(problem), NO_GROUND
     except KeyboardInterrupt:
-        return said("told to end; the same command goes on from here", TOLD_TO_END)
+        why, code = "told to end; the same command goes on from here", TOLD_TO_END
+    print(f"{name}: {why}", file=sys.stderr)
+    return code
 
 
 def run_or_refuse(config: DictConfig) -> int:
@@ -63,7 +70,7 @@ def run_or_refuse(config: DictConfig) -> int:
         rebuild(folder)
         tries = settings["attempts_per_route"]
         agenda = Agenda(planned.attempts, folder, tries, settings["retry_failed"])
-        do(agenda, executor, folder, settings, planned)
+        do(agenda, executor, folder, settings, planned.town)
         left = Agenda(planned.attempts, folder, tries, retry_failed=False)
     if settings["progress"] != "json":
         show_results(folder, planned)
@@ -72,11 +79,11 @@ def run_or_refuse(config: DictConfig) -> int:
     return DONE if left.standing.done == len(planned.attempts) else SOME_FAILED
 
 
-def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, planned: Plan) -> None:
+def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
     """Have the executor's hands do what is on the agenda."""
     work = Work(
         folder.resolve(),
-        planned.town,
+        town,
         settings["simulator"],
         settings["attempt_timeout"],
         executor.memory_limit,
@@ -87,12 +94,6 @@ def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, pla
         if count:
             with executor.hands(work, count) as hands:
                 Runner(folder, agenda, hands, listener).run()
-
-
-def said(what: object, code: int) -> int:
-    """Say why there is no table, on one line; return the exit code."""
-    print(f"run_campaign: {what}", file=sys.stderr)
-    return code
 
 
 @contextmanager

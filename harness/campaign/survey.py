@@ -21,7 +21,7 @@ from harness.records.ledger import LEDGER, lines
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
-KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs")
+KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report")
 """What belongs into a campaign folder."""
 LAST_LINES = 5
 """Of a server's log, for each class of failure."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.channel.disturbance import NO_SHIFT, Disturbance
+from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
 from harness.channel.interference.counterfactual import Counterfactual, Window
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.latency import Uniform as UniformLatency
@@ -16,8 +16,9 @@ from harness.errors import UserError
 from tests.channel.episode import FIRST_FRAME, Episode
 from tests.channel.test_independence import EVERY, MORE, Make, story
 
+Fate = tuple[Shift, float, bool]
 STEPS = 12
-UNDISTURBED = (NO_SHIFT, 0.0, False)
+UNDISTURBED: Fate = (NO_SHIFT, 0.0, False)
 ON_THEIR_OWN: dict[str, Make] = {
     "fixed": lambda: Fixed(0.4),
     "constant": lambda: Constant(0.5, -0.5, 1.0),
@@ -27,7 +28,7 @@ ON_THEIR_OWN: dict[str, Make] = {
 }
 
 
-def happened(*disturbances: Disturbance) -> dict[tuple[str, int], tuple[object, ...]]:
+def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
     """Return what happened to every message, by sender and tick."""
     return {
         (each.sender, each.capture_frame - FIRST_FRAME): (

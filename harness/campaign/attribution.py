@@ -1,0 +1,84 @@
+"""What a disturbance has to do with a violation, as far as driving again can tell.
+
+One twin without the disturbance is not enough: a violation that comes and goes with every draw says
+little. So the disturbance is drawn anew several times, and windows are looked for outside of which
+it need not happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from harness.campaign.twins import Change, Twin, Twins
+from harness.channel.interference.counterfactual import Window
+from harness.records.keys import AttemptKey
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What became of an attempt's twins: true where the same kind of violation happened."""
+
+    of: AttemptKey
+    kind: str  # of violation
+    again: bool
+    without: dict[str, bool]  # each disturbance, and all of them under the name `all`
+    redrawn: tuple[bool, ...]
+    windows: tuple[Window, ...] | None  # ticks; none where it happens without the disturbance too
+
+
+ALL = "all"
+
+
+def attribute(
+    twins: Twins, of: AttemptKey, kind: str, end: int, every: int, placebos: int, cells: int
+) -> Attribution:
+    """Drive an attempt's twins; `end` is the tick of its violation, `every` a planning step."""
+
+    def happens(change: Change) -> bool:
+        violation = twins.violation(Twin(of, change))
+        return violation is not None and violation["kind"] == kind
+
+    def drive(changes: Sequence[Change]) -> list[bool]:
+        twins.drive([Twin(of, each) for each in changes])
+        return [happens(each) for each in changes]
+
+    names = twins.disturbances(of.condition)
+    absences = {ALL: Change(without=tuple(names))}
+    if len(names) > 1:
+        absences |= {name: Change(without=(name,)) for name in names}
+    anew = [Change(draw=number) for number in range(1, placebos + 1)]
+    ended = drive([Change(), *absences.values(), *anew])
+    again, gone, redrawn = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
+    without = dict(zip(absences, gone, strict=True))
+    windows = None
+    if again and not without[ALL]:
+        windows = smallest(grid(end, every, cells), lambda kept: drive([Change(windows=kept)])[0])
+    return Attribution(of, kind, again, without, tuple(redrawn), windows)
+
+
+def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:
+    """Cut the ticks up to a violation into windows of whole planning steps, as equal as may be."""
+    steps = end // every + 1
+    edges = [every * round(steps * cell / cells) for cell in range(cells + 1)]
+    return tuple((first, last) for first, last in pairwise(edges) if first < last)
+
+
+def smallest(
+    windows: tuple[Window, ...], happens: Callable[[tuple[Window, ...]], bool]
+) -> tuple[Window, ...]:
+    """Leave out windows, one at a time, until without any one of the rest it does not happen.
+
+    Such a set is 1-minimal; others may be too, and a smaller one is not ruled out: that less
+    disturbance does less is not assumed.
+    """
+    kept, tried_in_vain, at = windows, 0, 0
+    while kept and tried_in_vain < len(kept):
+        at %= len(kept)
+        rest = kept[:at] + kept[at + 1 :]
+        if rest and happens(rest):
+            kept, tried_in_vain = rest, 0
+        else:
+            at, tried_in_vain = at + 1, tried_in_vain + 1
+    return kept

@@ -1,0 +1,65 @@
+"""Whether two attempts left the same records, and if not, where they part first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.records.reading import read_json, read_table
+from harness.records.schema import TABLES
+from harness.records.writing import FILES
+
+
+def partings(one: Path, other: Path) -> list[str]:
+    """Return what differs between the records of two tries, a line for each file."""
+    found = []
+    for name in sorted(FILES):
+        if (one / name).read_bytes() != (other / name).read_bytes():
+            stem, _, kind = name.partition(".")
+            differ = in_table if kind == "parquet" else in_json
+            found.append(f"{name}: {differ(one, other, stem)}")
+    return found
+
+
+def in_table(one: Path, other: Path, name: str) -> str:
+    """Return the first row and the columns in which two tables differ."""
+    first, second = (read_table(place / f"{name}.parquet", name) for place in (one, other))
+    rows = min(len(first), len(second))
+    unlike = {
+        column: np.flatnonzero(
+            ~alike(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
+        )
+        for column in TABLES[name].names
+    }
+    earliest = min((int(at[0]) for at in unlike.values() if len(at)), default=None)
+    if earliest is None:
+        return f"{len(first)} rows and {len(second)}, alike as far as both go"
+    columns = [column for column, at in unlike.items() if len(at) and at[0] == earliest]
+    return f"from row {earliest} on, there in {', '.join(columns)}"
+
+
+def alike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return where two columns say the same; NaN is NaN."""
+    same: np.ndarray = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124
+    return same
+
+
+def in_json(one: Path, other: Path, name: str) -> str:
+    """Return the first entries in which two files differ."""
+    first, second = (dict(leaves(read_json(place / f"{name}.json"))) for place in (one, other))
+    names = sorted(first.keys() | second.keys())
+    unlike = [each for each in names if first.get(each) != second.get(each)]
+    return ", ".join(unlike[:3]) + (f" and {len(unlike) - 3} more" if len(unlike) > 3 else "")
+
+
+def leaves(told: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every entry of a nested record, as text."""
+    if isinstance(told, dict):
+        for key, each in told.items():
+            yield from leaves(each, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, json.dumps(told)

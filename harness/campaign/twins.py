@@ -1,0 +1,169 @@
+"""Twins of an attempt: the same world from the same seed, something about the disturbance changed.
+
+They are attempts themselves, in a campaign folder of their own, `twins` in that of their campaign;
+what is changed is their condition. A condition's name says all, so equal twins are driven once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.agenda import Agenda
+from harness.campaign.assignments import read_assignment, write_assignments
+from harness.campaign.checking import refuse_misshapen
+from harness.campaign.config import Settings, build
+from harness.campaign.executors.local import LocalExecutor
+from harness.campaign.fitting import disturbances_of
+from harness.campaign.folder import locked, read_header, write_header
+from harness.campaign.run import do
+from harness.channel.channel import tell_apart
+from harness.channel.interference.counterfactual import Counterfactual, Window
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.ledger import rebuild
+from harness.records.reading import Campaign
+from harness.world.simulators import CarliteSimulator
+
+TWINS = "twins"
+WRAPPER = f"{Counterfactual.__module__}.{Counterfactual.__qualname__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a twin's disturbances differ; no difference is the attempt once more."""
+
+    without: tuple[str, ...] = ()  # disturbances that do not happen
+    windows: tuple[Window, ...] | None = None  # ticks in which the others do
+    draw: int = 0  # above 0: drawn anew
+
+    def condition(self, of: str) -> str:
+        """Return the condition of a twin."""
+        parts = [of]
+        if self.without:
+            parts.append(f"without {'+'.join(self.without)}")
+        if self.windows is not None:
+            parts.append(f"within {'+'.join(f'{first}-{end}' for first, end in self.windows)}")
+        if self.draw:
+            parts.append(f"redrawn {self.draw}")
+        return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An attempt with a change."""
+
+    of: AttemptKey
+    change: Change
+
+    @property
+    def key(self) -> AttemptKey:
+        """The twin's own name."""
+        return replace(self.of, condition=self.change.condition(self.of.condition))
+
+
+class Twins:
+    """The twins of a campaign's attempts."""
+
+    def __init__(self, campaign: Path, workers: int = 1, progress: str = "live") -> None:
+        header = read_header(campaign / "campaign.yaml")
+        self.campaign = campaign
+        self.folder = campaign / TWINS
+        self._of: str = header["digest"]
+        self._settings: Settings = header["settings"]
+        self._executor = LocalExecutor(workers)
+        self._progress = progress
+        refuse_misshapen(self._settings)
+        simulator = build(self._settings["simulator"], "simulator")
+        if not isinstance(simulator, CarliteSimulator):
+            raise UserError(
+                f"{campaign}: driven on CARLA, whose worlds do not repeat; twins are for carlite"
+            )
+        self._simulator = simulator.name
+
+    def disturbances(self, condition: str) -> list[str]:
+        """Return the names of a condition's disturbances."""
+        found = list(disturbances_of(self._settings, condition))
+        tell_apart(found)
+        return [each.name for each in found]
+
+    def drive(self, twins: Sequence[Twin]) -> None:
+        """Drive those that have not been driven."""
+        with locked(self.folder):
+            self._make_room(twins)
+            rebuild(self.folder)
+            keys = list(dict.fromkeys(twin.key for twin in twins))
+            tries = self._settings["attempts_per_route"]
+            agenda = Agenda(keys, self.folder, tries, retry_failed=True)
+            town = read_assignment(self.campaign, keys[0].route).route.town
+            settings = {**self._settings, "progress": self._progress}
+            do(agenda, self._executor, self.folder, settings, town)
+
+    def violation(self, twin: Twin) -> dict[str, Any] | None:
+        """Return how a driven twin ended."""
+        violation: dict[str, Any] | None = self.result(twin)["violation"]
+        return violation
+
+    def result(self, twin: Twin) -> dict[str, Any]:
+        """Return a driven twin's result."""
+        campaign = Campaign(self.folder)
+        if twin.key not in campaign.attempts():
+            raise UserError(f"{self.folder}: {twin.key} has no result; ledger.jsonl there says why")
+        result: dict[str, Any] = campaign.result(twin.key)["crucible"]
+        return result
+
+    def place(self, twin: Twin) -> Path:
+        """Return where a driven twin's records lie."""
+        return Campaign(self.folder).attempts()[twin.key]
+
+    def _make_room(self, twins: Sequence[Twin]) -> None:
+        """Write down what the twins' conditions mean, and the routes as they were laid."""
+        file = self.folder / "campaign.yaml"
+        conditions: dict[str, Any] = {}
+        if file.exists():
+            known = read_header(file)
+            if known.get("twins_of") != self._of:
+                raise UserError(f"{self.folder}: twins of another campaign; move them away")
+            conditions = known["settings"]["interference"]
+        wanted = {twin.key.condition: self._changed(twin) for twin in twins}
+        settings = {
+            **self._settings,
+            "interference": {**conditions, **wanted},
+            "routes": {**self._settings["routes"], "clean_under": None},
+        }
+        if wanted.keys() - conditions.keys():
+            write_header(file, settings, self._simulator, twins_of=self._of)
+        routes = {twin.of.route for twin in twins}
+        write_assignments(
+            self.folder, [read_assignment(self.campaign, route) for route in sorted(routes)]
+        )
+
+    def _changed(self, twin: Twin) -> list[Settings]:
+        """Return the settings of a condition with a change."""
+        change = twin.change
+        names = self.disturbances(twin.of.condition)
+        for each in change.without:
+            if each not in names:
+                raise UserError(
+                    f"{twin.of}: no {each!r} among its disturbances ({', '.join(names) or 'none'})"
+                )
+        own: list[Settings] = deepcopy(self._settings["interference"].get(twin.of.condition, []))
+        if change == Change():
+            return own
+        return [
+            {
+                "_target_": WRAPPER,
+                "of": settings,
+                "windows": windows_as_lists(() if name in change.without else change.windows),
+                "draw": change.draw,
+            }
+            for name, settings in zip(names, own, strict=True)
+        ]
+
+
+def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:
+    """Return windows as settings have them."""
+    return None if windows is None else [list(each) for each in windows]

@@ -1,0 +1,119 @@
+"""Attribution at the command line: what disturbances have to do with violations."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from harness.campaign.attribution import ALL, Attribution, attribute
+from harness.campaign.run import DONE, guarded
+from harness.campaign.terminal import console
+from harness.campaign.twins import TWINS, Twins
+from harness.commands.twin import say
+from harness.errors import UserError
+from harness.records.cases import case, violations
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+LEAST_PLACEBOS = 5
+
+
+def add(commands: Commands) -> None:
+    """Add `attribute`."""
+    parser = commands.add_parser("attribute", help="what disturbances have to do with violations")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    parser.add_argument(
+        "cases", nargs="*", help="violations by number or name; all under interference otherwise"
+    )
+    parser.add_argument(
+        "--placebos", type=int, default=LEAST_PLACEBOS, help="twins with other draws (%(default)s)"
+    )
+    parser.add_argument(
+        "--cells", type=int, default=6, help="windows up to the violation (%(default)s)"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="at a time (%(default)s)")
+    parser.set_defaults(run=lambda options: guarded("attribute", lambda: attribute_all(options)))
+
+
+def attribute_all(options: argparse.Namespace) -> int:
+    """Drive the twins of every case, and print what came of them."""
+    if options.placebos < LEAST_PLACEBOS:
+        raise UserError(f"--placebos {options.placebos}: {LEAST_PLACEBOS} or more are needed")
+    if options.cells < 1:
+        raise UserError(f"--cells {options.cells}: 1 or more are needed")
+    campaign = Campaign(options.folder)
+    twins = Twins(options.folder, options.workers, "plain")
+    settings = campaign.header["settings"]
+    found = []
+    for key in cases(campaign, options.cases):
+        violation = campaign.result(key)["crucible"]["violation"]
+        say(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
+        found.append(
+            attribute(
+                twins,
+                key,
+                violation["kind"],
+                violation["frame"],
+                settings["perceive_every"],
+                options.placebos,
+                options.cells,
+            )
+        )
+    console.print(table_of(found, settings["tick"]))
+    say(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
+    return DONE
+
+
+def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
+    """Return the violations of these names, or all that happened under a disturbance."""
+    disturbed = {name for name, each in campaign.header["settings"]["interference"].items() if each}
+    if not names:
+        found = [key for key in violations(campaign) if key.condition in disturbed]
+        if not found:
+            raise UserError(f"{campaign.folder}: no violation happened under interference")
+        return found
+    chosen = [case(campaign, name) for name in names]
+    for key in chosen:
+        if key.condition not in disturbed:
+            raise UserError(f"{key}: nothing was disturbed, so nothing can be attributed")
+        if campaign.result(key)["crucible"]["violation"] is None:
+            raise UserError(f"{key}: ended without a violation")
+    return chosen
+
+
+def table_of(found: list[Attribution], tick: float) -> Table:
+    """Return a row for every case."""
+    table = Table("case", "violation", "without", "with other draws", "smallest windows found, s")
+    for each in found:
+        table.add_row(
+            str(each.of),
+            each.kind.replace("_", " "),
+            ", ".join(in_words(each)),
+            f"{sum(each.redrawn)} of {len(each.redrawn)}",
+            windows_in_words(each, tick),
+        )
+    return table
+
+
+def in_words(one: Attribution) -> Iterator[str]:
+    """Yield what happened without each disturbance."""
+    if not one.again:
+        yield "not repeated: nothing can be said"
+        return
+    for name, happened in one.without.items():
+        what = "happens too" if happened else "does not happen"
+        yield what if name == ALL else f"without {name}: {what}"
+
+
+def windows_in_words(one: Attribution, tick: float) -> str:
+    """Return the windows in seconds."""
+    if one.windows is None:
+        return "-"
+    return ", ".join(f"{first * tick:.1f} to {end * tick:.1f}" for first, end in one.windows)

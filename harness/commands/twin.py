@@ -1,0 +1,100 @@
+"""Twins at the command line: an attempt again, or as it would have gone otherwise."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.campaign.run import DONE, SOME_FAILED, guarded
+from harness.campaign.sameness import partings
+from harness.campaign.terminal import console
+from harness.campaign.twins import Change, Twin, Twins
+from harness.channel.interference.counterfactual import Window
+from harness.errors import UserError
+from harness.records.cases import case
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(commands: Commands) -> None:
+    """Add `twin`."""
+    parser = commands.add_parser("twin", help="drive an attempt again, as it was or otherwise")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    parser.add_argument("case", help="a violation's number, or a name: late/latency/7-s1")
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="DISTURBANCE", help="leave it out"
+    )
+    parser.add_argument(
+        "--window",
+        nargs=2,
+        type=float,
+        action="append",
+        metavar=("T0", "T1"),
+        help="seconds since the start between which the disturbances happen, and at no other time",
+    )
+    parser.add_argument(
+        "--redraw", type=int, default=0, metavar="N", help="draw the disturbances anew: 1, 2, ..."
+    )
+    parser.set_defaults(run=lambda options: guarded("twin", lambda: twin(options)))
+
+
+def twin(options: argparse.Namespace) -> int:
+    """Drive one twin, and say how it went beside its attempt."""
+    campaign = Campaign(options.folder)
+    key = case(campaign, options.case)
+    change = change_of(options, campaign)
+    twins = Twins(options.folder, progress="quiet")
+    one = Twin(key, change)
+    twins.drive([one])
+    say(f"{key}: {outcome(campaign.result(key)['crucible'])}")
+    say(f"{one.key if change != Change() else 'again'}: {outcome(twins.result(one))}")
+    return DONE if change != Change() else same(campaign, key, twins, one)
+
+
+def change_of(options: argparse.Namespace, campaign: Campaign) -> Change:
+    """Return the change that was asked for."""
+    if options.redraw < 0:
+        raise UserError(f"--redraw {options.redraw}: draws are counted from 1")
+    windows = None
+    if options.window is not None:
+        tick = campaign.header["settings"]["tick"]
+        windows = tuple(in_ticks(first, end, tick) for first, end in options.window)
+    return Change(tuple(options.without), windows, options.redraw)
+
+
+def in_ticks(first: float, end: float, tick: float) -> Window:
+    """Return the ticks between two times."""
+    if not 0 <= first < end < float("inf"):
+        raise UserError(f"--window {first:g} {end:g}: two times, the earlier one first")
+    return round(first / tick), max(round(end / tick), round(first / tick) + 1)
+
+
+def same(campaign: Campaign, key: AttemptKey, twins: Twins, one: Twin) -> int:
+    """Say whether the records are those of before."""
+    unlike = partings(campaign.attempts()[key], twins.place(one))
+    if not unlike:
+        say("all records are the same, byte for byte")
+        return DONE
+    say("the records differ: another version of the code, or of a library, drove the attempt?")
+    for each in unlike:
+        say(f"  {each}")
+    return SOME_FAILED
+
+
+def outcome(result: dict[str, object]) -> str:
+    """Return how an attempt ended, in a few words."""
+    violation = result["violation"]
+    score = f"DS {result['driving_score']:.1f}"
+    if not isinstance(violation, dict):
+        return f"{score}, clean"
+    with_type = f" with {violation['with_type']}" if violation["with_type"] else ""
+    return f"{score}, {violation['kind'].replace('_', ' ')}{with_type} at {violation['time']:.2f} s"
+
+
+def say(line: str) -> None:
+    """Print a line as it is."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

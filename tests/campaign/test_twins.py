@@ -1,0 +1,213 @@
+"""Attempts driven again, as they were and otherwise."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from harness.campaign.attribution import grid, smallest
+from harness.campaign.twins import TWINS
+from harness.channel.interference.counterfactual import Window
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign, read_table
+from harness.records.schema import TABLES
+from tests.campaign.tiny import composed, environment
+from tests.conftest import ROOT
+
+DEAF = (
+    "routes.only=[1]",
+    "system=ideal_late",
+    "interference=[none,loss]",
+    "interference.loss.0.probability=1.0",
+    "traffic=none",
+    "seeds=[1]",
+    "progress=plain",
+)
+"""A cyclist crosses before whoever hears nothing of it."""
+CASE = "ideal_late/loss/1-s1"
+
+
+def harness(*line: str | Path) -> subprocess.CompletedProcess[str]:
+    return python("-m", "harness", *line)
+
+
+def python(*line: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, line)],
+        check=False,
+        cwd=ROOT,
+        env={**environment(), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drive one route that is clean as long as messages arrive."""
+    out = tmp_path_factory.mktemp("twins") / "out"
+    done = python("run_campaign.py", *DEAF, f"out={out}")
+    assert done.returncode == 0, done.stderr
+    ends = {
+        key.condition: Campaign(out).result(key)["crucible"]["violation"]
+        for key in Campaign(out).attempts()
+    }
+    assert ends["none"] is None
+    assert ends["loss"]["kind"] == "collision_vehicle"
+    return out
+
+
+def twin_of(out: Path, condition: str) -> Path:
+    return place(out / TWINS, condition)
+
+
+def place(campaign: Path, condition: str) -> Path:
+    return Campaign(campaign).attempts()[AttemptKey("ideal_late", condition, "1", 1)]
+
+
+@pytest.mark.slow
+def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) -> None:
+    for name in (CASE, "1"):
+        done = harness("twin", out, name)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1] == "all records are the same, byte for byte"
+    frames = place(out, "loss") / "frames.parquet"
+    whole = frames.read_bytes()
+    other = place(out, "none") / "frames.parquet"
+    try:
+        frames.write_bytes(other.read_bytes())
+        done = harness("twin", out, CASE)
+    finally:
+        frames.write_bytes(whole)
+    assert done.returncode == 1
+    assert "frames.parquet: from row " in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
+    done = harness("twin", out, CASE, "--without", "loss")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("clean")
+    twin, calm = twin_of(out, "loss without loss"), place(out, "none")
+    for name in TABLES:
+        one, other = (read_table(each / f"{name}.parquet", name) for each in (twin, calm))
+        assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.mark.slow
+def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None:
+    done = harness("twin", out, CASE, "--window", "1", "2.5")
+    assert done.returncode == 0, done.stderr
+    messages = read_table(twin_of(out, "loss within 20-50") / "messages.parquet", "messages")
+    inside = (messages.capture_frame >= 20) & (messages.capture_frame < 50)
+    assert inside.sum() > 3
+    assert ((messages.fate == "lost") == inside).all()
+
+
+@pytest.mark.slow
+def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
+    done = harness("attribute", out, "--cells", "3")
+    assert done.returncode == 0, done.stderr
+    twins = Campaign(out / TWINS)
+    hit = {
+        key.condition: twins.result(key)["crucible"]["violation"] is not None
+        for key in twins.attempts()
+    }
+    row = next(line for line in done.stdout.splitlines() if line.startswith(f"│ {CASE}"))
+    assert "does not happen" in row
+    assert "5 of 5" in row
+    assert not hit["loss without loss"]
+    assert [hit[f"loss redrawn {number}"] for number in range(1, 6)] == [True] * 5
+    ends = Campaign(out).result(AttemptKey("ideal_late", "loss", "1", 1))["crucible"]
+    cells = grid(ends["violation"]["frame"], 4, 3)
+    sets = [tuple(c for n, c in enumerate(cells) if bits >> n & 1) for bits in range(1, 8)]
+    hitting = [kept for kept in sets if len(kept) == 3 or hit.get(name_of(kept), False)]
+    fewest = min(hitting, key=len)
+    told = ", ".join(f"{first * 0.05:.1f} to {end * 0.05:.1f}" for first, end in fewest)
+    assert told in row
+    for cell in fewest:
+        rest = tuple(each for each in fewest if each != cell)
+        assert not rest or hit[name_of(rest)] is False
+
+
+def name_of(kept: tuple[Window, ...]) -> str:
+    return f"loss within {'+'.join(f'{first}-{end}' for first, end in kept)}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (("twin", "7"), "no case 7; it has 1 violations"),
+        (("twin", "late/loss/1-s1"), "no result of 'late/loss/1-s1'"),
+        (("twin", CASE, "--without", "fog"), "no 'fog' among its disturbances (loss)"),
+        (("twin", CASE, "--window", "3", "1"), "two times, the earlier one first"),
+        (("twin", CASE, "--window", "nan", "1"), "two times, the earlier one first"),
+        (("twin", CASE, "--redraw", "-1"), "draws are counted from 1"),
+        (("attribute", "ideal_late/none/1-s1"), "nothing was disturbed"),
+        (("attribute", "--placebos", "4"), "5 or more are needed"),
+        (("attribute", "--cells", "0"), "1 or more are needed"),
+    ],
+)
+def test_what_cannot_be_is_one_line(out: Path, line: tuple[str, ...], complaint: str) -> None:
+    command, *rest = line
+    done = harness(command, out, *rest)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert said.startswith(f"{command}: ")
+    assert complaint in said
+
+
+@pytest.mark.slow
+def test_twins_of_another_campaign_and_of_carla_are_refused(out: Path, tmp_path: Path) -> None:
+    carla = composed("simulator=carla", "simulator.address=127.0.0.1:2000")["simulator"]
+    for name, change, complaint in (
+        ("renamed", {"digest": "12345678"}, "twins of another campaign"),
+        ("carla", {"settings": {**settings_of(out), "simulator": carla}}, "driven on CARLA"),
+    ):
+        other = tmp_path / name
+        shutil.copytree(out, other)
+        file = other / "campaign.yaml"
+        file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), **change}))
+        done = harness("twin", other, CASE)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+        assert complaint in done.stderr
+
+
+def settings_of(campaign: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = Campaign(campaign).header["settings"]
+    return settings
+
+
+@given(st.integers(1, 6), st.data())
+def test_no_window_of_the_smallest_set_can_be_spared(count: int, data: st.DataObject) -> None:
+    windows = grid(count * 12, 4, count)
+    hits = data.draw(st.sets(st.sampled_from(range(1, 2 ** len(windows)))))
+
+    def happens(kept: tuple[Window, ...]) -> bool:
+        return sum(1 << windows.index(each) for each in kept) in hits or kept == windows
+
+    kept = smallest(windows, happens)
+    assert happens(kept)
+    for each in kept:
+        rest = tuple(other for other in kept if other != each)
+        assert not rest or not happens(rest)
+
+
+@given(st.integers(0, 400), st.integers(1, 12))
+def test_a_grid_covers_every_tick_up_to_the_violation(end: int, cells: int) -> None:
+    windows = grid(end, 4, cells)
+    covered = [tick for first, last in windows for tick in range(first, last)]
+    assert covered == list(range(covered[-1] + 1))
+    assert end <= covered[-1] < end + 4
+    assert all(first % 4 == 0 for first, _ in windows)
