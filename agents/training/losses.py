@@ -13,8 +13,13 @@ from agents.perception.grid import CODES
 from agents.perception.network import Raw
 from agents.training.targets import Targets
 
-CODE_WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5, "length": 0.5, "width": 0.5}
-"""Sine and cosine count once; overlap from above hangs on places most."""
+TURN = CODES.index("sin")
+"""Sine and cosine come last."""
+WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5, "width": 1.0, "length": 1.0}
+CODE_WEIGHTS = [WEIGHTS[name] for name in CODES[:TURN]]
+"""Overlap from above hangs on places most."""
+FRONT = 0.2
+"""How much of the turn is where the front is."""
 
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
@@ -29,14 +34,28 @@ def focal(logits: Tensor, likelihood: Tensor, care: Tensor) -> Tensor:
     """Return the focal loss of CornerNet (Law and Deng, 2018): the sure and right count little."""
     here = likelihood == 1
     chance = torch.sigmoid(logits)
-    missed = -functional.logsigmoid(logits) * (1 - chance) ** 2 * here
-    invented = -functional.logsigmoid(-logits) * chance**2 * (1 - likelihood) ** 4
-    return (missed + invented * care * ~here).sum() / here.sum().clamp(min=1)
+    denied = care * ((1 - likelihood) ** 2) ** 2 * ~here
+    invented = functional.softplus(logits) * chance**2 * denied
+    missed = functional.softplus(-logits[here]) * (1 - chance[here]) ** 2
+    return (missed.sum() + invented.sum()) / here.sum().clamp(min=1)
 
 
 def distances(told: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
     """Return the mean distance of codes; near a centre they count as the likelihood is high."""
-    told = told.view(codes.shape)
-    each = torch.tensor([CODE_WEIGHTS.get(name, 1.0) for name in CODES])
-    apart = (told - codes).abs() * each[:, None, None] * weight[:, :, None]
-    return apart.sum() / weight.sum().clamp(min=1)
+    batch, kind, row, column = torch.nonzero(weight, as_tuple=True)
+    told = told.view(codes.shape)[batch, kind, :, row, column]
+    codes = codes[batch, kind, :, row, column]
+    apart = (told - codes).abs()[:, :TURN] * torch.tensor(CODE_WEIGHTS)
+    each = apart.sum(1) + turned(told[:, TURN:], codes[:, TURN:])
+    weight = weight[batch, kind, row, column]
+    return (each * weight).sum() / weight.sum().clamp(min=1)
+
+
+def turned(told: Tensor, codes: Tensor) -> Tensor:
+    """Return the distance of sine and cosine, to the true direction or the one behind it.
+
+    From afar a car looks the same from both ends. Whoever is asked for its front alone learns to
+    answer in between, across the car: that it lies along its axis counts most.
+    """
+    right, about = (told - codes).abs().sum(1), (told + codes).abs().sum(1)
+    return FRONT * right + (1 - FRONT) * torch.minimum(right, about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from agents.training.forward import run
 from agents.training.layout import scenarios
 from agents.training.learning import batches, rate
 from agents.training.lesson import Lesson, answer, exercise, part
-from agents.training.losses import loss
+from agents.training.losses import loss, turned
 from agents.training.samples import CONDITIONS, Samples
 from agents.training.targets import targets_of
 from agents.training.weights import begin_from
@@ -97,6 +98,17 @@ def test_steps_lower_the_loss_on_one_batch(lesson: Lesson, scheme: Scheme) -> No
     inputs, targets = exercise(current.lesson, current.network, samples, 0, random)
     losses = [learn.learn(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"]
     assert losses[2] < losses[1] < losses[0]
+
+
+def test_an_axis_counts_most_and_its_front_a_little() -> None:
+    """From truth to across, what is told gets worse; back to front is better than across."""
+    true = torch.tensor([[0.0, 1.0]])
+    right, back, across = (
+        turned(torch.tensor([[math.sin(angle), math.cos(angle)]]), true).item()
+        for angle in (0.0, math.pi, math.pi / 2)
+    )
+    assert right == pytest.approx(0.0, abs=1e-6)
+    assert right < back < across
 
 
 def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
