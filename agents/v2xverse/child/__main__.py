@@ -1,0 +1,62 @@
+"""The far end: run by the Python of a V2Xverse checkout, it knows nothing of who started it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def main() -> None:
+    """Answer frames until nobody asks any more; whatever is printed goes to stderr."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    wire: Any = importlib.import_module("wire")
+    hello = wire.receive(sys.stdin.buffer)
+    if hello is None:
+        return
+    words = hello[0]
+    if words.get("version") != wire.VERSION:
+        wire.send(answers, {"kind": "refused", "version": wire.VERSION})
+        return
+    stack = importlib.import_module("stack").Stack(words["root"], words["agent_config"])
+    told = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
+    wire.send(answers, {"kind": "ready", "version": wire.VERSION, "told": told})
+    while True:
+        asked = wire.receive(sys.stdin.buffer)
+        if asked is None:
+            return
+        words, arrays = asked
+        if words["kind"] == "reset":
+            stack.reset(words["seed"], arrays["route"])
+            wire.send(answers, {"kind": "reset"})
+        else:
+            control, together, alone = stack.step(words, arrays)
+            boxes = {**flat("together", together), **flat("alone", alone)}
+            wire.send(
+                answers, {"kind": "step", "control": [float(each) for each in control]}, boxes
+            )
+
+
+def flat(name: str, classes: Any) -> dict[str, Any]:
+    """Return corners, scores and classes of boxes as three arrays."""
+    found = [
+        (corners, np.asarray(scores.detach().cpu(), np.float64), number)
+        for number, (corners, scores) in enumerate(classes)
+        if corners is not None and len(corners)
+    ]
+    corners = [np.asarray(each[0], np.float64).reshape(-1, 24) for each in found]
+    scores = [each[1].reshape(-1) for each in found]
+    kinds = [np.full(len(each[1].reshape(-1)), each[2], np.int64) for each in found]
+    return {
+        name + "_corners": np.concatenate([*corners, np.zeros((0, 24))]),
+        name + "_scores": np.concatenate([*scores, np.zeros(0)]),
+        name + "_classes": np.concatenate([*kinds, np.zeros(0, np.int64)]),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""V2Xverse's perception, planner and controller, as its own agent puts them together.
+
+The networks, their preprocessing and post-processing, the planner, the controller and the choice of
+the target point are V2Xverse's classes, from the checkout. What is written here is what its agent
+does between them with a simulator: what it loads, and what it hands over each step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import random
+import sys
+import tempfile
+import types
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PATHS = (".", "simulation", "simulation/leaderboard", "simulation/scenario_runner")
+CAMERAS = ("front", "rear", "left", "right")
+LANE_FOLLOW = 4
+NO_PICTURE = np.zeros((600, 800, 3), np.uint8)
+
+
+class Stack:
+    """Everything of V2Xverse's that drives."""
+
+    def __init__(self, root: str, agent_config: str) -> None:
+        for each in reversed(PATHS):
+            sys.path.insert(0, str(Path(root) / each))
+        os.chdir(root)
+        importlib.import_module("allowances").make()
+        self._torch: Any = importlib.import_module("torch")
+        self._folder = tempfile.mkdtemp(prefix="v2xverse-")
+        os.environ.update(SAVE_PATH=self._folder, ROUTES="route.xml")
+        yaml = importlib.import_module("yaml")
+        self.config = yaml.safe_load(Path(agent_config).read_text())
+        self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._seed(0)
+        self._load_perception()
+        self._load_planner()
+        self._core: Any = importlib.import_module("team_code.pnp_infer_action_e2e")
+        self._router: Any = importlib.import_module("team_code.planner_pnp")
+        self._leave_out()
+
+    def _load_perception(self) -> None:
+        tools = importlib.import_module("opencood.tools.train_utils")
+        settings = importlib.import_module("team_code.utils.yaml_utils")
+        folder = self.config["perception"]["perception_model_dir"]
+        hypes = settings.load_yaml(folder)
+        self.config["perception"]["perception_hypes"] = hypes
+        datasets = importlib.import_module("opencood.data_utils.datasets")
+        hypes["test_dir"] = hypes["validate_dir"] = hypes["root_dir"] = None
+        self._data = datasets.build_dataset(hypes, visualize=True, train=False)
+        self._network = tools.create_model(hypes)
+        tools.check_missing_key = refuse_missing
+        epoch, self._network = tools.load_saved_model(folder, self._network)
+        if not epoch:
+            raise FileNotFoundError(f"{folder} holds no net_epoch*.pth")
+        self._network.to(self._device).eval()
+
+    def _load_planner(self) -> None:
+        planning = self.config["planning"]
+        told = importlib.import_module("common.io").load_config_from_yaml(
+            planning["planner_config"]
+        )
+        registry = importlib.import_module("codriving").CODRIVING_REGISTRY
+        build = importlib.import_module("common.registry")
+        self._planner = build.build_object_within_registry_from_config(registry, told["model"])
+        load = importlib.import_module("common.torch_helper").load_checkpoint
+        load(planning["planner_model_checkpoint"], self._device, self._planner)
+        self._planner.to(self._device).eval()
+
+    def _leave_out(self) -> None:
+        """Windows, pictures, and the first of two equal looks, whose answer is not used."""
+        self._core.DisplayInterface = Window
+        self._core.SpVoxelPreprocessor = Unused
+        self._core.PnP_infer.save = lambda *_: None
+        self._core.inference_utils = types.SimpleNamespace(
+            inference_intermediate_fusion_multiclass=lambda *_, **__: {}
+        )
+
+    def reset(self, seed: int, route_xy: Any) -> None:
+        """Start a route: nothing seen is kept."""
+        self._seeded = seed % 2**32
+        self._count = 0
+        self._core.SAVE_PATH = tempfile.mkdtemp(dir=self._folder)
+        self._infer = self._core.PnP_infer(
+            config=self.config,
+            ego_vehicles_num=1,
+            perception_model=self._network,
+            planning_model=self._planner,
+            perception_dataloader=self._data,
+            device=self._device,
+        )
+        spacing = self.config["control"]["target_point_distance"]
+        command = types.SimpleNamespace(value=LANE_FOLLOW)
+        self._route = self._router.RoutePlanner(2.0, 10.0)
+        plan = [(at, command) for at in gps(thinned(route_xy, spacing))]
+        self._route.route = [deque(plan)]
+
+    def step(self, words: dict[str, Any], arrays: dict[str, Any]) -> tuple[list[float], Any, Any]:
+        """Return pedals and wheel, and what is detected with partners and without."""
+        ego = self._measured(words["ego"], arrays["ego"])
+        self._add_ego(ego, words["ego"], arrays["drivable"])
+        partners = [self._measured(each, arrays[each["name"]]) for each in words["partners"]]
+        with self._torch.no_grad(), Overheard(self._data) as boxes:
+            self._seed(self._seeded)
+            self._count += 4
+            (control,) = self._infer.get_action_from_list_inter(
+                car_data_raw=[ego],
+                rsu_data_raw=partners,
+                step=self._count,
+                timestamp=words["time"],
+            )
+            together = boxes.last
+            if partners:
+                self._look_alone(ego)
+        return [control.throttle, control.steer, control.brake], together, boxes.last
+
+    def _look_alone(self, ego: dict[str, Any]) -> None:
+        tools = importlib.import_module("opencood.tools.train_utils")
+        self._seed(self._seeded)
+        one = self._data.__getitem__(idx=None, extra_source={"car_data": [ego], "rsu_data": []})
+        batch = self._data.collate_batch_test([one], online_eval_only=True)
+        batch = tools.to_device(batch, self._device)
+        told = {name: self._network(each) for name, each in batch.items()}
+        self._data.post_process_multiclass(batch, told, online_eval_only=True)
+
+    def _measured(self, told: dict[str, Any], points: Any) -> dict[str, Any]:
+        """Return what its agents measure, in its sensors' frames: turned to the left."""
+        turned = points.copy()
+        turned[:, 0], turned[:, 1] = -points[:, 1], points[:, 0]
+        x, y, z, yaw = told["lidar"]
+        measured = {
+            "x": told["vehicle"][0],
+            "y": told["vehicle"][1],
+            "theta": yaw + np.pi / 2,
+            "compass": yaw + np.pi / 2,
+            "lidar_pose_x": x,
+            "lidar_pose_y": y,
+            "lidar_pose_z": z,
+        }
+        for each in CAMERAS:
+            measured[f"camera_{each}_intrinsics"] = np.eye(3).tolist()
+            measured[f"camera_{each}_extrinsics"] = np.eye(4).tolist()
+        return {"lidar": turned, "measurements": measured}
+
+    def _add_ego(self, ego: dict[str, Any], told: dict[str, Any], drivable: Any) -> None:
+        x, y, yaw = told["on_route"]
+        target, command = self._route.run_step(gps(np.array([[x, y]]))[0], 0)
+        front, rear, left, right = self.config["perception"]["detection_range"]
+        ahead, aside = np.cos(yaw), np.sin(yaw)
+        away = np.array([target[1] - x, -target[0] - y])
+        in_ego = np.array([away @ [-aside, ahead], -(away @ [ahead, aside])])
+        ego["measurements"].update(
+            speed=np.float64(told["speed"]),
+            command=command.value,
+            target_point=np.clip(in_ego, [-rear, -front], [left, right]),
+        )
+        ego["drivable_area"] = drivable
+        for each in CAMERAS:
+            ego[f"rgb_{each}"] = NO_PICTURE
+
+    def _seed(self, seed: int) -> None:
+        random.seed(seed)
+        np.random.seed(seed)
+        self._torch.manual_seed(seed)
+
+
+class Overheard(contextlib.AbstractContextManager):  # type: ignore[type-arg]
+    """Keeps what its post-processing returns: corners and scores of each class."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self.last: list[Any] = []
+
+    def __enter__(self) -> Any:
+        original = self._data.post_process_multiclass
+
+        def listen(*given: Any, **named: Any) -> Any:
+            answer = original(*given, **named)
+            self.last = [
+                (None if box is None else box.detach().cpu().numpy().copy(), score)
+                for box, score in zip(answer[0], answer[1])  # noqa: B905
+            ]
+            return answer
+
+        self._data.post_process_multiclass = listen
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self._data.post_process_multiclass
+
+
+class Window:
+    """Instead of its window on the screen."""
+
+    def run_interface(self, _: Any) -> Any:
+        """Draw nothing."""
+        return NO_PICTURE
+
+
+class Unused:
+    """Instead of voxels that its agent prepares and never takes."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+def refuse_missing(needed: Any, given: Any) -> None:
+    """Refuse weights that leave a part of the network as it was drawn; V2Xverse only prints it."""
+    missing = sorted(set(needed) - set(given))
+    if missing:
+        raise KeyError(f"the checkpoint lacks {len(missing)} keys, {missing[0]} among them")
+
+
+def gps(xy: Any) -> Any:
+    """Return places as its route planner tells them: north and east, in metres."""
+    return np.stack([-xy[:, 1], xy[:, 0]], axis=1)
+
+
+def thinned(xy: Any, spacing: float) -> Any:
+    """Return the start, a place at most so often, and the goal, as its route files are thinned."""
+    away = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xy, axis=0), axis=1))])
+    kept = np.unique((away // spacing).astype(int), return_index=True)[1]
+    return xy[np.unique(np.append(kept, len(xy) - 1))]

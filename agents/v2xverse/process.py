@@ -1,0 +1,104 @@
+"""A child process in another Python, asked over its pipes; nobody waits for it for ever."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from agents.v2xverse.child import wire
+
+LAST_WORDS = 600
+"""Characters of what a child said on stderr that go into a failure's message."""
+
+
+class ChildError(Exception):
+    """The child did not answer, or not as agreed."""
+
+
+class Child:
+    """One child, from the handshake until it is ended."""
+
+    def __init__(self, command: Sequence[str], hello: dict[str, Any], seconds: float) -> None:
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said
+            )
+        except OSError as problem:
+            raise ChildError(f"{command[0]} cannot be run: {problem.strerror}") from None
+        assert self._process.stdin
+        assert self._process.stdout
+        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._to, False)
+        self.end = weakref.finalize(self, end, self._process, self._said)
+        words, _ = self.ask({**hello, "kind": "hello", "version": wire.VERSION}, {}, seconds)
+        version = words.get("version")
+        if version != wire.VERSION:
+            self.end()
+            raise ChildError(f"it speaks version {version} of the pipe; {wire.VERSION} is needed")
+        self.told: dict[str, str] = words.get("told", {})
+
+    def ask(
+        self, words: dict[str, Any], arrays: dict[str, Any], seconds: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the answer; whatever is wrong with it ends the child, and says why."""
+        until = time.monotonic() + seconds
+        try:
+            self._write(wire.pack(words, arrays), until)
+            text, body = wire.lengths(self._read(wire.HEADER.size, until))
+            answer = wire.unpack(self._read(text, until), self._read(body, until))
+        except wire.WireError as problem:
+            raise self._failed(f"its answer cannot be read: {problem}") from None
+        except TimeoutError:
+            raise self._failed(f"no answer to {words['kind']} within {seconds:g} s") from None
+        except (BrokenPipeError, EOFError):
+            raise self._failed(f"it ended {self._how()} at {words['kind']}") from None
+        return answer
+
+    def _write(self, frame: bytes, until: float) -> None:
+        rest = memoryview(frame)
+        while rest:
+            if not select.select([], [self._to], [], max(0.0, until - time.monotonic()))[1]:
+                raise TimeoutError
+            rest = rest[os.write(self._to, rest) :]
+
+    def _read(self, count: int, until: float) -> bytes:
+        parts, missing = [], count
+        while missing:
+            if not select.select([self._from], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise TimeoutError
+            part = os.read(self._from, min(missing, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def _how(self) -> str:
+        try:
+            code = self._process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            return "its answers"
+        return f"with signal {-code}" if code < 0 else f"with exit code {code}"
+
+    def _failed(self, what: str) -> ChildError:
+        said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
+        self.end()
+        last = " ".join(said[-LAST_WORDS:].split())
+        return ChildError(f"{what}; it said last: {last}" if last else what)
+
+
+def end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+    """End a child and forget it."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, said):
+        assert pipe
+        pipe.close()

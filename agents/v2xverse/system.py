@@ -1,0 +1,167 @@
+"""A user's own V2Xverse, perception and planner, in the user's own Python."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from agents.v2xverse.child import wire
+from agents.v2xverse.process import Child, ChildError
+from agents.v2xverse.roads import Roads
+from harness.errors import UserError
+from harness.geometry import compose, relative
+from harness.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Floats,
+    Integers,
+    Message,
+    Observation,
+    Points,
+    Pose,
+    Route,
+    Step,
+)
+
+Method = Literal["single", "early", "late", "fcooper", "v2xvit", "codriving"]
+
+FAR_END = Path(wire.__file__).parent
+CONFIG = "simulation/leaderboard/team_code/agent_config/pnp_config_{method}_5_10.yaml"
+NEEDED = ("opencood", "codriving", "common", "simulation/leaderboard/team_code")
+MOST_PARTNERS = 4
+"""V2Xverse's networks are made for five agents, the ego among them."""
+
+
+class V2Xverse:
+    """Drives as V2Xverse's agent does; what partners send are their points."""
+
+    reads_points = True
+    reads_messages = True
+
+    def __init__(
+        self,
+        root: str,
+        method: Method = "codriving",
+        python: str = "python",
+        agent_config: str | None = None,
+        maps: str | None = None,
+        start_timeout: float = 600.0,
+        step_timeout: float = 300.0,
+    ) -> None:
+        if (method == "single") == self.reads_messages:
+            raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
+        folder = Path(root).expanduser().absolute()
+        for each in NEEDED:
+            if not (folder / each).is_dir():
+                raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {each}")
+        config = folder / (agent_config or CONFIG.format(method=method))
+        if not config.is_file():
+            raise UserError(f"system: there is no agent_config {config}")
+        if shutil.which(python) is None:
+            raise UserError(f"system: there is no python {python}")
+        hello = {
+            "root": str(folder),
+            "agent_config": str(config),
+        }
+        self._maps, self._patience = maps, step_timeout
+        try:
+            self._child = Child([python, str(FAR_END)], hello, start_timeout)
+        except ChildError as problem:
+            raise UserError(f"system: V2Xverse in {root} by {python}: {problem}") from None
+
+    def reset(self, seed: int, route: Route) -> None:
+        """Start a route there."""
+        self._roads = Roads.around(route, self._maps)
+        asked = {"kind": "reset", "seed": seed % 2**32}
+        self._child.ask(asked, {"route": route.xyz[:, :2]}, self._patience)
+
+    def share(self, observation: Observation) -> Points:
+        """Return the sweep: V2Xverse encodes everybody's points at the ego."""
+        return Points(observation.points_in_lidar)
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        """Let it look, plan and act."""
+        partners = nearest(messages, observation.lidar_in_world)
+        words, arrays = told(observation, partners)
+        arrays["drivable"] = self._roads.picture(observation.vehicle_in_world)
+        answer, found = self._child.ask(words, arrays, self._patience)
+        throttle, steer, brake = answer["control"]
+        height = observation.lidar_in_world.z
+        return Step(
+            Control(throttle, steer, brake),
+            boxes_in_lidar("together", found, height),
+            boxes_in_lidar("alone", found, height),
+        )
+
+
+class V2XverseAlone(V2Xverse):
+    """The same without partners: V2Xverse's `single`."""
+
+    reads_messages = False
+
+
+def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:
+    """Return as many partners as V2Xverse takes, nearest first."""
+    by_distance = sorted(
+        messages,
+        key=lambda each: math.hypot(each.lidar_in_world.x - ego.x, each.lidar_in_world.y - ego.y),
+    )
+    return by_distance[:MOST_PARTNERS]
+
+
+def told(
+    observation: EgoObservation, partners: list[Message]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a moment in words and arrays."""
+    vehicle_in_lidar = relative(Pose(0.0, 0.0), observation.lidar_in_vehicle)
+    believed = compose(observation.lidar_in_world, vehicle_in_lidar)
+    here = observation.vehicle_in_world
+    words: dict[str, Any] = {
+        "kind": "step",
+        "time": observation.time,
+        "ego": {
+            "lidar": pose(observation.lidar_in_world),
+            "vehicle": [believed.x, believed.y],
+            "on_route": [here.x, here.y, here.yaw],
+            "speed": observation.speed,
+        },
+        "partners": [],
+    }
+    arrays: dict[str, Any] = {"ego": observation.points_in_lidar}
+    for message in partners:
+        if not isinstance(message.payload, Points):
+            raise TypeError(f"{message.sender} sent no points")
+        lidar = pose(message.lidar_in_world)
+        words["partners"].append({"name": message.sender, "lidar": lidar, "vehicle": lidar[:2]})
+        arrays[message.sender] = message.payload.in_lidar
+    return words, arrays
+
+
+def pose(lidar_in_world: Pose) -> list[float]:
+    """Return what V2Xverse knows of a pose; its LiDARs stand upright."""
+    return [lidar_in_world.x, lidar_in_world.y, lidar_in_world.z, lidar_in_world.yaw]
+
+
+def boxes_in_lidar(name: str, found: dict[str, Any], height: float) -> Boxes:
+    """Return boxes from corners, whose heights V2Xverse tells from the world's zero."""
+    corners: Floats = np.array(found[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
+    scores: Floats = np.array(found[f"{name}_scores"], np.float64)
+    classes: Integers = np.array(found[f"{name}_classes"], np.int64)
+    along, across = corners[:, 0] - corners[:, 3], corners[:, 1] - corners[:, 0]
+    centres = corners.mean(axis=1)
+    geometry = np.column_stack(
+        [
+            centres[:, :2],
+            centres[:, 2] - height,
+            np.linalg.norm(along[:, :2], axis=1),
+            np.linalg.norm(across[:, :2], axis=1),
+            np.abs(corners[:, 4, 2] - corners[:, 0, 2]),
+            np.arctan2(along[:, 1], along[:, 0]),
+        ]
+    )
+    return Boxes(geometry, classes, scores)
