@@ -115,6 +115,7 @@ def add_evaluate(commands: Commands) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
     parser.add_argument("--most", type=int, default=200, help="samples, spread evenly; 200")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the numbers as JSON too")
+    parser.add_argument("--card", action="store_true", help="and into the card of the weights")
     parser.set_defaults(run=run_evaluate)
 
 
@@ -122,7 +123,8 @@ def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate."""
     from agents.training.evaluating import Trial, evaluate  # noqa: PLC0415
 
-    evaluate(Trial(options.scheme, options.weights, options.data, options.most, options.out))
+    told = {name: value for name, value in vars(options).items() if name != "run"}
+    evaluate(Trial(**told))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ from rich.table import Table
 
 from agents.perception.designs import Scheme
 from agents.perception.grid import Grid
+from agents.perception.loading import FOLDER, file_name
 from agents.training.asking import answer_of, system_of
+from agents.training.cards import note
 from agents.training.judging import (
     BANDS,
     OVERLAPS,
@@ -43,12 +45,14 @@ class Trial:
     data: Path
     most: int  # samples, spread evenly
     out: Path | None  # where the numbers go too
+    card: bool  # and into the card of the weights
 
 
 def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     """Print one table, and return what is in it: a column for each condition."""
     system = system_of(trial.scheme, trial.weights)
-    samples = Samples(scenarios(trial.data), units=False, first_moment=1)
+    recorded = scenarios(trial.data)
+    samples = Samples(recorded, units=False, first_moment=1)
     conditions = CONDITIONS if trial.scheme != SINGLE else {"none": CONDITIONS["none"]}
     columns = {
         name: column(
@@ -64,6 +68,9 @@ def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     Console().print(drawn(columns, f"{trial.scheme}: AP, eleven-point"))
     if trial.out is not None:
         trial.out.write_text(json.dumps(written(columns), indent=1) + "\n")
+    if trial.card:
+        file = trial.weights or FOLDER / file_name(trial.scheme, "lite")
+        note(file, trial.scheme, columns, recorded)
     return columns
 
 

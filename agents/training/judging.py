@@ -38,7 +38,9 @@ BANDS = {
     "50-100": (50.0, 100.0),
     "0-50": (0.0, 50.0),
 }
-"""Metres from the ego's LiDAR; the last is what vehicles are promised in."""
+"""Metres from the ego's LiDAR."""
+PROMISED = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
+"""Where each class should be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +114,4 @@ def in_window(boxes: Floats, grid: Grid) -> Mask:
 
 def headline(table: dict[Cell, Precision], visible: Visible) -> dict[str, float]:
     """Return the three numbers that are promised: AP@0.5, eleven-point."""
-    bands = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
-    return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in bands.items()}
+    return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in PROMISED.items()}

@@ -46,6 +46,7 @@ class Scenario:
     folder: Path
     town: str
     purpose: str  # training or testing
+    seed: int
 
     def agents(self) -> list[int]:
         """Return who looked, vehicles first."""
@@ -62,7 +63,7 @@ def scenarios(folder: Path) -> list[Scenario]:
     found = []
     for protocol in sorted(folder.glob(f"*/{PROTOCOL}")):
         told = json.loads(protocol.read_text())
-        found.append(Scenario(protocol.parent, told["town"], told["purpose"]))
+        found.append(Scenario(protocol.parent, told["town"], told["purpose"], told["seed"]))
     if not found:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"

@@ -69,4 +69,5 @@ def write_recording(folder: Path, purpose: str = "training") -> None:
     for agent in LOOKERS:
         for moment in range(MOMENTS):
             write_look(scenario, f"{moment:06}", look_of(agent, moment, boxes_in_world()))
-    (scenario / PROTOCOL).write_text(json.dumps({"town": "Nowhere", "purpose": purpose}))
+    told = {"town": "Nowhere", "purpose": purpose, "seed": 5}
+    (scenario / PROTOCOL).write_text(json.dumps(told))

@@ -17,6 +17,7 @@ from agents.perception.grid import CODE_CHANNELS
 from agents.perception.loading import FOLDER, file_name, network_with_weights, read
 from agents.perception.network import Network, Raw
 from agents.training import learn
+from agents.training.cards import TRIED
 from agents.training.evaluating import Trial, evaluate
 from agents.training.forward import run
 from agents.training.layout import scenarios
@@ -132,8 +133,13 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
     other = Network("v2vnet", design_of("v2vnet", "lite"))
     begin_from(other, file)
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
-    assert list(evaluate(Trial("single", file, lesson.data, 1, None))) == ["none"]
-    assert list(evaluate(Trial("late", file, lesson.data, 1, None))) == list(CONDITIONS)
+    for scheme, conditions in {"single": ["none"], "late": list(CONDITIONS)}.items():
+        columns = evaluate(Trial(scheme, file, lesson.data, 1, None, card=True))  # type: ignore[arg-type]
+        assert list(columns) == conditions
+        tried = json.loads(file.with_suffix(".json").read_text())[TRIED][scheme]
+        promised = columns["none"]["anyone", 0.5, "vehicle", "0-50"].eleven_point
+        assert tried["none, visible to anyone"]["vehicle 0-50"] == round(promised, 3)
+        assert tried["data"] == {"towns": ["Nowhere"], "scenarios": 1, "seeds": [5]}
 
 
 def test_what_is_frozen_stays_and_the_rest_learns(lesson: Lesson) -> None:
