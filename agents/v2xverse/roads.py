@@ -19,7 +19,7 @@ class Roads:
     """Lanes as places along their centres, and how wide they are there."""
 
     def __init__(self, centres: Floats, widths: Floats) -> None:
-        self._centres, self._widths = centres, widths
+        self.centres, self._widths = centres, widths
 
     @staticmethod
     def around(route: Route, maps: str | None) -> Roads:
@@ -39,10 +39,10 @@ class Roads:
     def picture(self, ego_in_world: Pose) -> Integers:
         """Return (192, 96) of 0 and 1: rows from ahead to behind, columns from left to right."""
         here = np.array([ego_in_world.x, ego_in_world.y])
-        near = np.linalg.norm(self._centres - here, axis=1) < REACH
+        near = np.linalg.norm(self.centres - here, axis=1) < REACH
         ahead = np.array([np.cos(ego_in_world.yaw), np.sin(ego_in_world.yaw)])
         aside = np.array([-ahead[1], ahead[0]])
-        away = self._centres[near] - here
+        away = self.centres[near] - here
         rows = (AHEAD - away @ ahead) * PER_METRE - 0.5
         columns = (ASIDE + away @ aside) * PER_METRE - 0.5
         radii = np.hypot(self._widths[near] / 2, NOT_SAMPLED / 2) * PER_METRE

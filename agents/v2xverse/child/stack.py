@@ -48,7 +48,7 @@ class Stack:
         self._leave_out()
 
     def _load_perception(self) -> None:
-        tools = importlib.import_module("opencood.tools.train_utils")
+        tools: Any = importlib.import_module("opencood.tools.train_utils")
         settings = importlib.import_module("team_code.utils.yaml_utils")
         folder = self.config["perception"]["perception_model_dir"]
         hypes = settings.load_yaml(folder)

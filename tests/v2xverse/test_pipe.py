@@ -1,0 +1,112 @@
+"""A child process answers, or what is wrong with it is said in one line and it is gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.v2xverse.child import wire
+from agents.v2xverse.process import Child, ChildError
+from agents.v2xverse.system import FAR_END, boxes_in_lidar
+
+FAKE = Path(__file__).parent / "far_end.py"
+STEP = {"kind": "step"}
+
+
+def child(fault: str, seconds: float = 60.0) -> Child:
+    return Child([sys.executable, str(FAKE), str(FAR_END), fault], {}, seconds)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_it_answers_as_often_as_it_is_asked() -> None:
+    far = child("none")
+    points = np.arange(4_000_000, dtype=np.float32).reshape(-1, 4)  # more than a pipe holds
+    for _ in range(3):
+        words, found = far.ask(STEP, {"ego": points}, 60.0)
+        assert words["control"] == [0.5, -0.25, 0.0]
+        (box,) = boxes_in_lidar("alone", found, 7.5).geometry
+        assert np.allclose(box, [10.0, 3.0, 0.5, 4.0, 2.0, 1.0, 0.0])
+    pid = far._process.pid
+    far.end()
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("death", "it ended with exit code 1 at step; it said last: warming up torch.cuda.OutOf"),
+        ("abort", "it ended with signal 6 at step"),
+        ("garbage", r"its answer cannot be read: a frame begins with b'Left hand visual"),
+        ("endless", "its answer cannot be read: a frame says it is 1099511627796 bytes long"),
+        ("pickled", "its answer cannot be read: .*an array of 'object'"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_told(fault: str, told: str) -> None:
+    far = child(fault)
+    pid = far._process.pid
+    with pytest.raises(ChildError, match=told):
+        far.ask(STEP, {}, 60.0)
+    assert not is_running(pid)
+
+
+def test_who_does_not_answer_is_not_waited_for() -> None:
+    far = child("hanging")
+    pid = far._process.pid
+    with pytest.raises(ChildError, match=r"no answer to step within 0\.5 s"):
+        far.ask(STEP, {}, 0.5)
+    assert not is_running(pid)
+
+
+def test_who_does_not_listen_is_not_waited_for() -> None:
+    far = child("deaf")
+    much = np.zeros((1 << 20, 4), np.float32)
+    with pytest.raises(ChildError, match=r"no answer to step within 0\.5 s"):
+        far.ask(STEP, {"ego": much}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("version", "it speaks version 2 of the pipe; 1 is needed"),
+        ("early", "it ended with exit code 1 at hello; it said last: warming up"),
+    ],
+)
+def test_who_cannot_begin_says_why(fault: str, told: str) -> None:
+    with pytest.raises(ChildError, match=told):
+        child(fault)
+
+
+def test_a_python_that_is_none() -> None:
+    with pytest.raises(ChildError, match=r"/nowhere/python cannot be run: No such file"):
+        Child(["/nowhere/python"], {}, 1.0)
+
+
+def test_frames_carry_numbers_and_words_only() -> None:
+    arrays: dict[str, Any] = {"points": np.eye(3, dtype=np.float32), "none": np.zeros((0, 24))}
+    frame = wire.pack({"seed": 3}, arrays)
+    text, body = wire.lengths(frame[: wire.HEADER.size])
+    rest = frame[wire.HEADER.size :]
+    assert len(rest) == text + body
+    words, again = wire.unpack(rest[:text], rest[text:])
+    assert words == {"seed": 3}
+    for name, each in arrays.items():
+        assert again[name].dtype == each.dtype
+        assert np.array_equal(again[name], each)
+    with pytest.raises(wire.WireError, match="holds object"):
+        wire.pack({}, {"strange": np.array([{}])})
+    with pytest.raises(wire.WireError, match="says nothing"):
+        wire.unpack(b'{"arrays": []}', b"")
+    with pytest.raises(wire.WireError, match="says nothing"):
+        wire.unpack(rest[:text], rest[text:-1])

@@ -1,0 +1,59 @@
+"""V2Xverse itself, with drawn weights: its answers are those that our networks give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.conformance.moments import Recording
+from agents.conformance.recording import recorded
+from agents.perception.systems.intermediate import Intermediate
+from agents.v2xverse.system import V2Xverse
+from harness.geometry import bev_iou
+from harness.vocabulary import Boxes, Message, System
+from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
+
+pytestmark = [pytest.mark.slow, needs_v2xverse]
+
+
+@pytest.fixture(scope="module")
+def street() -> Recording:
+    return recorded(None)
+
+
+def of_unit(system: System, street: Recording) -> tuple[Message, ...]:
+    (sight,) = (e for e in street.moments[0].partners if e.observation.kind == "roadside")
+    seen = sight.observation
+    shared = system.share(seen)
+    at = seen.lidar_in_world
+    return (Message(seen.sender, seen.kind, seen.frame, seen.time, at, shared),)
+
+
+def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
+    """A crowded pillar takes 32 of its points, and each takes others: not to the last digit."""
+    assert len(theirs) == len(ours) > 0
+    overlap = bev_iou(theirs.geometry, ours.geometry)
+    assert overlap.max(axis=1).min() > 0.9
+    assert np.array_equal(theirs.classes, ours.classes[overlap.argmax(axis=1)])
+    heights = theirs.geometry[:, 2] - ours.geometry[overlap.argmax(axis=1), 2]
+    assert np.abs(heights).max() < 0.1
+
+
+def test_it_sees_what_our_network_sees_and_drives_ahead(street: Recording, tmp_path: Path) -> None:
+    theirs = V2Xverse(ROOT, "fcooper", PYTHON, str(agent("fcooper", tmp_path)))
+    ours = Intermediate("fcooper", checkpoint=str(tmp_path / "perception"))
+    now = street.moments[0].observation
+    for system in (theirs, ours):
+        system.reset(1, street.route)
+    step, expected = (
+        theirs.step(now, of_unit(theirs, street)),
+        ours.step(now, of_unit(ours, street)),
+    )
+    assert_the_same(step.ego_alone, expected.ego_alone)
+    assert_the_same(step.cooperative, expected.cooperative)
+    assert len(step.ego_alone) != len(step.cooperative)
+    assert step.control.throttle == 0.75
+    assert step.control.brake == 0.0
+    assert abs(step.control.steer) < 0.05

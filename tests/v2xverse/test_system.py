@@ -1,0 +1,98 @@
+"""What is refused before anything is started, and what is told to V2Xverse."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.v2xverse.roads import Roads
+from agents.v2xverse.system import CONFIG, NEEDED, V2Xverse, V2XverseAlone, nearest, told
+from harness.errors import UserError
+from harness.vocabulary import EgoObservation, Message, Points, Pose
+from tests.agents.little_world import straight
+
+LIDAR = Pose(1.3, 0.0, 1.85)
+NO_POINTS = np.zeros((0, 4), np.float32)
+
+
+def checkout(folder: Path) -> Path:
+    for each in NEEDED:
+        (folder / each).mkdir(parents=True)
+    config = folder / CONFIG.format(method="codriving")
+    config.parent.mkdir()
+    config.write_text("{}")
+    return folder
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no checkout of V2Xverse: it has no opencood"):
+        V2Xverse(str(tmp_path))
+    root = str(checkout(tmp_path))
+    with pytest.raises(UserError, match=r"no agent_config .*pnp_config_late_5_10.yaml"):
+        V2Xverse(root, "late")
+    with pytest.raises(UserError, match="there is no python nobodys_python"):
+        V2Xverse(root, python="nobodys_python")
+    with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):
+        V2Xverse(root, "single")
+    with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):
+        V2XverseAlone(root, "late")
+
+
+def test_a_checkout_that_does_not_run_says_so_in_one_line(tmp_path: Path) -> None:
+    root = str(checkout(tmp_path))
+    with pytest.raises(UserError, match=r"it ended with exit code 1 at hello; .*Error") as caught:
+        V2Xverse(root, python="python3")
+    assert "\n" not in str(caught.value)
+
+
+def message(sender: str, x: float) -> Message:
+    return Message(sender, "vehicle", 4, 0.2, Pose(x, 0.0, 2.0, 0.5), Points(NO_POINTS))
+
+
+def test_partners_nearest_first_and_no_more_than_it_takes() -> None:
+    messages = tuple(message(f"vehicle-{x}", float(x)) for x in (50, 10, 30, 20, 40))
+    kept = nearest(messages, Pose(0.0, 0.0))
+    assert [each.sender for each in kept] == [f"vehicle-{x}" for x in (10, 20, 30, 40)]
+
+
+def test_what_it_believes_and_where_it_is_on_its_route() -> None:
+    here = Pose(100.0, 50.0, yaw=math.pi / 2)
+    believed = Pose(100.4, 51.3, 1.85, math.pi / 2)  # true would be 100, 51.3
+    observation = EgoObservation("ego", "ego", 4, 0.2, believed, NO_POINTS, here, LIDAR, 3.0, ())
+    words, arrays = told(observation, [message("vehicle-9", 90.0)])
+    assert words["ego"]["lidar"] == [100.4, 51.3, 1.85, math.pi / 2]
+    assert np.allclose(words["ego"]["vehicle"], [100.4, 50.0])
+    assert words["ego"]["on_route"] == [100.0, 50.0, math.pi / 2]
+    assert words["partners"][0]["lidar"] == [90.0, 0.0, 2.0, 0.5]
+    assert set(arrays) == {"ego", "vehicle-9"}
+
+
+def test_the_road_is_drawn_as_the_planner_sees_it() -> None:
+    route = straight()
+    width = float(route.lane_width[0])
+    x, y = route.xyz[20, :2]
+    picture = Roads.around(route, None).picture(Pose(x, y, yaw=float(route.yaw[20])))
+    assert picture.shape == (192, 96)
+    across = picture[100]
+    assert across.sum() == pytest.approx(4 * width, abs=2)
+    assert np.flatnonzero(across).mean() == pytest.approx(47.5, abs=0.5)
+    to_the_right = Roads.around(route, None).picture(Pose(x, y, yaw=float(route.yaw[20]) + 0.4))
+    ahead, behind = (np.flatnonzero(to_the_right[row]).mean() for row in (100, 180))
+    assert ahead < 47.5 < behind
+
+
+@pytest.mark.skipif("CRUCIBLE_MAPS" not in os.environ, reason="CRUCIBLE_MAPS names no maps")
+def test_with_a_map_all_lanes_are_drawn() -> None:
+    maps = os.environ["CRUCIBLE_MAPS"]
+    drawn = Roads.around(replace(straight(), town="Town05"), maps)
+    own = Roads.around(straight(), maps)
+    here = Pose(30.0, 0.0)
+    assert own.picture(here).sum() > 0
+    assert not np.array_equal(drawn.picture(here), own.picture(here))
+    x, y = drawn.centres[len(drawn.centres) // 2]
+    assert drawn.picture(Pose(float(x), float(y)))[143:145, 47:49].all()
