@@ -13,6 +13,13 @@ from analysis.collection import KEY, Collection
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
+KINDS = {
+    "collision_pedestrian": "collision with a pedestrian",
+    "collision_vehicle": "collision with a vehicle",
+    "collision_layout": "collision with the scenery",
+}
+"""Violations that sound better in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -29,10 +36,10 @@ class Case:
     @property
     def what(self) -> str:
         """What happened, in a few words."""
-        told = self.kind.replace("_", " ")
-        with_whom = f" with {self.other}" if self.other else ""
+        told = KINDS.get(self.kind, self.kind.replace("_", " "))
+        whom = f" ({self.other})" if self.other else ""
         struck = ", the ego stood" if self.stationary else ""
-        return f"{told}{with_whom} after {self.time:.1f} s{struck}"
+        return f"{told}{whom} after {self.time:.1f} s{struck}"
 
     @property
     def command(self) -> str:

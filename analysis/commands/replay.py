@@ -13,7 +13,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drawing.picture import below, beside, picture, write_png
 from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
-from analysis.terminal import say, show_grid
+from analysis.terminal import say
 from harness.errors import UserError
 
 SCALE = 3.0
@@ -52,8 +52,9 @@ def run(options: argparse.Namespace) -> int:
 
 def list_cases(cases: Sequence[Case]) -> None:
     """Print every case."""
-    rows = ([str(each.number), title_of(each), each.what] for each in cases)
-    show_grid(f"{len(cases)} violations", ["case", "attempt", "what"], rows)
+    for each in cases:
+        say(f"{each.number:4}  {title_of(each)}: {each.what}")
+    say(f"{len(cases)} violations")
 
 
 def title_of(case: Case) -> str:

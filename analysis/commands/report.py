@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
 def progress() -> Progress:
     """Return a bar for the terminal."""
     columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    hidden = not console.is_terminal
+    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
 def work(found: Collection, results_only: bool) -> int:

@@ -83,7 +83,7 @@ def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scal
     ends = [each for span in spans for each in (span.value, span.low, span.high)]
     if axis.log:
         ends = [math.log10(each) for each in ends if math.isfinite(each) and each > 0]
-        low, high = (10**each for each in spread(ends, map(math.log10, axis.keep)))
+        low, high = (10**each for each in spread(ends, [math.log10(each) for each in axis.keep]))
     else:
         low, high = spread(ends, axis.keep)
     if axis.within:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -54,12 +54,14 @@ def round_step(least: float) -> float:
     return next(each * decade for each in STEPS if each * decade >= least * (1 - 1e-9))
 
 
-def spread(values: Iterable[float], keep: Iterable[float] = ()) -> tuple[float, float]:
+def spread(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float, float]:
     """Return the ends of a scale that shows all values, and `keep`, with a little air."""
     known = [each for each in (*values, *keep) if math.isfinite(each)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     air = 0.04 * (high - low) or 0.5 * max(abs(high), 1.0)
     fixed = set(keep)
+    if low == high:
+        return (low if low in fixed else low - air), high + air
     return (low if low in fixed else low - air), (high if high in fixed else high + air)
 
 

@@ -70,23 +70,21 @@ def table_of(report: Report, name: str) -> Content:
 def driving(report: Report) -> Markup:
     """Return table II and its two figures."""
     table = report.tables["driving"]
+    measures = (
+        ("DS", "driving score", "Driving score", "0 to 100, mean"),
+        ("violations %", "drives with violation, %", "Violations", "Drives that end in one"),
+    )
     drawn = [
-        figure(measure_figure(table, "DS", "driving score"), "Driving score", "0 to 100, mean"),
-        figure(
-            measure_figure(table, "violations %", "drives with violation, %"),
-            "Violations",
-            "Share of drives that end in one",
-        ),
+        figure(measure_figure(table, measure, label), title, note)
+        for measure, label, title, note in (measures if table.rows() else ())
     ]
     text = (
         "Mean or share over attempts, its 95 % interval below it: routes are resampled whole, or"
         " Wilson's where each route counts once; - where one route or no spread gives none."
         " n is the number of attempts."
     )
-    shown = figures(drawn) if table.rows() else ""
-    return section(
-        "driving", "Driving", paragraph(text, class_="quiet"), shown, table_of(report, "driving")
-    )
+    shown = table_of(report, "driving")
+    return section("driving", "Driving", paragraph(text, class_="quiet"), figures(drawn), shown)
 
 
 def differences(report: Report) -> Markup:

@@ -49,7 +49,7 @@ table.cells{border-collapse:collapse;font-size:13.5px;line-height:1.35;margin:8p
 .cells tbody tr{border-bottom:1px solid var(--line)}
 .cells small{display:block;font-size:11.5px;white-space:nowrap}
 .case{margin:30px 0;break-inside:avoid}
-.case p{margin:0 0 8px;font-size:14px}
+.case p{margin:0 0 8px;font-size:14px;max-width:none}
 .strip{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:8px;max-width:none}
 .strip svg{display:block;width:100%;height:auto;border:1px solid var(--line);border-radius:3px;
  background:var(--paper);overflow:hidden}

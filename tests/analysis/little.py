@@ -89,7 +89,7 @@ def drawn(key: AttemptKey) -> Drive:
 def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -> Path:
     """Write a drive's records, one planning step a second."""
     random = stream(key.seed, "boxes", str(key))
-    flaw = 0.0 if key.system == "alone" else FLAWS[key.condition]
+    flaw = 0.0 if key.system == "alone" else FLAWS.get(key.condition, 0.1)
     steps = [step(random, flaw, key.system == "alone") for _ in range(drive.seconds)]
     times = np.arange(drive.seconds, dtype=np.float64)
     book = PrecisionBook()
@@ -100,8 +100,9 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
         writer.table("frames", frames)
         writer.table("boxes", box_columns(steps))
         writer.table("messages", message_columns(random, key, times))
-        for name in ("poses", "events", "map"):
-            writer.table(name, empty(name))
+        writer.table("poses", pose_columns(frames, key))
+        writer.table("map", map_columns())
+        writer.table("events", empty("events"))
         result = result_of(key, drive, frames, times, book.record(), simulator)
         writer.json("result", result)
         writer.json("timing", {"seconds": {"total": 1.0}})
@@ -150,6 +151,7 @@ def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
         frame=np.arange(len(times)) * 20,
         time=times,
         station=times * LENGTH / len(times),
+        ego_x=times * LENGTH / len(times),
         speed=np.full(len(times), 5.0),
         messages=np.full(len(times), 0 if key.system == "alone" else 1, np.int32),
         oldest_age=np.full(len(times), np.nan),
@@ -177,13 +179,44 @@ def box_rows(frame: int, source: str, part: Judged) -> list[dict[str, Any]]:
             "class": CLASSES[part.boxes.classes[row]],
             **dict(zip(axes, part.boxes.geometry[row], strict=True)),
             "score": part.boxes.scores[row],
-            **dict.fromkeys(("actor_id", "hits_ego", "hits_anyone"), 0),
+            "actor_id": row + 1 if source == "truth" else 0,
+            **dict.fromkeys(("hits_ego", "hits_anyone"), 0),
             "counted": bool(part.counted[row]),
             "pattern": PATTERNS[part.pattern[row]] if part.pattern[row] >= 0 else "",
             "pattern_count": int(part.times[row]),
         }
         for row in range(len(part.boxes))
     ]
+
+
+def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:
+    """Return where the ego's LiDAR is, on the vehicle, and a partner beside the road."""
+    steps = len(frames["frame"])
+    columns: dict[str, Any] = {name: np.zeros(2 * steps) for name in TABLES["poses"].names}
+    ahead = np.asarray(frames["ego_x"])
+    columns.update(
+        frame=np.repeat(frames["frame"], 2),
+        sender=["ego", "roadside-1"] * steps,
+        kind=["ego", "roadside"] * steps,
+        true_x=np.column_stack([ahead, ahead + 12]).ravel(),
+        true_y=np.tile([0.0, 6.0], steps),
+        believed_x=np.column_stack([ahead, ahead + 12.5]).ravel(),
+        believed_y=np.tile([0.0, 6.0], steps),
+    )
+    return columns
+
+
+def map_columns() -> dict[str, Any]:
+    """Return a straight road of one lane and the route along it."""
+    kinds = {"route": 0.0, "lane_left": -1.75, "lane_right": 1.75}
+    along = np.arange(-50.0, LENGTH + 50, 2.0)
+    return {
+        "line": np.repeat(np.arange(len(kinds)), len(along)),
+        "kind": np.repeat(list(kinds), len(along)).tolist(),
+        "x": np.tile(along, len(kinds)),
+        "y": np.repeat(list(kinds.values()), len(along)),
+        "z": np.zeros(len(kinds) * len(along)),
+    }
 
 
 def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) -> dict[str, Any]:
@@ -221,8 +254,8 @@ def result_of(
     counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
     completion = 1.0 if not drive.violation else 0.3 + 0.02 * drive.seconds
     penalty = PENALTY.get(drive.violation, 1.0)
-    violation = {"kind": drive.violation, "time": end, "frame": 20 * drive.seconds, "x": 1.0}
-    other = {"ego_stationary": False, "ego_speed": 5.0, "y": 2.0, "with_actor": 7, "with_type": ""}
+    violation = {"kind": drive.violation, "time": end, "frame": 20 * drive.seconds, "x": 95.0}
+    other = {"ego_stationary": False, "ego_speed": 5.0, "y": 0.0, "with_actor": 1, "with_type": ""}
     return {
         "status": "Completed",
         "meta": {"duration_game": end, "route_length": LENGTH},

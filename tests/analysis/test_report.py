@@ -1,0 +1,348 @@
+"""The report: its page against its tables, its sentences against their intervals, odd campaigns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.collection import Collection, collect
+from analysis.contrasts import Contrasts, contrasts_of
+from analysis.report.findings import UNITS, findings_of
+from analysis.report.gather import MOST_STRIPS, gather
+from analysis.statistics.intervals import expanded, resampled
+from harness.records.keys import AttemptKey
+from harness.records.ledger import append
+from tests.analysis import again
+from tests.analysis.little import Drive, write_little
+
+ARM = [("late", "none")]
+TABLES = [
+    *("driving", "patterns", "patterns_disturbed", "before_violation", "bands", "along_route"),
+    *("precision", "precision_bands", "seeds", "ages", "ages_used", "messages", "fates"),
+]
+
+
+class Page(HTMLParser):
+    """What there is in a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.count: dict[str, int] = {}
+        self.tables: dict[str, list[list[str]]] = {}
+        self._path: list[str] = []
+        self._title = ""
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.ids += [str(known["id"])] if "id" in known else []
+        self.links += [str(known["href"])] if tag == "a" else []
+        self.loads += [str(known[each]) for each in ("src", "data", "action") if each in known]
+        self.loads += [str(known["href"])] if tag != "a" and "href" in known else []
+        if tag not in {"meta", "br", "hr"}:
+            self._path.append(tag)
+        if tag == "h3":
+            self._title = ""
+        if tag == "tr":
+            self.tables.setdefault(self._title, []).append([])
+        if tag in {"td", "th"}:
+            self.tables[self._title][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._path.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+        if "h3" in self._path:
+            self._title += data
+        if {"td", "th"} & set(self._path):
+            self.tables[self._title][-1][-1] += data + " "
+
+
+@pytest.fixture(scope="module")
+def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report")
+    assert main(["report", str(little), "--out", str(place)]) == 0
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(out: Path) -> Page:
+    return Page((out / "report.html").read_text())
+
+
+@pytest.fixture(scope="module")
+def contrasts(found: Collection) -> Contrasts:
+    return contrasts_of(found)
+
+
+def test_the_page_is_whole_and_needs_nothing_else(out: Path, page: Page) -> None:
+    text = (out / "report.html").read_text()
+    assert not page._path
+    assert len(page.ids) == len(set(page.ids))
+    assert page.links
+    assert {each.removeprefix("#") for each in page.links} <= set(page.ids)
+    assert not page.loads
+    assert not re.search(r"@import|url\(|https?://|<script", text)
+    assert page.count["svg"] > 20
+    assert not [each.name for each in out.iterdir() if each.name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_cell_of_the_page_is_in_its_file(out: Path, page: Page, name: str) -> None:
+    cells = pd.read_csv(out / f"{name}.csv", keep_default_na=False)
+    parquet = pd.read_parquet(out / f"{name}.parquet")
+    assert len(parquet) == len(cells)
+    assert (out / f"{name}.tex").read_text().startswith("%")
+    by = list(cells.columns[: list(cells.columns).index("measure")])
+    shown = next(
+        rows
+        for rows in page.tables.values()
+        if [each.strip() for each in rows[0][: len(by)]] == by
+        and {each.strip() for each in rows[0]} >= set(cells["measure"])
+        and len(rows) - 1 == len(cells.drop_duplicates(by))
+        and names_of(rows[1:], by) == {tuple(map(str, each)) for each in cells[by].to_numpy()}
+    )
+    head = [each.strip() for each in shown[0]]
+    at = {(*row[by].astype(str), row["measure"]): row for _, row in cells.iterrows()}
+    for row in shown[1:]:
+        names = tuple(each.strip() for each in row[: len(by)])
+        for measure, told in zip(head[len(by) : -2], row[len(by) : -2], strict=True):
+            own = at[(*names, measure)]
+            numbers = [float(each) for each in re.findall(r"(?<![\d.])-?\d+(?:\.\d+)?", told)]
+            wanted = [own[each] for each in ("value", "low", "high") if own[each] != ""]
+            digits = max(len(str(told.split()[0]).partition(".")[2]), 0)
+            for number, true in zip(numbers, wanted, strict=False):
+                assert abs(number - float(true)) <= 0.5 * 10.0**-digits + 1e-9, (names, measure)
+            assert len(numbers) >= len(wanted)
+            n = int(told.split("n ")[1]) if "n " in told else int(row[-2])
+            assert n == int(own["n"])
+
+
+def names_of(rows: list[list[str]], by: list[str]) -> set[tuple[str, ...]]:
+    return {tuple(each.strip() for each in row[: len(by)]) for row in rows}
+
+
+def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts) -> None:
+    drives = {
+        (f"{each.system}/{each.condition}", each.route, each.seed): each.ours
+        for each in again.attempts(little)
+    }
+    table = contrasts.of("violations, %")
+    assert set(zip(table["arm_a"], table["arm_b"], strict=True)) == {
+        ("late/none", "late/latency"),
+        ("alone/none", "early/none"),
+        ("alone/none", "late/none"),
+        ("early/none", "late/none"),
+    }
+    routes, seeds = [str(each) for each in range(6)], (1, 2)
+    for _, row in table.iterrows():
+        by_route = [
+            [
+                100.0 * (drives[row["arm_b"], route, seed]["violation"] is not None)
+                - 100.0 * (drives[row["arm_a"], route, seed]["violation"] is not None)
+                for seed in seeds
+            ]
+            for route in routes
+        ]
+        assert row["difference"] == pytest.approx(sum(map(sum, by_route)) / 12)
+        drawn = [
+            sum(times * sum(own) for times, own in zip(draw, by_route, strict=True)) / 12
+            for draw in resampled(6)
+        ]
+        low, high = np.quantile(drawn, expanded(6))
+        if low < high:
+            assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_holm_is_over_a_family_and_only_clear_differences_are_said(contrasts: Contrasts) -> None:
+    for _, own in contrasts.table.groupby(["family", "measure"]):
+        order = own.sort_values("p")
+        steps = [p * (len(order) - rank) for rank, p in enumerate(order["p"])]
+        slow = [min(1.0, max(steps[: rank + 1])) for rank in range(len(steps))]
+        assert order["p holm"].tolist() == pytest.approx(slow)
+    clear = contrasts.table["clear"]
+    nought_inside = (contrasts.table["low"] <= 0) & (contrasts.table["high"] >= 0)
+    assert not (clear & nought_inside).any()
+    assert not (clear & (contrasts.table["p holm"] >= 0.05)).any()
+
+
+def strong(difference: float, low: float, high: float, holm: float) -> Contrasts:
+    """Return a comparison that says this of every measure."""
+    rows = pd.DataFrame(
+        {
+            "measure": list(UNITS),
+            "difference": difference,
+            "low": low,
+            "high": high,
+            "p holm": holm,
+            "clear": (low > 0 or high < 0) and holm < 0.05,
+            "pairs": 32,
+            "routes": 32,
+            "routes that differ": 20,
+            "family": "disturbed against undisturbed",
+            "arm_a": "late/none",
+            "arm_b": "late/latency",
+        }
+    )
+    return Contrasts((), rows, ())
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "holm", "says", "never"),
+    [
+        (-9.0, -14.0, -3.0, 0.01, ["driving score 9.0 points lower"], ["inconclusive", "higher"]),
+        (9.0, 3.0, 14.0, 0.01, ["violation rate 9.0 percentage points higher"], ["inconclusive"]),
+        (-9.0, -14.0, -3.0, 0.2, ["inconclusive", "-14.0 to -3.0", "Holm p 0.2"], ["lower"]),
+        (-9.0, -20.0, 3.0, 0.01, ["inconclusive", "-20.0 to +3.0"], ["lower", "higher"]),
+        (-9.0, math.nan, math.nan, 1.0, ["inconclusive", "without an interval"], ["lower"]),
+    ],
+)
+def test_sentences_say_what_the_interval_carries(
+    difference: float, low: float, high: float, holm: float, says: list[str], never: list[str]
+) -> None:
+    told = Page(findings_of(strong(difference, low, high, holm), [])).words
+    assert all(each in told for each in says), told
+    assert not [each for each in never if each in told]
+
+
+def test_ages_are_quantiles_of_all_delivered(little: Path, out: Path) -> None:
+    told = pd.read_csv(out / "ages.csv").set_index(["system", "condition", "measure"])["value"]
+    shares = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
+    for arm in (("late", "latency"), ("early", "none")):
+        some = [each for each in again.attempts(little) if (each.system, each.condition) == arm]
+        ages = sorted(age for each in some for age in each.table("messages")["age_found"].dropna())
+        for name, share in shares.items():
+            least = next(
+                age for number, age in enumerate(ages, 1) if number >= share * len(ages) - 1e-9
+            )
+            assert told[(*arm, name)] == pytest.approx(least)
+
+
+def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
+    told = pd.read_csv(out / "violations.csv", dtype={"route": str})
+    slow = [
+        (each.system, each.condition, each.route, each.seed, each.ours["violation"]["kind"])
+        for each in again.attempts(little)
+        if each.ours["violation"]
+    ]
+    columns = ["system", "condition", "route", "seed", "violation"]
+    assert sorted(slow) == [tuple(each) for each in told[columns].to_numpy().tolist()]
+    assert told["case"].tolist() == list(range(1, len(slow) + 1))
+    drawn = [each for each in page.ids if each.startswith("case-")]
+    assert len(drawn) == min(len(slow), MOST_STRIPS)
+    for command in told["command"].head(3):
+        assert command in page.words
+        assert main(command.split()[3:]) == 0
+
+
+def test_failures_and_missing_attempts_are_told(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
+    done = AttemptKey("late", "none", "0", 1)
+    append(folder, done, 1, "rpc_timeout", "silent", "")
+    lost = AttemptKey("late", "none", "7", 1)
+    for number in (1, 2):
+        append(folder, lost, number, "server_crash", "signal 11", "")
+    report = gather(collect([folder]), True, lambda _: None)
+    assert report.failures.to_numpy().tolist() == [
+        ["rpc_timeout", 1, 1, 1],
+        ["server_crash", 2, 1, 0],
+    ]
+    assert main(["report", str(folder)]) == 0
+    words = Page((folder / "report" / "report.html").read_text()).words
+    assert "1 of 5 attempts have no result: 1 server_crash" in words
+    assert "1 planned attempts have no result" in words
+    assert "signal 11" in words
+
+
+def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield campaigns that have little to tell, and words of their reports."""
+    routes = list("0123")
+    keys = [AttemptKey(*ARM[0], route, seed) for route in routes for seed in (1, 2)]
+    for name, drive, words in (
+        ("short", Drive(6, "off_road"), ["no attempt to look at"]),
+        ("clean", Drive(14), ["none of 8 rows end in violation", "No drive ended in a violation"]),
+        ("bad", Drive(14, "blocked"), ["all of 8 rows end in violation: no contrast"]),
+    ):
+        drives = dict.fromkeys(keys, drive)
+        yield write_little(folder / name, ARM, routes, drives=drives), words
+    drives = {key: Drive(14, "blocked" if int(key.route) < 2 else "") for key in keys}
+    yield write_little(folder / "apart", ARM, routes, drives=drives), ["Key findings"]
+    empty = write_little(folder / "empty", [], ["0"], [1], systems=["late"])
+    yield empty, ["No attempt has a result", "None: no attempt has a result"]
+    failed = write_little(folder / "failed", [], ["0", "1"], [1], systems=["late"])
+    append(failed, AttemptKey("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
+    yield failed, ["2 of 2 attempts have no result", "server_crash", "signal 6"]
+    one = write_little(folder / "one", ARM, ["0"], [1])
+    yield one, ["nothing to pair", "1 drives, 1 system"]
+
+
+def test_odd_campaigns_have_sensible_reports(tmp_path: Path) -> None:
+    for folder, words in odd_campaigns(tmp_path):
+        assert main(["report", str(folder)]) == 0, folder
+        page = Page((folder / "report" / "report.html").read_text())
+        told = " ".join(page.words.split())
+        assert all(each in told for each in words), (folder, words)
+        assert "nan" not in told.lower().split()
+        assert {each.removeprefix("#") for each in page.links} <= set(page.ids)
+
+
+def test_names_are_never_markup(tmp_path: Path) -> None:
+    name = '<img src=x onerror="alert(1)">'
+    folder = write_little(tmp_path / "c", [(name, "none"), (name, "</title>&")], ["0", "'\"<p>"])
+    assert main(["report", str(folder)]) == 0
+    page = Page((folder / "report" / "report.html").read_text())
+    assert "img" not in page.count
+    assert name in page.words
+    assert not page.loads
+
+
+def test_a_broken_record_is_named_and_the_old_report_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
+    assert main(["report", str(folder)]) == 0
+    before = {each.name: each.read_bytes() for each in (folder / "report").iterdir()}
+    file = next(folder.glob("episodes/*/*/1-s1/try1/boxes.parquet"))
+    file.write_bytes(file.read_bytes()[:-200])
+    capsys.readouterr()
+    assert main(["report", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert str(file) in told
+    assert told.count("\n") == 1
+    assert {each.name: each.read_bytes() for each in (folder / "report").iterdir()} == before
+    assert main(["report", str(folder), "--results-only"]) == 0
+
+
+def test_results_alone_say_less_and_read_no_parquet(little: Path, tmp_path: Path) -> None:
+    assert main(["report", str(little), "--results-only", "--out", str(tmp_path)]) == 0
+    page = Page((tmp_path / "report.html").read_text())
+    assert "made from results alone" in page.words.lower()
+    assert not [each for each in page.ids if each.startswith("case-")]
+    assert not (tmp_path / "bands.csv").exists()
+    assert (tmp_path / "driving.csv").exists()
+
+
+def test_equal_campaigns_give_equal_pages(little: Path, out: Path, tmp_path: Path) -> None:
+    assert main(["report", str(little), "--out", str(tmp_path)]) == 0
+    for name in ("report.html", "differences.csv", "ages.tex"):
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_sections_come_in_the_order_of_their_links(page: Page) -> None:
+    places = [page.ids.index(each.removeprefix("#")) for each in page.links]
+    assert all(a < b for a, b in pairwise(places))
