@@ -1,0 +1,69 @@
+"""The report in a real browser: on a wide screen, on a phone, in the dark, on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.drawing.palette import COLOURS
+from tests.analysis.browser import DARK, Seen, browse, look
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def report(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("seen")
+    assert main(["report", str(little), "--out", str(place)]) == 0
+    return place / "report.html"
+
+
+def rgb(name: str, dark: bool) -> str:
+    """Return a colour as browsers tell it."""
+    code = COLOURS[name][dark].removeprefix("#")
+    return f"rgb({', '.join(str(int(code[at : at + 2], 16)) for at in (0, 2, 4))})"
+
+
+def holds(seen: Seen, width: int, dark: bool) -> None:
+    assert not seen.console
+    assert seen.told["inner"] == width
+    assert seen.told["width"] == width
+    assert not seen.told["wide"]
+    assert seen.told["drawings"] > 20
+    assert not seen.told["flat"]
+    assert not seen.told["lost"]
+    assert seen.told["smallest"] >= 12
+    assert not seen.told["cramped"]
+    assert seen.told["ground"] == rgb("paper", dark)
+    assert seen.told["ink"] == rgb("ink", dark)
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1200, False), (380, False), (380, True)], ids=["wide", "phone", "dark"]
+)
+def test_the_report_fits(report: Path, tmp_path: Path, width: int, dark: bool) -> None:
+    holds(look(report, width, tmp_path, *([DARK] if dark else [])), width, dark)
+
+
+def test_a_broken_page_is_noticed(report: Path, tmp_path: Path) -> None:
+    """What the tests here stand on: too wide, a lost link, and a script that fails."""
+    text = report.read_text().replace(
+        "</main>",
+        '<div style="width:900px">wide</div><a href="#nowhere">?</a>'
+        "<script>nothing.there()</script></main>",
+    )
+    (tmp_path / "broken.html").write_text(text)
+    seen = look(tmp_path / "broken.html", 380, tmp_path)
+    assert seen.console
+    assert seen.told["width"] > 380
+    assert seen.told["wide"]
+    assert seen.told["lost"] == ["#nowhere"]
+
+
+def test_the_report_can_be_printed(report: Path, tmp_path: Path) -> None:
+    paper = tmp_path / "report.pdf"
+    browse(report, f"--print-to-pdf={paper}", "--no-pdf-header-footer")
+    assert paper.read_bytes().startswith(b"%PDF")
+    assert paper.stat().st_size > 50_000
