@@ -76,6 +76,7 @@ LITE_GRID = Grid(
     stride=2,
     points_per_pillar=16,
     scales=(0.8, 0.8, *[1.0] * (len(CODES) - 2)),
+    turns=2,
 )
 
 RESIDUAL = BackboneDesign("residual", (3, 4, 5), (64, 128, 256), 128)

@@ -31,6 +31,7 @@ class Grid:
     stride: int  # pillars along an output cell
     points_per_pillar: int  # those that come first count
     scales: tuple[float, ...]  # metres that a code of one means, in the order of CODES
+    turns: int = 1  # of a code while its box turns once: 2 where front and back are told alike
 
     @property
     def columns(self) -> int:
@@ -60,7 +61,7 @@ class Grid:
         boxes[:, 1] = cells[:, 0] * self.cell + told[:, 1] + self.low[1]
         boxes[:, 2] = told[:, 2] + self.low[2]
         boxes[:, 3:6] = np.abs(told[:, [5, 4, 3]])
-        boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7])
+        boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7]) / self.turns
         return boxes
 
     def codes_of(self, boxes: Floats) -> tuple[Integers, Floats]:
@@ -75,5 +76,6 @@ class Grid:
         told[:, 1] = from_corner[:, 1] - rows * self.cell
         told[:, 2] = from_corner[:, 2]
         told[:, 3:6] = boxes[:, [5, 4, 3]]
-        told[:, 6], told[:, 7] = np.sin(boxes[:, 6]), np.cos(boxes[:, 6])
+        angles = self.turns * boxes[:, 6]
+        told[:, 6], told[:, 7] = np.sin(angles), np.cos(angles)
         return np.stack([rows, columns], axis=1), told / np.array(self.scales)

@@ -16,7 +16,7 @@ from harness.geometry import boxes_between, compose, points_between
 from harness.vocabulary import Boxes, Pose
 
 LARGEST = 1.05
-WIDEST_TURN = math.radians(20.0)
+WIDEST_TURN = math.radians(45.0)
 HERE = Pose(0.0, 0.0)
 
 

@@ -14,15 +14,17 @@ from agents.perception.network import Raw
 from agents.training.targets import Targets
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN
 
-TURN = CODES.index("sin")
-"""Sine and cosine come last."""
-WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5, "width": 1.0, "length": 1.0}
-CODE_WEIGHTS = [WEIGHTS[name] for name in CODES[:TURN]]
+WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5}
 """Overlap from above hangs on places most."""
-CARE = [{PEDESTRIAN: 3.0, CYCLIST: 2.0}.get(kind, 1.0) for kind in range(len(CLASSES))]
-"""How much a code counts, by class: ten centimetres are little of a car and much of a person."""
-FRONT = 0.2
-"""How much of the turn is where the front is."""
+PLACE_COUNTS = {PEDESTRIAN: 3.0, CYCLIST: 2.0}
+"""Times as much as for vehicles: ten centimetres are little of a car and much of a person."""
+CODE_WEIGHTS = [
+    [
+        WEIGHTS.get(name, 1.0) * (PLACE_COUNTS.get(kind, 1.0) if name in ("x", "y") else 1.0)
+        for name in CODES
+    ]
+    for kind in range(len(CLASSES))
+]
 
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
@@ -48,18 +50,6 @@ def distances(told: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
     batch, kind, row, column = torch.nonzero(weight, as_tuple=True)
     told = told.view(codes.shape)[batch, kind, :, row, column]
     codes = codes[batch, kind, :, row, column]
-    apart = (told - codes).abs()[:, :TURN] * torch.tensor(CODE_WEIGHTS)
-    each = apart.sum(1) + turned(told[:, TURN:], codes[:, TURN:])
+    apart = ((told - codes).abs() * torch.tensor(CODE_WEIGHTS)[kind]).sum(1)
     weight = weight[batch, kind, row, column]
-    each = each * torch.tensor(CARE)[kind]
-    return (each * weight).sum() / weight.sum().clamp(min=1)
-
-
-def turned(told: Tensor, codes: Tensor) -> Tensor:
-    """Return the distance of sine and cosine, to the true direction or the one behind it.
-
-    From afar a car looks the same from both ends. Whoever is asked for its front alone learns to
-    answer in between, across the car: that it lies along its axis counts most.
-    """
-    right, about = (told - codes).abs().sum(1), (told + codes).abs().sum(1)
-    return FRONT * right + (1 - FRONT) * torch.minimum(right, about)
+    return (apart * weight).sum() / weight.sum().clamp(min=1)

@@ -23,7 +23,7 @@ from agents.training.forward import run
 from agents.training.layout import scenarios
 from agents.training.learning import batches, rate
 from agents.training.lesson import Lesson, answer, exercise, part
-from agents.training.losses import loss, turned
+from agents.training.losses import loss
 from agents.training.samples import CONDITIONS, Samples
 from agents.training.targets import targets_of
 from agents.training.weights import begin_from
@@ -101,15 +101,12 @@ def test_steps_lower_the_loss_on_one_batch(lesson: Lesson, scheme: Scheme) -> No
     assert losses[2] < losses[1] < losses[0]
 
 
-def test_an_axis_counts_most_and_its_front_a_little() -> None:
-    """From truth to across, what is told gets worse; back to front is better than across."""
-    true = torch.tensor([[0.0, 1.0]])
-    right, back, across = (
-        turned(torch.tensor([[math.sin(angle), math.cos(angle)]]), true).item()
-        for angle in (0.0, math.pi, math.pi / 2)
-    )
-    assert right == pytest.approx(0.0, abs=1e-6)
-    assert right < back < across
+def test_front_and_back_are_told_alike() -> None:
+    box = np.array([[3.0, 4.0, 0.8, 4.5, 1.9, 1.6, 2.0]])
+    cells, codes = LITE_GRID.codes_of(box)
+    about = LITE_GRID.codes_of(box + math.pi * np.eye(7)[6])[1]
+    assert np.allclose(codes, about)
+    assert np.allclose(LITE_GRID.boxes_of(cells, codes) - box, -math.pi * np.eye(7)[6])
 
 
 def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
