@@ -21,7 +21,7 @@ PLACES = np.array(
         [0.01, 0.02, 1.0, 1.8, 0.7, 1.7, 1.57],
     ]
 )
-ABOUT = PLACES + [[0.0] * 7, [*[0.0] * 6, np.pi], [0.0] * 7]
+ABOUT = PLACES + np.pi * np.outer([0, 1, 0], np.eye(7)[6])
 """The same, by their axis: lite networks do not tell front from back."""
 KINDS = np.array([VEHICLE, PEDESTRIAN, CYCLIST])
 
