@@ -79,7 +79,8 @@ def run_attempt(task: Task) -> str:
             settings["tick"],
         )
         with set_up(stage, assignment, settings, system, channel) as company:
-            recorder = play(stage, company, settings["perceive_every"], drive)
+            keeps_points = settings["record"]["points"]
+            recorder = play(stage, company, settings["perceive_every"], drive, keeps_points)
             seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
         lines = lines_around(stage.map, stage.route)
     channel.door.verify()
@@ -157,13 +158,14 @@ def set_up(
         traffic = build(settings["traffic"], "traffic").populate(stage, taken)
         stack.callback(traffic.end)
         rig: Rig = build(settings["rig"], "rig")
+        reads_points = system.reads_points or settings["record"]["points"]
         period = settings["tick"] * settings["perceive_every"]
         partners = assemble(
             build(settings["cooperation"], "cooperation"),
             stage,
             rig,
             period,
-            system.reads_points,
+            reads_points,
             traffic.vehicles,
         )
         stack.callback(partners.end)
@@ -176,6 +178,7 @@ def set_up(
             rig.ego,
             period,
             build(settings["patterns"], "patterns"),
+            reads_points,
         )
         stack.callback(perception.end)
         system.reset(derived_seed(stage.seed, "system"), stage.route)
@@ -183,13 +186,13 @@ def set_up(
         yield Company(hazards, RouteLights(stage), perception, ego, assignment.not_run)
 
 
-def play(stage: Stage, company: Company, every: int, drive: Drive) -> Recorder:
+def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points: bool) -> Recorder:
     """Let time pass until the drive is over."""
     ego, perception = company.ego, company.perception
     ego.drive(Control(brake=1.0))
     snapshot = settle(stage, perception, ego, every)
     state = ego.state(snapshot)
-    recorder = Recorder(state.time, state.frame, ego.actor.id, stage.tick_seconds)
+    recorder = Recorder(state.time, state.frame, ego.actor.id, stage.tick_seconds, keeps_points)
     witness = Witness(stage, ego, company.lights)
     began = time.perf_counter()
     for tick in count():

@@ -49,6 +49,12 @@ class Routes(TypedDict):
     repeats: bool
 
 
+class Record(TypedDict):
+    """What is kept besides the tables."""
+
+    points: bool
+
+
 class Top(TypedDict):
     """A campaign's settings, but for what people add of their own."""
 
@@ -63,6 +69,7 @@ class Top(TypedDict):
     channel: Channel
     study: Study
     routes: Routes
+    record: Record
     out: str | None
     seeds: list[int]
     dry_run: bool

@@ -48,6 +48,7 @@ class Perception:
         mount: LidarMount,
         period: float,
         rules: Judgement,
+        reads_points: bool,
     ) -> None:
         self.partners = partners
         self.precision = PrecisionBook()
@@ -64,7 +65,7 @@ class Perception:
             stage,
             mount,
             period,
-            system.reads_points,
+            reads_points,
             carrier=ego.actor,
             noise_seed=int(stage.random("ego").integers(2**31)),
         )
@@ -132,6 +133,7 @@ class Perception:
         recorder.pose(
             scan.frame, partner.sender, partner.kind, scan.lidar_in_world, believed.lidar_in_world
         )
+        recorder.sweep(scan.frame, partner.sender, scan.points_in_lidar)
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._truth(scene, scan, reach, partner.carrier)
@@ -166,6 +168,7 @@ class Perception:
         believed = self._channel.believe(observation)
         self._channel.door.believed(believed)
         recorder.pose(scan.frame, EGO, EGO, scan.lidar_in_world, believed.lidar_in_world)
+        recorder.sweep(scan.frame, EGO, scan.points_in_lidar)
         assert isinstance(believed, EgoObservation)
         return believed
 

@@ -13,9 +13,10 @@ from harness.channel.door import MessageRecord
 from harness.judging.driving import Infraction
 from harness.judging.frames import Judged, JudgedFrame
 from harness.judging.patterns import PATTERNS
-from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POSES
+from harness.records.points import packed
+from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, Control, Floats, Integers, Pose
+from harness.vocabulary import CLASSES, Control, Floats, Integers, Pose, Singles
 from harness.world.hazards.hazard import HazardReport
 from harness.world.stage import EgoState
 
@@ -33,7 +34,14 @@ class Recorder:
     equal attempts give equal records wherever they were run.
     """
 
-    def __init__(self, start: float, first_frame: int, ego_id: int, tick_seconds: float) -> None:
+    def __init__(
+        self,
+        start: float,
+        first_frame: int,
+        ego_id: int,
+        tick_seconds: float,
+        keeps_points: bool = False,
+    ) -> None:
         self.start = start
         self.first_frame = first_frame
         self._ego_id = ego_id
@@ -42,6 +50,8 @@ class Recorder:
         self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
+        self._keeps_points = keeps_points
+        self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
     def frame(
         self, ego: EgoState, control: Control, judged: JudgedFrame, ages: Sequence[float]
@@ -117,6 +127,16 @@ class Recorder:
         }
         _add(self._poses, row)
 
+    def sweep(self, frame: int, sender: str, points_in_lidar: Singles) -> None:
+        """Add what a LiDAR saw, if that is to be kept."""
+        if self._keeps_points:
+            row = {
+                "frame": frame - self.first_frame,
+                "sender": sender,
+                "points": packed(points_in_lidar),
+            }
+            _add(self._points, row)
+
     def infraction(self, each: Infraction) -> None:
         """Add something done wrong."""
         self.event(
@@ -176,6 +196,8 @@ class Recorder:
         writer.table("events", self._events)
         writer.table("messages", message_columns(messages, self.start, self.first_frame))
         writer.table("map", map_columns(lines))
+        if self._keeps_points:
+            writer.table("points", self._points)
 
 
 MapLine = tuple[str, Floats]

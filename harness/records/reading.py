@@ -18,7 +18,7 @@ import yaml
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
-from harness.records.schema import TABLES, VERSION
+from harness.records.schema import ALL_TABLES, VERSION
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
 """What readers raise on bytes that are not what they should be."""
@@ -83,7 +83,7 @@ class Campaign:
     def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
         parts = [_of_attempt(_read(self._file(name, key), name), key) for key in keys]
-        parts = parts or [_of_attempt(TABLES[name].empty_table(), AttemptKey("", "", "", 0))]
+        parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), AttemptKey("", "", "", 0))]
         return _frame(pa.concat_tables(parts).unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
@@ -125,7 +125,7 @@ def broken(file: Path | str, problem: BaseException) -> UserError:
 
 
 def _read(file: Path, name: str) -> pa.Table:
-    schema = TABLES[name]
+    schema = ALL_TABLES[name]
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             found = opened.schema_arrow

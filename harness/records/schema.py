@@ -132,6 +132,12 @@ MAP = _schema(
     *(_column(name, pa.float64(), "m", "in the world") for name in "xyz"),
 )
 
+POINTS = _schema(
+    _FRAME,
+    _column("sender", _NAME, "", "ego, or a partner"),
+    _column("points", pa.binary(), "", "x, y, z and intensity; harness.records.points reads them"),
+)
+
 TABLES = {
     "frames": FRAMES,
     "boxes": BOXES,
@@ -140,3 +146,5 @@ TABLES = {
     "events": EVENTS,
     "map": MAP,
 }
+"""What every try holds."""
+ALL_TABLES = {**TABLES, "points": POINTS}

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
-from harness.records.schema import TABLES
+from harness.records.schema import ALL_TABLES, TABLES
 
 EPISODES = "episodes"
 FILES = {*(f"{name}.parquet" for name in TABLES), "result.json"}
@@ -55,7 +55,7 @@ class EpisodeWriter:
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Write `<name>.parquet`; every column of its schema must be given, and no other."""
-        schema = TABLES[name]
+        schema = ALL_TABLES[name]
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_array(columns[field.name], field) for field in schema]

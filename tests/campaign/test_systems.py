@@ -9,6 +9,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from harness.campaign.plan import plan
+from harness.records.points import sweeps
 from harness.records.reading import read_table
 from harness.records.schema import TABLES
 from tests.campaign.tiny import command, composed, ledger, place, run, truth, write_route
@@ -73,3 +74,16 @@ def test_routes_that_the_oracle_drove_clean(tmp_path: Path) -> None:
     assert run(routes, *settings, too_little, f"out={tmp_path / 'clean'}").returncode == 0
     kept = composed(*command(routes, *settings, f"routes.clean_under={tmp_path / 'clean'}")[2:])
     assert [key.route for key in plan(kept).attempts] == ["bend"]
+
+
+def test_sweeps_are_kept_of_everybody_at_every_planning_step_if_asked_for(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    settings = ("system=ideal_late", "interference=none", "traffic=none", "record.points=true")
+    done = run(write_route(tmp_path), *settings, f"out={out}")
+    assert done.returncode == 0, done.stderr
+    attempt = place(out, "ideal_late", "none")
+    poses = read_table(attempt / "poses.parquet", "poses")
+    kept = sweeps(attempt)
+    assert set(kept) == set(zip(poses.frame, poses.sender, strict=True))
+    assert {sender for _, sender in kept} >= {"ego", "roadside-0"}
+    assert min(len(each) for each in kept.values()) > 1000

@@ -1,0 +1,51 @@
+"""Sweeps as they are kept: whole numbers of 1/128 m and of 1/32767 of full intensity.
+
+Each number is told as its difference from the point before, x of all points first, then y, z and
+intensity: a fifth of the bytes when compressed. Differences wrap round, and sums wrap back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.records.reading import read_table
+from harness.vocabulary import Singles
+
+STEP = np.array([1 / 128, 1 / 128, 1 / 128, 1 / 32767], np.float32)
+"""Metres, metres, metres, shares of full intensity: what one means."""
+KIND = np.dtype("<i2")
+REACH = 255.0
+"""Metres along an axis; what lies farther is left out."""
+
+
+def packed(points_in_lidar: Singles) -> bytes:
+    """Return a sweep as bytes."""
+    near = points_in_lidar[(np.abs(points_in_lidar[:, :3]) <= REACH).all(1)]
+    whole = np.rint(near / STEP).clip(-32767, 32767).astype(KIND)
+    steps: bytes = np.diff(whole.T, axis=1, prepend=KIND.type(0)).astype(KIND).tobytes()
+    return steps
+
+
+def unpacked(kept: bytes) -> Singles:
+    """Return the sweep of some bytes."""
+    if len(kept) % (4 * KIND.itemsize):
+        raise UserError(f"{len(kept)} bytes are no sweep: four numbers a point are needed")
+    whole = np.cumsum(np.frombuffer(kept, KIND).reshape(4, -1), axis=1, dtype=KIND)
+    return np.ascontiguousarray(whole.T.astype(np.float32) * STEP)
+
+
+def sweeps(attempt: Path) -> dict[tuple[int, str], Singles]:
+    """Return what everybody's LiDAR saw, by frame and sender, if the campaign kept it."""
+    file = attempt / "points.parquet"
+    if not file.exists():
+        raise UserError(f"{attempt}: no sweeps are kept; record.points=true keeps them")
+    table = read_table(file, "points")
+    return {
+        (int(frame), str(sender)): unpacked(kept)
+        for frame, sender, kept in zip(
+            table["frame"], table["sender"], table["points"], strict=True
+        )
+    }
