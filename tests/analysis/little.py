@@ -255,7 +255,9 @@ def result_of(
     completion = 1.0 if not drive.violation else 0.3 + 0.02 * drive.seconds
     penalty = PENALTY.get(drive.violation, 1.0)
     violation = {"kind": drive.violation, "time": end, "frame": 20 * drive.seconds, "x": 95.0}
-    other = {"ego_stationary": False, "ego_speed": 5.0, "y": 0.0, "with_actor": 1, "with_type": ""}
+    whom = int(drive.violation.startswith("collision"))
+    other = {"ego_stationary": False, "ego_speed": 5.0, "y": 0.0, "with_type": ""}
+    other["with_actor"] = whom
     return {
         "status": "Completed",
         "meta": {"duration_game": end, "route_length": LENGTH},

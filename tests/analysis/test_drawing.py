@@ -1,0 +1,97 @@
+"""Scales, ticks and marks: what figures are made of."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from analysis.drawing.canvas import Canvas, Words, shortened, width_of
+from analysis.drawing.palette import COLOURS
+from analysis.drawing.picture import dashes, picture
+from analysis.drawing.rows import WIDTH, Axis, Key, Row, Span, draw_rows
+from analysis.drawing.scale import Scale, round_step, spread, tick_words
+from analysis.drawing.svg import inline, standalone
+
+
+@pytest.mark.parametrize(("least", "step"), [(0.9, 1), (1.1, 2), (3, 5), (0.06, 0.1), (20, 20)])
+def test_steps_are_round(least: float, step: float) -> None:
+    assert round_step(least) == pytest.approx(step)
+
+
+def test_scales_keep_their_ends_and_their_order() -> None:
+    straight = Scale(-10.0, 40.0, 100.0, 200.0)
+    assert straight.at(-10) == 100
+    assert straight.at(15) == 150
+    assert straight.at(99) == 200
+    assert straight.ticks() == pytest.approx([-10, 0, 10, 20, 30, 40])
+    odds = Scale(0.1, 10.0, 0.0, 100.0, log=True)
+    assert odds.at(1) == pytest.approx(50)
+    assert odds.at(0) == 0
+    assert 1 in odds.ticks()
+    assert Scale(0.9, 1.3, 0, 1, log=True).ticks() == pytest.approx([0.9, 1.0, 1.1, 1.2, 1.3])
+
+
+def test_spreads_show_everything_and_never_collapse() -> None:
+    assert spread([3.0, math.nan, 8.0], [0.0])[0] == 0
+    assert spread([3.0, 8.0], [0.0])[1] > 8
+    for values in ([], [0.0], [5.0, 5.0], [math.nan]):
+        low, high = spread(values, [0.0] if values == [0.0] else [])
+        assert low < high
+
+
+def test_ticks_are_short() -> None:
+    assert [tick_words(each) for each in (0.1 + 0.2, 100.0, 250_000.0)] == ["0.3", "100", "2e5"]
+
+
+def test_texts_are_shortened_in_the_middle() -> None:
+    assert shortened("late", 100) == "late"
+    long = shortened("a_system_with_a_very_long_name / latency", 120)
+    assert long.startswith("a_sys")
+    assert long.endswith("tency")
+    assert width_of(long) < 130
+
+
+def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
+    rows = [Row("first", (Span(1.0, 0.5, 2.0),)), Row("second", (Span(math.nan),), "n 0")]
+    canvas = draw_rows(rows, Axis("errors", (0.0,)), "says", [Key("a", "hue0")])
+    at = {each.text: each.at[1] for each in canvas.marks if isinstance(each, Words)}
+    assert at["a"] < at["first"] < at["second"] < at["errors"]
+    assert at["n 0"] == pytest.approx(at["second"], abs=1)
+    tree = ElementTree.fromstring(inline(canvas))
+    assert len(tree.findall("circle")) == 2  # the legend's and the first row's
+    assert max(float(each.get("x", "0")) for each in tree.findall("text")) <= WIDTH
+
+
+def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
+    beyond = draw_rows([Row("x", (Span(99.0, 1.0, 999.0),))], Axis("", within=(0.0, 10.0)), "says")
+    inside = draw_rows([Row("x", (Span(5.0, 1.0, 9.0),))], Axis("", within=(0.0, 10.0)), "says")
+    assert "circle" not in inline(beyond)
+    assert inline(beyond).count("polyline") > inline(inside).count("polyline")
+
+
+def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
+    canvas = Canvas(100, 40, 'says "<this>"')
+    canvas.words((1, 20), "a < b & c")
+    canvas.dot((50, 20), 3, "accent", title="<dot>")
+    tree = ElementTree.fromstring(standalone(canvas))
+    assert tree.get("aria-label") == 'says "<this>"'
+    assert "".join(tree.itertext()).endswith("a < b & c<dot>")
+
+
+def test_pictures_are_as_large_as_asked_and_have_the_palette() -> None:
+    canvas = Canvas(40, 20, "says")
+    canvas.dot((20, 10), 8, "accent")
+    image = picture(canvas, 3.0, dark=True)
+    assert image.size == (120, 60)
+    for place, name in (((60, 30), "accent"), ((2, 2), "paper")):
+        assert image.getpixel(place) == tuple(bytes.fromhex(COLOURS[name][1].removeprefix("#")))
+
+
+def test_dashes_cover_their_share_of_a_line() -> None:
+    pieces = list(dashes([(0.0, 0.0), (10.0, 0.0), (10.0, 12.0)], [3.0, 2.0]))
+    lengths = [sum(math.dist(a, b) for a, b in pairwise(piece)) for piece in pieces]
+    assert sum(lengths) == pytest.approx(14.0)
+    assert max(lengths) <= 3.0 + 1e-9

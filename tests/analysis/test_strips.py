@@ -1,0 +1,164 @@
+"""Violations seen from above: what is drawn where, and how cases are listed and drawn."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from analysis.__main__ import main
+from analysis.cases import cases_of, some_of
+from analysis.collection import Collection, collect
+from analysis.drawing.canvas import Canvas, Shape
+from analysis.drawing.palette import COLOURS
+from analysis.figures.moments import View, moment_at, story_of
+from analysis.figures.strips import SIZE, corners_of, draw_strip
+from harness.records.keys import AttemptKey
+from tests.analysis.little import Drive, write_little
+
+
+def test_a_view_turns_its_heading_upwards_and_right_to_the_right() -> None:
+    """The ego looks along +y; +x is to its left in CARLA's hands."""
+    view = View(10.0, 20.0, math.pi / 2, 25.0)
+    seen = view.seen(np.array([[10.0, 20.0], [10.0, 45.0], [-15.0, 20.0]]), 100.0)
+    assert seen.tolist() == [
+        pytest.approx([50.0, 50.0]),
+        pytest.approx([50.0, 0.0]),
+        pytest.approx([100.0, 50.0]),
+    ]
+
+
+def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
+    frames = pd.DataFrame(
+        {"frame": [4, 8], "time": [0.2, 0.4], "ego_x": 0.0, "ego_y": 0.0, "ego_yaw": 0.0}
+    )
+    boxes = pd.DataFrame({"frame": [8], "x": [10.0], "y": [2.0], "yaw": [0.1]})
+    poses = pd.DataFrame(
+        {
+            "frame": [8],
+            "kind": ["ego"],
+            "true_x": [100.0],
+            "true_y": [50.0],
+            "true_yaw": math.pi / 2,
+        }
+    )
+    late = moment_at("t2", 0.45, 0.0, frames, boxes, poses)
+    assert late.before == pytest.approx(0.05)
+    row = late.boxes.iloc[0]
+    assert (row["world_x"], row["world_y"]) == pytest.approx((98.0, 60.0))
+    assert row["world_yaw"] == pytest.approx(0.1 + math.pi / 2)
+    early = moment_at("t0", 0.45, 4.0, frames, boxes, poses)
+    assert early.state["frame"] == 4
+    assert early.boxes.empty
+
+
+def test_small_ones_are_drawn_large_enough_to_see() -> None:
+    view = View(0.0, 0.0, 0.0, 40.0)
+    sizes = {"length": 0.4, "width": 0.4, "world_x": 3.0, "world_y": 4.0, "world_yaw": 0.0}
+    corners = corners_of(pd.Series(sizes), view)
+    assert np.ptp(corners, axis=0).tolist() == pytest.approx([5.0, 5.0])
+    assert corners.mean(axis=0).tolist() == pytest.approx([137.5, 115.625])
+
+
+def shapes(canvas: Canvas) -> list[Shape]:
+    return [each for each in canvas.marks if isinstance(each, Shape)]
+
+
+def test_a_strip_shows_who_is_there_and_who_is_seen(found: Collection) -> None:
+    case = next(each for each in cases_of(found) if each.key.condition == "latency")
+    story = story_of(case.campaign, case.key)
+    assert story is not None
+    assert [each.name for each in story.moments] == ["t0", "t1", "t2"]
+    assert story.moments[0].before > story.moments[1].before > story.moments[2].before > 0
+    for moment, canvas in zip(story.moments, draw_strip(story), strict=True):
+        own = shapes(canvas)
+        assert [each for each in own if each.title == "ego"]
+        assert [each for each in own if each.stroke == "route"]
+        assert len([each for each in own if each.title.startswith("roadside-1")]) == 2
+        seen = moment.boxes[moment.boxes["counted"]]
+        inside = (
+            np.abs(
+                story.view.seen(seen[["world_x", "world_y"]].to_numpy(np.float64), SIZE) - SIZE / 2
+            ).max(axis=1)
+            < SIZE / 2
+        )
+        for source, start in (("cooperative", "cooperative,"), ("ego_alone", "ego_alone,")):
+            drawn = [each for each in own if each.title.startswith(start)]
+            assert len(drawn) >= int((inside & (seen["source"].astype(str) == source)).sum())
+        wrong = seen[inside & (seen["pattern"].astype(str) != "")]
+        hues = {each.fill for each in own} & {"missed", "misplaced", "invented"}
+        assert bool(hues) >= bool(len(wrong))
+
+
+def test_cases_are_numbered_alike_and_chosen_from_every_arm(found: Collection) -> None:
+    cases = cases_of(found)
+    assert [each.number for each in cases] == list(range(1, len(cases) + 1))
+    assert [each.key for each in cases] == sorted(each.key for each in cases)
+    arms = {(each.key.system, each.key.condition) for each in cases}
+    few = some_of(cases, len(arms))
+    assert {(each.key.system, each.key.condition) for each in few} == arms
+    for each in few:
+        own = [c for c in cases if c.key.system == each.key.system]
+        own = [c for c in own if c.key.condition == each.key.condition]
+        collisions = [c for c in own if c.kind.startswith("collision")]
+        assert each.kind.startswith("collision") == bool(collisions)
+    assert some_of(cases, 1000) == cases
+
+
+def test_replay_lists_and_draws(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = cases_of(collect([little]))
+    assert main(["replay", str(little), "--list"]) == 0
+    told = capsys.readouterr().out
+    assert f"{len(cases)} violations" in told
+    for dark in (False, True):
+        file = tmp_path / f"{dark}.png"
+        words = ["replay", str(little), "--case", "1", "--png", str(file)]
+        assert main([*words, *(["--dark"] if dark else [])]) == 0
+        with Image.open(file) as image:
+            assert image.width > 3 * image.height / 2
+            corner = image.getpixel((0, 0))
+            assert len(image.getcolors(1 << 24) or ()) > 50
+        code = COLOURS["paper"][dark].removeprefix("#")
+        assert corner == tuple(bytes.fromhex(code))
+    assert not [each for each in tmp_path.iterdir() if each.suffix != ".png"]
+
+
+@pytest.mark.parametrize("number", ["0", "999"])
+def test_a_case_that_is_not_there(
+    little: Path, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(little), "--case", number]) == 2
+    told = capsys.readouterr().err
+    assert f"no case {number}; there are 1 to" in told
+    assert told.count("\n") == 1
+
+
+def test_a_campaign_without_violations_has_no_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = {AttemptKey("late", "none", "0", 1): Drive(12)}
+    folder = write_little(tmp_path / "c", [("late", "none")], ["0"], [1], drives=drives)
+    assert main(["replay", str(folder), "--list"]) == 0
+    assert "0 violations" in capsys.readouterr().out
+    assert main(["replay", str(folder), "--case", "1"]) == 2
+    assert "no drive ended in a violation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "rings"), [("off_road", 0), ("collision_vehicle", 3)])
+def test_only_whom_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
+    key = AttemptKey("late", "none", "0", 1)
+    folder = write_little(
+        tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Drive(12, kind)}
+    )
+    case = cases_of(collect([folder]))[0]
+    story = story_of(case.campaign, key)
+    assert story is not None
+    drawn = [each for canvas in draw_strip(story) for each in shapes(canvas)]
+    assert sum(each.stroke == "worse" and len(each.points) > 2 for each in drawn) == rings
+    assert sum(each.stroke == "worse" and len(each.points) == 2 for each in drawn) == 6
