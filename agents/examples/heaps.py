@@ -29,7 +29,8 @@ class Heaps:
         near = xyz[np.hypot(xyz[:, 0], xyz[:, 1]) < 40.0]
         road = np.percentile(near[:, 2], 20) if len(near) else 0.0
         standing = near[(near[:, 2] > road + 0.3) & (near[:, 2] < road + 2.2)]
-        return Boxes.join([box(each) for each in self._heaps(standing) if self._likely(each)])
+        heaps = [each for each in self._heaps(standing) if len(each) >= self._fewest]
+        return Boxes.join([box(each) for each in heaps if np.ptp(each, 0).max() < self._largest])
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """See, add what others see, drive."""
@@ -40,25 +41,20 @@ class Heaps:
 
     def _heaps(self, points: Floats) -> list[Floats]:
         cells = [(x, y) for x, y in np.floor(points[:, :2] / self._cell).astype(int).tolist()]
-        heap_of, heaps = dict.fromkeys(cells, -1), 0
-        for first in heap_of:
-            reached, heaps = ([first], heaps + 1) if heap_of[first] < 0 else ([], heaps)
+        heap_of = dict.fromkeys(cells, -1)
+        for number, first in enumerate(cells):
+            reached = [first]
             while reached:
                 x, y = reached.pop()
-                heap_of[x, y] = heaps
-                beside = [(x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-                reached += [each for each in beside if heap_of.get(each, 0) < 0]
+                if heap_of.get((x, y), 0) < 0:
+                    heap_of[x, y] = number
+                    reached += [(x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
         numbers = np.array([heap_of[cell] for cell in cells])
-        return [points[numbers == heap] for heap in range(1, heaps + 1)]
-
-    def _likely(self, heap: Floats) -> bool:
-        return (
-            len(heap) >= self._fewest and float(np.ptp(heap[:, :2], axis=0).max()) < self._largest
-        )
+        return [points[numbers == heap] for heap in np.unique(numbers)]
 
 
 def box(heap: Floats) -> Boxes:
     """Return a box round points: a vehicle if it is large, else somebody on foot."""
     low, size = heap.min(0), np.maximum(np.ptp(heap, axis=0), 0.4)
     geometry = np.array([[*(low + size / 2), *size, 0.0]])
-    return Boxes(geometry, np.array([0 if size.max() > 1.5 else 1]), np.array([0.5]))
+    return Boxes(geometry, np.array([0 if size[:2].max() > 1.5 else 1]), np.array([0.5]))
