@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.campaign.twins import Change, Twin, Twins
-from harness.channel.interference.counterfactual import Window
+from harness.campaign.twins import Twin, Twins
 from harness.records.keys import AttemptKey
+from harness.records.twins import Change, Window
 
 
 @dataclass(frozen=True, slots=True)

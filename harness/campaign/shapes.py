@@ -51,6 +51,8 @@ def fit_in_order(values: list[Any], kind: Any, inner: tuple[Any, ...]) -> bool:
 def words(hint: Any) -> str:
     """Return a type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
+    if is_typeddict(hint):
+        return f"a group with {', '.join(get_type_hints(hint))}"
     if kind in (Union, UnionType):
         return " or ".join(words(each) for each in inner)
     if kind is Literal:

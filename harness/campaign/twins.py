@@ -21,35 +21,15 @@ from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
 from harness.campaign.run import do
 from harness.channel.channel import tell_apart
-from harness.channel.interference.counterfactual import Counterfactual, Window
+from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild
 from harness.records.reading import Campaign
+from harness.records.twins import TWINS, Change, Window
 from harness.world.simulators import CarliteSimulator
 
-TWINS = "twins"
 WRAPPER = f"{Counterfactual.__module__}.{Counterfactual.__qualname__}"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How a twin's disturbances differ; no difference is the attempt once more."""
-
-    without: tuple[str, ...] = ()  # disturbances that do not happen
-    windows: tuple[Window, ...] | None = None  # ticks in which the others do
-    draw: int = 0  # above 0: drawn anew
-
-    def condition(self, of: str) -> str:
-        """Return the condition of a twin."""
-        parts = [of]
-        if self.without:
-            parts.append(f"without {'+'.join(self.without)}")
-        if self.windows is not None:
-            parts.append(f"within {'+'.join(f'{first}-{end}' for first, end in self.windows)}")
-        if self.draw:
-            parts.append(f"redrawn {self.draw}")
-        return " ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

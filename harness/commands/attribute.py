@@ -12,12 +12,13 @@ from rich.table import Table
 from harness.campaign.attribution import ALL, Attribution, attribute
 from harness.campaign.run import DONE, guarded
 from harness.campaign.terminal import console
-from harness.campaign.twins import TWINS, Twins
+from harness.campaign.twins import Twins
 from harness.commands.twin import say
 from harness.errors import UserError
 from harness.records.cases import case, violations
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
+from harness.records.twins import TWINS
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from harness.campaign.run import DONE, SOME_FAILED, guarded
 from harness.campaign.sameness import partings
 from harness.campaign.terminal import console
-from harness.campaign.twins import Change, Twin, Twins
-from harness.channel.interference.counterfactual import Window
+from harness.campaign.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.cases import case
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
+from harness.records.twins import Change, Window
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.campaign.attribution import grid, smallest
-from harness.campaign.twins import TWINS
-from harness.channel.interference.counterfactual import Window
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
+from harness.records.twins import TWINS, Window
 from tests.campaign.tiny import composed, environment
 from tests.conftest import ROOT
 

@@ -1,0 +1,69 @@
+"""What twins are called: their condition says how they differ from the attempt they are of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from harness.records.keys import AttemptKey
+
+TWINS = "twins"
+"""Their folder in that of their campaign, a campaign folder itself."""
+Window = tuple[int, int]
+"""Ticks since the start, the last not included."""
+NAMED = re.compile(
+    r"(?: without (?P<without>\S+))?"
+    r"(?: within (?P<windows>\d+-\d+(?:\+\d+-\d+)*))?"
+    r"(?: redrawn (?P<draw>\d+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a twin's disturbances differ; no difference is the attempt once more."""
+
+    without: tuple[str, ...] = ()  # disturbances that do not happen
+    windows: tuple[Window, ...] | None = None  # in which the others do
+    draw: int = 0  # above 0: drawn anew
+
+    def condition(self, of: str) -> str:
+        """Return the condition of a twin."""
+        parts = [of]
+        if self.without:
+            parts.append(f"without {'+'.join(self.without)}")
+        if self.windows is not None:
+            parts.append(f"within {'+'.join(f'{first}-{end}' for first, end in self.windows)}")
+        if self.draw:
+            parts.append(f"redrawn {self.draw}")
+        return " ".join(parts)
+
+    @staticmethod
+    def of_name(name: str) -> Change | None:
+        """Return the change that stands behind a condition in the name of a twin's, if one does."""
+        found = NAMED.fullmatch(name)
+        if found is None:
+            return None
+        windows = found["windows"]
+        return Change(
+            tuple(found["without"].split("+")) if found["without"] else (),
+            None if windows is None else tuple(window_of(each) for each in windows.split("+")),
+            int(found["draw"] or 0),
+        )
+
+
+def window_of(text: str) -> Window:
+    """Return the window of a text such as `40-60`."""
+    first, _, end = text.partition("-")
+    return int(first), int(end)
+
+
+def twins_of(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[Change, AttemptKey]:
+    """Return an attempt's twins among the attempts of their campaign."""
+    found = {}
+    for key in keys:
+        if key.condition.startswith(of.condition) and replace(key, condition=of.condition) == of:
+            change = Change.of_name(key.condition.removeprefix(of.condition))
+            if change is not None:
+                found[change] = key
+    return found

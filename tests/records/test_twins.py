@@ -1,0 +1,39 @@
+"""Names of twins say how they differ, and are read back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.records.keys import AttemptKey
+from harness.records.twins import Change, twins_of
+
+words = st.text("abcdefghijklmnopqrstuvwxyz_-0123456789", min_size=1, max_size=8)
+windows = st.lists(
+    st.tuples(st.integers(0, 999), st.integers(1, 99)).map(lambda each: (each[0], sum(each))),
+    min_size=1,
+    max_size=5,
+).map(tuple)
+changes = st.builds(
+    Change, st.lists(words, max_size=3).map(tuple), st.none() | windows, st.integers(0, 9)
+)
+
+
+@given(words, changes)
+def test_what_a_twin_is_called_reads_back(condition: str, change: Change) -> None:
+    told = change.condition(condition).removeprefix(condition)
+    assert Change.of_name(told) == change
+
+
+@given(st.lists(changes, unique=True, max_size=5))
+def test_an_attempts_twins_are_found_among_others(wanted: list[Change]) -> None:
+    of = AttemptKey("late", "latency", "7", 1)
+    own = {each: AttemptKey("late", each.condition("latency"), "7", 1) for each in wanted}
+    others = [
+        AttemptKey("late", "latency_and_pose_error without latency", "7", 1),
+        AttemptKey("late", "latency without latency", "8", 1),
+        AttemptKey("late", "latency without latency", "7", 2),
+        AttemptKey("early", "latency without latency", "7", 1),
+        AttemptKey("late", "latency within", "7", 1),
+    ]
+    assert twins_of(of, [*others, *own.values()]) == own
