@@ -41,9 +41,9 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
         settings = yaml.safe_load(file.read_text())[name]
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
-        plain = OmegaConf.to_container(merged, resolve=True)
+        plain = OmegaConf.to_container(merged, resolve=True, throw_on_missing=True)
     except (OmegaConfBaseException, ValueError) as problem:
-        raise UserError(f"{' '.join(given)}: {one_line(problem)}") from None
+        raise UserError(f"{' '.join([name, *given])}: {one_line(problem)}") from None
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
 

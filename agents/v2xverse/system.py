@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,9 +65,11 @@ class V2Xverse:
             raise UserError(f"system: there is no agent_config {config}")
         if shutil.which(python) is None:
             raise UserError(f"system: there is no python {python}")
+        self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
         hello = {
             "root": str(folder),
             "agent_config": str(config),
+            "folder": self._scratch.name,
         }
         self._maps, self._patience = maps, step_timeout
         try:

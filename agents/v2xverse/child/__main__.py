@@ -22,7 +22,8 @@ def main() -> None:
     if words.get("version") != wire.VERSION:
         wire.send(answers, {"kind": "refused", "version": wire.VERSION})
         return
-    stack = importlib.import_module("stack").Stack(words["root"], words["agent_config"])
+    made = importlib.import_module("stack").Stack
+    stack = made(words["root"], words["agent_config"], words["folder"])
     told = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
     wire.send(answers, {"kind": "ready", "version": wire.VERSION, "told": told})
     while True:

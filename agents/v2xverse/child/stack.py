@@ -29,14 +29,14 @@ NO_PICTURE = np.zeros((600, 800, 3), np.uint8)
 class Stack:
     """Everything of V2Xverse's that drives."""
 
-    def __init__(self, root: str, agent_config: str) -> None:
+    def __init__(self, root: str, agent_config: str, folder: str) -> None:
         for each in reversed(PATHS):
             sys.path.insert(0, str(Path(root) / each))
         os.chdir(root)
         importlib.import_module("allowances").make()
         self._torch: Any = importlib.import_module("torch")
-        self._folder = tempfile.mkdtemp(prefix="v2xverse-")
-        os.environ.update(SAVE_PATH=self._folder, ROUTES="route.xml")
+        self._folder = folder
+        os.environ.update(SAVE_PATH=folder, ROUTES="route.xml")
         yaml = importlib.import_module("yaml")
         self.config = yaml.safe_load(Path(agent_config).read_text())
         self._device = self._torch.device("cuda" if self._torch.cuda.is_available() else "cpu")
