@@ -62,7 +62,9 @@ def compare(found: Collection, a: Arm, b: Arm) -> Comparison:
     sides = [of_arm(found.attempts, arm) for arm in (a, b)]
     pairs = sides[0].merge(sides[1], on=PAIR, suffixes=("_a", "_b"))
     if pairs.empty:
-        raise UserError(f"{a} and {b} have no route and seed in common: nothing to pair")
+        raise UserError(
+            f"{a} and {b} have no route and seed in common in one campaign: nothing to pair"
+        )
     rows = [difference(pairs, measure, *told) for measure, told in MEASURES.items()]
     unpaired = (len(sides[0]) - len(pairs), len(sides[1]) - len(pairs))
     return Comparison(a, b, pairs, unpaired, pd.DataFrame(rows))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from analysis.attribution import table_of as attributed
 from analysis.cases import table_of
 from analysis.collection import Collection
 from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
@@ -78,6 +79,7 @@ def write(report: Report, out: Path) -> None:
         "regression": frame_of(report.regressions),
         "regression_checks": checks_of(report.regressions),
         "violations": table_of(report.cases),
+        "attribution": attributed(report.attributions),
         "failures": report.failures,
     }
     for name, frame in frames.items():

@@ -43,7 +43,10 @@ def violations(report: Report) -> Markup:
     rest: Content = ""
     if others:
         title = f"{'The other' if drawn else 'All'} {len(others)} violations"
-        rest = folded(title, tag("ul", [tag("li", listed(case)) for case in others], class_="list"))
+        rest = folded(
+            title,
+            tag("ul", [tag("li", listed(case), id=anchor(case)) for case in others], class_="list"),
+        )
     return section(
         "violations",
         "Violations",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.attribution import Attribution, attributions_of
 from analysis.cases import Case, cases_of, some_of
 from analysis.collection import KEY, Collection
 from analysis.contrasts import Contrasts, contrasts_of
@@ -38,6 +39,7 @@ class Report:
     regressions: tuple[Findings, ...]
     cases: list[Case]
     strips: list[tuple[Case, list[Canvas]]]
+    attributions: list[Attribution]
     failures: pd.DataFrame
 
 
@@ -68,6 +70,7 @@ def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) 
         tuple(regressions),
         cases,
         strips,
+        attributions_of(cases),
         failures_of(found),
     )
 

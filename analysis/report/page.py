@@ -11,6 +11,7 @@ import yaml
 from analysis.collection import KEY, settings_of
 from analysis.report import evidence
 from analysis.report import tables as told
+from analysis.report.attribution import attribution
 from analysis.report.cases import violations
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
@@ -30,6 +31,7 @@ PLACES = {
     "odds": "Errors and violations",
     "messages": "Messages",
     "violations": "Violations",
+    "attribution": "Attribution",
     "failures": "Failures",
     "settings": "Settings",
 }
@@ -48,6 +50,7 @@ def page(report: Report) -> str:
         evidence.odds(report),
         evidence.messages(report),
         violations(report),
+        attribution(report),
         failures(report),
         settings(report),
     ]

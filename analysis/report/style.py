@@ -29,7 +29,7 @@ nav li{margin:0}
 .notes{border-left:3px solid var(--misplaced);background:var(--panel);padding:10px 16px;
  margin:16px 0;max-width:none}
 .notes ul{margin:0}
-dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;font-size:15px}
+dl.facts{margin:8px 0 22px;display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;font-size:15px}
 dl.facts dt{color:var(--quiet)}
 dl.facts dd{margin:0}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));
