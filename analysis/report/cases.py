@@ -90,4 +90,4 @@ def listed(case: Case) -> Content:
 
 def anchor(case: Case) -> str:
     """Return what a case is linked to by."""
-    return f"case-{case.campaign.folder.name}-{case.number}"
+    return f"case-{case.source}-{case.number}"

@@ -78,9 +78,10 @@ class Twins:
             keys = list(dict.fromkeys(twin.key for twin in twins))
             tries = self._settings["attempts_per_route"]
             agenda = Agenda(keys, self.folder, tries, retry_failed=True)
-            town = read_assignment(self.campaign, keys[0].route).route.town
-            settings = {**self._settings, "progress": self._progress}
-            do(agenda, self._executor, self.folder, settings, town)
+            if agenda:
+                town = read_assignment(self.campaign, keys[0].route).route.town
+                settings = {**self._settings, "progress": self._progress}
+                do(agenda, self._executor, self.folder, settings, town)
 
     def violation(self, twin: Twin) -> dict[str, Any] | None:
         """Return how a driven twin ended."""

@@ -1,0 +1,184 @@
+"""What twins say of violations under interference: did they need the disturbance, and when?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.cases import Case
+from analysis.collection import KEY, settings_of
+from analysis.statistics.intervals import NOTHING, Estimate, rate
+from analysis.tables.table import scaled
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.records.twins import TWINS, Change, Window, twins_of
+
+COLUMNS = [
+    "folder",
+    "case",
+    *KEY,
+    "violation",
+    "again",
+    "without",
+    "without one",
+    "redrawn",
+    "of draws",
+    "low, %",
+    "high, %",
+    "windows, s",
+    "conclusion",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """A violation's twins: true where the same kind of violation ended them, none if not driven."""
+
+    case: Case
+    tick: float  # s
+    again: bool | None
+    without: bool | None  # all disturbances
+    without_one: Mapping[str, bool]
+    redrawn: tuple[bool, ...]
+    windows: tuple[Window, ...] | None  # the fewest of which none can be spared
+
+    @property
+    def seconds(self) -> str:
+        """The windows, in seconds."""
+        return ", ".join(
+            f"{first * self.tick:.1f} to {end * self.tick:.1f}" for first, end in self.windows or ()
+        )
+
+    @property
+    def anyway(self) -> Estimate:
+        """How often it happens under other draws, in per cent."""
+        if not self.redrawn:
+            return NOTHING
+        hits = np.array(self.redrawn, np.float64)
+        return scaled(rate(hits, np.arange(len(hits), dtype=np.float64)), 100)
+
+    @property
+    def conclusion(self) -> str:
+        """What can be said."""
+        if self.again is None or self.without is None:
+            return "not all of its twins have been driven"
+        if not self.again:
+            return "the attempt does not repeat, so its twins say nothing"
+        if self.without:
+            return "it happens without the disturbance too: not due to it"
+        needed = "it needed the disturbance"
+        when = f", at {self.seconds} s" if self.windows else ""
+        hits, draws = sum(self.redrawn), len(self.redrawn)
+        if draws and hits == draws:
+            return f"{needed}{when}; every other draw leads there too"
+        if draws and not hits:
+            return f"{needed}{when}, and this very draw: none of {draws} others leads there"
+        anew = (
+            f"{hits} of {draws} other draws lead there" if draws else "it draws nothing at random"
+        )
+        return f"{needed}{when}; {anew}"
+
+
+def attributions_of(cases: Sequence[Case]) -> list[Attribution]:
+    """Return what is known of every violation that has twins."""
+    found = []
+    for folder in dict.fromkeys(case.folder for case in cases):
+        if (folder / TWINS / "campaign.yaml").is_file():
+            twins = Campaign(folder / TWINS)
+            own = [case for case in cases if case.folder == folder]
+            found += [each for case in own if (each := attribution_of(case, twins)) is not None]
+    return found
+
+
+def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
+    """Return what an attempt's twins say, if it has any."""
+    driven = twins_of(case.key, twins.attempts())
+    if not driven:
+        return None
+    happened = {change: ends_alike(twins, key, case.kind) for change, key in driven.items()}
+    settings = settings_of(case.campaign)
+    count = len(settings["interference"].get(case.key.condition, []))
+    left_out = {change.without: hit for change, hit in happened.items() if only_without(change)}
+    draws = dict(other_draws(happened))
+    random = any(differs(case, twins, driven[change]) for change in draws)
+    return Attribution(
+        case,
+        settings["tick"],
+        happened.get(Change()),
+        next((hit for names, hit in left_out.items() if len(names) == count), None),
+        {names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
+        tuple(draws.values()) if random else (),
+        fewest_windows(happened),
+    )
+
+
+def ends_alike(twins: Campaign, key: AttemptKey, kind: str) -> bool:
+    """Return whether a twin ended in a violation of that kind."""
+    violation = twins.result(key)["crucible"]["violation"]
+    return violation is not None and violation["kind"] == kind
+
+
+def only_without(change: Change) -> bool:
+    """Return whether a change is that disturbances are left out."""
+    return bool(change.without) and change.windows is None and not change.draw
+
+
+def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
+    """Return whether anything else became of a twin's messages; never, where nothing is random."""
+    places = case.campaign.attempts()[case.key], twins.attempts()[key]
+    one, other = ((place / "messages.parquet").read_bytes() for place in places)
+    return one != other
+
+
+def other_draws(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:
+    """Yield the twins whose disturbances were drawn anew."""
+    for change in sorted(happened, key=lambda each: each.draw):
+        if change.draw and not change.without and change.windows is None:
+            yield change, happened[change]
+
+
+def fewest_windows(happened: Mapping[Change, bool]) -> tuple[Window, ...] | None:
+    """Return the fewest windows with which it happened, if without any one of them it did not."""
+    tried = {
+        change.windows: hit
+        for change, hit in happened.items()
+        if change.windows is not None and not change.without and not change.draw
+    }
+    for windows in sorted((each for each, hit in tried.items() if hit), key=len):
+        rests = [tuple(w for w in windows if w != each) for each in windows]
+        if all(tried.get(rest, bool(rest)) is False for rest in rests):
+            return windows
+    return None
+
+
+def table_of(found: Sequence[Attribution]) -> pd.DataFrame:
+    """Return a row for each violation."""
+    rows = []
+    for each in found:
+        anyway = each.anyway
+        rows.append(
+            (
+                str(each.case.folder),
+                each.case.number,
+                *(getattr(each.case.key, name) for name in KEY),
+                each.case.kind,
+                told(each.again),
+                told(each.without),
+                ", ".join(f"{name}: {told(hit)}" for name, hit in each.without_one.items()),
+                sum(each.redrawn),
+                len(each.redrawn),
+                anyway.low,
+                anyway.high,
+                each.seconds,
+                each.conclusion,
+            )
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def told(hit: bool | None) -> str:
+    """Return whether it happened, in a word."""
+    return {None: "not driven", True: "happens", False: "does not"}[hit]
