@@ -26,6 +26,7 @@ class Case:
     """A violation; numbers count within a campaign, in the order of its attempts."""
 
     number: int
+    source: int  # which of the campaigns
     campaign: Campaign
     key: AttemptKey
     kind: str
@@ -66,7 +67,9 @@ def each_case(found: Collection) -> Iterator[Case]:
         if violated:
             numbers[index] += 1
             campaign = found.campaigns[index]
-            yield Case(numbers[index], campaign, AttemptKey(*key), kind, time, other, bool(stood))
+            yield Case(
+                numbers[index], index, campaign, AttemptKey(*key), kind, time, other, bool(stood)
+            )
 
 
 def table_of(cases: list[Case]) -> pd.DataFrame:

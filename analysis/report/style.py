@@ -29,7 +29,8 @@ nav li{margin:0}
 .notes{border-left:3px solid var(--misplaced);background:var(--panel);padding:10px 16px;
  margin:16px 0;max-width:none}
 .notes ul{margin:0}
-dl.facts{margin:8px 0 22px;display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;font-size:15px}
+dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;margin:8px 0 22px;
+ font-size:15px}
 dl.facts dt{color:var(--quiet)}
 dl.facts dd{margin:0}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));
@@ -39,8 +40,8 @@ figure svg{display:block;width:100%;height:auto;overflow:visible}
 svg text{font-family:FONT}
 figcaption{font-size:13.5px;line-height:1.45;margin-bottom:8px}
 figcaption b{color:var(--ink);display:block;font-size:14px}
-table.cells{border-collapse:collapse;font-size:13.5px;line-height:1.35;margin:8px 0 20px;
- max-width:100%}
+table.cells{display:block;overflow-x:auto;border-collapse:collapse;font-size:13.5px;
+ line-height:1.35;margin:8px 0 20px;max-width:100%}
 .cells th,.cells td{padding:5px 11px 5px 0;text-align:right;vertical-align:top;font-weight:400}
 .cells thead th{color:var(--quiet);border-bottom:1px solid var(--line);font-size:12.5px;
  vertical-align:bottom}
@@ -77,9 +78,11 @@ dl.facts{grid-template-columns:1fr;gap:0}
 dl.facts dd{margin:0 0 8px}
 .strip{grid-template-columns:minmax(0,300px)}
 .list{columns:1}
-.cells,.cells tbody{display:block}
+"""
+CARDS = """
+.cells tbody{display:block}
 .cells thead{display:none}
-.cells tbody tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:7px 12px;
+.cells tbody tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(98px,1fr));gap:7px 12px;
  padding:10px 0}
 .cells tbody th,.cells tbody td{display:block;padding:0;text-align:left}
 .cells tbody th::before,.cells tbody td::before{content:attr(data-label);display:block;
@@ -93,7 +96,7 @@ h3{break-after:avoid}
 main,header{max-width:none;padding:0}
 .figures{grid-template-columns:repeat(2,1fr)}
 figure,.cells tr{break-inside:avoid}
-.cells{font-size:8.5pt}
+table.cells{display:table;font-size:8.5pt}
 .cells th,.cells td{padding-right:6px}
 .cells small{font-size:7.5pt;white-space:normal}
 .strip{grid-template-columns:repeat(3,1fr)}
@@ -107,5 +110,6 @@ def style() -> str:
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
         f"{classes()}{LAYOUT.replace('FONT', FONT)}"
+        f"@media screen and (max-width:860px){{{CARDS}}}"
         f"@media screen and (max-width:640px){{{PHONE}}}@media print{{{PRINT}}}"
     )

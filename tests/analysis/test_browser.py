@@ -41,7 +41,9 @@ def holds(seen: Seen, width: int, dark: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "dark"), [(1200, False), (380, False), (380, True)], ids=["wide", "phone", "dark"]
+    ("width", "dark"),
+    [(1200, False), (768, False), (380, False), (380, True)],
+    ids=["wide", "tablet", "phone", "dark"],
 )
 def test_the_report_fits(report: Path, tmp_path: Path, width: int, dark: bool) -> None:
     holds(look(report, width, tmp_path, *([DARK] if dark else [])), width, dark)
