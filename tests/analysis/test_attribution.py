@@ -1,0 +1,111 @@
+"""What twins say: every answer from twins that were made to give it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from analysis.__main__ import main
+from analysis.attribution import Attribution, attributions_of, table_of
+from analysis.cases import cases_of
+from analysis.collection import collect
+from harness.records.keys import AttemptKey
+from harness.records.twins import TWINS, Change, Window
+from tests.analysis.little import Drive, write_little
+
+OF = AttemptKey("late", "latency", "3", 1)
+HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
+OTHER = Drive(9, "off_road")
+A, B, C = (0, 40), (40, 80), (80, 120)
+AGAIN, WITHOUT = Change(), Change(without=("latency",))
+DRAWS = [Change(draw=number) for number in range(1, 6)]
+
+
+def within(*windows: Window) -> Change:
+    return Change(windows=windows)
+
+
+def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> Attribution:
+    """Write a campaign of one violation and its twins; return what is made of them."""
+    campaign = write_little(
+        folder / "campaign", [("late", "latency")], ["3"], [1], drives={OF: HIT}
+    )
+    file = campaign / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    header["settings"] |= {"tick": 0.05, "interference": {"latency": [{}] * disturbances}}
+    file.write_text(yaml.safe_dump(header))
+    arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
+    drives = {AttemptKey(*arm, "3", 1): drive for arm, drive in arms.items()}
+    write_little(campaign / TWINS, list(arms), ["3"], [1], drives=drives)
+    (found,) = attributions_of(cases_of(collect([campaign])))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("twins", "conclusion"),
+    [
+        ({AGAIN: HIT}, "not all of its twins have been driven"),
+        ({AGAIN: CLEAN, WITHOUT: CLEAN}, "the attempt does not repeat, so its twins say nothing"),
+        ({AGAIN: OTHER, WITHOUT: CLEAN}, "the attempt does not repeat, so its twins say nothing"),
+        ({AGAIN: HIT, WITHOUT: HIT}, "it happens without the disturbance too: not due to it"),
+        (
+            {AGAIN: HIT, WITHOUT: OTHER, **dict.fromkeys(DRAWS, HIT)},
+            "it needed the disturbance; every other draw leads there too",
+        ),
+        (
+            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, CLEAN)},
+            "it needed the disturbance, and this very draw: none of 5 others leads there",
+        ),
+        (
+            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), DRAWS[1]: OTHER},
+            "it needed the disturbance; 4 of 5 other draws lead there",
+        ),
+        (
+            {AGAIN: HIT, WITHOUT: CLEAN, within(A, B): CLEAN, within(B, C): HIT, within(C): HIT},
+            "it needed the disturbance, at 4.0 to 6.0 s; it draws nothing at random",
+        ),
+    ],
+)
+def test_conclusions(tmp_path: Path, twins: dict[Change, Drive], conclusion: str) -> None:
+    assert known(tmp_path, twins).conclusion == conclusion
+
+
+@pytest.mark.parametrize(
+    ("tried", "windows"),
+    [
+        ({within(A, B): HIT, within(A): CLEAN, within(B): CLEAN}, (A, B)),
+        ({within(A, B): HIT, within(A): CLEAN}, None),
+        ({within(A, B): HIT, within(A): CLEAN, within(B): HIT}, (B,)),
+        ({within(A, B, C): HIT, within(A, B): CLEAN, within(A, C): CLEAN}, None),
+        ({within(A, B): CLEAN}, None),
+        ({within(A, B): OTHER}, None),
+    ],
+)
+def test_windows_count_only_if_none_can_be_spared(
+    tmp_path: Path, tried: dict[Change, Drive], windows: tuple[Window, ...] | None
+) -> None:
+    assert known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, **tried}).windows == windows
+
+
+def test_of_several_disturbances_each_is_told(tmp_path: Path) -> None:
+    both = Change(without=("latency", "pose_error"))
+    one, other = (Change(without=(name,)) for name in ("latency", "pose_error"))
+    found = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
+    assert found.without is False
+    assert found.without_one == {"latency": False, "pose_error": True}
+
+
+def test_the_page_and_its_table_tell(tmp_path: Path) -> None:
+    twins = {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), within(C): HIT}
+    found = known(tmp_path, twins)
+    (row,) = table_of([found]).to_dict("records")
+    assert (row["redrawn"], row["of draws"], row["windows, s"]) == (5, 5, "4.0 to 6.0")
+    assert row["low, %"] == pytest.approx(56.6, abs=0.05)
+    folder = found.case.folder
+    assert main(["report", str(folder), "--results-only"]) == 0
+    page = (folder / "report" / "report.html").read_text()
+    assert found.conclusion in page
+    assert "5 of 5" in page
+    assert "collision_vehicle" in (folder / "report" / "attribution.csv").read_text()
