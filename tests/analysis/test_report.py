@@ -243,8 +243,10 @@ def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
     columns = ["system", "condition", "route", "seed", "violation"]
     assert sorted(slow) == [tuple(each) for each in told[columns].to_numpy().tolist()]
     assert told["case"].tolist() == list(range(1, len(slow) + 1))
-    drawn = [each for each in page.ids if each.startswith("case-")]
-    assert len(drawn) == min(len(slow), MOST_STRIPS)
+    told_of = [each for each in page.ids if each.startswith("case-")]
+    assert len(told_of) == len(slow)
+    drawn = (out / "report.html").read_text().count('class="strip"')
+    assert drawn == min(len(slow), MOST_STRIPS)
     for command in told["command"].head(3):
         assert command in page.words
         assert main(command.split()[3:]) == 0
@@ -332,7 +334,8 @@ def test_results_alone_say_less_and_read_no_parquet(little: Path, tmp_path: Path
     assert main(["report", str(little), "--results-only", "--out", str(tmp_path)]) == 0
     page = Page((tmp_path / "report.html").read_text())
     assert "made from results alone" in page.words.lower()
-    assert not [each for each in page.ids if each.startswith("case-")]
+    assert 'class="strip"' not in (tmp_path / "report.html").read_text()
+    assert [each for each in page.ids if each.startswith("case-")]
     assert not (tmp_path / "bands.csv").exists()
     assert (tmp_path / "driving.csv").exists()
 
