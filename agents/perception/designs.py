@@ -59,6 +59,7 @@ class Design:
     message_kernel: int  # v2vnet's
     rounds: int
     confidence: float | None  # codriving's: partners send where they are so sure; none: everything
+    turning: bool  # whether maps are turned to how the receiver looks; V2Xverse's are moved only
 
 
 FULL_GRID = Grid(
@@ -135,6 +136,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
             message_kernel=1,
             rounds=1,
             confidence=0.01,
+            turning=True,
         )
     if scheme not in FULL_BACKBONES:
         there = ", ".join(FULL_BACKBONES)
@@ -153,6 +155,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
         message_kernel=3,
         rounds=2,
         confidence=None,
+        turning=False,
     )
 
 

@@ -25,6 +25,7 @@ from agents.perception.fusion.v2vnet import V2VNet
 from agents.perception.fusion.v2xvit import V2XViT
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
+from agents.perception.turning import Turning
 from harness.vocabulary import Singles
 
 Maps: TypeAlias = tuple[Tensor, ...]
@@ -55,6 +56,8 @@ class Network(nn.Module):
             joined, design.channels, design.shrink_kernel, design.shrink_stride
         )
         self.fusion_net = fusion_of(scheme, design)
+        if design.turning and self.fusion_net is not None:
+            self.turnings = nn.ModuleList(Turning(each) for each in sent_channels(scheme, design))
         self.cls_head = nn.Conv2d(design.channels, SCORE_CHANNELS, 1)
         self.reg_head = nn.Conv2d(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
@@ -76,12 +79,20 @@ class Network(nn.Module):
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Tensor:
         """Return one map of the ego's and what partners sent, in the ego's raised LiDAR frame."""
+        if self.design.turning:
+            partners = [self._turned(each) for each in partners]
         if isinstance(self.fusion_net, CoDriving):
             return self.shrunk(self.fusion_net(ego, partners))
         if self.fusion_net is None:
             return ego[0]
         fused: Tensor = self.fusion_net(ego[0], partners)
         return fused
+
+    def _turned(self, partner: Partner) -> Partner:
+        """Return what a partner sent as the ego would say it where the partner stands."""
+        layers = zip(self.turnings, partner.maps, strict=True)
+        maps = tuple(turning(sent, partner.in_ego.yaw) for turning, sent in layers)
+        return Partner(maps, partner.in_ego)
 
     def heads(self, fused: Tensor) -> Raw:
         """Return scores and codes everywhere."""
@@ -96,6 +107,11 @@ class Network(nn.Module):
     def parameters_in_all(self) -> int:
         """How many numbers are learnt."""
         return sum(each.numel() for each in self.parameters())
+
+
+def sent_channels(scheme: Scheme, design: Design) -> tuple[int, ...]:
+    """Return how many channels the maps have that partners send."""
+    return design.backbone.channels if scheme == "codriving" else (design.channels,)
 
 
 def fusion_of(scheme: Scheme, design: Design) -> nn.Module | None:

@@ -53,6 +53,10 @@ def drawn(name: str, like: Tensor) -> np.ndarray:
         numbers = 0.3 + 0.1 * chance
     elif name.endswith("mlp.weight"):
         numbers = chance * math.sqrt(60.0 / like[0].numel())
+    elif name.startswith("turnings."):
+        numbers = 0.02 * chance
+        if last == "weight":
+            numbers[0] += np.eye(like.shape[1])
     elif like.ndim == 1 and last == "weight":
         numbers = 1.0 + 0.2 * chance
     elif like.ndim == 1 or "pos_embedding" in name:

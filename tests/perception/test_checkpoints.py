@@ -203,7 +203,7 @@ def test_a_long_table_is_cut() -> None:
         fill(lite(), {"a": torch.ones(1)}, Path("some.pth"))
     lines = str(refused.value).splitlines()
     assert len(lines) == 14
-    assert lines[-1] == "  and 63 more"
+    assert lines[-1] == "  and 65 more"
 
 
 def test_numbers_that_are_none_are_refused() -> None:
