@@ -41,7 +41,7 @@ svg text{font-family:FONT}
 figcaption{font-size:13.5px;line-height:1.45;margin-bottom:8px}
 figcaption b{color:var(--ink);display:block;font-size:14px}
 table.cells{display:block;overflow-x:auto;border-collapse:collapse;font-size:13.5px;
- line-height:1.35;margin:8px 0 20px;max-width:100%}
+ line-height:1.35;margin:8px 0 20px;max-width:100%;overflow-wrap:normal}
 .cells th,.cells td{padding:5px 11px 5px 0;text-align:right;vertical-align:top;font-weight:400}
 .cells thead th{color:var(--quiet);border-bottom:1px solid var(--line);font-size:12.5px;
  vertical-align:bottom}
@@ -80,6 +80,7 @@ dl.facts dd{margin:0 0 8px}
 .list{columns:1}
 """
 CARDS = """
+table.cells{overflow-wrap:anywhere}
 .cells tbody{display:block}
 .cells thead{display:none}
 .cells tbody tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(98px,1fr));gap:7px 12px;
@@ -92,13 +93,14 @@ PRINT = """
 body{font-size:10.5pt;background:#fff}
 nav,footer{display:none}
 h2{margin-top:26pt;break-after:avoid}
+h2,h3{break-inside:avoid}
 h3{break-after:avoid}
 main,header{max-width:none;padding:0}
 .figures{grid-template-columns:repeat(2,1fr)}
 figure,.cells tr{break-inside:avoid}
-table.cells{display:table;font-size:8.5pt}
-.cells th,.cells td{padding-right:6px}
-.cells small{font-size:7.5pt;white-space:normal}
+table.cells{display:table;font-size:7.5pt}
+.cells th,.cells td{padding:3px 5px 3px 0}
+.cells thead th,.cells small{font-size:6.5pt}
 .strip{grid-template-columns:repeat(3,1fr)}
 """
 

@@ -220,10 +220,11 @@ def map_columns() -> dict[str, Any]:
 
 
 def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) -> dict[str, Any]:
-    """Return one message a second, some lost; late by 0.6 s under latency."""
+    """Return one message a second, some lost; late under latency."""
     n = 0 if key.system == "alone" else len(times)
     lost = random.random(n) < 0.2
-    age = np.where(lost, np.nan, 0.6 if key.condition == "latency" else 0.0)
+    late = random.choice([0.4, 0.6, 1.0], n) if key.condition == "latency" else np.zeros(n)
+    age = np.where(lost, np.nan, late)
     shift = random.normal(0, 0.1, (6, n))
     names = [f"{part}_{axis}" for part in ("asked", "found") for axis in ("x", "y", "yaw")]
     return {
