@@ -16,6 +16,8 @@ from agents.v2xverse.child import wire
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
+GOING = 30.0
+"""Seconds that a child may take to end after its last answer."""
 
 
 class ChildError(Exception):
@@ -83,7 +85,7 @@ class Child:
 
     def _how(self) -> str:
         try:
-            code = self._process.wait(5.0)
+            code = self._process.wait(GOING)
         except subprocess.TimeoutExpired:
             return "its answers"
         return f"with signal {-code}" if code < 0 else f"with exit code {code}"
@@ -91,7 +93,8 @@ class Child:
     def _failed(self, what: str) -> ChildError:
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
         self.end()
-        last = " ".join(said[-LAST_WORDS:].split())
+        words = [each for each in said.split() if each.strip("^~")]
+        last = " ".join(words)[-LAST_WORDS:]
         return ChildError(f"{what}; it said last: {last}" if last else what)
 
 
