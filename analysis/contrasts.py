@@ -17,7 +17,7 @@ import pandas as pd
 from analysis.collection import Collection
 from analysis.comparison import Arm, Comparison, compare
 from analysis.statistics.multiplicity import holm
-from analysis.tables.table import UNDISTURBED, in_order
+from analysis.tables.table import ESTIMATE, UNDISTURBED, Table, in_order
 from harness.errors import UserError
 
 ALPHA = 0.05
@@ -38,6 +38,16 @@ class Contrasts:
         """Return the rows of one measure, perhaps of one family."""
         own = self.table["measure"] == measure
         return self.table[own & (self.table["family"] == family)] if family else self.table[own]
+
+
+def as_cells(contrasts: Contrasts) -> Table:
+    """Return the differences as a table of estimates, for those who typeset it."""
+    names = {"arm_b": "second", "arm_a": "first", "difference": "value", "pairs": "n"}
+    cells = contrasts.table.rename(columns=names)
+    title = "Second less first, paired by route and seed"
+    by = ("second", "first")
+    frame = cells.assign(method="bootstrap")[[*by, "measure", *ESTIMATE]]
+    return Table("differences", title, by, frame)
 
 
 def contrasts_of(found: Collection) -> Contrasts:

@@ -14,9 +14,10 @@ from analysis.collection import Collection
 from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
 from analysis.commands.regress import checks_of, frame_of
 from analysis.commands.tables import FORMATS, write_all
+from analysis.contrasts import as_cells
 from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
 from analysis.report.page import page
-from analysis.tables.writing import write_frame, write_text
+from analysis.tables.writing import latex, write_frame, write_text
 from analysis.terminal import console, say
 
 PAGE = "report.html"
@@ -84,4 +85,5 @@ def write(report: Report, out: Path) -> None:
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, ["csv", "parquet"])
+    write_text(latex(as_cells(report.contrasts)), out / "differences.tex")
     write_text(page(report), out / PAGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -32,7 +33,7 @@ from analysis.regression.estimators import COMPANION, HAZARD, PAPER, PRIMARY
 from analysis.report import tables as told
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, folded, numbered, paragraph, section, tag
-from analysis.tables.table import Table
+from analysis.tables.table import Table, in_order
 
 MOST_FIGURES = 18
 """Of one kind, one for each arm or pair; the tables have all."""
@@ -160,7 +161,7 @@ def errors(report: Report) -> Markup:
     violated = attempts[attempts["violated"].astype(bool)]
     groups = [
         (arm_of(tuple(map(str, arm))), own)
-        for arm, own in violated.groupby(["system", "condition"], sort=True)
+        for arm, own in sorted(violated.groupby(["system", "condition"]), key=undisturbed_first)
     ]
     if groups:
         most = most_in_windows(violated)
@@ -190,6 +191,11 @@ def errors(report: Report) -> Markup:
         parts.append(folded("Errors by distance", table_of(report, "bands")))
         parts.append(folded("Precision by distance", table_of(report, "precision_bands")))
     return section("errors", "Errors of cooperative perception", *parts)
+
+
+def undisturbed_first(group: tuple[Any, pd.DataFrame]) -> tuple[str, bool, str]:
+    """Return how an arm and its drives are sorted."""
+    return in_order(tuple(map(str, group[0])))
 
 
 def glossary() -> Markup:

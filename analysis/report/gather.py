@@ -19,7 +19,7 @@ from analysis.tables.detections import read_detections
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.precision import precision_tables
-from analysis.tables.table import Table
+from analysis.tables.table import Table, in_order
 from harness.records.ledger import lines
 
 MOST_STRIPS = 40
@@ -55,7 +55,8 @@ def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) 
     stage("comparisons")
     contrasts = contrasts_of(found)
     regressions = []
-    for condition in sorted(set(found.attempts["condition"])):
+    conditions = set(found.attempts["condition"])
+    for condition in sorted(conditions, key=lambda each: in_order(("", each))):
         stage(f"regression, {condition}")
         whole = None if results_only else found
         regressions.append(analyse(found.attempts, condition, found=whole))

@@ -169,6 +169,21 @@ def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts
             assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
 
 
+def test_differences_are_typeset_as_they_are_counted(out: Path) -> None:
+    told = pd.read_csv(out / "differences.csv")
+    lines = (out / "differences.tex").read_text().splitlines()
+    head = next(line for line in lines if line.startswith("second"))
+    measures = [each.replace("\\%", "%").strip() for each in head.split("&")[2:-1]]
+    for (a, b), own in told.groupby(["arm_a", "arm_b"]):
+        names = " & ".join(each.replace("_", r"\_") for each in (str(b), str(a)))
+        cells = next(line for line in lines if line.startswith(names)).split("&")[2:-1]
+        for measure, cell in zip(measures, cells, strict=True):
+            row = own[own["measure"] == measure].iloc[0]
+            numbers = [row[each] for each in ("difference", "low", "high")]
+            known = [f"{each:.1f}" for each in numbers if math.isfinite(each)]
+            assert re.findall(r"-?\d+\.\d", cell) == known
+
+
 def test_holm_is_over_a_family_and_only_clear_differences_are_said(contrasts: Contrasts) -> None:
     for _, own in contrasts.table.groupby(["family", "measure"]):
         order = own.sort_values("p")
