@@ -54,19 +54,13 @@ def agent(method: Scheme, folder: Path) -> Path:
 
 
 def perception(method: Scheme, folder: Path) -> Path:
-    """Write a checkpoint of a perception network, in the window that the planner looks at.
-
-    The checkout's settings for `early` and `single` name a network that gives the planner no
-    features; the one here has the same weights, and does.
-    """
+    """Write a checkpoint of a perception network, in the window that the planner looks at."""
     folder.mkdir()
     design = design_of(method, "full")
     weights = drawn_weights(Network(method, design).state_dict(), design.grid, DOUBT)
     torch.save(weights, folder / "net_epoch1.pth")
     settings = settings_of(method, design.grid)
     settings["model"]["args"]["point_pillar_scatter"].pop("grid_size")
-    if method in ("early", "single"):
-        settings["model"]["core_method"] = "center_point_codriving"
     settings["root_dir"] = settings["validate_dir"] = settings["test_dir"] = "none"
     (folder / "config.yaml").write_text(yaml.dump(settings))
     return folder
