@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -65,13 +65,13 @@ def unpack(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return words, arrays
 
 
-def send(pipe: BinaryIO, words: dict[str, Any], arrays: dict[str, Any] | None = None) -> None:
+def send(pipe: IO[bytes], words: dict[str, Any], arrays: dict[str, Any] | None = None) -> None:
     """Write a frame."""
     pipe.write(pack(words, arrays))
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def receive(pipe: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return the next frame, or nothing when the other end has gone."""
     header = pipe.read(HEADER.size)
     if len(header) < HEADER.size:
