@@ -125,7 +125,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
     if size == "lite":
         return Design(
             LITE_GRID,
-            Decoding(longest=14.0, at_most=300),
+            Decoding(score=0.3, longest=14.0, at_most=300),
             level="road",
             pillar_channels=24,
             backbone=SMALL,

@@ -18,7 +18,7 @@ from harness.errors import UserError
 
 FOLDER = Path(__file__).parent / "weights"
 RANDOM = "random"
-DOUBT = 3.0
+DOUBT = 2.4
 """Of networks with random weights: enough that they do not see somebody everywhere."""
 LISTED = 12
 """Keys that a table of misfits names one by one."""
