@@ -11,7 +11,7 @@ from analysis.contrasts import ALPHA, DISTURBED, FEWEST, Contrasts
 from analysis.figures.errors import brief
 from analysis.regression.analyse import Findings
 from analysis.regression.estimators import PRIMARY
-from analysis.report.html import Content, Markup, bullets, paragraph, tag
+from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
 """The measures that sentences are about, and what their differences are told in."""
@@ -60,8 +60,11 @@ def part(row: pd.Series, measure: str, unit: str) -> Content:
     if not math.isfinite(low):
         if value == 0 and row["routes that differ"] == 0:
             return f"{name} the same in every pair"
-        return [tag("em", "inconclusive"), f" on {name}: {value:+.1f} {unit}, without an interval"]
-    interval = f"95 % interval {low:+.1f} to {high:+.1f}"
+        return [
+            tag("em", "inconclusive"),
+            f" on {name}: {signed(value)} {unit}, without an interval",
+        ]
+    interval = f"95 % interval {signed(low)} to {signed(high)}"
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
         told = f"{name} {abs(value):.1f} {unit} {way}"
@@ -70,7 +73,7 @@ def part(row: pd.Series, measure: str, unit: str) -> Content:
     if row["routes that differ"] < FEWEST:
         differ = int(row["routes that differ"])
         why = f"only {differ} route{'s differ' if differ > 1 else ' differs'}, too few for a test"
-    return [tag("em", "inconclusive"), f" on {name}: {value:+.1f} {unit} ({interval}, {why})"]
+    return [tag("em", "inconclusive"), f" on {name}: {signed(value)} {unit} ({interval}, {why})"]
 
 
 def basis(row: pd.Series) -> str:

@@ -49,6 +49,11 @@ def numbered(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
+def signed(value: float) -> str:
+    """Return a difference to a tenth, nought without a sign."""
+    return f"{value:+.1f}" if round(value, 1) else "0.0"
+
+
 def bullets(items: Iterable[Content]) -> Markup:
     """Return a list."""
     return tag("ul", [tag("li", item) for item in items])

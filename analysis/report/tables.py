@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.report.html import Content, Markup, grid, paragraph, tag
+from analysis.report.html import Content, Markup, grid, paragraph, signed, tag
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 
@@ -54,9 +54,10 @@ def cell(found: Estimate, digits: int, n: int) -> Content:
     return [value, tag("small", f"{found.low:.{digits}f} to {found.high:.{digits}f}"), own]
 
 
-def differences(rows: pd.DataFrame, b: str = "b") -> Markup:
+def differences(rows: pd.DataFrame) -> Markup:
     """Return differences with intervals, tests and what they rest on."""
-    head = [b, "less", "measure", "first", "second", "difference", "p", "p Holm", "pairs", "routes"]
+    head = ["second", "first", "measure", "second has", "first has", "second less first"]
+    head += ["p", "p Holm", "pairs", "routes"]
     body = [
         [
             str(row["arm_b"]),
@@ -77,10 +78,10 @@ def differences(rows: pd.DataFrame, b: str = "b") -> Markup:
 
 def difference(row: pd.Series) -> Content:
     """Return a difference and its interval."""
-    value = tag("strong" if row["clear"] else "span", f"{row['difference']:+.1f}")
+    value = tag("strong" if row["clear"] else "span", signed(row["difference"]))
     if not math.isfinite(row["low"]):
         return [value, tag("small", NOTHING)]
-    return [value, tag("small", f"{row['low']:+.1f} to {row['high']:+.1f}")]
+    return [value, tag("small", f"{signed(row['low'])} to {signed(row['high'])}")]
 
 
 def p_value(p: float) -> str:

@@ -184,6 +184,30 @@ def test_differences_are_typeset_as_they_are_counted(out: Path) -> None:
             assert re.findall(r"-?\d+\.\d", cell) == known
 
 
+def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) -> None:
+    told = pd.read_csv(out / "differences.csv")
+    rows = next(
+        rows[at + 1 :]
+        for rows in page.tables.values()
+        for at, row in enumerate(rows)
+        if "second less first" in [each.strip() for each in row]
+    )
+    for (_, own), row in zip(told.iterrows(), rows, strict=True):
+        cells = [each.strip() for each in row]
+        assert cells[:3] == [own["arm_b"], own["arm_a"], own["measure"]]
+        assert [float(each) for each in cells[3:5]] == pytest.approx(
+            [own["b"], own["a"]], abs=0.051
+        )
+        numbers = [own[each] for each in ("difference", "low", "high")]
+        shown = [float(each) for each in re.findall(r"[-+]?\d+\.\d", cells[5])]
+        known = [each for each in numbers if math.isfinite(each)]
+        assert shown == pytest.approx(known, abs=0.051)
+        assert [float(each) for each in cells[6:8]] == pytest.approx(
+            [own["p"], own["p holm"]], abs=6e-5
+        )
+        assert cells[8:] == [str(own["pairs"]), str(own["routes"])]
+
+
 def test_holm_is_over_a_family_and_only_clear_differences_are_said(contrasts: Contrasts) -> None:
     for _, own in contrasts.table.groupby(["family", "measure"]):
         order = own.sort_values("p")
