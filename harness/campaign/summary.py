@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
-THREADS = 2
-"""That read results: one waits for the disk while one parses; more only wait for each other."""
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 
 
@@ -55,24 +52,13 @@ def read_marks(
     campaign: Campaign, keys: Sequence[AttemptKey]
 ) -> tuple[dict[AttemptKey, Marks], dict[AttemptKey, UserError]]:
     """Read the results of many attempts; return the marks, and what could not be read."""
-
-    def read(part: Sequence[AttemptKey]) -> list[Marks | UserError]:
-        return [tried_marks(campaign, key) for key in part]
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        parts = [keys[start::THREADS] for start in range(THREADS)]
-        found = dict(
-            pair
-            for part, read_part in zip(parts, pool.map(read, parts), strict=True)
-            for pair in zip(part, read_part, strict=True)
-        )
     marks, broken = {}, {}
     for key in keys:
-        each = found[key]
-        if isinstance(each, Marks):
-            marks[key] = each
+        found = tried_marks(campaign, key)
+        if isinstance(found, Marks):
+            marks[key] = found
         else:
-            broken[key] = each
+            broken[key] = found
     return marks, broken
 
 
