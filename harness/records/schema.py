@@ -84,7 +84,7 @@ BOXES = _schema(
     _column("actor_id", pa.int64(), "", "counted from the ego, which is 0; 0 for detections"),
     _column("hits_ego", pa.int32(), "", "LiDAR returns of the ego; 0 for detections"),
     _column("hits_anyone", pa.int32(), "", "most LiDAR returns of one observer; 0 for detections"),
-    _column("counted", pa.bool_(), "", "in the window, for truth hit often enough, and not of a parked car"),
+    _column("counted", pa.bool_(), "", "in the window, hit often enough, of no parked car"),
     _column("pattern", _NAME, "", "error pattern this box shows; empty for none"),
     _column("pattern_count", pa.int16(), "", "times it was counted"),
 )
