@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness.errors import AttemptError, UserError
+from agents.commandline import ended
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,14 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     check.set_defaults(run=run_check)
     options = parser.parse_args(arguments)
-    try:
-        return int(options.run(options))
-    except UserError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except AttemptError as problem:
-        print(problem, file=sys.stderr)
-        return 3
+    return ended(lambda: int(options.run(options)))
 
 
 def run_check(options: argparse.Namespace) -> int:

@@ -8,10 +8,13 @@ looks: however the sensor was mounted has been undone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
@@ -242,3 +245,8 @@ class PrivilegedSystem(Protocol):
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
     ) -> Step:
         """Perceive, plan and act; `truth` holds everyone within range, hit or not."""
+
+
+def is_privileged(system: System | PrivilegedSystem) -> TypeIs[PrivilegedSystem]:
+    """Return whether a system is to be shown the truth."""
+    return bool(getattr(system, "privileged", False))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agents.conformance.finding import Finding
-from agents.conformance.playing import is_privileged
+from harness.vocabulary import is_privileged
 
 GIVEN = {
     "reset": ("seed", "route"),

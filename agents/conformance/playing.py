@@ -14,7 +14,15 @@ import numpy as np
 
 from agents.conformance.fingerprints import fingerprint
 from agents.conformance.moments import Moment, Recording
-from harness.vocabulary import EgoObservation, Message, Observation, Payload, Singles, Step
+from harness.vocabulary import (
+    EgoObservation,
+    Message,
+    Observation,
+    Payload,
+    Singles,
+    Step,
+    is_privileged,
+)
 
 Sent: TypeAlias = tuple[Message, ...]
 Channel: TypeAlias = Callable[[list[Sent]], Sent]
@@ -101,12 +109,9 @@ def shared(system: Any, moment: Moment, run: Run, when: str) -> Sent:
     for sight in moment.partners:
         observation = sensed(system, sight.observation)
         given = [observation, deepcopy(sight.truth)] if is_privileged(system) else [observation]
-        before = fingerprint(given)
-        clock = time.perf_counter()
-        payload = call(run, f"share at {when}", partial(system.share, *given))
-        run.share_seconds.append(time.perf_counter() - clock)
-        if fingerprint(given) != before:
-            run.changed = f"what {observation.sender} was given to share, at {when}"
+        whose = f"what {observation.sender} was given to share, at {when}"
+        share = partial(call, run, f"share at {when}", partial(system.share, *given))
+        payload = watched(run, share, given, whose, run.share_seconds)
         run.payloads.append(deepcopy(payload))
         o = observation
         messages.append(Message(o.sender, o.kind, o.frame, o.time, o.lidar_in_world, payload))
@@ -118,24 +123,29 @@ def decide(system: Any, moment: Moment, arrived: Sent, run: Run, when: str) -> N
     given: list[Any] = [sensed(system, moment.observation), deepcopy(arrived)]
     if is_privileged(system):
         given.append(deepcopy(moment.truth))
+    step = partial(call, run, f"step at {when}", partial(system.step, *given))
+    whose = f"what it was given to decide by, at {when}"
+    answer = watched(run, step, given, whose, run.step_seconds)
+    run.steps.append(deepcopy(answer))
+
+
+def watched(
+    run: Run, work: Callable[[], Any], given: list[Any], whose: str, seconds: list[float]
+) -> Any:
+    """Return an answer; note how long it took, and whether what was given is as it was."""
     before = fingerprint(given)
     clock = time.perf_counter()
-    step = call(run, f"step at {when}", partial(system.step, *given))
-    run.step_seconds.append(time.perf_counter() - clock)
+    answer = work()
+    seconds.append(time.perf_counter() - clock)
     if fingerprint(given) != before:
-        run.changed = f"what it was given to decide by, at {when}"
-    run.steps.append(deepcopy(step))
+        run.changed = whose
+    return answer
 
 
 def sensed(system: Any, observation: Observation) -> Observation | EgoObservation:
     """Return a copy of what is sensed, without points for systems that read none."""
     points = observation.points_in_lidar.copy() if system.reads_points else NO_POINTS.copy()
     return replace(observation, points_in_lidar=points)
-
-
-def is_privileged(system: Any) -> bool:
-    """Return whether the truth is shown to it."""
-    return bool(getattr(system, "privileged", False))
 
 
 def call(run: Run, what: str, work: Callable[[], Any]) -> Any:

@@ -22,7 +22,7 @@ KINDS = "biuf"
 """Numpy's kinds of numbers: truth values, integers, unsigned ones, floats."""
 
 
-class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
+class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no types
     """Reads plain data, tuples as lists, and numpy's numbers as what they are worth."""
 
 

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TypeAlias
 
+from agents.commandline import ended
 from agents.perception.designs import SCHEMES
 from agents.perception.loading import FOLDER, learns_as
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
-from harness.errors import AttemptError, UserError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -23,15 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     add_train(commands)
     add_evaluate(commands)
     options = parser.parse_args(arguments)
-    try:
-        options.run(options)
-    except UserError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except AttemptError as problem:
-        print(problem, file=sys.stderr)
-        return 3
-    return 0
+    return ended(lambda: options.run(options) or 0)
 
 
 def add_collect(commands: Commands) -> None:

@@ -18,6 +18,7 @@ from rich.progress import Progress
 from torch import Tensor
 
 from agents.perception.designs import design_of
+from agents.perception.folding import channels_side_by_side
 from agents.perception.loading import file_name
 from agents.perception.network import Network, one_thread
 from agents.training.asking import answer_of, system_of
@@ -117,7 +118,7 @@ def begin(lesson: Lesson) -> Run:
     """Return a run at its beginning, or where it stopped."""
     torch.manual_seed(derived_seed(lesson.seed, "weights"))
     network = Network(lesson.scheme, design_of(lesson.scheme, "lite"))
-    network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    channels_side_by_side(network)
     if lesson.start is not None:
         begin_from(network, lesson.start)
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
@@ -163,7 +164,7 @@ def ready(network: Network, lesson: Lesson) -> None:
 def learn(current: Run, wrong: Tensor) -> float:
     """Take a step down."""
     current.optimiser.zero_grad()
-    wrong.backward()  # type: ignore[no-untyped-call]
+    torch.autograd.backward(wrong)
     torch.nn.utils.clip_grad_norm_(current.network.parameters(), LARGEST_GRADIENT)
     current.optimiser.step()
     return wrong.item()

@@ -25,6 +25,7 @@ from harness.vocabulary import (
     Step,
     System,
     Truth,
+    is_privileged,
 )
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
@@ -174,17 +175,17 @@ class Perception:
 
     def _payload(self, observation: Observation, truth: Truth) -> Payload:
         with _blaming_the_system():
-            if getattr(self._system, "privileged", False):
-                return self._system.share(observation, truth)  # type: ignore[call-arg]
-            return self._system.share(observation)  # type: ignore[call-arg]
+            if is_privileged(self._system):
+                return self._system.share(observation, truth)
+            return self._system.share(observation)
 
     def _decide(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
     ) -> Step:
         with _blaming_the_system():
-            if getattr(self._system, "privileged", False):
-                return self._system.step(observation, messages, truth)  # type: ignore[call-arg]
-            return self._system.step(observation, messages)  # type: ignore[call-arg]
+            if is_privileged(self._system):
+                return self._system.step(observation, messages, truth)
+            return self._system.step(observation, messages)
 
     def _spent(self, part: str, since: float) -> float:
         now = time.perf_counter()

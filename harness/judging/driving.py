@@ -236,7 +236,7 @@ class Drive:
             self._slow_since = math.nan
         elif math.isnan(self._slow_since):
             self._slow_since = moment.time
-        gave_up = None
+        gave_up: InfractionKind | None = None
         if (
             moment.route_distance > rules.deviation_limit
             or self.deviated_metres > rules.deviation_share * self.route_length
@@ -247,7 +247,7 @@ class Drive:
         elif moment.time - self.start > self.timeout_seconds():
             gave_up = "timeout"
         if gave_up:
-            self._note(gave_up, moment)  # type: ignore[arg-type]
+            self._note(gave_up, moment)
             self.ended = True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -171,9 +172,11 @@ def test_what_one_route_alone_carries_is_not_estimated() -> None:
         ),
     ],
 )
-def test_hopeless_samples_are_refused_in_words(spoil: object, words: str) -> None:
+def test_hopeless_samples_are_refused_in_words(
+    spoil: Callable[[Sample], Sample], words: str
+) -> None:
     with pytest.raises(NoFitError, match=words):
-        design_of(spoil(made(5)))  # type: ignore[operator]
+        design_of(spoil(made(5)))
 
 
 def test_fully_separated_outcomes_leave_firth_standing() -> None:

@@ -10,7 +10,7 @@ from harness.campaign.differences import differences
 from harness.campaign.folder import prepare, refuse_foreign
 from harness.campaign.plan import Plan, plan
 from harness.errors import UserError
-from harness.vocabulary import Points
+from harness.vocabulary import Observation, Points
 from tests.campaign.tiny import HAZARD, composed, run, write_route
 from tests.records.samples import write_try
 
@@ -150,5 +150,5 @@ class Dots:
 
     reads_messages = True
 
-    def share(self, observation: object) -> Points:
-        raise NotImplementedError
+    def share(self, observation: Observation) -> Points:
+        return Points(observation.points_in_lidar)

@@ -7,7 +7,6 @@ does between them with a simulator: what it loads, and what it hands over each s
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import random
@@ -172,7 +171,7 @@ class Stack:
         self._torch.manual_seed(seed)
 
 
-class Overheard(contextlib.AbstractContextManager):  # type: ignore[type-arg]
+class Overheard:
     """Keeps what its post-processing returns: corners and scores of each class."""
 
     def __init__(self, data: Any) -> None:
