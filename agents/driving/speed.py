@@ -10,6 +10,9 @@ from agents.driving.path import Path
 from agents.driving.settings import DrivingSettings
 from harness.vocabulary import Floats
 
+MANNERLY = 3.0
+"""m/s² at most with which a bend, a limit or somebody who stands aside slows us down."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -79,6 +82,7 @@ def roll_out(
         wish = speed + np.clip(towards - speed, -rates * step, rates * step)
         ahead = station + 0.5 * step * speed
         cap = np.interp(ahead, path.route.station, allowed)
+        cap = np.maximum(cap, speed - MANNERLY * step)
         if stop is not None:
             room = np.maximum(stop.station - ahead, 0.0)
             cap = np.minimum(cap, np.sqrt(2.0 * stop.braking * room))

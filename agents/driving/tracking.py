@@ -2,18 +2,21 @@
 
 Each track is a Kalman filter with constant velocity. Both axes share one covariance, so that all
 tracks are stepped at once. Nothing but positions, sizes and headings of detections comes in.
+
+Networks invent and tremble. So nobody is believed before the second look, and who keeps close to
+where he has been lately rests there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from agents.driving.angles import half_wrapped, wrapped
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
-POSITION_NOISE = 0.2
+POSITION_NOISE = 0.35
 """Metres by which a detection's centre may be off from one look to the next."""
 
 UNRULY = np.array([3.0, 4.0, 3.0])
@@ -28,8 +31,20 @@ TOP_SPEED = np.array([20.0, 6.0, 12.0])
 GATE = np.array([2.0, 0.8, 1.5])
 """Metres between where a track should be and a detection of it."""
 
+BELIEVED, CLOCKED = 2, 3
+"""Looks from which somebody is taken to be there, and to move."""
+
 PATIENCE = 3
-"""Looks that a track outlives unseen."""
+"""Looks that a track outlives unseen, if it has had as many."""
+
+LATELY = 1.5
+"""Seconds that count for where somebody has been lately."""
+
+AT_HOME = np.array([0.6, 0.3, 0.6])
+"""Metres from there within which a vehicle, pedestrian, cyclist may only seem to move."""
+
+TREMBLING = np.array([1.5, 0.8, 1.5])
+"""m/s up to which that may be so."""
 
 FASTEST_TURN = 0.8
 """rad/s"""
@@ -48,6 +63,7 @@ class Tracks:
     classes: Integers  # (N,)
     looks: Integers  # (N,) how often detected
     missed: Integers  # (N,) looks since then
+    home: Floats  # (N, 2) where they have been lately
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -82,6 +98,7 @@ class Tracks:
             classes=classes.copy(),
             looks=np.ones(count, np.int64),
             missed=np.zeros(count, np.int64),
+            home=boxes_in_world.geometry[:, :2].copy(),
         )
 
 
@@ -93,17 +110,18 @@ class Tracker:
         self._time: float | None = None
 
     def step(self, time: float, boxes_in_world: Boxes) -> Tracks:
-        """Take in what is detected now and return who is where."""
+        """Take in what is detected now and return who is believed to be where."""
         elapsed = 0.0 if self._time is None else time - self._time
         self._time = time
         expected = moved_on(self.tracks, elapsed)
         mine, theirs = pairs(expected, boxes_in_world, elapsed)
         seen = updated(expected[mine], boxes_in_world[theirs], elapsed)
         unseen = np.setdiff1d(np.arange(len(expected)), mine)
-        coasting = expected[unseen[expected.missed[unseen] <= PATIENCE]]
+        patience = np.minimum(expected.looks, PATIENCE)
+        coasting = expected[unseen[expected.missed[unseen] <= patience[unseen]]]
         new = np.setdiff1d(np.arange(len(boxes_in_world)), theirs)
         self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.born(boxes_in_world[new]))
-        return self.tracks
+        return settled(self.tracks[self.tracks.looks >= BELIEVED])
 
 
 def moved_on(tracks: Tracks, elapsed: float) -> Tracks:
@@ -128,6 +146,7 @@ def moved_on(tracks: Tracks, elapsed: float) -> Tracks:
         classes=tracks.classes,
         looks=tracks.looks,
         missed=tracks.missed + 1,
+        home=tracks.home,
     )
 
 
@@ -159,14 +178,44 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
     )
     turned = half_wrapped(detected.geometry[:, 6] - expected.yaw)
     drift = 0.4 * turned / elapsed if elapsed > 0 else np.zeros(len(expected))
-    return Tracks(
-        position=expected.position + pull[:, None] * off,
+    looks = expected.looks + 1
+    weight = np.maximum(1.0 / looks, min(elapsed / LATELY, 1.0))
+    here = expected.position + pull[:, None] * off
+    tracks = Tracks(
+        position=here,
         velocity=expected.velocity + push[:, None] * off,
         variance=variance,
         yaw=detected.geometry[:, 6].copy(),
         turn_rate=np.clip(expected.turn_rate + drift, -FASTEST_TURN, FASTEST_TURN),
-        size=detected.geometry[:, 3:5].copy(),
+        size=expected.size + weight[:, None] * (detected.geometry[:, 3:5] - expected.size),
         classes=expected.classes,
-        looks=expected.looks + 1,
+        looks=looks,
         missed=np.zeros(len(expected), np.int64),
+        home=expected.home + weight[:, None] * (here - expected.home),
     )
+    steadied = wrapped(expected.yaw + weight * turned)
+    rests = resting(tracks)
+    return replace(
+        tracks,
+        yaw=np.where(rests, steadied, tracks.yaw),
+        turn_rate=np.where(rests, 0.0, tracks.turn_rate),
+    )
+
+
+def settled(tracks: Tracks) -> Tracks:
+    """Return the tracks with those who rest at home."""
+    rests = resting(tracks)[:, None]
+    return replace(
+        tracks,
+        position=np.where(rests, tracks.home, tracks.position),
+        velocity=np.where(rests, 0.0, tracks.velocity),
+    )
+
+
+def resting(tracks: Tracks) -> Mask:
+    """Tell who only seems to move: so close to home, or known so little."""
+    away = np.linalg.norm(tracks.position - tracks.home, axis=1)
+    speed = np.linalg.norm(tracks.velocity, axis=1)
+    trembles = (away < AT_HOME[tracks.classes]) & (speed < TREMBLING[tracks.classes])
+    rests: Mask = trembles | (tracks.looks < CLOCKED)
+    return rests

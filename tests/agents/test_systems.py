@@ -25,6 +25,8 @@ EGO = EgoObservation(
     lights=(),
 )
 
+EARLIER = replace(EGO, frame=96, time=4.8)
+
 
 def truth(*rows: tuple[float, float, int]) -> Truth:
     """Return pedestrians at places in the LiDAR's frame, hit so often."""
@@ -41,6 +43,7 @@ SCENE = truth((12.0, 0.0, 0), (20.0, 6.0, 4), (30.0, -6.0, 5), (90.0, 0.0, 50))
 def test_the_oracle_sees_who_is_hidden_and_brakes() -> None:
     oracle = Oracle()
     oracle.reset(1, straight())
+    oracle.step(EARLIER, (), SCENE)
     step = oracle.step(EGO, (), SCENE)
     assert len(step.cooperative) == 3  # one is out of range
     assert step.ego_alone is step.cooperative
@@ -75,6 +78,7 @@ def test_ideal_late_shares_what_partners_hit_and_drives_by_it() -> None:
     payload = system.share(partner, truth((0.0, -3.0, 40), (9.0, 9.0, 0)))
     assert len(payload) == 1
     message = Message("roadside-0", "roadside", 100, 5.0, pose, payload)
+    system.step(EARLIER, (message,), SCENE)
     step = system.step(EGO, (message,), SCENE)
     assert step.ego_alone.geometry[:, 0].tolist() == [30.0]
     assert sorted(step.cooperative.geometry[:, 0].round(6).tolist()) == [12.0, 30.0]
