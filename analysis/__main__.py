@@ -14,11 +14,13 @@ COMMANDS = {
     "regress": "which errors go with violations, and how sure that is",
     "compare": "two systems or conditions, paired by route and seed",
     "report": "everything as one page, and its tables",
-    "replay": "violations one by one, seen from above",
+    "replay": "one drive again: pictures, film, recording, clouds",
     "power": "how many routes and seeds find which difference",
     "calibrate": "how often the regressions cry wolf, by simulation",
 }
 """Each in a module of `analysis.commands`, loaded only when asked for."""
+EXTRAS = {"rerun": "replay", "av": "replay", "open3d": "clouds"}
+"""Which extra brings what only some commands need."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +42,14 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith(("analysis", "harness")):
             raise
-        print(f"{problem.name} is missing: pip install 'v2x-crucible[analysis]'", file=sys.stderr)
+        extra = EXTRAS.get(problem.name or "", "analysis")
+        print(f"{problem.name} is missing: pip install 'v2x-crucible[{extra}]'", file=sys.stderr)
+        return 2
+    except ImportError as problem:
+        viewer = (problem.name or "").partition(".")[0]
+        if viewer not in EXTRAS:
+            raise
+        print(f"{viewer}: {problem}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

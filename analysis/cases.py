@@ -37,10 +37,7 @@ class Case:
     @property
     def what(self) -> str:
         """What happened, in a few words."""
-        told = KINDS.get(self.kind, self.kind.replace("_", " "))
-        whom = f" ({self.other})" if self.other else ""
-        struck = ", the ego stood" if self.stationary else ""
-        return f"{told}{whom} after {self.time:.1f} s{struck}"
+        return in_words(self.kind, self.other, self.time, self.stationary)
 
     @property
     def command(self) -> str:
@@ -51,6 +48,14 @@ class Case:
     def folder(self) -> Path:
         """The campaign's folder."""
         return self.campaign.folder
+
+
+def in_words(kind: str, other: str, time: float, stationary: bool) -> str:
+    """Return what happened, in a few words."""
+    told = KINDS.get(kind, kind.replace("_", " "))
+    whom = f" ({other})" if other else ""
+    struck = ", the ego stood" if stationary else ""
+    return f"{told}{whom} after {time:.1f} s{struck}"
 
 
 def cases_of(found: Collection) -> list[Case]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
 from analysis.statistics.intervals import Estimate
@@ -56,6 +57,13 @@ def cell(each: Estimate, digits: int) -> str:
     if not math.isfinite(each.low):
         return f"{each.value:.{digits}f}"
     return f"{each.value:.{digits}f}\n[dim]{each.low:.{digits}f}..{each.high:.{digits}f}[/dim]"
+
+
+def progress() -> Progress:
+    """Return a bar, which is not to be seen where there is no terminal."""
+    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn())
+    hidden = not console.is_terminal
+    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
 def say(text: str) -> None:

@@ -6,8 +6,6 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from analysis.attribution import table_of as attributed
 from analysis.cases import table_of
 from analysis.collection import Collection
@@ -18,7 +16,7 @@ from analysis.contrasts import as_cells
 from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
 from analysis.report.page import page
 from analysis.tables.writing import latex, write_frame, write_text
-from analysis.terminal import console, say
+from analysis.terminal import progress, say
 
 PAGE = "report.html"
 
@@ -54,13 +52,6 @@ def run(options: argparse.Namespace) -> int:
         say(note)
     say(f"{out / PAGE}")
     return 0
-
-
-def progress() -> Progress:
-    """Return a bar for the terminal."""
-    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn())
-    hidden = not console.is_terminal
-    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
 def work(found: Collection, results_only: bool) -> int:

@@ -43,6 +43,11 @@ def brought(pattern: str) -> bool:
     return pattern.startswith("L")
 
 
+def error_colour(pattern: str) -> str:
+    """Return a pattern's own colour for any ground: stronger if cooperation brought the error."""
+    return COLOURS[KIND_OF_ERROR[pattern]][not brought(pattern)]
+
+
 def variables(dark: bool) -> str:
     """Return the colours as CSS custom properties."""
     return "".join(f"--{name}:{pair[dark]};" for name, pair in COLOURS.items())

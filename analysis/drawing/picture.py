@@ -10,7 +10,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from analysis.drawing.canvas import Canvas, Dot, Mark, Point, Shape, Words
 from analysis.drawing.palette import COLOURS
-from harness.errors import UserError
+from analysis.files import write_whole
 
 FINER = 3
 """Drawn so many times larger, then made small: that is what smooths the edges."""
@@ -29,14 +29,8 @@ def picture(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Ima
 
 
 def write_png(image: Image.Image, file: Path) -> None:
-    """Write beside the place and rename."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_name(f".{file.name}.new")
-        image.save(beside, "PNG")
-        beside.replace(file)
-    except OSError as problem:
-        raise UserError(f"{file}: {problem.strerror or problem}") from None
+    """Write a picture, whole or not at all."""
+    write_whole(file, lambda beside: image.save(beside, "PNG"))
 
 
 def beside(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:

@@ -1,4 +1,4 @@
-"""What stood where in the last seconds before a violation, from an attempt's records."""
+"""What is shown of a drive's last seconds: three moments, and the piece of road they are on."""
 
 from __future__ import annotations
 
@@ -6,29 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from analysis.drive import Drive, Moment, moment_of
 from harness.vocabulary import Floats
 
 BEFORE = (4.0, 2.0, 0.0)
-"""Seconds before the violation: t0, t1 and t2."""
+"""Seconds before the end: t0, t1 and t2."""
 NEAREST, FARTHEST = 17.0, 42.0
 """Metres from the middle of a view to its edge."""
 AIR = 9.0
 """Metres round what a view is about."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """One planning step."""
-
-    name: str
-    before: float  # s before the violation
-    state: pd.Series  # its row of frames
-    boxes: pd.DataFrame  # with `world_x`, `world_y` and `world_yaw`
-    poses: pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,54 +37,18 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Story:
-    """A violation's three moments, seen from one place."""
+    """A drive's last moments, seen from one place."""
 
+    drive: Drive
     moments: tuple[Moment, ...]
     view: View
-    map: pd.DataFrame
-    place: tuple[float, float]  # of the violation
-    other: int  # the one that was hit; 0 for nobody
 
 
-def story_of(campaign: Campaign, key: AttemptKey) -> Story | None:
-    """Return what records tell of a violation; nothing if it came before the first step."""
-    violation = campaign.result(key)["crucible"]["violation"]
-    frames, boxes, poses = (campaign.table(name, key) for name in ("frames", "boxes", "poses"))
-    if violation is None or frames.empty:
-        return None
-    moments = tuple(
-        moment_at(f"t{number}", violation["time"], before, frames, boxes, poses)
-        for number, before in enumerate(BEFORE)
-    )
-    place = (float(violation["x"]), float(violation["y"]))
-    other = int(violation["with_actor"] or 0)
-    view = view_of(moments, place, other)
-    return Story(moments, view, campaign.table("map", key), place, other)
-
-
-def moment_at(
-    name: str,
-    end: float,
-    before: float,
-    frames: pd.DataFrame,
-    boxes: pd.DataFrame,
-    poses: pd.DataFrame,
-) -> Moment:
-    """Return the last planning step so long before the end, or the first there is."""
-    times = frames["time"].to_numpy(np.float64)
-    row = max(int(np.searchsorted(times, end - before + 1e-6)) - 1, 0)
-    state = frames.iloc[row]
-    own = poses[poses["frame"] == state["frame"]]
-    here = boxes[boxes["frame"] == state["frame"]].copy()
-    ego = own[own["kind"].astype(str) == "ego"]
-    if ego.empty:
-        x, y, yaw = (float(state[f"ego_{axis}"]) for axis in ("x", "y", "yaw"))
-    else:
-        x, y, yaw = (float(ego[f"true_{axis}"].iloc[0]) for axis in ("x", "y", "yaw"))
-    here["world_x"] = x + here["x"] * math.cos(yaw) - here["y"] * math.sin(yaw)
-    here["world_y"] = y + here["x"] * math.sin(yaw) + here["y"] * math.cos(yaw)
-    here["world_yaw"] = here["yaw"] + yaw
-    return Moment(name, end - float(state["time"]), state, here, own)
+def story_of(drive: Drive) -> Story:
+    """Return the moments before a drive's end, and a view of what happens in them."""
+    rows = (drive.row_at(drive.end - before) for before in BEFORE)
+    moments = tuple(moment_of(drive, row) for row in rows)
+    return Story(drive, moments, view_of(moments, drive.place, drive.other))
 
 
 def view_of(moments: tuple[Moment, ...], place: tuple[float, float], other: int) -> View:

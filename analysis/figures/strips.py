@@ -1,16 +1,17 @@
-"""Bird's-eye views of a violation at three moments, as in the paper's figure 9."""
+"""Bird's-eye views of a drive's last moments, as in the paper's figure 9."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.canvas import Canvas, Shape
+from analysis.drawing.canvas import Canvas, Mark, Shape
 from analysis.drawing.palette import KIND_OF_ERROR, brought
-from analysis.figures.moments import Moment, Story, View
+from analysis.drive import Drive, Moment
+from analysis.figures.moments import Story, View
 from harness.vocabulary import Floats
 
 SIZE = 250.0
@@ -27,43 +28,49 @@ OUTLINES = {"ego_alone": ("ego_alone", 0.35), "cooperative": ("cooperative", 0.0
 
 
 def draw_strip(story: Story) -> list[Canvas]:
-    """Draw the moments of a violation, each on its own canvas, all of one place."""
-    lanes = list(lane_lines(story))
-    return [draw_moment(story, moment, lanes) for moment in story.moments]
+    """Draw the last moments of a drive, each on its own canvas, all of one place."""
+    lanes = list(lane_lines(story.drive.map, story.view))
+    canvases = []
+    for number, moment in enumerate(story.moments):
+        canvas = draw_moment(story.drive, moment, story.view, lanes)
+        write_captions(canvas, f"t{number}", moment, story.view)
+        canvases.append(canvas)
+    return canvases
 
 
-def draw_moment(story: Story, moment: Moment, lanes: list[Shape]) -> Canvas:
+def draw_moment(drive: Drive, moment: Moment, view: View, below: Iterable[Mark]) -> Canvas:
     """Draw one moment: the road, who is there, who is seen, and where it ends."""
-    says = f"bird's-eye view {moment.before:.1f} s before the violation"
-    canvas = Canvas(SIZE, SIZE, says, list(lanes))
+    says = f"bird's-eye view {moment.before:.1f} s before {drive.ending}"
+    canvas = Canvas(SIZE, SIZE, says, list(below))
     boxes = moment.boxes
     sources = boxes["source"].astype(str)
     for _, box in boxes[sources == "truth"].iterrows():
-        draw_truth(canvas, box, story.view)
+        draw_truth(canvas, box, view)
     for source, (colour, larger) in OUTLINES.items():
         for _, box in boxes[(sources == source) & boxes["counted"]].iterrows():
-            draw_detection(canvas, box, story.view, colour, larger)
+            draw_detection(canvas, box, view, colour, larger)
     for _, pose in moment.poses.iterrows():
         if str(pose["kind"]) != "ego":
-            draw_partner(canvas, pose, story.view)
-    draw_ego(canvas, moment, story.view)
-    mark_violation(canvas, story, boxes[sources == "truth"])
-    label_patterns(canvas, boxes, story.view)
-    write_captions(canvas, moment, story.view)
+            draw_partner(canvas, pose, view)
+    draw_ego(canvas, moment, view)
+    mark_violation(canvas, drive, view, boxes[sources == "truth"])
+    label_patterns(canvas, boxes, view)
     return canvas
 
 
-def lane_lines(story: Story) -> Iterator[Shape]:
+def lane_lines(lines: pd.DataFrame, view: View) -> Iterator[Shape]:
     """Yield the route and, above it, the lanes' edges, only what is in view."""
-    xy = story.map[["x", "y"]].to_numpy(np.float64)
-    points = story.view.seen(xy, SIZE)
-    numbers, kinds = story.map["line"].to_numpy(), story.map["kind"].to_numpy(str)
     for kind, (colour, width) in LINES.items():
-        own = points[kinds == kind]
-        ends = np.flatnonzero(np.diff(numbers[kinds == kind])) + 1
-        for line in np.split(own, ends):
-            for piece in pieces_in_view(thinned(line)):
+        for line in polylines(lines, kind):
+            for piece in pieces_in_view(thinned(view.seen(line, SIZE))):
                 yield Shape(pairs(piece), colour, width=width)
+
+
+def polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
+    """Return the polylines of one kind on a map, as rows of x, y and z."""
+    own = lines[lines["kind"].to_numpy(str) == kind]
+    ends = np.flatnonzero(np.diff(own["line"].to_numpy())) + 1
+    return np.split(own[["x", "y", "z"]].to_numpy(np.float64), ends) if len(own) else []
 
 
 def thinned(points: Floats) -> Floats:
@@ -152,14 +159,14 @@ def draw_ego(canvas: Canvas, moment: Moment, view: View) -> None:
     canvas.marks.append(Shape(pairs(points), "paper", "accent", closed=True, title="ego"))
 
 
-def mark_violation(canvas: Canvas, story: Story, truth: pd.DataFrame) -> None:
+def mark_violation(canvas: Canvas, drive: Drive, view: View, truth: pd.DataFrame) -> None:
     """Cross the place of the violation, and ring the one that is hit."""
-    x, y = story.view.seen(np.array([story.place]), SIZE)[0].tolist()
+    x, y = view.seen(np.array([drive.place]), SIZE)[0].tolist()
     if math.isfinite(x) and math.isfinite(y):
         canvas.line([(x - 4, y - 4), (x + 4, y + 4)], "worse", 1.8)
         canvas.line([(x - 4, y + 4), (x + 4, y - 4)], "worse", 1.8)
-    for _, box in truth[truth["actor_id"] == story.other].iterrows() if story.other else ():
-        ring = corners_of(box, story.view)
+    for _, box in truth[truth["actor_id"] == drive.other].iterrows() if drive.other else ():
+        ring = corners_of(box, view)
         middle = ring.mean(axis=0)
         radius = float(np.linalg.norm(ring - middle, axis=1).max()) + 4
         turn = np.linspace(0, math.tau, 33)
@@ -179,19 +186,29 @@ def label_patterns(canvas: Canvas, boxes: pd.DataFrame, view: View) -> None:
             taken.append((x, y))
 
 
-def write_captions(canvas: Canvas, moment: Moment, view: View) -> None:
+def write_captions(canvas: Canvas, name: str, moment: Moment, view: View) -> None:
     """Say when it is, how fast the ego is and what it was told; and how long 10 m are."""
     band = ((0.0, 0.0), (SIZE, 0.0), (SIZE, 19.0), (0.0, 19.0))
     for down in (0.0, SIZE - 19):
         points = tuple((x, y + down) for x, y in band)
         canvas.marks.append(Shape(points, fill="paper", closed=True, opacity=0.82))
     state = moment.state
-    canvas.words((5, 13), f"{moment.name}  {moment.before:.1f} s before", bold=True)
+    canvas.words((5, 13), f"{name}  {moment.before:.1f} s before", bold=True)
     canvas.words((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")
+    canvas.words((5, SIZE - 6), heard(state), colour="quiet")
+    draw_ten_metres(canvas, view)
+
+
+def heard(state: pd.Series) -> str:
+    """Return what the system was told, in words."""
     count, age = int(state["messages"]), float(state["oldest_age"])
     told = f"{count} message{'s' * (count != 1)}"
     told += f", oldest {age:.1f} s" if math.isfinite(age) else ""
-    canvas.words((5, SIZE - 6), told if count else "no message", colour="quiet")
+    return told if count else "no message"
+
+
+def draw_ten_metres(canvas: Canvas, view: View) -> None:
+    """Draw how long 10 m are."""
     long = 10 * SIZE / 2 / view.half
     y = SIZE - 5.5
     canvas.line([(SIZE - 5 - long, y), (SIZE - 5, y)], "ink", 1.4)

@@ -12,6 +12,7 @@ from analysis.cases import Case, cases_of, some_of
 from analysis.collection import KEY, Collection
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.drawing.canvas import Canvas
+from analysis.drive import drive_of
 from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
 from analysis.regression.analyse import Findings, analyse
@@ -80,10 +81,10 @@ def draw_some(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case,
     """Draw some of the cases."""
     strips = []
     for case in some_of(cases, MOST_STRIPS):
-        story = story_of(case.campaign, case.key)
+        drive = drive_of(case.campaign, case.key)
         looked()
-        if story is not None:
-            strips.append((case, draw_strip(story)))
+        if drive is not None:
+            strips.append((case, draw_strip(story_of(drive))))
     return strips
 
 

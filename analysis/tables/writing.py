@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
+from analysis.files import write_whole
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
-from harness.errors import UserError
 
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
@@ -23,9 +22,11 @@ def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[
     """Write a plain table; LaTeX is for tables of estimates."""
     for each in formats:
         if each == "csv":
-            _write(folder / f"{name}.csv", lambda file: frame.to_csv(file, index=False))
+            write_whole(folder / f"{name}.csv", lambda file: frame.to_csv(file, index=False))
         elif each == "parquet":
-            _write(folder / f"{name}.parquet", lambda file: frame.to_parquet(file, index=False))
+            write_whole(
+                folder / f"{name}.parquet", lambda file: frame.to_parquet(file, index=False)
+            )
 
 
 def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
@@ -38,7 +39,7 @@ def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
 
 def write_text(text: str, file: Path) -> None:
     """Write a text file."""
-    _write(file, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_whole(file, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def latex(table: Table) -> str:
@@ -75,14 +76,3 @@ def number_of(row: Iterable[Estimate]) -> str:
     """Return the attempts behind a row, from the fewest to the most behind one of its cells."""
     counts = {each.n for each in row}
     return str(max(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"
-
-
-def _write(file: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the place and rename: a reader finds the old file or the new one."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write(beside)
-        beside.replace(file)
-    except OSError as problem:
-        raise UserError(f"{file}: {problem.strerror or problem}") from None

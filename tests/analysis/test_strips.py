@@ -11,14 +11,16 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
-from analysis.cases import cases_of, some_of
+from analysis.cases import Case, cases_of, some_of
 from analysis.collection import Collection, collect
 from analysis.drawing.canvas import Canvas, Shape
 from analysis.drawing.palette import COLOURS
-from analysis.figures.moments import View, moment_at, story_of
+from analysis.drive import Drive, drive_of, moment_of
+from analysis.figures.moments import View, story_of
 from analysis.figures.strips import SIZE, corners_of, draw_strip
 from harness.records.keys import AttemptKey
-from tests.analysis.little import Drive, write_little
+from tests.analysis.little import Drive as Made
+from tests.analysis.little import write_little
 
 
 def test_a_view_turns_its_heading_upwards_and_right_to_the_right() -> None:
@@ -33,27 +35,43 @@ def test_a_view_turns_its_heading_upwards_and_right_to_the_right() -> None:
 
 
 def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
-    frames = pd.DataFrame(
-        {"frame": [4, 8], "time": [0.2, 0.4], "ego_x": 0.0, "ego_y": 0.0, "ego_yaw": 0.0}
+    """The LiDAR stands at (100, 50), 2 m high, and looks along +y; the ego itself is elsewhere."""
+    frames = pd.DataFrame({"frame": [4, 8], "time": [0.2, 0.4]}).assign(**along("ego_", 0.0))
+    box = {"x": 10.0, "y": 2.0, "z": -1.0, "length": 4.0, "width": 2.0, "height": 1.5, "yaw": 0.1}
+    boxes = pd.DataFrame([{"frame": 8, "score": 1.0, **box}])
+    lidar = along("true_", math.pi / 2) | {"true_x": 100.0, "true_y": 50.0, "true_z": 2.0}
+    poses = pd.DataFrame([{"frame": 8, "kind": "ego", **lidar}])
+    nothing = pd.DataFrame()
+    drive = Drive(
+        AttemptKey("late", "none", "0", 1),
+        Path(),
+        frames,
+        boxes,
+        poses,
+        messages=nothing,
+        events=nothing,
+        map=nothing,
+        end=0.45,
+        what="over",
+        violated=False,
+        place=(math.nan, math.nan),
+        other=0,
     )
-    boxes = pd.DataFrame({"frame": [8], "x": [10.0], "y": [2.0], "yaw": [0.1]})
-    poses = pd.DataFrame(
-        {
-            "frame": [8],
-            "kind": ["ego"],
-            "true_x": [100.0],
-            "true_y": [50.0],
-            "true_yaw": math.pi / 2,
-        }
-    )
-    late = moment_at("t2", 0.45, 0.0, frames, boxes, poses)
+    late = moment_of(drive, drive.row_at(0.45))
     assert late.before == pytest.approx(0.05)
     row = late.boxes.iloc[0]
-    assert (row["world_x"], row["world_y"]) == pytest.approx((98.0, 60.0))
+    assert (row["world_x"], row["world_y"], row["world_z"]) == pytest.approx((98.0, 60.0, 1.0))
     assert row["world_yaw"] == pytest.approx(0.1 + math.pi / 2)
-    early = moment_at("t0", 0.45, 4.0, frames, boxes, poses)
+    early = moment_of(drive, drive.row_at(-3.0))
     assert early.state["frame"] == 4
     assert early.boxes.empty
+
+
+def along(prefix: str, yaw: float) -> dict[str, float]:
+    """Return a pose at the origin."""
+    return {f"{prefix}{axis}": 0.0 for axis in ("x", "y", "z", "pitch", "roll")} | {
+        f"{prefix}yaw": yaw
+    }
 
 
 def test_small_ones_are_drawn_large_enough_to_see() -> None:
@@ -64,15 +82,21 @@ def test_small_ones_are_drawn_large_enough_to_see() -> None:
     assert corners.mean(axis=0).tolist() == pytest.approx([137.5, 115.625])
 
 
+def drive_in(case: Case) -> Drive:
+    """Return a case's drive."""
+    drive = drive_of(case.campaign, case.key)
+    assert drive is not None
+    return drive
+
+
 def shapes(canvas: Canvas) -> list[Shape]:
     return [each for each in canvas.marks if isinstance(each, Shape)]
 
 
 def test_a_strip_shows_who_is_there_and_who_is_seen(found: Collection) -> None:
     case = next(each for each in cases_of(found) if each.key.condition == "latency")
-    story = story_of(case.campaign, case.key)
-    assert story is not None
-    assert [each.name for each in story.moments] == ["t0", "t1", "t2"]
+    story = story_of(drive_in(case))
+    assert len(story.moments) == 3
     assert story.moments[0].before > story.moments[1].before > story.moments[2].before > 0
     for moment, canvas in zip(story.moments, draw_strip(story), strict=True):
         own = shapes(canvas)
@@ -142,7 +166,7 @@ def test_a_case_that_is_not_there(
 def test_a_campaign_without_violations_has_no_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drives = {AttemptKey("late", "none", "0", 1): Drive(12)}
+    drives = {AttemptKey("late", "none", "0", 1): Made(12)}
     folder = write_little(tmp_path / "c", [("late", "none")], ["0"], [1], drives=drives)
     assert main(["replay", str(folder), "--list"]) == 0
     assert "0 violations" in capsys.readouterr().out
@@ -154,11 +178,10 @@ def test_a_campaign_without_violations_has_no_cases(
 def test_only_whom_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
     key = AttemptKey("late", "none", "0", 1)
     folder = write_little(
-        tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Drive(12, kind)}
+        tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Made(12, kind)}
     )
     case = cases_of(collect([folder]))[0]
-    story = story_of(case.campaign, key)
-    assert story is not None
+    story = story_of(drive_in(case))
     drawn = [each for canvas in draw_strip(story) for each in shapes(canvas)]
     assert sum(each.stroke == "worse" and len(each.points) > 2 for each in drawn) == rings
     assert sum(each.stroke == "worse" and len(each.points) == 2 for each in drawn) == 6

@@ -1,0 +1,134 @@
+"""One attempt as its records tell it: who stood where at every planning step, and how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.cases import in_words
+from harness.geometry import boxes_between
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.vocabulary import Boxes, Floats, Pose
+
+WORLD = Pose(0.0, 0.0)
+GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]
+TURNS = ("x", "y", "z", "yaw", "pitch", "roll")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """An attempt; tables are those of its records."""
+
+    key: AttemptKey
+    folder: Path
+    frames: pd.DataFrame
+    boxes: pd.DataFrame
+    poses: pd.DataFrame
+    messages: pd.DataFrame
+    events: pd.DataFrame
+    map: pd.DataFrame
+    end: float  # s: the violation, or when it was over
+    what: str  # happened then, in a few words
+    violated: bool
+    place: tuple[float, float]  # of the violation; NaN for none
+    other: int  # the one that was hit; 0 for nobody
+
+    @property
+    def times(self) -> Floats:
+        """When its planning steps were, s."""
+        return self.frames["time"].to_numpy(np.float64)
+
+    @property
+    def title(self) -> str:
+        """Which attempt it is."""
+        key = self.key
+        return f"{key.system} / {key.condition}, route {key.route}, seed {key.seed}"
+
+    @property
+    def ending(self) -> str:
+        """What its end is called."""
+        return "the violation" if self.violated else "the end"
+
+    def row_at(self, time: float) -> int:
+        """Return the last planning step until then, or the first there is."""
+        return max(int(np.searchsorted(self.times, time + 1e-6)) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """One planning step."""
+
+    time: float  # s
+    before: float  # s before the end
+    state: pd.Series  # its row of frames
+    boxes: pd.DataFrame  # with `world_x`, `world_y`, `world_z` and `world_yaw`
+    poses: pd.DataFrame
+    lidar_in_world: Pose  # the ego's
+
+
+def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
+    """Return what records tell of an attempt; nothing if it ended before the first step."""
+    frames = campaign.table("frames", key)
+    if frames.empty:
+        return None
+    result = campaign.result(key)
+    violation = result["crucible"]["violation"]
+    over = float(result["meta"]["duration_game"])
+    told = violation or {"time": over, "x": math.nan, "y": math.nan, "with_actor": 0}
+    return Drive(
+        key,
+        campaign.file_of(key).parent,
+        frames,
+        boxes=campaign.table("boxes", key),
+        poses=campaign.table("poses", key),
+        messages=campaign.table("messages", key),
+        events=campaign.table("events", key),
+        map=campaign.table("map", key),
+        end=float(told["time"]),
+        what=violated_how(violation) if violation else f"no violation, over after {over:.1f} s",
+        violated=violation is not None,
+        place=(float(told["x"]), float(told["y"])),
+        other=int(told["with_actor"] or 0),
+    )
+
+
+def violated_how(violation: Mapping[str, Any]) -> str:
+    """Return what happened, in a few words."""
+    other, time = str(violation["with_type"] or ""), float(violation["time"])
+    return in_words(str(violation["kind"]), other, time, bool(violation["ego_stationary"]))
+
+
+def moment_of(drive: Drive, row: int) -> Moment:
+    """Return a planning step by its row in frames."""
+    state = drive.frames.iloc[row]
+    poses = drive.poses[drive.poses["frame"] == state["frame"]]
+    here = drive.boxes[drive.boxes["frame"] == state["frame"]]
+    ego = poses[poses["kind"].astype(str) == "ego"]
+    lidar = pose_of(state, "ego_") if ego.empty else pose_of(ego.iloc[0], "true_")
+    in_world = boxes_between(boxes_of(here), lidar, WORLD).geometry
+    names = ("world_x", "world_y", "world_z")
+    places = {name: in_world[:, axis] for axis, name in enumerate(names)}
+    boxes = here.assign(**places, world_yaw=in_world[:, 6])
+    time = float(state["time"])
+    return Moment(time, drive.end - time, state, boxes, poses, lidar)
+
+
+def boxes_of(rows: pd.DataFrame) -> Boxes:
+    """Return recorded boxes without their classes."""
+    return Boxes(
+        rows[GEOMETRY].to_numpy(np.float64),
+        np.zeros(len(rows), np.int64),
+        rows["score"].to_numpy(np.float64),
+    )
+
+
+def pose_of(row: pd.Series, prefix: str) -> Pose:
+    """Return a recorded pose."""
+    return Pose(*(float(row[f"{prefix}{name}"]) for name in TURNS))

@@ -1,0 +1,108 @@
+"""One moment of a drive as point clouds and boxes for Open3D.
+
+Everything is in the frame of the ego's LiDAR at that moment, with y turned round: right-handed, as
+Open3D's world is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import ImageColor
+
+from analysis.drawing.palette import COLOURS, HUES, error_colour
+from analysis.drive import Drive, Moment, boxes_of
+from analysis.files import write_whole
+from analysis.replay.scene import SHOWN, boxes_shown, right_handed
+from analysis.replay.sweeps import Sweeps, in_ego_lidar
+from harness.errors import UserError
+from harness.records.schema import SOURCES
+from harness.vocabulary import Boxes, Floats
+
+if TYPE_CHECKING:
+    import open3d
+
+CORNERS = np.array([[a, b, c] for a in (-0.5, 0.5) for b in (-0.5, 0.5) for c in (-0.5, 0.5)])
+EDGES = np.array([[a, b] for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
+"""Of a box: corners that differ along one axis are joined."""
+
+
+def write_clouds(moment: Moment, sweeps: Sweeps, file: Path) -> Path:
+    """Write the points as `file` and the boxes beside it; return where those are."""
+    import open3d
+
+    outlines = file.with_name(f"{file.stem}-boxes.ply")
+    if file.suffix != ".ply":
+        raise UserError(f"{file}: clouds are written as .ply")
+    cloud, lines = cloud_of(moment, sweeps), outlines_of(moment)
+    write_whole(file, lambda to: done(open3d.io.write_point_cloud(str(to), cloud)))
+    write_whole(outlines, lambda to: done(open3d.io.write_line_set(str(to), lines)))
+    return outlines
+
+
+def done(written: bool) -> None:
+    """Open3D says no more than that it failed."""
+    if not written:
+        raise OSError(0, "Open3D could not write it: is the disk full?")
+
+
+def open_window(drive: Drive, moment: Moment, sweeps: Sweeps) -> None:
+    """Show points and boxes until the window is closed."""
+    import open3d
+
+    title = f"{drive.title}, {moment.time:.1f} s"
+    both = [cloud_of(moment, sweeps), outlines_of(moment)]
+    open3d.visualization.draw_geometries(both, window_name=title)
+
+
+def cloud_of(moment: Moment, sweeps: Sweeps) -> open3d.geometry.PointCloud:
+    """Return what every LiDAR saw, each in a colour of its own."""
+    import open3d
+
+    frame = int(moment.state["frame"])
+    senders = sorted(name for at, name in sweeps if at == frame)
+    seen = [in_ego_lidar(moment, name, sweeps) for name in senders]
+    hues = [colour(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))]
+    cloud = open3d.geometry.PointCloud()
+    if seen:
+        points = right_handed(np.concatenate(seen).astype(np.float64))
+        cloud.points = open3d.utility.Vector3dVector(points)
+        colours = np.repeat(hues, [len(each) for each in seen], axis=0)
+        cloud.colors = open3d.utility.Vector3dVector(colours)
+    return cloud
+
+
+def outlines_of(moment: Moment) -> open3d.geometry.LineSet:
+    """Return all boxes that a recording has too, in its colours."""
+    import open3d
+
+    points, colours = [np.zeros((0, 3))], [np.zeros((0, 3))]
+    for source in SOURCES:
+        boxes, _ = boxes_shown([moment], source)
+        points.append(right_handed(corners_of(boxes_of(boxes)).reshape(-1, 3)))
+        patterns = boxes["pattern"].astype(str)
+        codes = [error_colour(each) if each else COLOURS[SHOWN[source]][0] for each in patterns]
+        colours += [np.tile(colour(code), (len(EDGES), 1)) for code in codes]
+    every = np.concatenate(points)
+    firsts = np.arange(0, len(every), len(CORNERS))
+    lines = open3d.geometry.LineSet()
+    lines.points = open3d.utility.Vector3dVector(every)
+    edges = (firsts[:, None, None] + EDGES).reshape(-1, 2)
+    lines.lines = open3d.utility.Vector2iVector(edges.astype(np.int32))
+    lines.colors = open3d.utility.Vector3dVector(np.concatenate(colours))
+    return lines
+
+
+def corners_of(boxes: Boxes) -> Floats:
+    """Return the (N, 8, 3) corners of boxes, in their frame."""
+    x, y, z = np.moveaxis(CORNERS * boxes.geometry[:, None, 3:6], 2, 0)
+    cos, sin = np.cos(boxes.geometry[:, 6:7]), np.sin(boxes.geometry[:, 6:7])
+    turned = np.stack([x * cos - y * sin, x * sin + y * cos, z], axis=2)
+    return turned + boxes.geometry[:, None, :3]
+
+
+def colour(code: str) -> Floats:
+    """Return a colour as shares of red, green and blue."""
+    return np.array(ImageColor.getrgb(code)[:3]) / 255

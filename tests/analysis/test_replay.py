@@ -1,0 +1,135 @@
+"""What `replay` refuses, in one line each; and clouds, where Open3D is installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.__main__ import main
+from analysis.drawing.palette import COLOURS
+from tests.analysis.replayed import CLEAN, YAW, Replayed, replayed
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Replayed:
+    return replayed(tmp_path)
+
+
+def refused(capsys: pytest.CaptureFixture[str], drive: Replayed, *words: str) -> str:
+    """Return the one line with which a replay ends."""
+    assert main(["replay", str(drive.campaign), *words]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    return told
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("rerun", ["--rerun", "case.rrd"], "replay"),
+        ("av", ["--mp4", "case.mp4"], "replay"),
+        ("open3d", ["--open3d", "case.ply"], "clouds"),
+    ],
+)
+def test_a_viewer_that_is_missing_is_named_with_its_extra(
+    drive: Replayed,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    words: list[str],
+    extra: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    told = refused(capsys, drive, "--case", "1", *words)
+    assert told == f"{module} is missing: pip install 'v2x-crucible[{extra}]'\n"
+
+
+def test_a_viewer_whose_libraries_are_missing_says_which(
+    drive: Replayed,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    package = tmp_path / "broken" / "open3d"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from open3d import pybind")
+    (package / "pybind.abi3.so").write_bytes(b"no library")
+    monkeypatch.syspath_prepend(package.parent)
+    for name in [each for each in sys.modules if each.partition(".")[0] == "open3d"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert "pybind" in refused(capsys, drive, "--case", "1", "--open3d", "case.ply")
+
+
+@pytest.mark.parametrize("viewer", ["--rerun", "--open3d"])
+def test_windows_need_a_display(
+    drive: Replayed,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    viewer: str,
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert "no display here" in refused(capsys, drive, "--case", "1", viewer)
+
+
+def test_attempts_and_times_that_are_not_there(
+    drive: Replayed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(capsys, drive, "--attempt", "late/latency/9-s1", "--png", "x.png")
+    assert "late/latency/9-s1" in told
+    assert str(CLEAN).rpartition("/")[0] in told
+    assert "--before" in refused(capsys, drive, "--case", "1", "--mp4", "x.mp4", "--before", "0")
+    told = refused(capsys, drive, "--attempt", str(CLEAN), "--open3d", "x.ply")
+    assert "record.points=true" in told
+
+
+def test_a_table_of_another_schema_is_named(
+    drive: Replayed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = drive.attempt / "poses.parquet"
+    old = pq.read_table(file)
+    pq.write_table(old.replace_schema_metadata({"crucible_schema": "0"}), file)
+    for words in (["--png", "x.png"], ["--mp4", "x.mp4"], ["--rerun", "x.rrd"]):
+        assert str(file) in refused(capsys, drive, "--case", "1", *words)
+
+
+def test_clouds_and_boxes_are_read_again_by_open3d(drive: Replayed, tmp_path: Path) -> None:
+    """In the frame of the ego's LiDAR, y turned round."""
+    open3d = pytest.importorskip(
+        "open3d", reason="Open3D is not installed (extra `clouds`): clouds are not tested"
+    )
+    file, step = tmp_path / "case.ply", 5
+    told = ["replay", str(drive.campaign), "--case", "1", "--at", str(step + 0.5)]
+    assert main([*told, "--open3d", str(file)]) == 0
+    cloud = open3d.io.read_point_cloud(str(file))
+    lines = open3d.io.read_line_set(str(tmp_path / "case-boxes.ply"))
+    poses = drive.table("poses")
+    here = poses[poses["frame"] == 20 * step].sort_values("kind")
+    ego, unit = here[["true_x", "true_y", "true_z"]].to_numpy(float)
+    aside = drive.sweeps[20 * step, "roadside-1"] + unit - ego
+    cos, sin = np.cos(YAW), np.sin(YAW)
+    turned = aside @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
+    wanted = np.concatenate([drive.sweeps[20 * step, "ego"], turned]) * [1, -1, 1]
+    assert np.asarray(cloud.points) == pytest.approx(wanted, abs=1e-4)
+    assert len(np.unique(np.asarray(cloud.colors), axis=0)) == 2
+    boxes = drive.table("boxes")
+    own = (boxes["frame"] == 20 * step) & ((boxes["source"] == "truth") | boxes["counted"])
+    shown = boxes[own]
+    corners = np.asarray(lines.points).reshape(len(shown), 8, 3)
+    middles = shown[["x", "y", "z"]].to_numpy(float) * [1, -1, 1]
+    order = np.lexsort(middles.T)
+    found = corners.mean(axis=1)
+    assert found[np.lexsort(found.round(6).T)] == pytest.approx(middles[order], abs=1e-4)
+    assert len(lines.lines) == 12 * len(shown)
+    ends = np.asarray(lines.points)[np.asarray(lines.lines)]
+    lengths = np.sort(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1))
+    sizes = shown[["length", "width", "height"]].to_numpy(float)
+    assert lengths == pytest.approx(np.sort(np.repeat(sizes.ravel(), 4)), abs=1e-4)
+    code = COLOURS["cooperative"][0].removeprefix("#")
+    green = np.array(list(bytes.fromhex(code))) / 255
+    assert np.isclose(np.asarray(lines.colors), green, atol=0.01).all(axis=1).any()
