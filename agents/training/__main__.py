@@ -37,6 +37,9 @@ def add_collect(commands: Commands) -> None:
     parser.add_argument(
         "--for-testing", action="store_true", help=f"in {' or '.join(TEST_TOWNS)} only"
     )
+    parser.add_argument(
+        "--close", action="store_true", help="cars across, people before vans, units among them"
+    )
     parser.set_defaults(run=run_collect)
 
 
@@ -53,6 +56,7 @@ def run_collect(options: argparse.Namespace) -> None:
             options.seed,
             options.for_testing,
             options.maps,
+            options.close,
         )
     )
 
@@ -62,9 +66,21 @@ def add_train(commands: Commands) -> None:
     parser = commands.add_parser("train", help="train the lite network of a scheme")
     own = [scheme for scheme in SCHEMES if learns_as(scheme) == scheme]
     parser.add_argument("--scheme", choices=own, required=True)
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
     parser.add_argument(
-        "--held-out", type=Path, required=True, metavar="DIR", help="another, of other episodes"
+        "--data",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="recordings; one that is named twice counts twice",
+    )
+    parser.add_argument(
+        "--held-out",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="others, of other episodes",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
     parser.add_argument(

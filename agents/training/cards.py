@@ -32,7 +32,7 @@ def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
     """Return what a recording is."""
     return {
         "towns": sorted({each.town for each in recorded}),
-        "scenarios": len(recorded),
+        "scenarios": len({each.folder for each in recorded}),
         "seeds": sorted({each.seed for each in recorded}),
     }
 
@@ -40,7 +40,8 @@ def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
 def command(lesson: Lesson) -> str:
     """Return the command of a lesson, without the places of files."""
     words = ["python -m agents.training train --scheme", lesson.scheme]
-    words += ["--data DIR --held-out DIR --out DIR"]
+    words += ["--data", *["DIR"] * len(lesson.data)]
+    words += ["--held-out", *["DIR"] * len(lesson.held_out), "--out DIR"]
     words += ["--start FILE"] if lesson.start is not None else []
     words += [f"--epochs {lesson.epochs} --batch {lesson.batch} --peak-rate {lesson.peak_rate:g}"]
     words += [f"--seed {lesson.seed} --trial {lesson.trial}"]

@@ -34,6 +34,7 @@ class Collection:
     seed: int
     for_testing: bool
     maps: str | None
+    close: bool  # scenes at close quarters
     groups: int = 10  # scenarios of an episode
     looks: int = 4
     neighbours: int = 3
@@ -81,6 +82,7 @@ def episodes(wanted: Collection) -> list[Episode]:
                 standing=wanted.standing,
                 cyclists=wanted.cyclists,
                 walkers=wanted.walkers,
+                close=wanted.close,
             )
         )
     return plan

@@ -31,7 +31,7 @@ def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
     """Let vehicles start on the lanes themselves, each at a speed of its own."""
     random = stage.random("crowd", "driving")
     port = stage.traffic_manager.get_port()
-    places = [each.transform for each in _places(stage, random)]
+    places = [each.transform for each in places_on_lanes(stage, random)]
     drivers = _spawned(stage, random, places, number, CYCLISTS)
     for actor in drivers:
         slower = float(random.uniform(FASTEST, SLOWEST))
@@ -44,14 +44,14 @@ def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
 def stand_beside_roads(stage: Stage, number: int) -> list[carla.Actor]:
     """Let vehicles stand at the right edge of roads with their brakes on."""
     random = stage.random("crowd", "standing")
-    places = [_beside(each, random) for each in _places(stage, random)]
+    places = [_beside(each, random) for each in places_on_lanes(stage, random)]
     standing = _spawned(stage, random, places, number, PARKED_CYCLES)
     for actor in standing:
         actor.apply_control(carla.VehicleControl(hand_brake=True))
     return standing
 
 
-def _places(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
+def places_on_lanes(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
     """Return places on lanes outside junctions, in random order."""
     lanes = [
         each
@@ -61,12 +61,18 @@ def _places(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
     return [lanes[int(row)] for row in random.permutation(len(lanes))]
 
 
-def _beside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
-    """Return where somebody stands at the right edge of the road."""
+def outermost(place: carla.Waypoint) -> carla.Waypoint:
+    """Return the lane beside a place that is farthest to the right and leads the same way."""
     while (right := place.get_right_lane()) is not None and (
         right.lane_type == carla.LaneType.Driving and right.lane_id * place.lane_id > 0
     ):
         place = right
+    return place
+
+
+def _beside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+    """Return where somebody stands at the right edge of the road."""
+    place = outermost(place)
     at = place.transform
     aside = place.lane_width / 2 + random.uniform(0.6, 2.8)
     turn = (

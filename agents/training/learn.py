@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -84,11 +85,11 @@ class Run:
 def train(lesson: Lesson) -> Run:
     """Learn, and write the best weights with their card."""
     one_thread()
-    recorded = for_training(scenarios(lesson.data))
+    recorded = for_training(lesson.data)
     samples = Samples(recorded, units=lesson.alone, first_moment=int(lesson.interference))
-    held_out = Samples(for_training(scenarios(lesson.held_out)), units=False)
+    held_out = Samples(for_training(lesson.held_out), units=False)
     if len(samples) < lesson.batch:
-        raise UserError(f"{lesson.data}: {len(samples)} samples are fewer than a batch")
+        raise UserError(f"{lesson.data[0]}: {len(samples)} samples are fewer than a batch")
     lesson.out.mkdir(parents=True, exist_ok=True)
     current = begin(lesson)
     with Progress() as progress:
@@ -101,13 +102,14 @@ def train(lesson: Lesson) -> Run:
     save(
         lesson.weights / file_name(lesson.scheme, "lite"),
         current.best_state,
-        card(current, len(samples)),
+        card(current, recorded, len(samples)),
     )
     return current
 
 
-def for_training(recorded: list[Scenario]) -> list[Scenario]:
-    """Refuse recordings that are for testing."""
+def for_training(folders: list[Path]) -> list[Scenario]:
+    """Return what was recorded; refuse recordings that are for testing."""
+    recorded = [each for folder in folders for each in scenarios(folder)]
     for each in recorded:
         if each.purpose != "training":
             raise UserError(f"{each.folder}: was recorded for testing: nobody may train on it")
@@ -198,10 +200,10 @@ def tell(current: Run, precision: dict[str, float], progress: Progress) -> None:
     progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {told}")
 
 
-def card(current: Run, samples: int) -> dict[str, Any]:
+def card(current: Run, recorded: list[Scenario], samples: int) -> dict[str, Any]:
     """Return what the weights are, for whoever finds them."""
     lesson = current.lesson
-    told = card_of(lesson, scenarios(lesson.data), samples)
+    told = card_of(lesson, recorded, samples)
     shown = current.epoch * told["samples an epoch"]
     return {
         **told,

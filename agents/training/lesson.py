@@ -33,8 +33,8 @@ class Lesson:
     """What is to be learnt, and how."""
 
     scheme: Scheme
-    data: Path
-    held_out: Path
+    data: list[Path]  # folders of recordings
+    held_out: list[Path]
     out: Path  # folder of this run
     weights: Path  # folder that the best weights go to
     start: Path | None  # weights whose shared layers it begins with

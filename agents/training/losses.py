@@ -12,19 +12,23 @@ from torch.nn import functional
 from agents.perception.grid import CODES
 from agents.perception.network import Raw
 from agents.training.targets import Targets
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE
 
 WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5}
 """Overlap from above hangs on places most."""
 PLACE_COUNTS = {PEDESTRIAN: 3.0, CYCLIST: 2.0}
 """Times as much as for vehicles: ten centimetres are little of a car and much of a person."""
-CODE_WEIGHTS = [
-    [
-        WEIGHTS.get(name, 1.0) * (PLACE_COUNTS.get(kind, 1.0) if name in ("x", "y") else 1.0)
-        for name in CODES
-    ]
-    for kind in range(len(CLASSES))
-]
+YAW_COUNTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5}
+"""A long box that turns a little sweeps much; a square one hardly changes."""
+
+
+def code_weight(kind: int, name: str) -> float:
+    """Return how much a code of a class counts."""
+    of_class = {"x": PLACE_COUNTS, "y": PLACE_COUNTS, "sin": YAW_COUNTS, "cos": YAW_COUNTS}
+    return WEIGHTS.get(name, 1.0) * of_class.get(name, {}).get(kind, 1.0)
+
+
+CODE_WEIGHTS = [[code_weight(kind, name) for name in CODES] for kind in range(len(CLASSES))]
 
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:

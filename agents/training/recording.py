@@ -16,6 +16,7 @@ from pathlib import Path
 import carla
 import numpy as np
 
+from agents.training.close import stand_close, unit_among
 from agents.training.crowd import stand_beside_roads, start_driving
 from agents.training.layout import PROTOCOL, Look, write_look
 from harness.randomness import derived_seed
@@ -62,6 +63,7 @@ class Episode:
     standing: int  # vehicles beside the road
     cyclists: int
     walkers: int
+    close: bool  # scenes at close quarters
 
     def name(self, group: int) -> str:
         """Return the name of a group's scenario."""
@@ -93,6 +95,7 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         population = traffic.populate(stage, [])
         drivers = start_driving(stage, episode.drivers)
         standing = stand_beside_roads(stage, episode.standing)
+        close = stand_close(stage) if episode.close else []
         parked = parked_in_world(stage.world)
         crew = equip(stage, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
@@ -100,11 +103,11 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         census = Census(stage.world)
         random = stage.random("groups")
         for group in range(episode.groups):
-            agents, place = gather(stage, crew, census, random, episode.neighbours)
+            agents, place = gather(stage, crew, census, random, episode)
             follow(stage, crew, census, parked, agents, place, episode, out / episode.name(group))
         for post in (crew.unit, *crew.carriers.values()):
             post.end()
-        population.vehicles += [*drivers, *standing]
+        population.vehicles += [*drivers, *standing, *close]
         population.end()
 
 
@@ -129,7 +132,7 @@ def equip(stage: Stage, vehicles: Sequence[carla.Actor]) -> Crew:
 
 
 def gather(
-    stage: Stage, crew: Crew, census: Census, random: np.random.Generator, neighbours: int
+    stage: Stage, crew: Crew, census: Census, random: np.random.Generator, episode: Episode
 ) -> tuple[list[int], Pose]:
     """Return the vehicles of a new group, and where its roadside unit stands."""
     snapshot = stage.world.get_snapshot()
@@ -144,7 +147,9 @@ def gather(
     here = poses[first]
     gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
-    agents = [actor for _, actor in nearest[: neighbours + 1]]
+    agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
+    if episode.close:
+        return agents, unit_among(stage.map, scene, here, random, UNIT_HEIGHT)
     return agents, beside_road(stage.map, here, UNIT_AHEAD, UNIT_HEIGHT)
 
 

@@ -11,10 +11,12 @@ import pytest
 
 from agents.training.__main__ import main
 from agents.training.collecting import Collection, collect
+from agents.training.judging import LEAST_HITS
 from agents.training.layout import Look, read_look, scenarios
 from agents.training.towns import check_towns
 from harness.errors import UserError
 
+NEXT_TO = 20.0
 TINY = {
     "groups": 1,
     "looks": 2,
@@ -27,8 +29,9 @@ TINY = {
 }
 
 
-def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
-    wanted = Collection(tmp_path, ("CrucibleOld",), 1, 5, False, None, **TINY)
+@pytest.mark.parametrize("close", [False, True])
+def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
+    wanted = Collection(tmp_path, ("CrucibleOld",), 1, 5, False, None, close, **TINY)
     collect(wanted)
     (scenario,) = scenarios(tmp_path)
     assert (scenario.town, scenario.purpose) == ("CrucibleOld", "training")
@@ -52,6 +55,16 @@ def test_a_group_looks_at_one_world(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     collect(wanted)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_at_close_quarters_a_unit_stands_next_to_somebody_it_sees(tmp_path: Path) -> None:
+    collect(
+        Collection(tmp_path, ("CrucibleOld",), 3, 6, False, None, True, **{**TINY, "groups": 3})
+    )
+    for scenario in scenarios(tmp_path):
+        first = read_look(scenario.folder, -1, "000000")
+        boxes = first.truth.boxes_in_lidar.geometry[first.truth.hits >= LEAST_HITS]
+        assert np.hypot(boxes[:, 0], boxes[:, 1]).min() < NEXT_TO
 
 
 def assert_lidars_see_parked_cars(looks: list[Look]) -> None:

@@ -37,8 +37,8 @@ def lesson(tmp_path: Path) -> Lesson:
     write_recording(tmp_path / "data")
     return Lesson(
         scheme="single",
-        data=tmp_path / "data",
-        held_out=tmp_path / "data",
+        data=[tmp_path / "data"],
+        held_out=[tmp_path / "data"],
         out=tmp_path / "run",
         weights=tmp_path / "weights",
         start=None,
@@ -80,7 +80,7 @@ def test_the_hardly_seen_are_neither_asked_nor_denied() -> None:
 
 def test_parked_scenery_is_neither_asked_for_nor_denied(lesson: Lesson) -> None:
     """Whoever sees nobody but a parked car has learnt all there is to say of it."""
-    samples = Samples(scenarios(lesson.data), units=False)
+    samples = Samples(scenarios(lesson.data[0]), units=False)
     network = Network("single", design_of("single", "lite"))
     sample = samples.sample(0, 0)
     cells, _ = LITE_GRID.codes_of(sample.parked.geometry)
@@ -94,7 +94,7 @@ def test_parked_scenery_is_neither_asked_for_nor_denied(lesson: Lesson) -> None:
 @pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
 def test_steps_lower_the_loss_on_one_batch(lesson: Lesson, scheme: Scheme) -> None:
     current = learn.begin(replace(lesson, scheme=scheme))
-    samples, random = Samples(scenarios(lesson.data), units=False), np.random.default_rng(0)
+    samples, random = Samples(scenarios(lesson.data[0]), units=False), np.random.default_rng(0)
     current.network.pillar_vfe.grid = part(LITE_GRID, random)
     inputs, targets = exercise(current.lesson, current.network, samples, 0, random)
     losses = [learn.learn(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"]
@@ -113,7 +113,7 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
     whole = learn.train(replace(lesson, epochs=2, out=lesson.out / "whole"))
     half = learn.begin(replace(lesson, epochs=2))
     lesson.out.mkdir(exist_ok=True)
-    samples = Samples(scenarios(lesson.data), units=True)
+    samples = Samples(scenarios(lesson.data[0]), units=True)
     learn.learn_epoch(half, samples, lambda done: None)
     half.curve[-1].update(whole.curve[0])
     half.best, half.best_state = -1.0, half.average.state
@@ -131,7 +131,7 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
     begin_from(other, file)
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
     for scheme, conditions in {"single": ["none"], "late": list(CONDITIONS)}.items():
-        columns = evaluate(Trial(scheme, file, lesson.data, 1, None, card=True))  # type: ignore[arg-type]
+        columns = evaluate(Trial(scheme, file, lesson.data[0], 1, None, card=True))  # type: ignore[arg-type]
         assert list(columns) == conditions
         tried = json.loads(file.with_suffix(".json").read_text())[TRIED][scheme]
         promised = columns["none"]["anyone", 0.5, "vehicle", "0-50"].eleven_point
@@ -142,7 +142,7 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
 def test_what_is_frozen_stays_and_the_rest_learns(lesson: Lesson) -> None:
     current = learn.begin(replace(lesson, scheme="v2vnet", freeze=True, most=2))
     before = {name: each.clone() for name, each in current.network.state_dict().items()}
-    samples = Samples(scenarios(lesson.data), units=False)
+    samples = Samples(scenarios(lesson.data[0]), units=False)
     learn.learn_epoch(current, samples, lambda done: None)
     for name, each in current.network.state_dict().items():
         frozen = name.startswith(("pillar_vfe.", "backbone."))
@@ -159,7 +159,7 @@ def test_weights_go_where_systems_look() -> None:
 def test_recordings_for_testing_are_refused(lesson: Lesson, tmp_path: Path) -> None:
     write_recording(tmp_path / "test", "testing")
     with pytest.raises(UserError, match="for testing"):
-        learn.train(replace(lesson, data=tmp_path / "test"))
+        learn.train(replace(lesson, data=[tmp_path / "test"]))
 
 
 def test_files_that_hold_no_weights_are_refused(tmp_path: Path) -> None:

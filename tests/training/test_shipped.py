@@ -28,7 +28,7 @@ SANE = 0.4
 def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     """A group of agents in Crucible05, as each of its vehicles sees it."""
     out: Path = tmp_path_factory.mktemp("recording")
-    collect(Collection(out, ("Crucible05",), 1, 71, True, None, groups=1, looks=2, **FEWER))
+    collect(Collection(out, ("Crucible05",), 1, 71, True, None, False, groups=1, looks=2, **FEWER))
     recorded = Samples(scenarios(out), units=False)
     return [recorded.sample(number) for number in range(len(recorded))]
 

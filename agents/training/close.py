@@ -1,0 +1,116 @@
+"""Scenes at close quarters: what hazards bring about, and traffic by itself hardly ever does.
+
+Cars stand across beside the road, as in driveways; vans stand at the kerb with somebody before
+their noses; units look down on whoever is next to them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import carla
+import numpy as np
+
+from agents.training.crowd import LIFT, outermost, places_on_lanes
+from harness.vocabulary import Pose
+from harness.world.partners import beside_road
+from harness.world.scene import Scene
+from harness.world.stage import Stage
+
+ACROSS, VANS = 90, 40
+FROM_LANE = (1.2, 7.0)
+"""Metres from the edge of the lane to the middle of a car that stands across."""
+ASKEW = math.radians(20.0)
+FROM_KERB = (0.2, 1.4)
+"""Metres from the edge of the lane to the middle of a van: it stands in the road's way."""
+BEFORE = (
+    ("walker.*", 0.5, 0.3),
+    ("bicycle", 0.2, 0.8),
+    ("motorcycle", 0.1, 0.8),
+    ("car", 0.2, 1.6),
+)
+"""Who stands before a van: how often, and how much room it takes."""
+GAP = (0.4, 1.8)
+"""Metres between a van's nose and who stands before it."""
+UNIT_REACH = 30.0
+"""Metres from a group's first vehicle within which its unit stands next to somebody."""
+UNIT_AHEAD = 8.0
+"""Metres that a unit stands ahead of whom it stands next to, at most."""
+
+
+def stand_close(stage: Stage) -> list[carla.Actor]:
+    """Let cars stand across beside roads, and vans at kerbs with somebody before them."""
+    random = stage.random("crowd", "close")
+    lanes = iter([outermost(each) for each in places_on_lanes(stage, random)])
+    standing: list[carla.Actor] = []
+    for _ in range(ACROSS):
+        standing += stand(stage, random, "car", across(next(lanes), random))
+    for _ in range(VANS):
+        lane = next(lanes)
+        aside = lane.lane_width / 2 + float(random.uniform(*FROM_KERB))
+        for van in stand(stage, random, "van", moved(lane.transform, 0.0, aside, 0.0)):
+            standing += [van, *stand_before(stage, random, van, lane, aside)]
+    return standing
+
+
+def across(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+    """Return where a car stands across beside a lane, its nose towards it or away."""
+    aside = lane.lane_width / 2 + float(random.uniform(*FROM_LANE))
+    turn = float(random.choice([-1.0, 1.0])) * math.pi / 2 + ASKEW * float(random.normal())
+    return moved(lane.transform, 0.0, aside, turn)
+
+
+def stand_before(
+    stage: Stage,
+    random: np.random.Generator,
+    van: carla.Actor,
+    lane: carla.Waypoint,
+    aside: float,
+) -> list[carla.Actor]:
+    """Let somebody stand before a van, about to cross the road."""
+    kind, _, room = BEFORE[int(random.choice(len(BEFORE), p=[share for _, share, _ in BEFORE]))]
+    ahead = van.bounding_box.extent.x + room + float(random.uniform(*GAP))
+    turn = -math.pi / 2 + 2 * ASKEW * float(random.normal())
+    place = moved(lane.transform, ahead, aside + float(random.uniform(-1.5, 1.5)), turn)
+    return stand(stage, random, kind, place)
+
+
+def stand(
+    stage: Stage, random: np.random.Generator, kind: str, place: carla.Transform
+) -> list[carla.Actor]:
+    """Let somebody of a kind stand somewhere with the brakes on, if the place is free."""
+    library = stage.world.get_blueprint_library()
+    if kind.startswith("walker"):
+        models = sorted(library.filter("walker.pedestrian.*"), key=lambda each: each.id)
+    else:
+        vehicles = sorted(library.filter("vehicle.*"), key=lambda each: each.id)
+        models = [e for e in vehicles if e.get_attribute("base_type").as_str() == kind]
+    actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], place)
+    if actor is None:
+        return []
+    if isinstance(actor, carla.Vehicle):
+        actor.apply_control(carla.VehicleControl(hand_brake=True))
+    return [actor]
+
+
+def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla.Transform:
+    """Return a place so far ahead and to the right of another, turned and above the ground."""
+    to = carla.Transform(at.location, at.rotation)
+    to.location += at.get_forward_vector() * ahead + at.get_right_vector() * aside
+    to.location.z += LIFT
+    to.rotation.yaw += math.degrees(turn)
+    return to
+
+
+def unit_among(
+    town: carla.Map, scene: Scene, first: Pose, random: np.random.Generator, height: float
+) -> Pose:
+    """Return a unit's place next to somebody near a vehicle, each class equally often."""
+    boxes = scene.boxes_in_world
+    away = np.hypot(boxes.geometry[:, 0] - first.x, boxes.geometry[:, 1] - first.y)
+    near = away < UNIT_REACH
+    kind = int(random.choice(np.unique(boxes.classes[near])))
+    rows = np.flatnonzero(near & (boxes.classes == kind))
+    x, y, z, *_, yaw = boxes.geometry[int(random.choice(rows))].tolist()
+    ahead = float(random.uniform(0.0, UNIT_AHEAD))
+    return beside_road(town, Pose(x, y, z, yaw=yaw), ahead, height)
