@@ -45,12 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
         extra = EXTRAS.get(problem.name or "", "analysis")
         print(f"{problem.name} is missing: pip install 'v2x-crucible[{extra}]'", file=sys.stderr)
         return 2
-    except ImportError as problem:
-        viewer = (problem.name or "").partition(".")[0]
-        if viewer not in EXTRAS:
-            raise
-        print(f"{viewer}: {problem}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -16,7 +16,7 @@ from analysis.drawing.picture import below, beside, picture, write_png
 from analysis.drive import Drive, drive_of, moment_of
 from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
-from analysis.replay.clouds import open_window, write_clouds
+from analysis.replay.clouds import load_open3d, open_window, write_clouds
 from analysis.replay.film import film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
 from analysis.replay.sweeps import Sweeps, sweeps_of
@@ -156,6 +156,7 @@ def record(drive: Drive, sweeps: Sweeps, file: Path) -> None:
 
 def cloud(drive: Drive, sweeps: Sweeps, options: argparse.Namespace) -> None:
     """Show or write the clouds of one moment."""
+    load_open3d()
     if not sweeps:
         raise UserError(f"{drive.folder}: no sweeps are kept; record.points=true keeps them")
     moment = moment_of(drive, drive.row_at(drive.end if options.at is None else options.at))

@@ -29,6 +29,16 @@ EDGES = np.array([[a, b] for a in range(8) for b in range(8) if a < b and (a ^ b
 """Of a box: corners that differ along one axis are joined."""
 
 
+def load_open3d() -> None:
+    """Load Open3D, whose wheels need libraries that a server may lack (libusb, libGL)."""
+    try:
+        import open3d  # noqa: F401
+    except ModuleNotFoundError:
+        raise
+    except ImportError as problem:
+        raise UserError(f"open3d: {problem}") from None
+
+
 def write_clouds(moment: Moment, sweeps: Sweeps, file: Path) -> Path:
     """Write the points as `file` and the boxes beside it; return where those are."""
     import open3d
