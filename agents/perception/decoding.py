@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -31,9 +33,36 @@ def each_once(boxes: Boxes, decoding: Decoding) -> Boxes:
     boxes = boxes[short(boxes.geometry, decoding.longest)]
     parts = []
     for kind in range(len(CLASSES)):
-        rows = np.flatnonzero(boxes.classes == kind)
-        best_first = rows[np.argsort(-boxes.scores[rows], kind="stable")][: decoding.at_most]
-        parts.append(boxes[best_first[unbeaten(boxes.geometry[best_first], decoding.overlap)]])
+        best_first = surest(boxes, kind, decoding.at_most)
+        parts.append(best_first[unbeaten(best_first.geometry, decoding.overlap)])
+    return Boxes.join(parts)
+
+
+def surest(boxes: Boxes, kind: int, at_most: int) -> Boxes:
+    """Return the boxes of a class, best first."""
+    rows = np.flatnonzero(boxes.classes == kind)
+    return boxes[rows[np.argsort(-boxes.scores[rows], kind="stable")][:at_most]]
+
+
+def agreed(best: Boxes, told: Boxes, decoding: Decoding, overlap: float) -> Boxes:
+    """Return each box where all cells that tell of it see it on average, the surer counting more.
+
+    One cell's word trembles from sweep to sweep; theirs together less. Axes are averaged, so a
+    front that is told is lost.
+    """
+    parts = []
+    for kind in range(len(CLASSES)):
+        own, voices = best[best.classes == kind], surest(told, kind, decoding.at_most)
+        shared = bev_iou(own.geometry, voices.geometry)
+        nearest = shared == shared.max(axis=0, initial=0.0)
+        weights = np.where((shared > overlap) & nearest, voices.scores, 0.0)
+        heard = weights.any(axis=1)  # not even by itself: a box without an area
+        weights = weights[heard] / weights[heard].sum(axis=1, keepdims=True)
+        geometry = own.geometry.copy()
+        geometry[heard] = weights @ voices.geometry
+        axes = weights @ np.exp(2j * voices.geometry[:, 6])
+        geometry[heard, 6] = np.angle(axes) / 2
+        parts.append(replace(own, geometry=geometry))
     return Boxes.join(parts)
 
 

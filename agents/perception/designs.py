@@ -31,6 +31,7 @@ class Decoding:
     overlap: float = 0.15  # more, within a class, is the same one again
     longest: float = 6.0  # m along x or y; longer is nobody
     at_most: int = 1000  # boxes of a class that are compared with each other
+    agreement: float | None = None  # overlap from which lesser boxes help to place the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def design_of(scheme: Scheme, size: Size) -> Design:
     if size == "lite":
         return Design(
             LITE_GRID,
-            Decoding(score=0.3, longest=14.0, at_most=300),
+            Decoding(score=0.3, longest=14.0, at_most=300, agreement=0.3),
             level="road",
             pillar_channels=24,
             backbone=SMALL,

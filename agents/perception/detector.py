@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.perception.decoding import candidates, each_once, inside
+from agents.perception.decoding import agreed, candidates, each_once, inside
 from agents.perception.folding import for_inference
 from agents.perception.fusion.partners import Partner
 from agents.perception.network import Maps, Network, one_thread
@@ -44,8 +44,12 @@ class Detector:
     def detect(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
         """Return who is there, each once, wherever it stands; from one agent's maps or from all."""
         raw = self.network.heads(self.network.fuse(ego, partners))
-        found = candidates(raw, self.design.grid, self.design.decoding)
-        return lowered_boxes(each_once(found, self.design.decoding), height)
+        decoding = self.design.decoding
+        found = candidates(raw, self.design.grid, decoding)
+        best = each_once(found, decoding)
+        if decoding.agreement is not None:
+            best = agreed(best, found, decoding, decoding.agreement)
+        return lowered_boxes(best, height)
 
     def together(self, boxes: Sequence[Boxes]) -> Boxes:
         """Return what several found, each road user once; all boxes in one frame."""

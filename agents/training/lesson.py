@@ -18,7 +18,7 @@ from agents.training.samples import PARTNERS, UNDISTURBED, Disturbance, Sample, 
 from agents.training.targets import Targets, targets_of
 from harness.vocabulary import Boxes
 
-PART = 0.65
+PART = 0.5
 """Of a window along x and along y that a batch shows of it."""
 COARSEST = 8
 """Pillars along a cell of the coarsest level."""

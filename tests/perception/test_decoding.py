@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.decoding import candidates, each_once, inside
+from agents.perception.decoding import agreed, candidates, each_once, inside
 from agents.perception.designs import FULL_GRID, LITE_GRID, Decoding
 from agents.perception.grid import CODE_CHANNELS, CODES, SCORE_CHANNELS, Grid
 from agents.perception.network import Raw
@@ -73,6 +73,22 @@ def test_of_those_that_overlap_the_surest_of_a_class_stays() -> None:
     boxes = Boxes(geometry, np.array([0, 0, 0, 2]), np.array([0.5, 0.7, 0.6, 0.4]))
     found = each_once(boxes, Decoding())
     assert found.scores.tolist() == [0.7, 0.6, 0.4]
+
+
+def test_all_who_tell_of_a_box_place_it_together() -> None:
+    row = PLACES[0] * [1, 1, 1, 1, 1, 1, 0]
+    across = np.pi / 2
+    geometry = np.stack([row, row, row, row])
+    geometry[:, 0] += [0.0, 0.6, 30.0, 0.0]
+    geometry[:, 6] += [across - 0.1, 0.1 - across, 0.0, 0.0]
+    kinds = np.array([VEHICLE, VEHICLE, VEHICLE, CYCLIST])
+    told = Boxes(geometry, kinds, np.array([0.6, 0.3, 0.9, 0.5]))
+    best = each_once(told, Decoding())
+    found = agreed(best, told, Decoding(), 0.3)
+    assert found.scores.tolist() == best.scores.tolist() == [0.9, 0.6, 0.5]
+    assert np.allclose(found.geometry[:, 0] - row[0], [30.0, 0.2, 0.0])
+    assert np.cos(found.geometry[1, 6]) == pytest.approx(0.0, abs=0.1)
+    assert np.array_equal(found.geometry[[0, 2]], best.geometry[[0, 2]])
 
 
 def test_who_is_beaten_beats_nobody() -> None:
