@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,20 @@ COLUMNS = [
     "windows, s",
     "conclusion",
 ]
+TOLD = ["twin", "violation", "time, s", "messages", "heard", "median age, s", "greatest age, s"]
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One drive of an attempt anew: how it ended, and how old its messages were at delivery."""
+
+    change: str
+    violation: str  # its kind; empty for none
+    time: float  # s: the end
+    messages: int
+    heard: int  # of them
+    median_age: float  # s; NaN if none was heard
+    greatest_age: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class Attribution:
     without_one: Mapping[str, bool]
     redrawn: tuple[bool, ...]
     windows: tuple[Window, ...] | None  # the fewest of which none can be spared
+    twins: tuple[Twin, ...]
 
     @property
     def seconds(self) -> str:
@@ -112,6 +127,30 @@ def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
         {names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
         tuple(draws.values()) if random else (),
         fewest_windows(happened),
+        tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
+    )
+
+
+def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, AttemptKey]]:
+    """Return twins in the order in which they are driven: once more, without, windows, draws."""
+    return sorted(
+        driven.items(), key=lambda each: (each[0].draw, each[0].windows or (), each[0].without)
+    )
+
+
+def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
+    """Return what a twin's records say."""
+    result, messages = twins.result(key), twins.table("messages", key)
+    violation = result["crucible"]["violation"] or {}
+    ages = messages["age_found"].dropna()
+    return Twin(
+        change.condition("").strip() or "once more",
+        str(violation.get("kind", "")),
+        float(violation.get("time", result["meta"]["duration_game"])),
+        len(messages),
+        len(ages),
+        float(ages.median()),
+        float(ages.max()),
     )
 
 
@@ -177,6 +216,16 @@ def table_of(found: Sequence[Attribution]) -> pd.DataFrame:
             )
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def table_of_twins(found: Sequence[Attribution]) -> pd.DataFrame:
+    """Return a row for each twin of each violation."""
+    rows = [
+        (str(of.case.folder), of.case.number, *(getattr(of.case.key, name) for name in KEY), *each)
+        for of in found
+        for each in map(astuple, of.twins)
+    ]
+    return pd.DataFrame(rows, columns=["folder", "case", *KEY, *TOLD])
 
 
 def told(hit: bool | None) -> str:

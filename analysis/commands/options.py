@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.collection import Collection, collect
+from harness.errors import UserError
+
+FORMATS = ("csv", "parquet", "latex")
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -26,6 +29,24 @@ def add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="where files go; else report/ in the first folder"
     )
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add what kinds of files are wanted."""
+    parser.add_argument("--format", default="csv", help=f"some of {','.join(FORMATS)}")
+
+
+def formats_in(text: str) -> list[str]:
+    """Return the formats asked for."""
+    formats = list(dict.fromkeys(text.split(",")))
+    if unknown := [each for each in formats if each not in FORMATS]:
+        raise UserError(f"--format: no {', '.join(unknown)}; there are {', '.join(FORMATS)}")
+    return formats
+
+
+def plain_formats(formats: list[str]) -> list[str]:
+    """Return the formats of tables without estimates, which are not typeset."""
+    return [each for each in formats if each != "latex"] or ["csv"]
 
 
 def collected(options: argparse.Namespace) -> Collection:

@@ -10,12 +10,22 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.collection import Collection
-from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
+from analysis.commands.options import (
+    Commands,
+    add_format,
+    add_mixing,
+    add_out,
+    collected,
+    formats_in,
+    out_of,
+    plain_formats,
+)
 from analysis.regression.analyse import Findings, analyse
 from analysis.regression.estimators import HAZARD
 from analysis.regression.fit import Fit
 from analysis.regression.sample import read_table
-from analysis.tables.writing import write_frame
+from analysis.regression.typeset import regression_latex
+from analysis.tables.writing import write_frame, write_text
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 
@@ -33,6 +43,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--systems", help="only these, by comma; else all but those that read no messages"
     )
+    add_format(parser)
     add_out(parser)
     add_mixing(parser)
     parser.set_defaults(run=run)
@@ -40,6 +51,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the regressions of every condition, and write them."""
+    formats = formats_in(options.format)
     systems = options.systems.split(",") if options.systems else None
     found: Collection | None = None
     if len(options.folders) == 1 and options.folders[0].is_file():
@@ -62,9 +74,11 @@ def run(options: argparse.Namespace) -> int:
         show_findings(each)
     if not findings:
         say("no attempt has a result: nothing to regress")
-    write_frame(frame_of(findings), out, "regression", ["csv"])
-    write_frame(checks_of(findings), out, "regression_checks", ["csv"])
-    say(f"regression.csv and regression_checks.csv are in {out}")
+    write_frame(frame_of(findings), out, "regression", plain_formats(formats))
+    write_frame(checks_of(findings), out, "regression_checks", plain_formats(formats))
+    if "latex" in formats:
+        write_text(regression_latex(findings), out / "regression.tex")
+    say(f"regression and regression_checks are in {out}")
     return 0
 
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.attribution import table_of as attributed
+from analysis.attribution import table_of_twins
 from analysis.cases import table_of
 from analysis.collection import Collection
-from analysis.commands.options import Commands, add_mixing, add_out, collected, out_of
+from analysis.commands.options import FORMATS, Commands, add_mixing, add_out, collected, out_of
 from analysis.commands.regress import checks_of, frame_of
-from analysis.commands.tables import FORMATS, write_all
+from analysis.commands.tables import write_all
 from analysis.contrasts import as_cells
+from analysis.regression.typeset import regression_latex
 from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
 from analysis.report.page import page
 from analysis.tables.writing import latex, write_frame, write_text
@@ -72,9 +74,11 @@ def write(report: Report, out: Path) -> None:
         "regression_checks": checks_of(report.regressions),
         "violations": table_of(report.cases),
         "attribution": attributed(report.attributions),
+        "twins": table_of_twins(report.attributions),
         "failures": report.failures,
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, ["csv", "parquet"])
     write_text(latex(as_cells(report.contrasts)), out / "differences.tex")
+    write_text(regression_latex(report.regressions), out / "regression.tex")
     write_text(page(report), out / PAGE)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.collection import Collection
-from analysis.regression.checks import checks
+from analysis.regression.checks import checks, events_per_predictor
 from analysis.regression.design import Design, design_of
 from analysis.regression.estimators import (
     COMPANION,
@@ -35,6 +35,7 @@ class Findings:
     checks: pd.DataFrame
     fits: tuple[Fit, ...]
     refused: dict[str, str]  # method -> why
+    events: dict[str, float]  # method -> events of the rarer outcome for each predictor
     hazard_checks: pd.DataFrame | None = None
 
 
@@ -54,15 +55,17 @@ def analyse(
     if design is not None:
         attempt(fits, refused, PRIMARY, lambda: firth_jackknife(design, RESAMPLES))
         attempt(fits, refused, COMPANION, lambda: gee_bias_reduced(design))
+    events = dict.fromkeys((PAPER, PRIMARY, COMPANION), events_per_predictor(sample))
     told = None
     if found is not None:
         rows = np.flatnonzero(own & (attempts["system"].isin(systems) if systems else True))
         moments, times = hazard_sample(found, rows)
         at_risk = designed(moments, refused, (HAZARD,), times)
         told = checks(moments, at_risk)
+        events[HAZARD] = events_per_predictor(moments)
         if at_risk is not None:
             attempt(fits, refused, HAZARD, lambda: firth_jackknife(at_risk, method=HAZARD))
-    return Findings(condition, checks(sample, design), tuple(fits), refused, told)
+    return Findings(condition, checks(sample, design), tuple(fits), refused, events, told)
 
 
 def designed(

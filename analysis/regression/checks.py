@@ -29,12 +29,18 @@ def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
         routes = len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
         lines.append(("clusters", f"{routes} routes{few}"))
-        each = rarer / len(PATTERNS)
+        each = events_per_predictor(sample)
         lines.append(("events per predictor", f"{each:.1f} ({rarer} of the rarer outcome / 6)"))
     if design is not None:
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
         lines += on_design(design)
     return pd.DataFrame(lines, columns=["what", "says"])
+
+
+def events_per_predictor(sample: Sample) -> float:
+    """Return how many of the rarer outcome there are for each of the six patterns."""
+    events = int(sample.y.sum())
+    return min(events, len(sample.y) - events) / len(PATTERNS)
 
 
 def on_design(design: Design) -> list[tuple[str, str]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 
 from analysis.attribution import Attribution, told
 from analysis.report.cases import anchor
 from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, grid, paragraph, section, tag
+from analysis.report.html import Content, Markup, folded, grid, paragraph, section, tag
 
 NAME, TITLE = "attribution", "Attribution"
 EXPLAINED = (
@@ -16,6 +17,7 @@ EXPLAINED = (
     " other draws of them, with Wilson's interval. Windows: with the disturbance at these times"
     " only it happens, and without any one of them it does not; other such windows may exist."
 )
+HEAD = ["case", "twin", "violation", "over, s", "heard", "median age, s", "greatest age, s"]
 LIMITS = (
     "This says what one violation in one world needed. How often a disturbance leads to violations"
     " is what the differences above say."
@@ -34,7 +36,23 @@ def attribution(report: Report) -> Markup:
         paragraph(EXPLAINED, class_="quiet"),
         grid(head, [row(each) for each in report.attributions], 1),
         paragraph(LIMITS),
+        folded("Each twin and its messages", grid(HEAD, twin_rows(report.attributions), 2)),
     )
+
+
+def twin_rows(found: Iterable[Attribution]) -> Iterator[list[Content]]:
+    """Yield a row for each twin of each violation."""
+    for of in found:
+        for each in of.twins:
+            ages = (each.median_age, each.greatest_age)
+            yield [
+                str(of.case.number),
+                each.change,
+                each.violation.replace("_", " ") or "none",
+                f"{each.time:.1f}",
+                f"{each.heard} of {each.messages}",
+                *(f"{age:.2f}" if math.isfinite(age) else "-" for age in ages),
+            ]
 
 
 def row(each: Attribution) -> list[Content]:

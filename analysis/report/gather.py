@@ -16,10 +16,7 @@ from analysis.drive import drive_of
 from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
 from analysis.regression.analyse import Findings, analyse
-from analysis.tables.detections import read_detections
-from analysis.tables.from_frames import tables_of_frames
-from analysis.tables.from_results import tables_of_results
-from analysis.tables.precision import precision_tables
+from analysis.tables.every import tables_of
 from analysis.tables.table import Table, in_order
 from harness.records.ledger import lines
 
@@ -46,13 +43,7 @@ class Report:
 
 def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) -> Report:
     """Compute everything; `stage` is told what is being done."""
-    stage("tables")
-    tables = tables_of_results(found)
-    if not results_only and len(found.attempts):
-        stage("frames and messages")
-        tables += tables_of_frames(found)
-        stage("detections")
-        tables += precision_tables(found, read_detections(found))
+    tables = tables_of(found, results_only, stage)
     stage("comparisons")
     contrasts = contrasts_of(found)
     regressions = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -45,20 +45,41 @@ def write_text(text: str, file: Path) -> None:
 def latex(table: Table) -> str:
     """Return a tabular of values, their intervals and n."""
     measures = table.measures
-    head = [*table.by, *measures, "n"]
-    lines = [
-        f"% {' '.join(table.title.split())}; 95 % intervals in brackets",
-        rf"\begin{{tabular}}{{{'l' * len(table.by)}{'r' * (len(measures) + 1)}}}",
-        r"\hline",
-        " & ".join(each.translate(LATEX) for each in head) + r" \\",
-        r"\hline",
-    ]
+    rows = []
     for names, row in table.rows():
         digits = [table.digits.get(each, 1) for each in measures]
         told = [in_latex(row[each], d) for each, d in zip(measures, digits, strict=True)]
-        cells = [*(name.translate(LATEX) for name in names), *told, number_of(row.values())]
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+        rows.append([*map(escaped, names), *told, number_of(row.values())])
+    head = [*table.by, *measures, "n"]
+    return tabular(f"{table.title}; 95 % intervals in brackets", head, len(table.by), rows)
+
+
+def tabular(
+    title: str,
+    head: Sequence[str],
+    names: int,
+    rows: Iterable[Sequence[str]],
+    notes: Iterable[str] = (),
+) -> str:
+    """Return a LaTeX table; rows are LaTeX already, and the first `names` columns are words."""
+    lines = [
+        *(f"% {' '.join(each.split())}" for each in (title, *notes)),
+        r"% \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(head) - names)}}}",
+        r"\toprule",
+        " & ".join(map(escaped, head)) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Return words as LaTeX writes them."""
+    return text.translate(LATEX)
 
 
 def in_latex(each: Estimate, digits: int) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -95,6 +98,38 @@ def test_of_several_disturbances_each_is_told(tmp_path: Path) -> None:
     found = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
     assert found.without is False
     assert found.without_one == {"latency": False, "pose_error": True}
+
+
+def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
+    """Counted anew from the twins' own files, one by one."""
+    found = known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: OTHER, within(A, C): HIT})
+    folder = found.case.folder
+    assert main(["report", str(folder), "--results-only"]) == 0
+    told = pd.read_csv(folder / "report" / "twins.csv", keep_default_na=False)
+    page = (folder / "report" / "report.html").read_text()
+    assert len(told) == 4
+    for change, name in {
+        AGAIN: "once more",
+        WITHOUT: "without latency",
+        DRAWS[0]: "redrawn 1",
+        within(A, C): "within 0-40+80-120",
+    }.items():
+        key = AttemptKey("late", change.condition("latency"), "3", 1)
+        messages = pd.read_parquet(
+            folder / TWINS / "episodes" / key.path / "try1" / "messages.parquet"
+        )
+        ages = sorted(age for age in messages["age_found"] if not math.isnan(age))
+        middle = (ages[(len(ages) - 1) // 2] + ages[len(ages) // 2]) / 2
+        (row,) = told[told["twin"] == name].to_dict("records")
+        assert (row["messages"], row["heard"]) == (len(messages), len(ages))
+        assert 0 < len(ages) < len(messages)
+        assert float(row["median age, s"]) == pytest.approx(middle)
+        assert float(row["greatest age, s"]) == pytest.approx(ages[-1])
+        cells = re.findall(rf"{re.escape(name)}</th>(.*?)</tr>", page)
+        assert any(f">{middle:.2f}<" in each and f">{ages[-1]:.2f}<" in each for each in cells)
+    kinds = dict(zip(told["twin"], told["violation"], strict=True))
+    assert kinds["without latency"] == ""
+    assert kinds["redrawn 1"] == "off_road"
 
 
 def test_the_page_and_its_table_tell(tmp_path: Path) -> None:

@@ -184,6 +184,43 @@ def test_differences_are_typeset_as_they_are_counted(out: Path) -> None:
             assert re.findall(r"-?\d+\.\d", cell) == known
 
 
+def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
+    """Balanced, as many cells in each row as columns, and the numbers of regression.csv."""
+    told = pd.read_csv(out / "regression.csv")
+    checks = pd.read_csv(out / "regression_checks.csv")
+    text = (out / "regression.tex").read_text()
+    assert text.count("{") == text.count("}")
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    columns = re.fullmatch(r"\\begin\{tabular\}\{(l+r+)\}", lines[0])
+    assert columns
+    assert [lines[at] for at in (1, 3, -2, -1)] == [
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    rows = [line.removesuffix(r" \\").split(" & ") for line in (lines[2], *lines[4:-2])]
+    assert {len(row) for row in rows} == {len(columns[1])}
+    assert len(rows) - 1 == len(told) > 6
+    condition = method = ""
+    for (_, own), cells in zip(told.iterrows(), rows[1:], strict=True):
+        condition, method = cells[0] or condition, cells[1] or method
+        assert (condition, cells[2]) == (own["condition"], own["term"])
+        assert own["method"].startswith(f"{method}:")
+        shown = re.findall(r"\$[\d.]+\\cdot10\^\{-?\d+\}\$|\d[\d.]*", cells[4])
+        for number, name in zip(shown, ("odds_ratio", "low", "high"), strict=True):
+            digits, _, power = number.strip("$}").partition(r"\cdot10^{")
+            value = float(digits) * 10.0 ** int(power or 0)
+            assert value == pytest.approx(own[name], rel=0.005)
+        for cell, name in zip(cells[5:7], ("p", "p_holm"), strict=True):
+            few = cell.startswith("$<$")
+            assert own[name] < 0.001 if few else float(cell) == pytest.approx(own[name], abs=5e-4)
+        of = "moments" if method == "timing-fair" else "attempts"
+        known = checks[(checks["condition"] == condition) & (checks["of"] == of)]
+        says = known.loc[known["what"] == "events per predictor", "says"].item()
+        assert says.startswith(f"{cells[7]} (")
+
+
 def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) -> None:
     told = pd.read_csv(out / "differences.csv")
     rows = next(

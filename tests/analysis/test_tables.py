@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.collection import Collection
-from analysis.commands.tables import tables_of
+from analysis.tables.every import tables_of
 from analysis.tables.table import Table
 from analysis.tables.writing import latex, write_table
 from harness.judging.patterns import PATTERNS

@@ -1,0 +1,58 @@
+"""The regressions as LaTeX: one row for each condition, method and pattern."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from analysis.regression.analyse import Findings
+from analysis.tables.writing import escaped, tabular
+
+HEAD = ["condition", "method", "pattern", "one unit is", "odds ratio", "p", "p Holm", "EPV"]
+LEAST = 0.001
+"""Below this a p-value is told as that."""
+
+
+def regression_latex(findings: Iterable[Findings]) -> str:
+    """Return all fits as a table; what was not fitted, and why, stands above it as a comment."""
+    every = list(findings)
+    rows = [
+        [*(names if number == 0 else ("", "")), *cells_of(row), f"{found.events[fit.method]:.1f}"]
+        for found in every
+        for fit in found.fits
+        for names in [(escaped(found.condition), escaped(short(fit.method)))]
+        for number, (_, row) in enumerate(fit.terms.iterrows())
+    ]
+    title = "Odds ratios with 95 % intervals; EPV: events of the rarer outcome per predictor"
+    notes = [
+        f"{found.condition}, {short(method)}: not fitted, {why}"
+        for found in every
+        for method, why in found.refused.items()
+    ]
+    return tabular(title, HEAD, 3, rows, notes)
+
+
+def short(method: str) -> str:
+    """Return the first word of a method's name."""
+    return method.partition(":")[0]
+
+
+def cells_of(row: pd.Series) -> Iterator[str]:
+    """Yield the cells of one pattern."""
+    yield escaped(str(row["term"]))
+    yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} a true box"
+    interval = f"[{number_in_latex(row['low'])}, {number_in_latex(row['high'])}]"
+    yield f"{number_in_latex(row['odds_ratio'])} {{\\scriptsize {interval}}}"
+    for name in ("p", "p_holm"):
+        p = float(row[name])
+        yield f"$<$ {LEAST}" if p < LEAST else f"{p:.3f}" if math.isfinite(p) else "--"
+
+
+def number_in_latex(value: float) -> str:
+    """Return a ratio in three digits, with a power of ten if need be."""
+    if not math.isfinite(value):
+        return "--"
+    digits, _, power = f"{value:.3g}".partition("e")
+    return f"${digits}\\cdot10^{{{int(power)}}}$" if power else digits
