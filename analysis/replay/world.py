@@ -110,7 +110,9 @@ def send_boxes(moments: Moments, source: str, stream: Stream) -> None:
         **looks,
     )
     stream.send_columns(f"world/{source}", times, solid.partition(counts))
-    stream.log(f"world/{source}", rerun.Boxes3D.from_fields(show_labels=False), static=True)
+    edges = rerun.components.FillMode.MajorWireframe
+    quiet = rerun.Boxes3D.from_fields(show_labels=False, fill_mode=edges)
+    stream.log(f"world/{source}", quiet, static=True)
     flat = rerun.LineStrips2D.columns(strips=scene.outlines_from_above(boxes), **looks)
     stream.send_columns(f"above/{source}", times, flat.partition(counts))
     stream.log(f"above/{source}", rerun.LineStrips2D.from_fields(show_labels=False), static=True)
