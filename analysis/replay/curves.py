@@ -57,8 +57,8 @@ def send_events(drive: Drive, stream: Stream) -> None:
     stream.send_columns("events", times_of(list(times)), words)
     if np.isfinite(drive.place).all():
         place = np.array([[*drive.place, float(drive.frames["ego_z"].iloc[-1])]])
-        colour = rgba(COLOURS["worse"][0])
+        red = scene.hues([COLOURS["worse"][0]])
         spot = rerun.Points3D.columns(
-            positions=right_handed(place), colors=[colour], radii=[0.5], labels=["violation"]
+            positions=right_handed(place), colors=red, radii=[0.5], labels=["violation"]
         )
         stream.send_columns("world/violation", times_of([drive.end]), spot)

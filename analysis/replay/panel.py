@@ -19,6 +19,8 @@ PANEL = 170.0
 LEFT, RIGHT = 26.0, PANEL - 8
 HEIGHT = 42.0
 """Of a curve."""
+SHORTEST = 0.1
+"""Seconds that a curve spans at least."""
 
 
 def draw_panel(drive: Drive, shown: Sequence[Moment], now: Moment) -> Canvas:
@@ -26,42 +28,34 @@ def draw_panel(drive: Drive, shown: Sequence[Moment], now: Moment) -> Canvas:
     canvas = Canvas(PANEL, SIZE, "clock, speed, messages and errors")
     canvas.words((4, 15), f"{now.time:.1f} s", size=16, bold=True)
     canvas.words((4, 28), f"{now.before:.1f} s before {drive.ending}", colour="quiet")
-    span = shown[0].time, max(drive.end, shown[-1].time)
+    across = Scale(shown[0].time, max(drive.end, shown[0].time + SHORTEST), LEFT, RIGHT)
     speeds = np.array([(each.time, 3.6 * float(each.state["speed"])) for each in shown])
     canvas.words((4, 48), "speed, km/h", colour="quiet")
     canvas.words((RIGHT, 48), f"{3.6 * float(now.state['speed']):.0f}", "end", bold=True)
-    up = draw_axes(canvas, 55, span, speeds[:, 1], now.time)
-    draw_curve(canvas, speeds[speeds[:, 0] <= now.time + 1e-6], span, up)
+    up = draw_axes(canvas, 55, across, speeds[:, 1], now.time)
+    past = speeds[speeds[:, 0] <= now.time + 1e-6].tolist()
+    canvas.line([(across.at(time), up.at(speed)) for time, speed in past], "accent", 1.4)
     told = np.column_stack(ages(drive.messages))
-    told = told[(told[:, 0] >= span[0]) & (told[:, 0] <= span[1])]
+    told = told[(told[:, 0] >= across.low) & (told[:, 0] <= across.high)]
     canvas.words((4, 115), "messages' age at delivery, s", colour="quiet")
-    up = draw_axes(canvas, 122, span, told[:, 1], now.time)
+    up = draw_axes(canvas, 122, across, told[:, 1], now.time)
     canvas.words((4, 179), f"now: {heard(now.state)}", colour="quiet")
-    across = Scale(*span, LEFT, RIGHT)
     for time, age in told[told[:, 0] <= now.time + 1e-6].tolist():
         canvas.dot((across.at(time), up.at(age)), 1.5, "accent")
     draw_errors(canvas, now)
     return canvas
 
 
-def draw_axes(
-    canvas: Canvas, top: float, span: tuple[float, float], values: Floats, now: float
-) -> Scale:
+def draw_axes(canvas: Canvas, top: float, across: Scale, values: Floats, now: float) -> Scale:
     """Draw a frame for a curve, and a line where the film is; return the scale upwards."""
     low, high = spread(values.tolist(), (0.0,))
     up = Scale(low, high, top + HEIGHT, top)
     for tick in up.ticks(3):
         canvas.line([(LEFT, up.at(tick)), (RIGHT, up.at(tick))], "line", 0.7)
         canvas.words((LEFT - 3, up.at(tick) + 3), tick_words(round(tick, 6)), "end", "quiet", 8.5)
-    x = Scale(span[0], max(span[1], span[0] + 1e-3), LEFT, RIGHT).at(now)
+    x = across.at(now)
     canvas.line([(x, top), (x, top + HEIGHT)], "quiet", 0.8)
     return up
-
-
-def draw_curve(canvas: Canvas, points: Floats, span: tuple[float, float], up: Scale) -> None:
-    """Draw a curve as far as the film is."""
-    across = Scale(span[0], max(span[1], span[0] + 1e-3), LEFT, RIGHT)
-    canvas.line([(across.at(x), up.at(y)) for x, y in points.tolist()], "accent", 1.4)
 
 
 def draw_errors(canvas: Canvas, now: Moment) -> None:

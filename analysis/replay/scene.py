@@ -7,10 +7,12 @@ and y down, as in pictures: ahead is up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.drawing.palette import COLOURS, error_colour
 from analysis.drive import Drive, Moment
@@ -20,6 +22,7 @@ from harness.judging.patterns import PATTERNS
 from harness.overlap import AHEAD, ASIDE
 from harness.vocabulary import CLASSES, Floats
 
+Hues: TypeAlias = NDArray[np.uint32]
 SIZES = ["length", "width", "height"]
 CONTROLS = ("throttle", "brake", "steer")
 SHOWN = {"truth": "hue7", "ego_alone": "ego_alone", "cooperative": "cooperative"}
@@ -97,13 +100,13 @@ def from_above(line: Floats, moment: Moment) -> Floats:
     return View(ego.x, ego.y, ego.yaw, 1.0).seen(line, 2.0) - 1.0
 
 
-def colours_of(boxes: pd.DataFrame, source: str) -> list[int]:
+def colours_of(boxes: pd.DataFrame, source: str) -> Hues:
     """Return each box's colour: of its error, else of who saw it, paler if it does not count."""
     columns = boxes["pattern"].astype(str), boxes["counted"]
-    return [
-        rgba(error_colour(pattern) if pattern else COLOURS[SHOWN[source]][not counted])
+    return hues(
+        error_colour(pattern) if pattern else COLOURS[SHOWN[source]][not counted]
         for pattern, counted in zip(*columns, strict=True)
-    ]
+    )
 
 
 def labels_of(boxes: pd.DataFrame) -> list[str]:
@@ -113,6 +116,11 @@ def labels_of(boxes: pd.DataFrame) -> list[str]:
         f"{kind} {actor if source == 'truth' else f'{score:.2f}'} {pattern}".rstrip()
         for kind, actor, score, source, pattern in zip(*columns, strict=True)
     ]
+
+
+def hues(codes: Iterable[str]) -> Hues:
+    """Return colours as Rerun cannot take them for the parts of one."""
+    return np.array([rgba(code) for code in codes], np.uint32)
 
 
 def rgba(code: str) -> int:

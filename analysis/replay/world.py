@@ -61,7 +61,7 @@ def send_ego(moments: Moments, stream: Stream) -> None:
         centers=places + np.array([0.0, 0.0, HEIGHT / 2]),
         half_sizes=np.tile(np.array([*EGO, HEIGHT]) / 2, (len(places), 1)),
         quaternions=scene.quaternions(states["ego_yaw"].to_numpy(np.float64)),
-        colors=[colour] * len(places),
+        colors=scene.hues([COLOURS["accent"][0]] * len(places)),
         labels=["ego"] * len(places),
     )
     stream.send_columns("world/ego", times, sign)
@@ -85,7 +85,7 @@ def send_partners(moments: Moments, stream: Stream) -> None:
         columns = [f"{side}_{axis}" for axis in "xyz"]
         dots = rerun.Points3D.columns(
             positions=right_handed(poses[columns].to_numpy(np.float64)),
-            colors=[rgba(COLOURS[hue][0])] * len(names),
+            colors=scene.hues([COLOURS[hue][0]] * len(names)),
             radii=[size] * len(names),
             labels=[f"{name}, {side}" for name in names],
         )

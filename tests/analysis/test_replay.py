@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from rerun.dataframe import load_recording
 
 from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS
+from analysis.drive import drive_of
+from analysis.figures.moments import story_of
+from analysis.figures.strips import draw_strip
+from analysis.replay.film import film_of, write_film
+from analysis.replay.recording import write_recording
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from tests.analysis.little import Drive, write_little
 from tests.analysis.replayed import CLEAN, YAW, Replayed, replayed
 
 
@@ -80,6 +91,30 @@ def test_attempts_and_times_that_are_not_there(
     assert "late/latency/9-s1" in told
     assert str(CLEAN).rpartition("/")[0] in told
     assert "--before" in refused(capsys, drive, "--case", "1", "--mp4", "x.mp4", "--before", "0")
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, empty: bool) -> None:
+    """Nobody there, no partner, no message, no map; and nothing that a viewer would warn of."""
+    key = AttemptKey("late", "latency", "0", 1)
+    made = {key: Drive(1, "off_road")}
+    folder = write_little(tmp_path / "c", [("late", "latency")], ["0"], [1], drives=made)
+    drive = drive_of(Campaign(folder), key)
+    assert drive is not None
+    if empty:
+        parts = ("boxes", "poses", "messages", "map")
+        drive = replace(drive, **{name: getattr(drive, name).iloc[:0] for name in parts})
+    film = film_of(drive, "", 10.0, dark=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_recording(drive, {}, tmp_path / "c.rrd")
+        write_film(film, tmp_path / "c.mp4", lambda: None)
+    rows = load_recording(tmp_path / "c.rrd").view(index="episode", contents="/**").select()
+    seen = rows.read_all().to_pandas().get("/world/truth:PoseTranslation3D", [[]])[0]
+    assert len(seen) == int((drive.boxes["source"] == "truth").sum())
+    assert (tmp_path / "c.mp4").stat().st_size > 1000
+    assert film.pictures == 1 + 2
+    assert len(draw_strip(story_of(drive))) == 3
 
 
 def test_a_table_of_another_schema_is_named(
