@@ -11,6 +11,8 @@ from harness.vocabulary import CLASSES, VEHICLE, Boxes, Mask, Singles
 
 REACH = {kind: 2 if kind == VEHICLE else 1 for kind in range(len(CLASSES))}
 """Cells from a centre in which its hill rises, and codes are learnt."""
+NEAR, NEAR_COUNTS = 12.0, 3.0
+"""Metres from the LiDAR within which an invention counts so often: somebody would brake for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,14 +20,14 @@ class Targets:
     """Maps for one sample."""
 
     likelihood: Singles  # (classes, rows, columns), 1 at centres
-    care: Singles  # 0 round those who are hardly seen: neither right nor wrong there
+    care: Singles  # what an invention counts; 0 round those who are hardly seen
     codes: Singles  # (classes, codes, rows, columns)
 
 
 def targets_of(raised: Boxes, seen: Mask, unsure: Mask, grid: Grid) -> Targets:
     """Return the maps of those who are seen; those who are unsure are neither asked nor denied."""
     shape = (len(CLASSES), *grid.output_shape)
-    likelihood, care = np.zeros(shape, np.float32), np.ones(shape, np.float32)
+    likelihood, care = np.zeros(shape, np.float32), np.tile(care_of(grid), (len(CLASSES), 1, 1))
     codes = np.zeros((len(CLASSES), len(CODES), *grid.output_shape), np.float32)
     cells, told = grid.codes_of(raised.geometry)
     step = grid.cell / np.array(grid.scales[:2])
@@ -46,8 +48,16 @@ def targets_of(raised: Boxes, seen: Mask, unsure: Mask, grid: Grid) -> Targets:
                 codes[kind, :, r, c] = told[number]
                 codes[kind, 0, r, c] -= (c - column) * step[0]
                 codes[kind, 1, r, c] -= (r - row) * step[1]
-    care[likelihood > 0] = 1.0
-    return Targets(likelihood, care, codes)
+    return Targets(likelihood, np.where(likelihood > 0, care_of(grid), care), codes)
+
+
+def care_of(grid: Grid) -> Singles:
+    """Return what an invention counts in each cell: most near the LiDAR."""
+    rows, columns = grid.output_shape
+    x = grid.low[0] + grid.cell * (np.arange(columns) + 0.5)
+    y = grid.low[1] + grid.cell * (np.arange(rows) + 0.5)
+    near = np.hypot(*np.meshgrid(x, y)) < NEAR
+    return np.where(near, np.float32(NEAR_COUNTS), np.float32(1.0))
 
 
 def around(row: int, column: int, reach: int, grid: Grid) -> list[tuple[int, int]]:

@@ -85,10 +85,17 @@ def test_parked_scenery_is_neither_asked_for_nor_denied(lesson: Lesson) -> None:
     sample = samples.sample(0, 0)
     cells, _ = LITE_GRID.codes_of(sample.parked.geometry)
     row, column = cells[0]
-    for parked, cares in ((sample.parked, 0.0), (sample.parked[:0], 1.0)):
+    for parked, denied in ((sample.parked, False), (sample.parked[:0], True)):
         _, targets = answer(network, "single", replace(sample, parked=parked))
         assert targets.likelihood[0, row, column] == 0.0
-        assert targets.care[0, row, column] == cares
+        assert (targets.care[0, row, column] > 0.0) == denied
+
+
+def test_inventions_near_by_count_most() -> None:
+    nobody = np.zeros(0, np.bool_)
+    care = targets_of(boxes_in_world()[:0], nobody, nobody, LITE_GRID).care
+    rows, columns = LITE_GRID.output_shape
+    assert care[1, rows // 2, columns // 2] == care.max() > care[1, 0, 0] == 1.0
 
 
 @pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
