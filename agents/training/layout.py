@@ -59,9 +59,9 @@ class Scenario:
 
 
 def scenarios(folder: Path) -> list[Scenario]:
-    """Return all scenarios of a recording."""
+    """Return all scenarios of a recording that are whole."""
     found = []
-    for protocol in sorted(folder.glob(f"*/{PROTOCOL}")):
+    for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
         told = json.loads(protocol.read_text())
         found.append(Scenario(protocol.parent, told["town"], told["purpose"], told["seed"]))
     if not found:

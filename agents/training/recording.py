@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -181,7 +182,9 @@ def follow(
             stage.world.tick()
         write_moment(stage, census, parked, posts, partial, f"{look:06}")
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
-    if not folder.exists():
+    if folder.exists():  # by an earlier try of this episode
+        shutil.rmtree(partial)
+    else:
         partial.rename(folder)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -107,6 +108,13 @@ def test_late_messages_are_of_an_earlier_look(samples: Samples) -> None:
         for a, b in zip(late, then, strict=True)
     )
     assert samples.sample(0, how=Disturbance(looks_late=1)).partners == ()
+
+
+def test_what_is_half_written_is_no_scenario(tmp_path: Path) -> None:
+    write_recording(tmp_path)
+    (scenario,) = scenarios(tmp_path)
+    copytree(scenario.folder, scenario.folder.with_name(f".{scenario.folder.name}"))
+    assert scenarios(tmp_path) == [scenario]
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
