@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,13 +26,13 @@ def studies() -> dict[str, Settings]:
     return {name: composed(f"study={name}") for name in STUDIES}
 
 
-def drive(settings: Settings, **then: object) -> Drive:
+def drive(settings: Settings, **then: Any) -> Drive:
     """Drive the judge over 100 m; from 40 m on things are otherwise."""
     driven = Drive(build(settings["driving"], "driving"), 100.0)
     for moment in straight(100.0):
         if driven.ended:
             break
-        driven.observe(replace(moment, **then) if moment.x >= DROVE else moment)  # type: ignore[arg-type]
+        driven.observe(replace(moment, **then) if moment.x >= DROVE else moment)
     return driven
 
 

@@ -263,13 +263,15 @@ def test_a_client_that_never_reads_is_served_no_further() -> None:
     async def story() -> None:
         async with opened() as (house, connect):
             silent, lively = await connect(), await connect()
-            silent.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            socket_of_silent = silent.writer.transport
+            assert isinstance(socket_of_silent, asyncio.ReadTransport)
+            socket_of_silent.pause_reading()
             for _ in range(200):
                 silent.ask("large")
             await asyncio.sleep(0.1)
             assert house.served.count("large") < 20
             assert await lively.call("add", 1, 2) == [[1, 3]]
-            silent.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            socket_of_silent.resume_reading()
             for number in range(1, 201):
                 assert (await silent.reply())[1] == number
 

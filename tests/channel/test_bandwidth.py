@@ -8,7 +8,7 @@ from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.loss import Loss
 from harness.errors import AttemptError, UserError
-from harness.vocabulary import Boxes, Points
+from harness.vocabulary import Boxes, Kind, Message, Points
 from tests.channel.episode import Episode, some_boxes, some_points
 
 SWEEP = 16 * 400
@@ -57,8 +57,8 @@ def test_who_becomes_free_at_the_moment_of_capture_sends_what_has_waited() -> No
 
 
 def test_every_sender_has_a_radio_of_its_own() -> None:
-    partners = [("vehicle-1", "vehicle"), ("vehicle-2", "vehicle")]
-    episode = Episode(Bandwidth(SWEEP / 0.15)).run(6, partners, sweep)  # type: ignore[arg-type]
+    partners: list[tuple[str, Kind]] = [("vehicle-1", "vehicle"), ("vehicle-2", "vehicle")]
+    episode = Episode(Bandwidth(SWEEP / 0.15)).run(6, partners, sweep)
     assert episode.ages() == [[]] + [[1, 1]] * 5
     episode.channel.door.verify()
 
@@ -79,8 +79,8 @@ def test_empty_messages_are_no_fault_but_an_idle_radio_is() -> None:
     Episode(Bandwidth(1000.0)).run(5, payload=Boxes.none).channel.door.verify()
 
     class Instant(Bandwidth):
-        def delay(self, message: object) -> float:
-            super().delay(message)  # type: ignore[arg-type]
+        def delay(self, message: Message) -> float:
+            super().delay(message)
             return 0.0
 
     with pytest.raises(AttemptError, match="bandwidth: changed nothing"):

@@ -164,7 +164,8 @@ def test_senses_and_truth_stay_as_they_are() -> None:
         assert believed.lidar_in_world.x == pytest.approx(true.x + 0.5)
         assert believed.lidar_in_world.z == true.z
         assert believed.time == time_of(step)
-    assert all(len(message.payload) == 5 for now in episode.given for message in now)  # type: ignore[arg-type]
+    sent = [message.payload for now in episode.given for message in now]
+    assert all(isinstance(each, Boxes) and len(each) == 5 for each in sent)
 
 
 def test_what_has_been_sent_cannot_be_changed() -> None:

@@ -9,7 +9,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.interference.ghosts import SIZE, Ghosts, skin
 from harness.channel.interference.removed import Removed
 from harness.errors import AttemptError, UserError
-from harness.vocabulary import VEHICLE, Boxes, Message, Points
+from harness.vocabulary import VEHICLE, Boxes, Kind, Message, Points
 from tests.channel.episode import Episode, some_boxes, some_features, some_points
 from tests.channel.statistics import follows, uniform_cdf
 
@@ -38,8 +38,8 @@ def test_ghosts_join_the_boxes_and_stand_on_the_road() -> None:
 
 
 def test_ghosts_stay_with_their_partner_for_an_episode() -> None:
-    partners = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
-    episode = Episode(Ghosts()).run(3, partners)  # type: ignore[arg-type]
+    partners: list[tuple[str, Kind]] = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
+    episode = Episode(Ghosts()).run(3, partners)
     ghosts = [[boxes_of(message).geometry[5:] for message in now] for now in episode.given]
     for roadside, vehicle in ghosts:
         assert np.array_equal(roadside, ghosts[0][0])

@@ -11,6 +11,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.interference.latency import Fixed, Normal, Uniform
 from harness.channel.interference.paper_code_latency import PaperCodeLatency
 from harness.errors import AttemptError, UserError
+from harness.vocabulary import Kind
 from tests.channel.episode import Episode
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 
@@ -71,8 +72,8 @@ def test_paper_code_by_route_number(route: str, delay: float) -> None:
 
 
 def test_paper_code_leaves_vehicles_alone() -> None:
-    both = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
-    episode = Episode(PaperCodeLatency(), route="r12").run(9, both)  # type: ignore[arg-type]
+    both: list[tuple[str, Kind]] = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
+    episode = Episode(PaperCodeLatency(), route="r12").run(9, both)
     by_sender = {
         sender: [each.delay for each in episode.channel.door.close() if each.sender == sender]
         for sender, _ in both
