@@ -27,7 +27,8 @@ class Targets:
 def targets_of(raised: Boxes, seen: Mask, unsure: Mask, grid: Grid) -> Targets:
     """Return the maps of those who are seen; those who are unsure are neither asked nor denied."""
     shape = (len(CLASSES), *grid.output_shape)
-    likelihood, care = np.zeros(shape, np.float32), np.tile(care_of(grid), (len(CLASSES), 1, 1))
+    counts = care_of(grid)
+    likelihood, care = np.zeros(shape, np.float32), np.tile(counts, (len(CLASSES), 1, 1))
     codes = np.zeros((len(CLASSES), len(CODES), *grid.output_shape), np.float32)
     cells, told = grid.codes_of(raised.geometry)
     step = grid.cell / np.array(grid.scales[:2])
@@ -48,7 +49,7 @@ def targets_of(raised: Boxes, seen: Mask, unsure: Mask, grid: Grid) -> Targets:
                 codes[kind, :, r, c] = told[number]
                 codes[kind, 0, r, c] -= (c - column) * step[0]
                 codes[kind, 1, r, c] -= (r - row) * step[1]
-    return Targets(likelihood, np.where(likelihood > 0, care_of(grid), care), codes)
+    return Targets(likelihood, np.where(likelihood > 0, counts, care), codes)
 
 
 def care_of(grid: Grid) -> Singles:
