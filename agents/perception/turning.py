@@ -35,6 +35,7 @@ class Turning(nn.Module):
         """
         told = [1.0, math.cos(angle), math.sin(angle), math.cos(2 * angle), math.sin(2 * angle)]
         waves = torch.tensor(told, device=sent.device)
-        weight = torch.einsum("w,woi->oi", waves, self.weight)[:, :, None, None]
-        turned = torch.relu(functional.conv2d(sent, weight, waves @ self.bias))
-        return turned * (sent != 0).any(1, keepdim=True)
+        weight = torch.einsum("w,woi->oi", waves, self.weight)
+        places = sent.permute(0, 2, 3, 1)
+        turned = torch.relu(functional.linear(places, weight, waves @ self.bias))
+        return (turned * (places != 0).any(-1, keepdim=True)).permute(0, 3, 1, 2)

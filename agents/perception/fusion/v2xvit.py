@@ -55,18 +55,33 @@ class AgentAttention(nn.Module):
 
     def forward(self, x: Tensor, listeners: int) -> Tensor:
         """Return what the first agents hear; (agents, rows, columns, channels)."""
-        agents, rows, columns, _ = x.shape
-        shape = (agents, rows * columns, self.heads, self.head_channels)
-        query = self.q_linears[0](x[:listeners]).view(listeners, *shape[1:])
-        key = torch.einsum("axhq,hpq->axhp", self.k_linears[0](x).view(shape), self.relation_att[0])
-        value = torch.einsum(
-            "axhp,hpc->axhc", self.v_linears[0](x).view(shape), self.relation_msg[0]
-        )
-        alike = torch.einsum("ixhc,jxhc->xhij", query, key) * self.head_channels**-0.5
-        heard = torch.einsum("xhij,jxhc->ixhc", torch.softmax(alike, -1), value)
-        out: Tensor = self.a_linears[0](heard.reshape(listeners, rows, columns, -1))
+        value = related(x, self.v_linears[0], self.relation_msg[0].mT)
+        if len(x) == 1:
+            heard = value
+        else:
+            key = related(x, self.k_linears[0], self.relation_att[0])
+            query = self.q_linears[0](x[:listeners])
+            heard = self._heard(query[:, None], key, value)
+        out: Tensor = self.a_linears[0](heard)
         dropped: Tensor = self.drop_out(out)
         return dropped
+
+    def _heard(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Return values by how alike queries and keys are, head by head."""
+        heads = (self.heads, self.head_channels)
+        products = query * key
+        alike = products.view(*products.shape[:-1], *heads).sum(-1, keepdim=True)
+        shares = torch.softmax(alike * self.head_channels**-0.5, 1)
+        return (shares * value.view(*value.shape[:-1], *heads)).sum(1).flatten(-2)
+
+
+def related(x: Tensor, linear: nn.Module, relation: Tensor) -> Tensor:
+    """Return what a linear layer and then a matrix for each head make of tokens, in one go."""
+    assert isinstance(linear, nn.Linear)
+    heads, head_channels = relation.shape[:2]
+    weight = relation @ linear.weight.view(heads, head_channels, -1)
+    bias = relation @ linear.bias.view(heads, head_channels, 1)
+    return functional.linear(x, weight.flatten(0, 1), bias.flatten())
 
 
 class WindowAttention(nn.Module):
@@ -221,7 +236,20 @@ class V2XViT(nn.Module):
     def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
         """Return the ego's map after the transformer."""
         theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
-        patches = functional.pixel_unshuffle(torch.cat([ego, *theirs]), self.patch)
-        tokens = patches.permute(0, 2, 3, 1).contiguous()
-        fused: Tensor = self.fusion_net.encoder(tokens).permute(0, 3, 1, 2)
-        return functional.pixel_shuffle(fused, self.patch)
+        tokens = torch.cat([tokens_of(each, self.patch) for each in (ego, *theirs)])
+        return map_of(self.fusion_net.encoder(tokens), self.patch)
+
+
+def tokens_of(maps: Tensor, patch: int) -> Tensor:
+    """Return (maps, rows, columns, channels) with all channels of a patch's cells in one token."""
+    number, channels, rows, columns = maps.shape
+    side_by_side = maps.permute(0, 2, 3, 1)
+    cells = side_by_side.reshape(number, rows // patch, patch, columns // patch, patch, channels)
+    return cells.transpose(2, 3).flatten(3)
+
+
+def map_of(tokens: Tensor, patch: int) -> Tensor:
+    """Return the maps that became tokens."""
+    number, rows, columns, _ = tokens.shape
+    cells = tokens.view(number, rows, columns, patch, patch, -1).transpose(2, 3)
+    return cells.reshape(number, rows * patch, columns * patch, -1).permute(0, 3, 1, 2)
