@@ -170,5 +170,5 @@ def set_actor_enable_gravity(
 
 @calls.void
 def set_actor_dead(world: World, session: Session, actor: object) -> None:
-    """Leave an actor where it lies: nothing moves it any more."""
-    world.episode.motion.set_simulated(slot_of(world, actor), False)
+    """Let a walker die: the client's crowd asks for it when a vehicle has run into one."""
+    world.episode.let_die(codec.integer(actor, "actor"))

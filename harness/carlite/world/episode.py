@@ -28,6 +28,9 @@ from harness.carlite.world.speed_limits import SpeedLimits
 
 OCCUPIED = "Spawn failed because of collision at spawn position"
 VIEWPOINT: Vector = (0.0, 0.0, 10.0)
+AFTERLIFE = 10.0
+"""Seconds that a walker lies where it died before it is gone, as in CARLA."""
+
 LIGHT_COLUMNS = ("green", "yellow", "red", "elapsed", "pole_index", "frozen", "state")
 
 
@@ -47,6 +50,7 @@ class Episode:
         self.touched = False
         self._ids = ids
         self._is_foreign = town.name not in towns.available(None)
+        self._leaving: dict[int, float] = {}
         self.population = Population()
         self.table = self.population.table
         self.spectator = self._add_spectator()
@@ -97,6 +101,12 @@ class Episode:
             self.pedals.forget(resident.id)
             self.ackermann.forget(resident.id)
             self.observation.remove(resident.id)
+            self._leaving.pop(resident.id, None)
+
+    def let_die(self, walker: int) -> None:
+        """Leave a walker where it lies; nothing moves it any more, and after a while it is gone."""
+        self.motion.set_simulated(self.population.slot(walker, Kind.WALKER), False)
+        self._leaving[walker] = self.elapsed + AFTERLIFE
 
     def show_scenery(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces of scenery, for sensors and for whoever might run into them."""
@@ -112,6 +122,8 @@ class Episode:
     def advance(self, dt: float) -> None:
         """Move everything on by `dt` seconds."""
         self.elapsed += dt
+        for walker in [each for each, end in self._leaving.items() if end <= self.elapsed]:
+            self.destroy(walker)
         population, table = self.population, self.table
         vehicles = population.slots_of(Kind.VEHICLE)
         self.lights.step(dt)
