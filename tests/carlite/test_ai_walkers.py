@@ -152,3 +152,29 @@ def test_daring_walkers_cross_at_will(world: carla.World, town: Town) -> None:
     points = shapely.points(walked.places[..., :2].reshape(-1, 2))
     everywhere = surface(town, Area.SIDEWALK, Area.CROSSWALK, Area.ROAD).buffer(0.25)
     assert shapely.contains(everywhere, points).all()
+
+
+def test_who_is_run_over_is_gone_after_ten_seconds(world: carla.World) -> None:
+    world.tick()
+    struck, spared = spawn(world, 2)
+    blueprint = world.get_blueprint_library().find("controller.ai.walker")
+    controllers = [world.spawn_actor(blueprint, carla.Transform(), w) for w in (struck, spared)]
+    world.tick()
+    for controller in controllers:
+        controller.start()
+    for _ in range(20):
+        world.tick()
+    place = carla.Transform(struck.get_location() + carla.Location(x=0.5))
+    car = world.get_blueprint_library().find("vehicle.tesla.model3")
+    begin = world.get_map().get_spawn_points()[0]
+    world.spawn_actor(car, begin).set_transform(place)
+    for _ in range(180):
+        world.tick()
+    assert struck.id in {each.id for each in world.get_snapshot()}
+    for _ in range(40):
+        world.tick()
+    left = {each.id for each in world.get_snapshot()}
+    assert struck.id not in left
+    assert spared.id in left
+    for controller in controllers:
+        controller.stop()

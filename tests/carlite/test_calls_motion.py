@@ -8,7 +8,9 @@ import carla
 import numpy as np
 import pytest
 
+from tests.carlite.byte_client import Raw
 from tests.carlite.test_replies_actors import MODEL3, floats, pose, spawn
+from tests.conftest import Carlite
 
 
 def settled(world: carla.World, index: int = 0) -> carla.Vehicle:
@@ -118,6 +120,23 @@ def test_without_physics_an_actor_stays_where_it_is_put(world: carla.World) -> N
     for _ in range(10):
         world.tick()
     assert car.get_location().z < 69
+
+
+def test_the_dead_lie_still_for_ten_seconds(world: carla.World, carlite: Carlite) -> None:
+    walker, car = spawn(world, "walker.pedestrian.0001"), settled(world, 1)
+    with Raw(carlite) as raw:
+        raw.void("set_actor_dead", walker.id)
+        with pytest.raises(RuntimeError, match="not a walker"):
+            raw.void("set_actor_dead", car.id)
+    place = walker.get_location()
+    walker.apply_control(carla.WalkerControl(carla.Vector3D(1, 0, 0), 2.0))
+    for _ in range(195):
+        world.tick()
+    assert walker.id in {each.id for each in world.get_snapshot()}
+    assert walker.get_location().distance(place) < 0.01
+    for _ in range(10):
+        world.tick()
+    assert walker.id not in {each.id for each in world.get_snapshot()}
 
 
 def test_gravity_can_be_switched_off(world: carla.World) -> None:
