@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         if (problem.name or "").startswith(("analysis", "harness")):
             raise
         extra = EXTRAS.get(problem.name or "", "analysis")
-        print(f"{problem.name} is missing: pip install 'v2x-crucible[{extra}]'", file=sys.stderr)
+        print(f"{problem.name} is missing: pip install -e '.[{extra}]'", file=sys.stderr)
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

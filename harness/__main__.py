@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         if (problem.name or "").startswith("harness"):
             raise
         print(
-            f"{asked[0]} needs {problem.name}: pip install 'v2x-crucible[run]', or ask"
+            f"{asked[0]} needs {problem.name}: pip install -e '.[run]', or ask"
             " `python -m harness doctor` what else is missing",
             file=sys.stderr,
         )

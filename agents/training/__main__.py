@@ -84,15 +84,19 @@ def add_train(commands: Commands) -> None:
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
     parser.add_argument(
-        "--weights", type=Path, default=FOLDER, metavar="DIR", help="default: where systems look"
+        "--weights",
+        type=Path,
+        default=FOLDER,
+        metavar="DIR",
+        help="default: where systems look, in place of those shipped",
     )
     parser.add_argument(
         "--start", type=Path, metavar="FILE", help="weights to take the shared layers from"
     )
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--peak-rate", type=float, default=2e-3)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=8, help="8")
+    parser.add_argument("--batch", type=int, default=4, help="samples a step; 4")
+    parser.add_argument("--peak-rate", type=float, default=2e-3, help="highest step size; 0.002")
+    parser.add_argument("--seed", type=int, default=1, help="what is drawn follows from it; 1")
     parser.add_argument(
         "--interference",
         action="store_true",

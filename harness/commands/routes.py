@@ -99,7 +99,7 @@ def draw_routes(options: argparse.Namespace) -> int:
     try:
         from harness.world.routes.drawing import draw  # noqa: PLC0415
     except ImportError:
-        raise UserError("routes draw needs matplotlib: pip install 'v2x-crucible[draw]'") from None
+        raise UserError("routes draw needs matplotlib: pip install -e '.[draw]'") from None
     specs = {spec.id: spec for spec in read_routes(options.file)}
     laid = list(ways(specs.values(), options.maps).values())
     graphs = {route.town: network_of(route.town, options.maps).graph for route in laid}

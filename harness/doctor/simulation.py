@@ -61,7 +61,7 @@ def check_carlite() -> Finding:
             probe(server.host, server.port)
             took = time.monotonic() - began
     except ImportError as problem:
-        cure = "python -m pip install 'v2x-crucible[run]'"
+        cure = "python -m pip install -e '.[run]'"
         return Finding("carlite", "fault", f"cannot be started: {problem}", cure)
     except AttemptError as problem:
         cure = "see what `python -m harness.carlite` says; the packages above may be the reason"

@@ -61,12 +61,11 @@ def leaderboard(
 
 
 def _record(index: int, result: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Return a result without our part, as 1.0 knows it: what is perfect is completed."""
+    """Return a result without our part, as 1.0 knows it."""
     shared = {name: value for name, value in result.items() if name != "crucible"}
     return {
         **shared,
         "index": index,
-        "status": "Completed" if result["status"] == "Perfect" else result["status"],
         "meta": {**result["meta"], "duration_system": seconds},
     }
 

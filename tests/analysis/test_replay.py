@@ -59,7 +59,7 @@ def test_a_viewer_that_is_missing_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     told = refused(capsys, drive, "--case", "1", *words)
-    assert told == f"{module} is missing: pip install 'v2x-crucible[{extra}]'\n"
+    assert told == f"{module} is missing: pip install -e '.[{extra}]'\n"
 
 
 def test_a_viewer_whose_libraries_are_missing_says_which(

@@ -109,7 +109,7 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"run_campaign: configuration: executor={executor} needs {module};"
-        f" pip install 'v2x-crucible[{executor}]'\n"
+        f" pip install -e '.[{executor}]'\n"
     )
 
 

@@ -60,7 +60,7 @@ def test_with_base_packages_alone_it_says_what_is_missing(tmp_path: Path) -> Non
     (line,) = (each for each in lines if each.startswith("packages [run]"))
     assert line.split()[2] == "fault"
     assert "carla does not load" in " ".join(lines)
-    assert "pip install 'v2x-crucible[run]'" in " ".join(" ".join(lines).split())
+    assert "pip install -e '.[run]'" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("command", ["routes", "status"])
@@ -77,7 +77,7 @@ def test_other_commands_name_what_they_need(command: str, tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"{command} needs ")
-    assert "pip install 'v2x-crucible[run]'" in line
+    assert "pip install -e '.[run]'" in line
 
 
 def test_requirements_are_read_as_metadata_has_them() -> None:

@@ -44,7 +44,7 @@ def result(key: AttemptKey, **ours: Any) -> dict[str, Any]:
         "route": key.route,
         "seed": key.seed,
     }
-    return {"status": "Perfect", "crucible": {"schema": VERSION, "attempt": attempt, **ours}}
+    return {"status": "Completed", "crucible": {"schema": VERSION, "attempt": attempt, **ours}}
 
 
 def fill(writer: EpisodeWriter, key: AttemptKey, rows: int, seed: int) -> None:

@@ -70,5 +70,5 @@ def extra(name: str, of: str) -> Any:
         return import_module(name)
     except ImportError:
         raise UserError(
-            f"configuration: executor={of} needs {name}; pip install 'v2x-crucible[{of}]'"
+            f"configuration: executor={of} needs {name}; pip install -e '.[{of}]'"
         ) from None
