@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.counterfactual import Counterfactual, Window
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
 from harness.channel.interference.pose_error import Constant, Walk
 from harness.errors import UserError
-from tests.channel.episode import FIRST_FRAME, Episode
+from tests.channel.episode import FIRST_FRAME, Episode, some_boxes
 from tests.channel.test_independence import EVERY, MORE, Make, story
 
 Fate = tuple[Shift, float, bool]
@@ -25,6 +26,7 @@ ON_THEIR_OWN: dict[str, Make] = {
     "walk": lambda: Walk(0.3, 0.3),
     "bursts": lambda: BurstLoss(0.3, 0.4),
     "loss": lambda: Loss(0.5),
+    "bandwidth": lambda: Bandwidth(some_boxes().size_bytes / 0.5),
 }
 
 
@@ -34,7 +36,7 @@ def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
         (each.sender, each.capture_frame - FIRST_FRAME): (
             each.asked_shift,
             each.delay,
-            each.fate == "lost",
+            each.fate in ("lost", "unsent"),
         )
         for each in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.door.close()
     }
@@ -69,6 +71,12 @@ def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
         for (sender, tick), fate in whole.items()
     }
     assert part != whole
+
+
+def test_what_was_sent_at_once_is_not_taken_back() -> None:
+    window = Counterfactual(ON_THEIR_OWN["bandwidth"](), [(8, 20)])
+    records = Episode(window).run(STEPS).channel.door.close()
+    assert [each.fate for each in records][:2] == ["delivered", "delivered"]
 
 
 def test_draws_anew_differ_from_each_other_and_repeat() -> None:
