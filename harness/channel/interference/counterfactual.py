@@ -62,7 +62,7 @@ class Counterfactual(Disturbance):
         return altered if self._happens(message.capture_frame) else message
 
     def displaces(self, message: Message) -> int | None:
-        """Have an unsent message give way, if it was time for that one: others have left at once."""
+        """Have an unsent message give way, if it was time for that one: others left at once."""
         frame = self.of.displaces(message)
         return frame if frame is not None and self._happens(frame) else None
 
