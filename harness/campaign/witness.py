@@ -32,7 +32,7 @@ class Witness:
         row = int(min(round(state.station), len(self._route.station) - 1))
         goal = self._route.xyz[-1]
         contacts = tuple(
-            Contact(each.actor_id, each.actor_type, each.relative_speed)
+            Contact(each.actor_id, each.actor_type, each.relative_speed, each.ego_speed)
             for each in self._ego.touches(self._before)
         )
         moment = Moment(

@@ -63,6 +63,7 @@ class Contact:
     actor_id: int
     actor_type: str  # "vehicle.*", "walker.*", anything else is layout
     relative_speed: float  # m/s between the two, before
+    ego_speed: float = math.nan  # m/s, before; where it is not known the last tick's counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,7 @@ class Drive:
         return rules.timeout_seconds_per_metre * self.route_length + rules.timeout_extra_seconds
 
     def _note(self, kind: InfractionKind, moment: Moment, contact: Contact | None = None) -> None:
+        speed = moment.speed if contact is None else self._speed_before(contact, moment)
         self.infractions.append(
             Infraction(
                 kind,
@@ -177,15 +179,18 @@ class Drive:
                 moment.time,
                 moment.x,
                 moment.y,
-                moment.speed if contact is None else self._speed_before(moment),
+                speed,
                 0 if contact is None else contact.actor_id,
                 "" if contact is None else contact.actor_type,
                 0.0 if contact is None else contact.relative_speed,
-                contact is not None and self._speed_before(moment) < self.rules.stationary_speed,
+                contact is not None and speed < self.rules.stationary_speed,
             )
         )
 
-    def _speed_before(self, moment: Moment) -> float:
+    def _speed_before(self, contact: Contact, moment: Moment) -> float:
+        """Return the ego's speed before the impact: when that is told, it has changed already."""
+        if not math.isnan(contact.ego_speed):
+            return contact.ego_speed
         return moment.speed if self._last is None else self._last.speed
 
     def _judge_contacts(self, moment: Moment) -> None:

@@ -28,6 +28,7 @@ class Touch:
 
     actor_id: int  # 0: the town itself
     actor_type: str
+    ego_speed: float  # m/s, in the tick before; NaN if that is no longer known
     relative_speed: float  # m/s, in the tick before
 
 
@@ -75,7 +76,7 @@ class Ego:
         met: dict[int, Touch] = {}
         for frame, actor, kind in due:
             if actor not in met:
-                met[actor] = Touch(actor, kind, self._closing(frame - 1, actor))
+                met[actor] = Touch(actor, kind, *self._speeds(frame - 1, actor))
         return list(met.values())
 
     def drive(self, control: Control) -> None:
@@ -99,16 +100,16 @@ class Ego:
             (event.frame, other.id if solid else 0, other.type_id if other else "static")
         )
 
-    def _closing(self, frame: int, actor: int) -> float:
+    def _speeds(self, frame: int, actor: int) -> tuple[float, float]:
+        """Return how fast the ego was in a past tick, and how fast relative to somebody."""
         before = next((each for each in self._past if each.frame == frame), None)
         own = before.find(self.actor.id) if before else None
         if before is None or own is None:
-            return 0.0
+            return math.nan, 0.0
         other = before.find(actor) if actor else None
         velocity = own.get_velocity()
-        if other is not None:
-            velocity = velocity - other.get_velocity()
-        return float(velocity.length())
+        closing = velocity if other is None else velocity - other.get_velocity()
+        return math.hypot(velocity.x, velocity.y), float(closing.length())
 
 
 def spawn(stage: Stage) -> carla.Vehicle:

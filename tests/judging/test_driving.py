@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.judging.driving import Contact, Drive, DrivingRules, Moment
+from harness.judging.driving import Contact, Drive, DrivingRules, Infraction, Moment
 from harness.judging.scoring import Coefficients, collided, score
 
 TICK = 0.05
@@ -91,13 +91,35 @@ def test_a_wall_is_hit_again_only_farther_on() -> None:
     assert 3 <= kinds.count("collision_layout") <= 7
 
 
-def test_who_stands_still_is_struck() -> None:
-    moments = list(straight(100))
-    standing = [replace(moments[0], frame=n, time=100 + n * TICK, speed=0.0) for n in range(3)]
-    hit = replace(standing[-1], time=101, speed=1.5, contacts=(Contact(7, "vehicle.a.b", 5.0),))
-    violation = judged([*standing, hit]).violation
+def struck(*, before: float, after: float, known: bool = True) -> Infraction:
+    """Judge an impact as simulators tell it: a tick after that in which it changed the speed."""
+    speeds = [before, before, after, after]
+    first = next(iter(straight(100)))
+    moments = [
+        replace(first, frame=n, time=100 + n * TICK, speed=speed) for n, speed in enumerate(speeds)
+    ]
+    contact = Contact(7, "vehicle.a.b", 8.0, before if known else math.nan)
+    violation = judged([*moments[:-1], replace(moments[-1], contacts=(contact,))]).violation
     assert violation is not None
+    assert violation.frame == 3
+    return violation
+
+
+def test_who_stands_still_is_struck() -> None:
+    violation = struck(before=0.0, after=4.6)
     assert violation.ego_stationary
+    assert violation.ego_speed == 0.0
+
+
+def test_whom_the_impact_stops_was_not_standing() -> None:
+    violation = struck(before=0.4, after=0.0)
+    assert not violation.ego_stationary
+    assert violation.ego_speed == 0.4
+
+
+def test_without_the_speed_before_the_impact_the_last_tick_s_counts() -> None:
+    violation = struck(before=0.0, after=4.6, known=False)
+    assert violation.ego_speed == 4.6
 
 
 @pytest.mark.parametrize(("distance", "ended"), [(3.0, False), (3.1, True)])

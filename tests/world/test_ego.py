@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import AttemptError
 from harness.vocabulary import Control
-from harness.world.ego import Ego
+from harness.world.ego import Ego, Touch
 from harness.world.stage import Stage
 from tests.world.staging import clear_away, stage_of, stand, where
 
@@ -63,23 +63,23 @@ def test_it_gets_on(stage: Stage, ego: Ego) -> None:
     assert state.speed == pytest.approx((stations[-1] - stations[-21]) / 1.0, rel=0.15)
 
 
-def crash(stage: Stage, ego: Ego) -> tuple[int, int, float]:
-    """Drive into what stands ahead; return who it was, ticks until told, and the speed told."""
+def crash(stage: Stage, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
+    """Let somebody run into somebody else; return what the ego tells, and ticks until it does."""
     felt = list[int]()
     blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
     bell = stage.world.spawn_actor(blueprint, carla.Transform(), ego.actor)
     bell.listen(lambda event: felt.append(event.frame))
-    ahead = ego.actor.get_transform().get_forward_vector()
+    ahead = runner.get_transform().get_forward_vector()
     before = stage.world.get_snapshot()
     for _ in range(60):
-        ego.actor.set_target_velocity(carla.Vector3D(SPEED * ahead.x, SPEED * ahead.y, 0.0))
+        runner.set_target_velocity(carla.Vector3D(SPEED * ahead.x, SPEED * ahead.y, 0.0))
         stage.world.tick()
         snapshot = stage.world.get_snapshot()
         ego.state(snapshot)
         touches = ego.touches(before)
         if touches:
             bell.destroy()
-            return touches[0].actor_id, snapshot.frame - felt[0], touches[0].relative_speed
+            return touches[0], snapshot.frame - felt[0]
         before = snapshot
     raise AssertionError("nothing was touched")
 
@@ -97,7 +97,21 @@ def test_every_touch_is_told_one_tick_later(stage: Stage, ego: Ego) -> None:
         stage.world.tick()
         stage.world.tick()
         ego.touches(stage.world.get_snapshot())
-        actor_id, delay, told = crash(stage, ego)
-        assert actor_id == truck.id
+        touch, delay = crash(stage, ego, ego.actor)
+        assert touch.actor_id == truck.id
         assert delay == 1
-        assert told == pytest.approx(SPEED, abs=1.0)
+        assert touch.ego_speed == pytest.approx(SPEED, abs=1.0)
+        assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
+
+
+def test_who_is_struck_standing_stood(stage: Stage, ego: Ego) -> None:
+    """The impact has changed the ego's speed already when it is told."""
+    ego.drive(Control(brake=1.0))
+    lorry = stand(
+        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 20.0, 0.0, math.pi
+    )
+    lorry.apply_control(carla.VehicleControl())
+    touch, _ = crash(stage, ego, lorry)
+    assert touch.ego_speed < 0.05
+    assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
+    assert ego.state(stage.world.get_snapshot()).speed > 1.0
