@@ -59,7 +59,7 @@ def analyse(
     told = None
     if found is not None:
         rows = np.flatnonzero(own & (attempts["system"].isin(systems) if systems else True))
-        moments, times = hazard_sample(found, rows)
+        moments, times = hazard_sample(found, rows, sample.left_out)
         at_risk = designed(moments, refused, (HAZARD,), times)
         told = checks(moments, at_risk)
         events[HAZARD] = events_per_predictor(moments)

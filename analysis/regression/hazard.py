@@ -17,7 +17,7 @@ import pandas as pd
 
 from analysis.collection import Collection
 from analysis.regression.design import Design, design_of
-from analysis.regression.sample import NOBODY, Sample, alone
+from analysis.regression.sample import NOBODY, Sample
 from harness.judging.patterns import PATTERNS
 from harness.vocabulary import Floats, Integers
 
@@ -51,10 +51,14 @@ def moments(times: Floats, counts: Floats, truths: Floats, end: float, violated:
     return Moments(starts, sums[ends] - sums[begins], seen[ends] - seen[begins], event)
 
 
-def hazard_sample(found: Collection, rows: Integers) -> tuple[Sample, Floats]:
-    """Return the moments of some attempts as a sample, and each one's time."""
+def hazard_sample(
+    found: Collection, rows: Integers, left_out: Mapping[str, str]
+) -> tuple[Sample, Floats]:
+    """Return the moments of some attempts as a sample, and each one's time.
+
+    `left_out` says which systems stay out, and why.
+    """
     attempts = found.attempts
-    left_out = alone(attempts.iloc[rows])
     wanted = set(rows.tolist())
     parts: list[Moments] = []
     owners: list[int] = []

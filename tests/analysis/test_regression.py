@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import expit
 
 from analysis.collection import Collection
+from analysis.regression.analyse import analyse
 from analysis.regression.checks import checks
 from analysis.regression.design import design_of
 from analysis.regression.estimators import (
@@ -227,7 +228,7 @@ def test_moments_look_back_ten_seconds_each() -> None:
 
 def test_every_violation_at_risk_is_one_moment(found: Collection) -> None:
     rows = np.flatnonzero(found.attempts["condition"] == "none")
-    sample, times = hazard_sample(found, rows)
+    sample, times = hazard_sample(found, rows, {"alone": "for no reason"})
     own = found.attempts.iloc[rows]
     own = own[own["system"] != "alone"]
     early = own["violated"] & (own["violation_time"] <= 10)
@@ -237,6 +238,13 @@ def test_every_violation_at_risk_is_one_moment(found: Collection) -> None:
     assert len(sample.y) == seconds[seconds > 0].sum()
     design = hazard_design(sample, times)
     assert design.names[2:4] == ("time", "time squared")
+
+
+def test_systems_that_are_asked_for_are_in_every_model(found: Collection) -> None:
+    chosen = analyse(found.attempts, "none", ["alone", "late"], found)
+    for each in (chosen.checks, chosen.hazard_checks):
+        assert each is not None
+        assert each.set_index("what").loc["systems", "says"] == "alone, late"
 
 
 def test_no_rows_at_all() -> None:
