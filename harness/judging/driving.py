@@ -119,7 +119,7 @@ class Drive:
     finished: bool = False
     ended: bool = False
     ticks: int = 0
-    outside_metres: float = 0.0
+    outside_metres: float = 0.0  # up to the first violation
     deviated_metres: float = 0.0
     start: float = math.nan
     _violated_before: bool = False
@@ -162,7 +162,7 @@ class Drive:
 
     @property
     def outside_share(self) -> float:
-        """Share of the route's length driven outside its lanes."""
+        """Share of the route's length driven outside its lanes, up to the first violation."""
         return min(self.outside_metres / self.route_length, 1.0)
 
     def timeout_seconds(self) -> float:
@@ -228,7 +228,7 @@ class Drive:
         self._outside = outside
         if self._last is not None:
             moved = math.dist((moment.x, moment.y), (self._last.x, self._last.y))
-            self.outside_metres += moved if outside else 0.0
+            self.outside_metres += moved if outside and not self._violated_before else 0.0
             self.deviated_metres += moved * (moment.route_distance > rules.deviation_soft_limit)
 
     def _judge_progress(self, moment: Moment) -> None:

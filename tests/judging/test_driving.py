@@ -139,6 +139,24 @@ def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
     assert score(drive, Coefficients(outside="flat")).driving_score == pytest.approx(80)
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> None:
+    """Whether the drive ends there or goes on is a matter of time, not of the score."""
+    wall = Contact(0, "static.wall", 5.0)
+    moments = [
+        replace(
+            each,
+            lane_angle=math.pi if 10 <= each.x < 20 or each.x >= 45 else 0.0,
+            contacts=(wall,) if 40 <= each.x < 40.4 else (),
+        )
+        for each in straight(100)
+    ]
+    drive = judged(moments, ends_at_first_violation=not goes_on)
+    assert drive.finished == goes_on
+    assert drive.outside_share == pytest.approx(0.1, abs=0.01)
+    assert score(drive, Coefficients()).driving_score == pytest.approx(40 * 0.65 * 0.9, abs=0.5)
+
+
 def test_turning_round_inside_a_junction_is_no_wrong_lane() -> None:
     drive = judged(replace(each, lane_angle=3.0, in_junction=True) for each in straight(20))
     assert not drive.infractions
