@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -40,7 +40,7 @@ from harness.world.partners import assemble
 from harness.world.rig import Rig
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.session import open_session
-from harness.world.stage import EgoState, Stage
+from harness.world.stage import Stage
 
 SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before anybody drives."""
@@ -216,7 +216,8 @@ def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points:
         if drive.ended:
             break
     perception.seconds["drive"] = time.perf_counter() - began
-    tell_hazards(company, state, recorder)
+    for report in hazard_reports(company.hazards, company.not_run):
+        recorder.hazard(report, state.time)
     return recorder
 
 
@@ -234,14 +235,16 @@ def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.
     raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")
 
 
-def tell_hazards(company: Company, state: EgoState, recorder: Recorder) -> None:
-    """Write down what became of every hazard, run or not."""
-    for hazard in company.hazards:
-        recorder.hazard(hazard.report(), state.time)
-    for spec in company.not_run:
+def hazard_reports(
+    hazards: Iterable[Hazard], not_run: Iterable[HazardSpec]
+) -> Iterator[HazardReport]:
+    """Yield what has become, at the end, of every hazard, run or not."""
+    for hazard in hazards:
+        hazard.conclude()
+        yield hazard.report()
+    for spec in not_run:
         reason = spec.kind.removeprefix(NOT_RUN)
-        report = HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
-        recorder.hazard(report, state.time)
+        yield HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
 
 
 def in_words(drive: Drive, driving_score: float) -> str:

@@ -77,9 +77,13 @@ class Hazard(ABC):
         )
 
     def end(self) -> None:
-        """Take everything out of the world again; what has not begun was not run."""
+        """Take everything out of the world again."""
         if self._cast is not None:
             self._cast.dismiss()
+        self.conclude()
+
+    def conclude(self) -> None:
+        """Note that time is over: what has not begun was not run."""
         if self.status == "waiting":
             self.finish("not_run", self.reason or "the attempt ended before the ego came near")
 

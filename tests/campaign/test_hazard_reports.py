@@ -1,0 +1,32 @@
+"""What the records say of hazards at the end of an attempt."""
+
+from __future__ import annotations
+
+from harness.campaign.attempt import hazard_reports
+from harness.vocabulary import Pose
+from harness.world.hazards.catalogue import build
+from harness.world.hazards.spec import HazardSpec
+from harness.world.stage import EgoState
+
+
+def test_every_hazard_is_told_and_none_is_left_waiting() -> None:
+    reached = build(HazardSpec("7", "control_loss", 30.0))
+    reached.begin(
+        EgoState(frame=9, time=12.5, vehicle_in_world=Pose(0.0, 0.0), speed=8.0, station=30.0)
+    )
+    unreached = build(HazardSpec("7", "occluded_pedestrian", 90.0))
+    left_out = HazardSpec("7", "not_run:no hazard stands for this type", 50.0, source="Scenario2")
+    told = [
+        (each.kind, each.status, each.started_at, each.reason)
+        for each in hazard_reports([reached, unreached], [left_out])
+    ]
+    assert told == [
+        ("control_loss", "running", 12.5, ""),
+        (
+            "occluded_pedestrian",
+            "not_run",
+            None,
+            "the attempt ended before the ego came near",
+        ),
+        ("Scenario2", "not_run", None, "no hazard stands for this type"),
+    ]
