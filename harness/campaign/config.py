@@ -1,7 +1,7 @@
 """From Hydra's configuration to plain settings, and from settings to the things they name.
 
 A configuration may come from a stranger's `campaign.yaml`: `_target_` is followed only into the
-packages listed here.
+packages that its group is listed with here, and nothing else in it is ever evaluated.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hydra.errors import HydraException
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -24,12 +22,23 @@ from harness.errors import UserError
 Settings: TypeAlias = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = (
-    "harness.",
-    "agents.",
-    *(f"{each}." for each in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if each),
-)
-"""Ours, and those that whoever runs the campaign names; no configuration can add to them."""
+OURS = {
+    "simulator": "harness.world.simulators.",
+    "executor": "harness.campaign.executors.",
+    "system": "agents.",
+    "cooperation": "harness.world.partners.",
+    "traffic": "harness.world.traffic.",
+    "rig": "harness.world.rig.",
+    "driving": "harness.judging.",
+    "scoring": "harness.judging.",
+    "patterns": "harness.judging.",
+    "windows": "harness.judging.",
+    "channel": "harness.channel.",
+    "interference": "harness.channel.",
+}
+"""Where the classes are that a group may name: whoever looks at a folder makes some of them."""
+THEIRS = tuple(f"{each}." for each in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if each)
+"""Packages that whoever runs the campaign names for all groups; no configuration can add any."""
 NOT_OF_THE_RESULT = (
     "out",
     "dry_run",
@@ -71,33 +80,50 @@ def check(value: Any, place: str = "") -> None:
 
 
 def find_class(target: Any, place: str) -> type[Any]:
-    """Return the class of ours that a `_target_` names; nothing else may be named."""
+    """Return the class that a `_target_` names, if its group may name it."""
     refused = f"configuration: {place} names {target!r}"
-    if not str(target).startswith(PACKAGES):
-        ours = " and ".join(each + "*" for each in PACKAGES)
-        raise UserError(f"{refused}; only {ours} may be named by _target_")
+    packages = packages_of(place)
+    if not str(target).startswith(packages):
+        known = " and ".join(each + "*" for each in packages) or "nothing"
+        raise UserError(f"{refused}; only {known} may be named by _target_ there")
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name)
     except Exception as problem:
         raise UserError(f"{refused}: {one_line(problem)}") from None
-    if not isinstance(found, type) or not found.__module__.startswith(PACKAGES):
+    if not isinstance(found, type) or not f"{found.__module__}.".startswith(packages):
         raise UserError(f"{refused}, which is no class of ours")
     return found
+
+
+def packages_of(place: str) -> tuple[str, ...]:
+    """Return the packages whose classes may be named in a place of the configuration."""
+    ours = OURS.get(place.partition(".")[0])
+    return THEIRS if ours is None else (ours, *THEIRS)
 
 
 def build(settings: Any, place: str, **more: Any) -> Any:
     """Return what `_target_` names, made with the settings beside it."""
     check(settings, place)
     try:
-        return instantiate(settings, _convert_="all", **more)
+        return made(settings, place, **more)
     except UserError:
         raise
-    except HydraException as problem:
-        cause = problem.__cause__ or problem
-        if isinstance(cause, UserError):
-            raise cause from None
-        raise UserError(f"configuration: {place}: {one_line(cause)}") from None
+    except Exception as problem:  # whatever a class finds wrong with what it is given
+        raise UserError(f"configuration: {place}: {one_line(problem)}") from None
+
+
+def made(value: Any, place: str, **more: Any) -> Any:
+    """Return settings with an object wherever they name a class.
+
+    Hydra would do that too, and look into text for `${...}`, which may hold further targets.
+    """
+    if isinstance(value, list):
+        return [made(each, place) for each in value]
+    if not isinstance(value, dict):
+        return value
+    parts = {name: made(each, place) for name, each in value.items() if name != "_target_"}
+    return find_class(value["_target_"], place)(**parts, **more) if "_target_" in value else parts
 
 
 def digest(settings: Settings) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import read_assignment, write_assignments
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.config import Settings, build
+from harness.campaign.checking import refuse_misshapen, targets
+from harness.campaign.config import Settings, build, find_class
 from harness.campaign.executors.local import LocalExecutor
 from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
@@ -48,7 +48,9 @@ class Twin:
 class Twins:
     """The twins of a campaign's attempts."""
 
-    def __init__(self, campaign: Path, workers: int = 1, progress: str = "live") -> None:
+    def __init__(
+        self, campaign: Path, workers: int = 1, progress: str = "live", trust: bool = False
+    ) -> None:
         header = read_header(campaign / "campaign.yaml")
         self.campaign = campaign
         self.folder = campaign / TWINS
@@ -56,6 +58,8 @@ class Twins:
         self._settings: Settings = header["settings"]
         self._executor = LocalExecutor(workers)
         self._progress = progress
+        if not trust:
+            refuse_doers(campaign, self._settings)
         refuse_misshapen(self._settings)
         simulator = build(self._settings["simulator"], "simulator")
         if not isinstance(simulator, CarliteSimulator):
@@ -103,19 +107,19 @@ class Twins:
     def _make_room(self, twins: Sequence[Twin]) -> None:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
-        conditions: dict[str, Any] = {}
+        known: Settings = {}
         if file.exists():
-            known = read_header(file)
-            if known.get("twins_of") != self._of:
+            header = read_header(file)
+            if header.get("twins_of") != self._of:
                 raise UserError(f"{self.folder}: twins of another campaign; move them away")
-            conditions = known["settings"]["interference"]
+            known = header["settings"]
         wanted = {twin.key.condition: self._changed(twin) for twin in twins}
         settings = {
             **self._settings,
-            "interference": {**conditions, **wanted},
+            "interference": {**known.get("interference", {}), **wanted},
             "routes": {**self._settings["routes"], "clean_under": None},
         }
-        if wanted.keys() - conditions.keys():
+        if settings != known:
             write_header(file, settings, self._simulator, twins_of=self._of)
         routes = {twin.of.route for twin in twins}
         write_assignments(
@@ -143,6 +147,16 @@ class Twins:
             }
             for name, settings in zip(names, own, strict=True)
         ]
+
+
+def refuse_doers(campaign: Path, settings: Settings) -> None:
+    """Refuse settings that would have programs of their own choice started, or files written."""
+    for place, part in targets(settings, ""):
+        if getattr(find_class(part["_target_"], place), "needs_trust", False):
+            raise UserError(
+                f"{campaign}: {place} starts programs or writes files that the folder names;"
+                " look at its campaign.yaml, and say --trust"
+            )
 
 
 def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:

@@ -40,6 +40,9 @@ def add(commands: Commands) -> None:
         "--cells", type=int, default=6, help="windows up to the violation (%(default)s)"
     )
     parser.add_argument("--workers", type=int, default=1, help="at a time (%(default)s)")
+    parser.add_argument(
+        "--trust", action="store_true", help="drive systems that start programs of their settings"
+    )
     parser.set_defaults(run=lambda options: guarded("attribute", lambda: attribute_all(options)))
 
 
@@ -50,7 +53,7 @@ def attribute_all(options: argparse.Namespace) -> int:
     if options.cells < 1:
         raise UserError(f"--cells {options.cells}: 1 or more are needed")
     campaign = Campaign(options.folder)
-    twins = Twins(options.folder, options.workers, "plain")
+    twins = Twins(options.folder, options.workers, "plain", options.trust)
     settings = campaign.header["settings"]
     found = []
     for key in cases(campaign, options.cases):

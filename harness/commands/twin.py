@@ -39,6 +39,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--redraw", type=int, default=0, metavar="N", help="draw the disturbances anew: 1, 2, ..."
     )
+    parser.add_argument(
+        "--trust", action="store_true", help="drive systems that start programs of their settings"
+    )
     parser.set_defaults(run=lambda options: guarded("twin", lambda: twin(options)))
 
 
@@ -47,7 +50,7 @@ def twin(options: argparse.Namespace) -> int:
     campaign = Campaign(options.folder)
     key = case(campaign, options.case)
     change = change_of(options, campaign)
-    twins = Twins(options.folder, progress="quiet")
+    twins = Twins(options.folder, progress="quiet", trust=options.trust)
     one = Twin(key, change)
     twins.drive([one])
     say(f"{key}: {outcome(campaign.result(key)['crucible'])}")

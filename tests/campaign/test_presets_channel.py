@@ -25,7 +25,7 @@ DEGREE = math.radians(1.0)
 
 def disturbances(settings: Settings, name: str) -> list[Disturbance]:
     assert next(iter(settings["interference"])) == "none"
-    return [build(each, name) for each in settings["interference"][name]]
+    return [build(each, f"interference.{name}") for each in settings["interference"][name]]
 
 
 def shifts(episode: Episode, sender: str) -> np.ndarray:

@@ -196,7 +196,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
     add_stranger: "1 results were never planned: ../../etc/none/../passwd-s1",
     hostile_ledger: "\\x1b]0;you\\x07: 1 try, 1 without result",
     no_routes: "nobody knows what was planned",
-    foreign_system: "names 'os.system'; only harness.*",
+    foreign_system: "names 'os.system'; only agents.*",
 }
 
 

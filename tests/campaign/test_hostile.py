@@ -1,0 +1,144 @@
+"""Folders of strangers whose settings would rather do something else than be looked at."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agents.v2xverse.system import NEEDED
+from harness.__main__ import main
+from harness.campaign.folder import read_header
+from harness.campaign.twins import Twin, Twins
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.twins import TWINS, Change
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed, write_route
+
+KEY = AttemptKey("ideal_late", "latency", "bend", 1)
+Settings = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a campaign that is finished, of one system."""
+    routes = write_route(tmp_path_factory.mktemp("hostile"))
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    settings = composed("routes.only=null", "seeds=[1]", "system=ideal_late", *files)
+    finish(routes / "out", settings)
+    return routes / "out"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, made: Path) -> Path:
+    """Return that folder, as a stranger might have changed it."""
+    return shutil.copytree(made, tmp_path / "out")
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    """Return where a program of theirs would leave its mark."""
+    return tmp_path / "mark"
+
+
+def their_v2xverse(folder: Path, mark: Path) -> Settings:
+    """Return settings that start a program which lies in the folder."""
+    root = folder / "evil"
+    for each in NEEDED:
+        (root / each).mkdir(parents=True, exist_ok=True)
+    (root / "config").touch()
+    program = root / "run"
+    program.write_text(f"#!/bin/sh\ntouch '{mark}'\n")
+    program.chmod(0o755)
+    return {
+        "_target_": "agents.v2xverse.system.V2Xverse",
+        "root": str(root),
+        "python": str(program),
+        "agent_config": "config",
+    }
+
+
+def their_child(folder: Path, mark: Path) -> Settings:
+    return {
+        "_target_": "agents.v2xverse.process.Child",
+        "command": ["touch", str(mark)],
+        "hello": {},
+        "seconds": 1.0,
+    }
+
+
+def their_text(folder: Path, mark: Path) -> Settings:
+    told = f"${{oc.create:{{_target_:os.mkdir,path:{mark}}}}}"
+    return {"_target_": "harness.world.partners.Cooperation", "roadside": told}
+
+
+def rewrite(file: Path, change: Callable[[Settings], Mapping[str, Any]]) -> None:
+    """Change the settings that a header holds."""
+    header = yaml.safe_load(file.read_text())
+    header["settings"].update(change(header["settings"]))
+    file.write_text(yaml.safe_dump(header))
+
+
+@pytest.mark.parametrize("theirs", [their_v2xverse, their_child, their_text])
+@pytest.mark.parametrize("group", ["cooperation", "interference", "traffic"])
+def test_status_starts_nothing(
+    theirs: Callable[[Path, Path], Settings], group: str, folder: Path, mark: Path
+) -> None:
+    evil: Any = theirs(folder, mark)
+    named = {"latency": [evil]} if group == "interference" else evil
+    rewrite(folder / "campaign.yaml", lambda _: {group: named})
+    assert main(["status", str(folder)]) == 0
+    for command in ("twin", "attribute"):
+        assert main([command, str(folder), str(KEY)]) == 2
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("theirs", [their_v2xverse, their_child])
+@pytest.mark.parametrize("command", ["twin", "attribute"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_twins_with_programs_are_asked_about(
+    theirs: Callable[[Path, Path], Settings],
+    command: str,
+    nested: bool,
+    folder: Path,
+    mark: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evil = theirs(folder, mark)
+    late = {"_target_": "agents.perception.systems.late.Late", "driving": evil}
+    rewrite(
+        folder / "campaign.yaml",
+        lambda known: {"system": {**known["system"], "x": late if nested else evil}},
+    )
+    assert main([command, str(folder), str(KEY)]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "system.x" in said
+    assert "--trust" in said
+    assert not mark.exists()
+    assert not (folder / TWINS).exists()
+    assert Twins(folder, trust=True).disturbances("latency") == ["latency"]
+
+
+def test_twins_are_driven_with_the_settings_that_were_looked_at(
+    folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.twins.do", lambda *given: None)
+    twins, twin = Twins(folder), Twin(KEY, Change(draw=1))
+    twins.drive([twin])
+    header = folder / TWINS / "campaign.yaml"
+    right = read_header(header)["settings"]
+    rewrite(header, lambda _: {"system": {"ideal_late": their_v2xverse(folder, mark)}})
+    twins.drive([twin])
+    assert read_header(header)["settings"] == right
+
+
+def test_a_group_names_classes_of_its_own_package_only() -> None:
+    with pytest.raises(
+        UserError, match=r"cooperation.roadside names .*; only harness.world.partners.\*"
+    ):
+        composed("cooperation.roadside._target_=agents.oracle.Oracle")
