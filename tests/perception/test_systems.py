@@ -66,7 +66,7 @@ def numbers(step: Step) -> list[np.ndarray]:
 def test_settings_fit_what_they_name(scheme: Scheme) -> None:
     settings = settings_of(scheme)
     refuse_misfit(scheme, settings)
-    kind = find_class(settings["_target_"], scheme)
+    kind = find_class(settings["_target_"], f"system.{scheme}")
     assert get_type_hints(kind.share)["return"] is SHARED.get(scheme, Features)
     assert kind.reads_points
     assert kind.reads_messages == (scheme != "single")
