@@ -65,7 +65,7 @@ def numbers(step: Step) -> list[np.ndarray]:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_settings_fit_what_they_name(scheme: Scheme) -> None:
     settings = settings_of(scheme)
-    refuse_misfit(scheme, settings)
+    refuse_misfit(f"system.{scheme}", settings)
     kind = find_class(settings["_target_"], f"system.{scheme}")
     assert get_type_hints(kind.share)["return"] is SHARED.get(scheme, Features)
     assert kind.reads_points
