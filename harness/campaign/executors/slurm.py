@@ -19,6 +19,7 @@ from harness.campaign.executors.mailbox import PAUSE, Mailbox, serve
 from harness.campaign.tasks import Outcome
 from harness.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
+from harness.records.writing import disk_problem
 
 FOLDER = Path("logs", "jobs")
 MAILBOXES = "mail"
@@ -94,18 +95,10 @@ class JobHand:
         except Exception as problem:  # whatever the cluster's commands say
             said = " ".join(str(problem).split())
             return Outcome(key, number, "server_launch", f"no job: {said}")
-        question = next(self._questions)
-        mailbox.ask(question, key, number)
-        while not self._stopped:
-            mailbox.touch()
-            ended = self._job.done()
-            outcome = mailbox.answered(question)
-            if outcome is not None:
-                return outcome
-            if ended:
-                return self._lost(mailbox, key, number)
-            time.sleep(PAUSE)
-        return Outcome(key, number, "interrupted", "the campaign was told to end")
+        try:
+            return self._asked(mailbox, key, number)
+        except OSError as problem:
+            return Outcome(key, number, "disk", str(disk_problem(problem)))
 
     def stop(self) -> None:
         """End the try in hand, and with it the job."""
@@ -125,14 +118,30 @@ class JobHand:
 
     def _held(self) -> Mailbox:
         if self._mailbox is None or self._job.done():
+            self._mailbox = None
             work, number = self._given
             folder = self._mail / f"{number + 1}-{next(self._incarnations)}"
             folder.mkdir()
-            self._mailbox = Mailbox(folder)
-            self._mailbox.touch()
-            self._questions = count()
+            mailbox = Mailbox(folder)
+            mailbox.touch()
             self._job = self._jobs.submit(serve, folder, work, number)
+            self._mailbox, self._questions = mailbox, count()
         return self._mailbox
+
+    def _asked(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
+        """Ask; wait until somebody answers, the job ends, or the campaign is told to."""
+        question = next(self._questions)
+        mailbox.ask(question, key, number)
+        while not self._stopped:
+            mailbox.touch()
+            ended = self._job.done()
+            outcome = mailbox.answered(question)
+            if outcome is not None:
+                return outcome
+            if ended:
+                return self._lost(mailbox, key, number)
+            time.sleep(PAUSE)
+        return Outcome(key, number, "interrupted", "the campaign was told to end")
 
     def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
         """Say that a job has ended without an answer."""
