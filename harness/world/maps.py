@@ -33,8 +33,11 @@ def network_of(town: str, maps: Path | None) -> RoadNetwork:
             " and name that folder"
         )
     try:
-        return RoadNetwork(carla.Map(town, path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, RuntimeError) as problem:
+        network = RoadNetwork(carla.Map(town, path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RuntimeError, IndexError) as problem:
         raise UserError(
             f"{path}: is no map that CARLA can read ({problem}); save it anew"
         ) from None
+    if not network.graph.waypoints:
+        raise UserError(f"{path}: has no driving lanes; save it anew")
+    return network

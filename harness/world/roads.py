@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import carla
@@ -53,11 +52,7 @@ class RoadNetwork:
     def __init__(self, carla_map: carla.Map) -> None:
         self.map = carla_map
         self.graph = lane_graph.build(carla_map)
-
-    @cached_property
-    def speed_limits(self) -> Floats:
-        """The speed limit at each waypoint of the graph, m/s."""
-        return speed_limits(self.map, self.graph)
+        self.speed_limits = speed_limits(carla_map, self.graph)  # at each waypoint, m/s
 
     def trace(self, locations: Sequence[carla.Location]) -> list[carla.Waypoint]:
         """Return the waypoints of the shortest way past all locations, about a metre apart.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable
-from xml.etree import ElementTree as ET
+from pathlib import Path
 
 import carla
 import numpy as np
 
 from harness.vocabulary import Floats
 from harness.world.lane_graph import SPACING, LaneGraph, LaneKey
+from harness.world.routes.documents import Element, finite, parse_xml
 
 GOES_BY_SIGNS = 'vendor="VectorZero"'
 SPEED_SIGN = "274"
@@ -28,30 +29,35 @@ def speed_limits(carla_map: carla.Map, graph: LaneGraph) -> Floats:
     text = carla_map.to_opendrive()
     if GOES_BY_SIGNS in text[:4000]:
         return _posted(carla_map, graph)
-    return _recorded(text, graph)
+    return _recorded(parse_xml(text, Path(f"{Path(carla_map.name).name}.xodr")), graph)
 
 
-def _recorded(text: str, graph: LaneGraph) -> Floats:
+def _recorded(document: Element, graph: LaneGraph) -> Floats:
     limits = np.full(len(graph.waypoints), UNPOSTED)
     stations = np.array([waypoint.s for waypoint in graph.waypoints])
-    records = {
-        int(road.get("id", "-1")): [
-            (float(kind.get("s", 0.0)), float(speed.get("max", "nan")) * _unit(speed))
-            for kind in road.findall("type")
-            for speed in kind.findall("speed")
-            if speed.get("max", "").replace(".", "", 1).isdecimal()
-        ]
-        for road in ET.fromstring(text).iter("road")
-    }
+    records = {_number(road): sorted(_limits(road)) for road in document.all("road")}
     for key, (first, count) in graph.lanes.items():
-        for start, limit in sorted(records.get(key[0], [])):
+        for start, limit in records.get(key[0], []):
             along = stations[first : first + count] >= start
             limits[first : first + count][along] = limit
     return limits
 
 
-def _unit(speed: ET.Element) -> float:
-    return UNITS.get(speed.get("unit", "m/s"), 1.0)
+def _number(road: Element) -> int:
+    text = road.text("id")
+    if not text.isdecimal():
+        road.wrong(f"has id={text[:40]!r}; write a whole number, as CARLA reads no other")
+    return int(text)
+
+
+def _limits(road: Element) -> Iterable[tuple[float, float]]:
+    """Yield from which station of a road each limit holds; one may be said in words: none."""
+    for kind in road.all("type"):
+        for speed in kind.all("speed"):
+            limit = finite(speed.attributes.get("max"))
+            if limit is not None and limit >= 0.0:
+                unit = UNITS.get(speed.attributes.get("unit", "m/s"), 1.0)
+                yield kind.number("s") if "s" in kind.attributes else 0.0, limit * unit
 
 
 def _posted(carla_map: carla.Map, graph: LaneGraph) -> Floats:

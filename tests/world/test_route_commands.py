@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import socketserver
 import subprocess
@@ -18,6 +19,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
+from tests.carlite.opendrive_samples import crossing
 from tests.conftest import ROOT, Carlite
 from tests.world.town_maps import roads
 
@@ -84,6 +86,31 @@ def test_bad_routes_end_with_one_line_and_code_2(
 ) -> None:
     assert main(["routes", "check", str(path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('id="0" junction', 'id="r1" junction', "line 2: <road> has id='r1'; write a whole"),
+        ("<OpenDRIVE>", "<!DOCTYPE a [<!ENTITY b '9'>]><OpenDRIVE>", "document types and entities"),
+        ("<OpenDRIVE>", "<OpenDRIVE a='' a=''>", "not XML (duplicate attribute)"),
+        ('<type s="0"', '<type s="x"', "has s='x'; write a finite number"),
+        ("<road ", "<path ", "is no map that CARLA can read"),
+        ('type="driving"', 'type="none"', "has no driving lanes"),
+    ],
+)
+def test_bad_maps_end_with_one_line_and_code_2(
+    old: str, new: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = crossing()
+    assert old in text
+    (tmp_path / "Mine.xodr").write_text(text.replace(old, new))
+    points = np.array([(60.0, -2.0, 0.0, math.nan), (-60.0, -2.0, 0.0, math.nan)])
+    write_routes(tmp_path / "r.xml", [RouteSpec("a", "Mine", points, None, (), tmp_path, 1)])
+    assert main(["routes", "check", str(tmp_path / "r.xml"), "--maps", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Mine.xodr" in line
+    assert said in line
 
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,11 @@ class Element:
 
 def read_xml(path: Path) -> Element:
     """Return the root of an XML file; document types and entities are refused."""
+    return parse_xml(read_bytes(path), path)
+
+
+def parse_xml(content: bytes | str, path: Path) -> Element:
+    """Return the root of what an XML file holds; document types and entities are refused."""
     stack: list[Element] = []
     roots: list[Element] = []
     parser = expat.ParserCreate()
@@ -76,7 +81,7 @@ def read_xml(path: Path) -> Element:
     parser.EndElementHandler = end
     parser.StartDoctypeDeclHandler = doctype
     try:
-        parser.Parse(read_bytes(path), True)
+        parser.Parse(content, True)
     except expat.ExpatError as problem:
         reason = expat.ErrorString(problem.code)
         raise UserError(f"{path}: line {problem.lineno}: not XML ({reason}); mend it") from None
