@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.campaign.executors.hand import LocalHand
 from harness.campaign.executors.interface import Work
+from harness.campaign.executors.process import WorkerProcess
 from harness.campaign.executors.slurm import JobHand
-from harness.campaign.tasks import Outcome
+from harness.campaign.tasks import Task
+from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 
 KEY = AttemptKey("late", "none", "7", 1)
@@ -62,3 +67,27 @@ def test_a_disk_that_is_full_is_said_by_the_hand(tmp_path: Path) -> None:
     assert (ended.key, ended.failure) == (KEY, "disk")
     assert "No such file" in ended.message
     hand.close()
+
+
+def test_a_worker_that_cannot_be_started_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    task = Task(tmp_path, KEY, 1, "127.0.0.1", 1, "carlite", None, os.getpid())
+    before = os.listdir("/proc/self/fd")  # noqa: PTH208
+    with pytest.raises(AttemptError, match="no further process: No such file") as raised:
+        WorkerProcess(task, tmp_path / "logs" / "worker-1.log", {})
+    assert raised.value.failure == "server_launch"
+    assert os.listdir("/proc/self/fd") == before  # noqa: PTH208
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"), [("x" * 300, KEY), ("out", AttemptKey("late", "x" * 300, "7", 1))]
+)
+def test_records_that_nobody_can_look_for_are_not_whole(
+    folder: str, key: AttemptKey, tmp_path: Path
+) -> None:
+    hand = LocalHand(work_in(tmp_path / folder), 0)
+    ended = hand.do(key, 1)
+    assert (ended.key, ended.failure) == (key, "server_launch")
+    assert "/nowhere" in ended.message

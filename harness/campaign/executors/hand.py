@@ -14,6 +14,7 @@ from harness.campaign.tasks import Outcome, Task
 from harness.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import committed
+from harness.records.writing import disk_problem
 from harness.world.simulators import LaunchError, Server, Simulator
 
 KEPT = ("server_launch", "port_conflict", "disk")
@@ -41,9 +42,11 @@ class LocalHand:
             tail = problem.log_tail if isinstance(problem, LaunchError) else ""
         except UserError as problem:  # the simulator cannot be had on this machine
             failure, message, tail = "server_launch", str(problem), ""
+        except OSError as problem:
+            failure, message, tail = "disk", str(disk_problem(problem)), ""
         else:
             tail = self._server.log_tail() if failure and self._server else ""
-        if failure is not None and committed(self._work.folder, key, number):
+        if failure is not None and self._whole(key, number):
             failure, message, tail = None, "its records are whole", ""
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was told to end", ""
@@ -67,6 +70,12 @@ class LocalHand:
     def _simulator(self) -> Simulator:
         simulator: Simulator = build(self._work.simulator, "simulator")
         return simulator
+
+    def _whole(self, key: AttemptKey, number: int) -> bool:
+        try:
+            return committed(self._work.folder, key, number)
+        except (OSError, UserError):  # nobody can tell: it is not
+            return False
 
     def _try(self, key: AttemptKey, number: int) -> Ending:
         server = self._held()

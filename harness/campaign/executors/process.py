@@ -8,13 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
 from harness.campaign.config import ROOT
 from harness.campaign.tasks import Task, read_answer
-from harness.errors import FailureClass
+from harness.errors import AttemptError, FailureClass
 from harness.records.writing import disk_problem
 from harness.world.simulators import Server
 
@@ -43,23 +43,16 @@ class WorkerProcess:
 
     def __init__(self, task: Task, log: Path, environment: dict[str, str]) -> None:
         self._killed_before = kernel_kills()
-        try:
-            log.parent.mkdir(exist_ok=True)
-            self._log = log.open("a+")
-            self._log_began = os.fstat(self._log.fileno()).st_size
-            self._answer = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as this object
-        except OSError as problem:
-            raise disk_problem(problem) from None
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "harness.campaign.worker"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=self._answer,
-            stderr=self._log,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-            start_new_session=True,
-        )
+        with ExitStack() as files:
+            try:
+                log.parent.mkdir(exist_ok=True)
+                self._log = files.enter_context(log.open("a+"))
+                self._log_began = os.fstat(self._log.fileno()).st_size
+                self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
+            except OSError as problem:
+                raise disk_problem(problem) from None
+            self._process = self._started({**os.environ, "OMP_NUM_THREADS": "1", **environment})
+            self._files = files.pop_all()
         assert self._process.stdin
         with suppress(BrokenPipeError), self._process.stdin as told:
             told.write(task.to_json() + "\n")
@@ -74,8 +67,7 @@ class WorkerProcess:
         trace: TracebackType | None,
     ) -> None:
         end_group(self._process)
-        self._log.close()
-        self._answer.close()
+        self._files.close()
 
     def kill(self) -> None:
         """End the whole group now."""
@@ -101,6 +93,21 @@ class WorkerProcess:
             return self._without_a_word(server)
         launched = told["failure"] == "server_launch"  # it was, and answered when the try began
         return "server_crash" if launched else told["failure"], told["message"]
+
+    def _started(self, environment: dict[str, str]) -> subprocess.Popen[str]:
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-m", "harness.campaign.worker"],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=self._answer,
+                stderr=self._log,
+                text=True,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise AttemptError("server_launch", f"no further process: {problem.strerror}") from None
 
     def _without_a_word(self, server: Server) -> Ending:
         """Say why a worker may have ended without an answer."""
