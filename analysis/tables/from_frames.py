@@ -108,6 +108,20 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
         }
 
 
+def with_nothing(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> pd.DataFrame:
+    """Return a row for each drive and each kind of sender that its arm knows.
+
+    Drives in which nobody of a kind came near had no messages of it, and count as such.
+    """
+    shared = attempts.reset_index(drop=True)[[*ARM, "cluster", "duration"]]
+    shared = shared.rename_axis("row").reset_index()
+    own = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
+    known = own.merge(shared, on="row")[[*ARM, "kind"]].drop_duplicates()
+    sums = own.drop(columns="ages", errors="ignore")
+    joined = shared.merge(known, on=list(ARM)).merge(sums, on=["row", "kind"], how="left")
+    return joined.fillna(dict.fromkeys(sums.columns, 0.0))
+
+
 def messages(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> tuple[Table, Table]:
     """Return messages by kind of sender: what became of them; age, displacement and bytes."""
     by = (*ARM, "kind")
@@ -122,9 +136,7 @@ def messages(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> tuple[Ta
         "kB/s": ratio_of("kilobytes", "duration"),
     }
     digits = {"age at delivery, s": 3, "displaced, m": 3, "kB a message": 2, "kB/s": 2}
-    shared = attempts.reset_index(drop=True)[[*ARM, "cluster", "duration"]]
-    own = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
-    joined = own.join(shared, on="row")
+    joined = with_nothing(attempts, kinds)
     return (
         Table("fates", "What became of messages", by, cells(joined, by, fates), digits),
         Table(

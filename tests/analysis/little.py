@@ -153,7 +153,7 @@ def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
         station=times * LENGTH / len(times),
         ego_x=times * LENGTH / len(times),
         speed=np.full(len(times), 5.0),
-        messages=np.full(len(times), 0 if key.system == "alone" else 1, np.int32),
+        messages=np.full(len(times), int(hears(key)), np.int32),
         oldest_age=np.full(len(times), np.nan),
     )
     return columns
@@ -219,9 +219,14 @@ def map_columns() -> dict[str, Any]:
     }
 
 
+def hears(key: AttemptKey) -> bool:
+    """Return whether there are messages in a drive: the road of route 3 has no unit beside it."""
+    return key.system != "alone" and key.route != "3"
+
+
 def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) -> dict[str, Any]:
     """Return one message a second, some lost; late under latency."""
-    n = 0 if key.system == "alone" else len(times)
+    n = len(times) if hears(key) else 0
     lost = random.random(n) < 0.2
     late = random.choice([0.4, 0.6, 1.0], n) if key.condition == "latency" else np.zeros(n)
     age = np.where(lost, np.nan, late)
