@@ -141,7 +141,7 @@ class LiveTable(Nothing):
     def leaves(self, worker: int, reason: str) -> None:
         """Say who left."""
         say(self._out, leaving(worker, reason))
-        del self._doing[worker]
+        self._doing = {each: what for each, what in self._doing.items() if each != worker}
 
     def __rich__(self) -> RenderableType:
         now = time.monotonic()
@@ -157,10 +157,11 @@ class LiveTable(Nothing):
         return Group(workers, total)
 
     def _remaining(self) -> str:
-        if not self._recent or not self._doing:
+        recent, workers = list(self._recent), len(self._doing)  # others go on changing them
+        if not recent or not workers:
             return "?"
-        mean = sum(self._recent) / len(self._recent)
-        return clock(self._left * mean / min(len(self._doing), max(self._left, 1)))
+        mean = sum(recent) / len(recent)
+        return clock(self._left * mean / min(workers, max(self._left, 1)))
 
 
 def say(out: Console, line: str) -> None:

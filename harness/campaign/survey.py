@@ -17,7 +17,7 @@ from harness.campaign.plan import arms_of, paired, seeds_of
 from harness.campaign.summary import Marks, mean, read_marks
 from harness.errors import UserError
 from harness.records.keys import AttemptKey, named
-from harness.records.ledger import LEDGER, lines
+from harness.records.ledger import LEDGER, whole, written
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
@@ -148,15 +148,17 @@ def by_number(name: str) -> tuple[int, str]:
 def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
     """Return the lines of every attempt, and what to say of those that cannot be read."""
     told: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
-    whole = 0
-    for line in lines(folder):
+    texts = written(folder)
+    torn = 0
+    for text in texts:
+        line = whole(text)
+        if line is None:
+            torn += 1
+            continue
         key = AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
         told[key].append(line)
-        whole += 1
-    file = folder / LEDGER
-    written = [each for each in file.read_bytes().split(b"\n") if each] if file.exists() else []
-    torn = len(written) - whole
-    return dict(told), [f"{file}: {torn} of {len(written)} lines cannot be read"] if torn else []
+    trouble = f"{folder / LEDGER}: {torn} of {len(texts)} lines cannot be read"
+    return dict(told), [trouble] if torn else []
 
 
 def arms_in(

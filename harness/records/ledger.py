@@ -60,22 +60,31 @@ def append(
 
 def lines(campaign: Path) -> Iterator[dict[str, Any]]:
     """Yield every whole line."""
+    return (line for text in written(campaign) if (line := whole(text)) is not None)
+
+
+def written(campaign: Path) -> list[bytes]:
+    """Return every line, whole or not."""
     file = campaign / LEDGER
     try:
-        written = file.read_bytes()
+        return [text for text in file.read_bytes().split(b"\n") if text]
     except FileNotFoundError:
-        return
+        return []
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None
-    for text in written.split(b"\n"):
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(line, dict) and all(
-            name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()
-        ):
-            yield line
+
+
+def whole(text: bytes) -> dict[str, Any] | None:
+    """Return what a line says, if it is whole."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(line, dict) and all(
+        name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()
+    ):
+        return line
+    return None
 
 
 def tries(campaign: Path) -> dict[AttemptKey, Path]:

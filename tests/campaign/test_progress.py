@@ -106,6 +106,22 @@ def test_the_table_has_a_line_for_each_worker_and_one_for_all() -> None:
     assert " ".join(total[1:]) == "3 of 6 done, 1 failed, 1 tried again 1:00 left"
 
 
+def test_a_worker_may_leave_while_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    table = LiveTable(STANDING, 2, console)
+    table.begins(1, A, 1)
+
+    def leave(seconds: float) -> str:
+        monkeypatch.undo()
+        table.leaves(2, "nothing listens")
+        return clock(seconds)
+
+    monkeypatch.setattr(progress, "clock", leave)
+    console.print(table)
+    table.leaves(1, "nothing listens")
+    console.print(table)
+
+
 def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,6 +14,7 @@ import yaml
 
 from harness.__main__ import main
 from harness.campaign.folder import locked
+from harness.campaign.survey import ledger_of
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER
 from harness.records.writing import EPISODES
@@ -234,6 +235,23 @@ def test_settings_that_are_none_are_one_line(
     assert main(["status", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "not a campaign's settings" in line
+
+
+def test_a_line_written_while_it_is_read_is_no_trouble(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def read_and_append(file: Path) -> bytes:
+        found = read(file)
+        with file.open("a") as ledger:
+            ledger.write(json.dumps(line_of(LOST, 3)) + "\n")
+        return found
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_append)
+    told, troubles = ledger_of(folder)
+    assert troubles == []
+    assert len(told[LOST]) == 2
 
 
 def test_nobody_reads_what_it_prints(made: Path) -> None:

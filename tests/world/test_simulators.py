@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import AttemptError, UserError
-from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError
+from harness.world.simulators import CarlaSimulator, CarliteSimulator, LaunchError, carlite
+from harness.world.simulators.launching import launched
 from tests.conftest import ROOT, Carlite
 from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
 
@@ -22,6 +23,15 @@ from harness.world.simulators import CarliteSimulator
 with CarliteSimulator().lease("Crucible05") as server:
     print(server.port, flush=True)
     time.sleep(600)
+"""
+
+WORDY = """
+import pathlib, sys, time
+print("x" * 3000, "first", flush=True)
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.01)
+print("y" * 3000, "second", flush=True)
+time.sleep(600)
 """
 
 
@@ -50,6 +60,21 @@ def test_a_killed_holder_takes_its_server_along(frozen: bool) -> None:
     holder.kill()
     holder.wait()
     assert until(lambda: left(members) == [] and can_be_bound(port))
+
+
+def test_all_that_a_slow_start_says_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(carlite, "PATIENCE", 0.0)
+    more = tmp_path / "more"
+    with launched([sys.executable, "-c", WORDY, str(more)], ROOT) as process:
+        starting = carlite.Starting(process)
+        assert until(lambda: b"first" in process.said(0))
+        assert starting.ready() is None
+        more.touch()
+        assert until(lambda: b"second" in process.said(0))
+        assert starting.ready() is None
+        assert process.said(0).decode() == capfd.readouterr().err
 
 
 def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:

@@ -54,15 +54,15 @@ class Starting:
     def __init__(self, process: Launched) -> None:
         self._process = process
         self._quiet_until = time.monotonic() + PATIENCE
-        self._passed_on = 0
+        self._passed_on = 0  # bytes
 
     def ready(self) -> re.Match[str] | None:
         """Return the line that says clients may come, once there is one."""
-        said = self._process.log_tail()
-        line = READY.search(said)
+        line = READY.search(self._process.log_tail())
         if line is None and time.monotonic() > self._quiet_until:
-            print(said[self._passed_on :], end="", file=sys.stderr, flush=True)
-            self._passed_on = len(said)
+            said = self._process.said(self._passed_on)
+            print(said.decode(errors="replace"), end="", file=sys.stderr, flush=True)
+            self._passed_on += len(said)
         return line
 
 

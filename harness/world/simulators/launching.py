@@ -56,8 +56,12 @@ class Launched:
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        text = os.pread(self._log.fileno(), TAIL, max(size - TAIL, 0))
-        return text.decode(errors="replace")
+        return self.said(max(size - TAIL, 0)).decode(errors="replace")
+
+    def said(self, since: int) -> bytes:
+        """Return what the server said, from that byte of its log on."""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), max(size - since, 0), since)
 
     def wait_for(self, answer: Callable[[], T | None], seconds: float) -> T:
         """Return the first answer there is; a server that ends or takes too long has failed."""
