@@ -41,7 +41,7 @@ ROOMS = {
     "wire": set[str](),
 }
 
-GROUND = {"errors", "geometry", "overlap", "randomness", "vocabulary"}
+GROUND = {"errors", "files", "geometry", "overlap", "randomness", "vocabulary"}
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),

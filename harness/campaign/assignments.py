@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.folder import write_whole
+from harness.files import write_whole
 from harness.records.keys import safe_name
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
@@ -69,7 +69,6 @@ class Assignment:
 
 def write_assignments(campaign: Path, assignments: Sequence[Assignment]) -> None:
     """Keep what is not kept yet."""
-    (campaign / FOLDER).mkdir(exist_ok=True)
     for each in assignments:
         file = _file(campaign, each.route.name)
         if not file.exists():

@@ -18,6 +18,7 @@ import yaml
 from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, digest
 from harness.campaign.differences import differences
 from harness.errors import UserError
+from harness.files import write_whole
 
 OURS = (".lock", ".campaign.yaml.")
 """How the files begin that a runner killed at its start leaves behind."""
@@ -119,20 +120,6 @@ def taken(handle: int) -> bool:
         time.sleep(LOOK)
         return False
     return True
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write beside the place and rename: the file is whole or absent."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with beside.open("w") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(file)
-    except OSError as problem:
-        beside.unlink(missing_ok=True)
-        raise UserError(f"{file}: {problem.strerror}") from None
 
 
 def package_version(name: str) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import AttemptError, UserError
+from harness.files import write_whole
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
@@ -50,10 +51,6 @@ def export(options: argparse.Namespace) -> int:
     if not NAME.fullmatch(name):
         raise UserError(f"the server calls its town {name[:40]!r}, which is no name for a file")
     path = options.out / f"{name}.xodr"
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        path.write_text(world_map.to_opendrive(), encoding="utf-8")
-    except OSError as problem:
-        raise UserError(f"{path}: cannot be written ({problem.strerror})") from None
+    write_whole(path, world_map.to_opendrive())
     print(path)
     return 0

@@ -86,6 +86,25 @@ def test_what_a_check_turns_down_is_not_taken() -> None:
     assert hazards == offered[2:]
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--out", "/proc/x"], "/proc/x/routes.xml: cannot be written (No such file or directory)"),
+        (["--out", __file__], f"{__file__}/routes.xml: cannot be written (File exists)"),
+        (["--out", "{}", "--port", "0"], "127.0.0.1:0: nothing listens there; mend that, or leave"),
+    ],
+)
+def test_what_is_in_the_way_is_said_in_one_line(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--town", "Crucible05", "--count", "1", "--kinds", FEW[0]]
+    given = [each.format(tmp_path / "out") for each in more]
+    assert main(["routes", "generate", *arguments, *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(said)
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_hazard_is_answered_with_those_there_are() -> None:
     with pytest.raises(UserError, match="no hazard meteor; there are occluded_pedestrian"):
         generate(network_of("Crucible05", None), "Crucible05", 1, 1, ["meteor"])

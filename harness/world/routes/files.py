@@ -16,6 +16,7 @@ import carla
 import numpy as np
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.vocabulary import Floats
 from harness.world.maps import NAME
 from harness.world.routes.documents import Element, finite, read_xml
@@ -100,7 +101,7 @@ def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
             values = " ".join(f'{name}="{value!r}"' for name, value in route.weather.items())
             lines.append(f"    <weather {values}/>")
         lines.append("  </route>")
-    path.write_text("\n".join([*lines, "</routes>", ""]), encoding="utf-8")
+    write_whole(path, "\n".join([*lines, "</routes>", ""]))
 
 
 def safe_name(route_id: str) -> str:

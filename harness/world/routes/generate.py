@@ -119,15 +119,17 @@ def main(arguments: list[str]) -> int:
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one route or more")
     network, kinds = network_of(options.town, options.maps), options.kinds.split(",")
-    with ExitStack() as stack:
-        check = [
-            checked_on(stack, options.host, options.port, options.town, options.seed)
-            for _ in range(options.port is not None)
-        ]
-        routes, hazards = generate(
-            network, options.town, options.seed, options.count, kinds, *check
-        )
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        with ExitStack() as stack:
+            check = [
+                checked_on(stack, options.host, options.port, options.town, options.seed)
+                for _ in range(options.port is not None)
+            ]
+            routes, hazards = generate(
+                network, options.town, options.seed, options.count, kinds, *check
+            )
+    except AttemptError as problem:
+        raise UserError(f"{problem}; mend that, or leave --port out") from None
     write_routes(options.out / "routes.xml", routes)
     write_hazards(options.out / "hazards.json", hazards)
     print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")

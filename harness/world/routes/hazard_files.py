@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
 from harness.world.routes.documents import finite, list_in, number_in, object_in, read_json, text_in
@@ -86,7 +87,7 @@ def write_hazards(path: Path, hazards: Iterable[HazardSpec]) -> None:
         }
         for hazard in hazards
     ]
-    path.write_text(json.dumps({"version": VERSION, "hazards": rows}, indent=1) + "\n")
+    write_whole(path, json.dumps({"version": VERSION, "hazards": rows}, indent=1) + "\n")
 
 
 def _hazards(
