@@ -28,14 +28,15 @@ from agents.training.forward import ONE_CLOUD, run
 from agents.training.judging import headline, judge
 from agents.training.layout import Scenario, scenarios
 from agents.training.learning import Average, batches, rate
-from agents.training.lesson import Lesson, exercise, part
+from agents.training.lesson import Lesson, exercise, part, told_apart
 from agents.training.losses import loss
 from agents.training.samples import Samples
-from agents.training.weights import begin_from, save
+from agents.training.weights import begin_from, save, write_whole
 from harness.errors import UserError
 from harness.randomness import derived_seed, stream
 
 STATE = "state.pt"
+ELSEWHERE = "name another --out, or remove it to begin anew"
 LARGEST_GRADIENT = 10.0
 AVERAGE_MEMORY = 0.998
 
@@ -48,6 +49,7 @@ class Run:
     network: Network
     optimiser: torch.optim.Optimizer
     average: Average
+    told_apart: dict[str, Any]  # by which this lesson is known from others
     epoch: int = 0
     seconds: float = 0.0
     best: float = -1.0
@@ -57,6 +59,7 @@ class Run:
     def write(self) -> None:
         """Write everything that the next epoch needs."""
         told = {
+            "lesson": self.told_apart,
             "network": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "average": self.average.state,
@@ -66,20 +69,38 @@ class Run:
             "best_state": self.best_state,
             "curve": self.curve,
         }
-        beside = self.lesson.out / f".{STATE}"
-        torch.save(told, beside)
-        beside.replace(self.lesson.out / STATE)
+        write_whole(self.lesson.out / STATE, lambda beside: torch.save(told, beside))
 
     def go_on(self) -> None:
         """Go on where an earlier run stopped, if one did."""
         path = self.lesson.out / STATE
         if path.is_file():
-            told: dict[str, Any] = torch.load(path, weights_only=True)
+            told = read_state(path)
+            refuse_other(path, told.get("lesson"), self.told_apart)
             self.network.load_state_dict(told["network"])
             self.optimiser.load_state_dict(told["optimiser"])
             self.average.load(told["average"])
             for name in ("epoch", "seconds", "best", "best_state", "curve"):
                 setattr(self, name, told[name])
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """Return what an earlier run wrote."""
+    try:
+        told: dict[str, Any] = torch.load(path, weights_only=True)
+    except Exception as problem:  # whatever a file can provoke
+        first = str(problem).partition("\n")[0].partition(". ")[0] or type(problem).__name__
+        raise UserError(f"{path}: cannot be read ({first}); {ELSEWHERE}") from None
+    return told
+
+
+def refuse_other(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]) -> None:
+    """Refuse to go on with what is not the same lesson."""
+    if known is None:
+        raise UserError(f"{path}: written before runs said which lesson they were of; {ELSEWHERE}")
+    if changed := sorted(name for name in asked if known.get(name) != asked[name]):
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
+        raise UserError(f"{path}: of a lesson with other {names}; {ELSEWHERE}")
 
 
 def train(lesson: Lesson) -> Run:
@@ -88,12 +109,13 @@ def train(lesson: Lesson) -> Run:
     recorded = for_training(lesson.data)
     samples = Samples(recorded, units=lesson.alone, first_moment=int(lesson.interference))
     held_out = Samples(for_training(lesson.held_out), units=False)
-    if len(samples) < lesson.batch:
-        raise UserError(f"{lesson.data[0]}: {len(samples)} samples are fewer than a batch")
+    shown = min(len(samples), lesson.most or len(samples))
+    if shown < lesson.batch:
+        most = "" if lesson.most is None else f", of which --most shows {lesson.most},"
+        raise UserError(f"{lesson.data[0]}: {len(samples)} samples{most} are fewer than a batch")
     lesson.out.mkdir(parents=True, exist_ok=True)
     current = begin(lesson)
     with Progress() as progress:
-        shown = min(len(samples), lesson.most or len(samples))
         bar = progress.add_task(lesson.scheme, total=lesson.epochs * shown)
         while current.epoch < lesson.epochs:
             learn_epoch(current, samples, lambda done: progress.update(bar, completed=done))
@@ -124,7 +146,7 @@ def begin(lesson: Lesson) -> Run:
     if lesson.start is not None:
         begin_from(network, lesson.start)
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
-    current = Run(lesson, network, optimiser, Average(network, AVERAGE_MEMORY))
+    current = Run(lesson, network, optimiser, Average(network, AVERAGE_MEMORY), told_apart(lesson))
     current.go_on()
     return current
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from agents.perception.raising import lowered_boxes
 from agents.training.augmentation import varied
 from agents.training.forward import ALONE, Inputs, inputs_of
 from agents.training.judging import LEAST_HITS, Visible
+from agents.training.layout import scenarios
 from agents.training.samples import PARTNERS, UNDISTURBED, Disturbance, Sample, Samples
 from agents.training.targets import Targets, targets_of
 from harness.vocabulary import Boxes
@@ -56,6 +59,28 @@ class Lesson:
     def visible(self) -> Visible:
         """Whose returns make truth that should be found."""
         return "ego" if self.alone else "anyone"
+
+
+def told_apart(lesson: Lesson) -> dict[str, Any]:
+    """Return what makes a lesson this one; where its files lie does not."""
+    files = ("data", "held_out", "start", "out", "weights")
+    own = {each.name: getattr(lesson, each.name) for each in fields(lesson)}
+    return {
+        **{name: value for name, value in own.items() if name not in files},
+        "data": [digest_of(folder) for folder in lesson.data],
+        "held_out": [digest_of(folder) for folder in lesson.held_out],
+        "start": lesson.start and sha256(lesson.start.read_bytes()).hexdigest(),
+    }
+
+
+def digest_of(recording: Path) -> str:
+    """Return a digest of a recording: of its scenarios, and how many points each look has."""
+    told = sha256()
+    for each in scenarios(recording):
+        told.update(repr((each.folder.name, each.town, each.purpose, each.seed)).encode())
+        for file in sorted(each.folder.glob("*/*.npy")):
+            told.update(repr((file.parent.name, file.name, file.stat().st_size)).encode())
+    return told.hexdigest()
 
 
 def exercise(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,31 @@ SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
 
 def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
     """Write weights and card."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     halves = {
         name: (each.half() if each.is_floating_point() else each).contiguous()
         for name, each in state.items()
     }
-    save_file(halves, path)
-    path.with_suffix(".json").write_text(json.dumps(card, indent=2) + "\n")
+    write_whole(path, lambda beside: save_file(halves, beside))
+    write_whole(path.with_suffix(".json"), lambda beside: beside.write_text(as_text(card)))
+
+
+def as_text(card: dict[str, Any]) -> str:
+    """Return a card as it is written."""
+    return json.dumps(card, indent=2) + "\n"
+
+
+def write_whole(file: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the place and rename: a reader finds the old file or the new one."""
+    beside = file.with_name(f".{os.getpid()}.{file.name}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(beside)
+            beside.replace(file)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as problem:
+        raise UserError(f"{file}: {problem.strerror or problem}") from None
 
 
 def begin_from(network: Network, path: Path) -> None:

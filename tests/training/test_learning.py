@@ -26,7 +26,7 @@ from agents.training.lesson import Lesson, answer, exercise, part
 from agents.training.losses import loss
 from agents.training.samples import CONDITIONS, Samples
 from agents.training.targets import targets_of
-from agents.training.weights import begin_from
+from agents.training.weights import begin_from, save
 from harness.errors import UserError
 from harness.overlap import bev_iou
 from tests.training.made_up import boxes_in_world, write_recording
@@ -146,6 +146,37 @@ def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
         assert tried["data"] == {"towns": ["Nowhere"], "scenarios": 1, "seeds": [5]}
 
 
+@pytest.fixture
+def written(lesson: Lesson) -> Path:
+    """What a lesson leaves before its first epoch."""
+    learn.begin(lesson).write()
+    return lesson.out / learn.STATE
+
+
+def test_another_lesson_does_not_go_on(lesson: Lesson, written: Path, tmp_path: Path) -> None:
+    write_recording(tmp_path / "other")
+    (tmp_path / "other" / "made-up" / "7" / "000002.npy").unlink()
+    others = [tmp_path / "other"]
+    for name, value in {"epochs": 2, "data": others, "held_out": others, "scheme": "early"}.items():
+        told = rf"{written}: of a lesson with other --{name.replace('_', '-')};"
+        with pytest.raises(UserError, match=told):
+            learn.train(replace(lesson, **{name: value}))  # type: ignore[arg-type]
+    lesson.data[0].rename(tmp_path / "moved")
+    learn.begin(replace(lesson, data=[tmp_path / "moved"], held_out=[tmp_path / "moved"]))
+
+
+@pytest.mark.parametrize("sort", ["torn", "older"])
+def test_a_state_that_says_no_lesson_is_refused(lesson: Lesson, written: Path, sort: str) -> None:
+    if sort == "torn":
+        written.write_bytes(written.read_bytes()[:1000])
+    else:
+        state = torch.load(written, weights_only=True)
+        torch.save({name: each for name, each in state.items() if name != "lesson"}, written)
+    with pytest.raises(UserError, match="name another --out, or remove it") as told:
+        learn.begin(lesson)
+    assert "\n" not in str(told.value)
+
+
 def test_what_is_frozen_stays_and_the_rest_learns(lesson: Lesson) -> None:
     current = learn.begin(replace(lesson, scheme="v2vnet", freeze=True, most=2))
     before = {name: each.clone() for name, each in current.network.state_dict().items()}
@@ -167,6 +198,18 @@ def test_recordings_for_testing_are_refused(lesson: Lesson, tmp_path: Path) -> N
     write_recording(tmp_path / "test", "testing")
     with pytest.raises(UserError, match="for testing"):
         learn.train(replace(lesson, data=[tmp_path / "test"]))
+
+
+def test_weights_that_are_there_stay_whole_until_others_are(tmp_path: Path) -> None:
+    file = tmp_path / "lite_single.safetensors"
+    save(file, {"one": torch.zeros(3)}, {"epochs": 1})
+    for each in (file, file.with_suffix(".json")):
+        (tmp_path / f"before{each.suffix}").hardlink_to(each)
+    before = file.read_bytes()
+    save(file, {"one": torch.ones(3)}, {"epochs": 2})
+    assert (tmp_path / "before.safetensors").read_bytes() == before != file.read_bytes()
+    assert json.loads((tmp_path / "before.json").read_text()) == {"epochs": 1}
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_files_that_hold_no_weights_are_refused(tmp_path: Path) -> None:
