@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 
 from harness.errors import AttemptError, UserError
 
 BAD_INPUT, NO_GROUND = 2, 3
+
+
+def at_least_one(options: argparse.Namespace, *names: str) -> None:
+    """Refuse numbers of things of which there must be one."""
+    for name in names:
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            raise UserError(f"--{name} {number}: must be 1 or more")
 
 
 def ended(work: Callable[[], int]) -> int:
@@ -18,5 +27,9 @@ def ended(work: Callable[[], int]) -> int:
         why, code = str(problem), BAD_INPUT
     except AttemptError as problem:
         why, code = str(problem), NO_GROUND
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        why, code = f"{problem.filename}: {problem.strerror}", BAD_INPUT
     print(why, file=sys.stderr)
     return code

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from harness.errors import UserError
 from harness.vocabulary import Boxes, EgoObservation, LightAhead, Observation, Pose, Route, Truth
 
 Arrays: TypeAlias = Iterator[Any]
@@ -84,6 +85,15 @@ def told_of(moment: Moment, arrays: list[Any]) -> dict[str, Any]:
 
 def read(path: Path) -> Recording:
     """Return what was written."""
+    try:
+        return told_in(path)
+    except Exception as problem:  # whatever a file can provoke
+        first = str(problem).partition("\n")[0] or type(problem).__name__
+        raise UserError(f"{path}: not a recording of a street ({first})") from None
+
+
+def told_in(path: Path) -> Recording:
+    """Return a recording, from a file that is one."""
     with np.load(path, allow_pickle=False) as file:
         told = json.loads(str(file["told"]))
         arrays = iter([file[f"arr_{number}"] for number in range(len(file.files) - 1)])

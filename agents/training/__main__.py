@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TypeAlias
 
-from agents.commandline import ended
+from agents.commandline import at_least_one, ended
 from agents.perception.designs import SCHEMES
 from agents.perception.loading import FOLDER, learns_as
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
@@ -47,6 +47,7 @@ def run_collect(options: argparse.Namespace) -> None:
     """Record."""
     from agents.training.collecting import Collection, collect  # noqa: PLC0415
 
+    at_least_one(options, "scenarios")
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
     collect(
         Collection(
@@ -115,6 +116,7 @@ def run_train(options: argparse.Namespace) -> None:
     from agents.training.learn import train  # noqa: PLC0415
     from agents.training.lesson import Lesson  # noqa: PLC0415
 
+    at_least_one(options, "epochs", "batch", "most", "trial")
     told = {name: value for name, value in vars(options).items() if name != "run"}
     train(Lesson(**told))
 
@@ -135,6 +137,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate."""
     from agents.training.evaluating import Trial, evaluate  # noqa: PLC0415
 
+    at_least_one(options, "most")
     told = {name: value for name, value in vars(options).items() if name != "run"}
     evaluate(Trial(**told))
 

@@ -11,6 +11,8 @@ from agents.perception.designs import Scheme
 from agents.training.judging import PROMISED, VISIBLE, Cell, Precision
 from agents.training.layout import Scenario
 from agents.training.lesson import Lesson
+from agents.training.weights import as_text, write_whole
+from harness.errors import UserError
 
 TRIED = "AP@0.5, eleven-point"
 
@@ -50,6 +52,20 @@ def command(lesson: Lesson) -> str:
     return " ".join(words)
 
 
+def card_beside(weights: Path) -> dict[str, Any]:
+    """Return the card of some weights."""
+    path = weights.with_suffix(".json")
+    try:
+        told = json.loads(path.read_text())
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}; no card to write into") from None
+    except ValueError as problem:
+        raise UserError(f"{path}: no card of weights ({problem})") from None
+    if not isinstance(told, dict):
+        raise UserError(f"{path}: no card of weights")
+    return told
+
+
 def note(
     weights: Path,
     scheme: Scheme,
@@ -58,7 +74,7 @@ def note(
 ) -> None:
     """Write into a card how good its weights are as a system: what is promised, of each column."""
     path = weights.with_suffix(".json")
-    told = json.loads(path.read_text())
+    told = card_beside(weights)
     told.setdefault(TRIED, {})[scheme] = {
         "data": data_of(recorded),
         **{
@@ -70,4 +86,4 @@ def note(
             for visible in VISIBLE
         },
     }
-    path.write_text(json.dumps(told, indent=2) + "\n")
+    write_whole(path, lambda beside: beside.write_text(as_text(told)))

@@ -18,7 +18,7 @@ from agents.perception.designs import Scheme
 from agents.perception.grid import Grid
 from agents.perception.loading import FOLDER, file_name
 from agents.training.asking import answer_of, system_of
-from agents.training.cards import note
+from agents.training.cards import card_beside, note
 from agents.training.judging import (
     BANDS,
     OVERLAPS,
@@ -31,6 +31,8 @@ from agents.training.judging import (
 )
 from agents.training.layout import scenarios
 from agents.training.samples import CONDITIONS, Disturbance, Samples
+from agents.training.weights import write_whole
+from harness.errors import UserError
 from harness.vocabulary import CLASSES
 
 SINGLE: Scheme = "single"
@@ -50,9 +52,14 @@ class Trial:
 
 def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     """Print one table, and return what is in it: a column for each condition."""
+    file = trial.weights or FOLDER / file_name(trial.scheme, "lite")
+    if trial.card:
+        card_beside(file)
     system = system_of(trial.scheme, trial.weights)
     recorded = scenarios(trial.data)
     samples = Samples(recorded, units=False, first_moment=1)
+    if not len(samples):
+        raise UserError(f"{trial.data}: no vehicle in it looked twice: nothing to evaluate on")
     conditions = CONDITIONS if trial.scheme != SINGLE else {"none": CONDITIONS["none"]}
     columns = {
         name: column(
@@ -67,9 +74,9 @@ def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     }
     Console().print(drawn(columns, f"{trial.scheme}: AP, eleven-point"))
     if trial.out is not None:
-        trial.out.write_text(json.dumps(written(columns), indent=1) + "\n")
+        text = json.dumps(written(columns), indent=1) + "\n"
+        write_whole(trial.out, lambda beside: beside.write_text(text))
     if trial.card:
-        file = trial.weights or FOLDER / file_name(trial.scheme, "lite")
         note(file, trial.scheme, columns, recorded)
     return columns
 

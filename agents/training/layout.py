@@ -62,8 +62,12 @@ def scenarios(folder: Path) -> list[Scenario]:
     """Return all scenarios of a recording that are whole."""
     found = []
     for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
-        told = json.loads(protocol.read_text())
-        found.append(Scenario(protocol.parent, told["town"], told["purpose"], told["seed"]))
+        try:
+            told = json.loads(protocol.read_text())
+            own = str(told["town"]), str(told["purpose"]), int(told["seed"])
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
+        found.append(Scenario(protocol.parent, *own))
     if not found:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"
