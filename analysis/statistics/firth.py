@@ -32,13 +32,7 @@ class FirthFits:
     """Some fits of one design."""
 
     coefficients: Floats  # (fits, columns); NaN where the weights leave the design singular
-    information: Floats  # (fits, columns, columns), Fisher's, without the penalty
-    log_likelihood: Floats  # (fits,), penalised
     converged: Mask  # (fits,)
-
-    def covariance(self, fit: int = 0) -> Floats:
-        """Return the inverse of a fit's information."""
-        return np.asarray(np.linalg.inv(self.information[fit]))
 
 
 def firth(
@@ -76,7 +70,7 @@ def firth(
         beta[at], information[at], climbed[at] = better, there, best
         active[at] = np.abs(better - now).max(axis=1) > close
     beta[~told] = np.nan
-    return FirthFits(beta, information, climbed, told & ~active)
+    return FirthFits(beta, told & ~active)
 
 
 def _penalty_curvature(

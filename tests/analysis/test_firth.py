@@ -40,8 +40,6 @@ def test_endometrial_cancer_as_brglm2_has_it() -> None:
     found = firth(*endometrial())
     assert found.converged.all()
     assert found.coefficients[0] == pytest.approx([3.77456, 2.92927, -0.03475, -2.60416], abs=6e-6)
-    errors = np.sqrt(np.diag(found.covariance()))
-    assert errors == pytest.approx([1.48869, 1.55076, 0.03958, 0.77602], abs=6e-6)
 
 
 def test_urinary_tract_infection_as_logistf_has_it() -> None:
@@ -55,10 +53,6 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
     assert found.coefficients[0] == pytest.approx(
         [0.120254, -1.10598, -0.0688167, 2.26887, -2.11141, -0.788317, 3.09601], rel=3e-6
     )
-    assert np.sqrt(np.diag(found.covariance())) == pytest.approx(
-        [0.485542, 0.42366, 0.443793, 0.548416, 0.543082, 0.417368, 1.67501], rel=3e-6
-    )
-    assert found.log_likelihood[0] == pytest.approx(-132.5394, abs=6e-5)
     flic = corrected_intercept(y, design, found.coefficients)
     assert flic[0, 0] == pytest.approx(0.13, abs=0.005)
     assert expit(flic @ design.T).mean() == pytest.approx(y.mean())
