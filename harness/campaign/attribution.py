@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.campaign.twins import Twin, Twins
+from harness.campaign.twins import Twin, Twins, refuse_unnameable
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.twins import Change, Window
 
@@ -32,9 +33,9 @@ ALL = "all"
 
 
 def attribute(
-    twins: Twins, of: AttemptKey, kind: str, end: int, every: int, placebos: int, cells: int
+    twins: Twins, of: AttemptKey, kind: str, cells: tuple[Window, ...], placebos: int
 ) -> Attribution:
-    """Drive an attempt's twins; `end` is the tick of its violation, `every` a planning step."""
+    """Drive an attempt's twins; `cells` are the windows up to its violation."""
 
     def happens(change: Change) -> bool:
         violation = twins.violation(Twin(of, change))
@@ -54,7 +55,7 @@ def attribute(
     without = dict(zip(absences, gone, strict=True))
     windows = None
     if again and not without[ALL]:
-        windows = smallest(grid(end, every, cells), lambda kept: drive([Change(windows=kept)])[0])
+        windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
     return Attribution(of, kind, again, without, tuple(redrawn), windows)
 
 
@@ -63,6 +64,18 @@ def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:
     steps = end // every + 1
     edges = [every * round(steps * cell / cells) for cell in range(cells + 1)]
     return tuple((first, last) for first, last in pairwise(edges) if first < last)
+
+
+def refuse_too_fine(of: AttemptKey, cells: tuple[Window, ...]) -> None:
+    """Refuse so many windows that no file could be called after a twin that has most of them."""
+    for left_out in cells:
+        kept = tuple(each for each in cells if each != left_out)
+        try:
+            refuse_unnameable([Twin(of, Change(windows=kept))])
+        except UserError:
+            raise UserError(
+                f"{of}: {len(cells)} windows are too many for a file's name; choose fewer --cells"
+            ) from None
 
 
 def smallest(

@@ -54,6 +54,8 @@ class Twins:
         header = read_header(campaign / "campaign.yaml")
         self.campaign = campaign
         self.folder = campaign / TWINS
+        if not isinstance(header.get("digest"), str):
+            raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
         self._of: str = header["digest"]
         self._settings: Settings = header["settings"]
         self._executor = LocalExecutor(workers)
@@ -76,6 +78,7 @@ class Twins:
 
     def drive(self, twins: Sequence[Twin]) -> None:
         """Drive those that have not been driven."""
+        refuse_unnameable(twins)
         with locked(self.folder):
             self._make_room(twins)
             rebuild(self.folder)
@@ -147,6 +150,12 @@ class Twins:
             }
             for name, settings in zip(names, own, strict=True)
         ]
+
+
+def refuse_unnameable(twins: Sequence[Twin]) -> None:
+    """Refuse twins whose conditions are too long for the name of a file."""
+    for twin in twins:
+        twin.key.path  # noqa: B018 - it says so
 
 
 def refuse_doers(campaign: Path, settings: Settings) -> None:

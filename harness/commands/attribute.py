@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from harness.campaign.attribution import ALL, Attribution, attribute
+from harness.campaign.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
 from harness.campaign.run import DONE, guarded
 from harness.campaign.terminal import console
 from harness.campaign.twins import Twins
@@ -55,21 +55,16 @@ def attribute_all(options: argparse.Namespace) -> int:
     campaign = Campaign(options.folder)
     twins = Twins(options.folder, options.workers, "plain", options.trust)
     settings = campaign.header["settings"]
-    found = []
+    chosen = []
     for key in cases(campaign, options.cases):
         violation = campaign.result(key)["crucible"]["violation"]
+        cells = grid(violation["frame"], settings["perceive_every"], options.cells)
+        refuse_too_fine(key, cells)
+        chosen.append((key, violation, cells))
+    found = []
+    for key, violation, cells in chosen:
         say(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
-        found.append(
-            attribute(
-                twins,
-                key,
-                violation["kind"],
-                violation["frame"],
-                settings["perceive_every"],
-                options.placebos,
-                options.cells,
-            )
-        )
+        found.append(attribute(twins, key, violation["kind"], cells, options.placebos))
     console.print(table_of(found, settings["tick"]))
     say(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
     return DONE

@@ -49,8 +49,8 @@ def twin(options: argparse.Namespace) -> int:
     """Drive one twin, and say how it went beside its attempt."""
     campaign = Campaign(options.folder)
     key = case(campaign, options.case)
-    change = change_of(options, campaign)
     twins = Twins(options.folder, progress="quiet", trust=options.trust)
+    change = change_of(options, campaign)
     one = Twin(key, change)
     twins.drive([one])
     say(f"{key}: {outcome(campaign.result(key)['crucible'])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
+from harness.__main__ import main
 from harness.campaign.attribution import grid, smallest
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window
-from tests.campaign.tiny import composed, environment
+from harness.records.writing import EPISODES
+from tests.campaign.many import finish
+from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT
 
 DEAF = (
@@ -186,6 +190,53 @@ def test_twins_of_another_campaign_and_of_carla_are_refused(out: Path, tmp_path:
 def settings_of(campaign: Path) -> dict[str, Any]:
     settings: dict[str, Any] = Campaign(campaign).header["settings"]
     return settings
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a campaign whose one attempt under loss has ended in a violation, undriven."""
+    routes = write_route(tmp_path_factory.mktemp("made_up"))
+    files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null")
+    settings = composed(*DEAF, "routes.only=null", *files)
+    key = AttemptKey("ideal_late", "loss", "bend", 1)
+    finish(routes / "out", settings, [key])
+    file = routes / "out" / EPISODES / key.path / "try1" / "result.json"
+    result = json.loads(file.read_text())
+    result["crucible"]["violation"]["frame"] = 900
+    file.write_text(json.dumps(result))
+    return routes / "out"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (("attribute", "--cells", "26"), "26 windows are too many for a file's name"),
+        (("attribute", "1", "--cells", "40"), "40 windows are too many for a file's name"),
+        (("twin", "1", *["--window", "10", "20"] * 40), "too long for a file's name"),
+    ],
+)
+def test_names_that_no_file_can_bear_are_refused_before_anything_is_driven(
+    made_up: Path, line: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = line
+    assert main([command, str(made_up), *rest]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert complaint in said
+    assert not (made_up / TWINS).exists()
+
+
+def test_a_header_without_a_digest_is_one_line(
+    made_up: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shutil.copytree(made_up, tmp_path / "out")
+    file = out / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    del header["digest"]
+    file.write_text(yaml.safe_dump(header))
+    for command in ("twin", "attribute"):
+        assert main([command, str(out), "1"]) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        assert f"{file}: not a campaign's: it has no digest" in said
 
 
 @given(st.integers(1, 6), st.data())
