@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypedDict, get_type_hints
 
 from harness.campaign.config import Settings, build, find_class
+from harness.campaign.executors.interface import Executor
 from harness.campaign.shapes import mistakes
 from harness.channel.channel import Channel
 from harness.errors import UserError
@@ -82,6 +83,7 @@ class Top(TypedDict):
     perceive_every: int
     system: dict[str, Any]
     interference: dict[str, list[Any]]
+    executor: Executor
 
 
 def refuse_misshapen(settings: Settings) -> None:

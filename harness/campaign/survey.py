@@ -94,7 +94,7 @@ def survey(folder: Path) -> Survey:
     missing = {str(key): ending_of(told.get(key)) for key in planned if key not in there}
     return Survey(
         folder,
-        str(header["settings"].get("study", {}).get("name")),
+        study_of(folder, header["settings"]),
         str(header.get("simulator")),
         at_work(folder),
         len(planned),
@@ -105,6 +105,14 @@ def survey(folder: Path) -> Survey:
         missing,
         tuple(troubles),
     )
+
+
+def study_of(folder: Path, settings: Settings) -> str:
+    """Return what a campaign's study is called."""
+    study = settings.get("study")
+    if not isinstance(study, dict):
+        raise UserError(f"{folder / 'campaign.yaml'}: not a campaign's settings (study is {study})")
+    return str(study.get("name"))
 
 
 def ending_of(own: Sequence[dict[str, Any]] | None) -> str:

@@ -36,10 +36,12 @@ LINES = {
     "nobody=1": "Could not override 'nobody'",
     "seeds=[1": "no viable alternative at input '[1'",
     "seeds=[-1]": "seeds is [-1]",
-    "seeds=[1, 1]": "seeds [1, 1] name one twice",
+    "seeds=[1,1]": "seeds [1, 1] name one twice",
     "tick=nan": "tick is nan; a finite number is needed",
     "routes.file=???": "routes.file",
     "system=[]": "system is null",
+    "~executor": "executor is null; a _target_ is needed",
+    "study=demo ~executor": "executor is {'workers': 2}; a _target_ is needed",
     "dry_run=maybe": "dry_run is 'maybe'; true or false is needed",
     "attempts_per_route=0": "attempts_per_route is 0; it must be above 0",
     "routes.file=nowhere.xml": "routes.file: there is no file nowhere.xml",
@@ -88,7 +90,7 @@ def test_every_bad_study_is_tried() -> None:
 
 @pytest.mark.parametrize("setting", LINES)
 def test_bad_line(setting: str, refused: Callable[..., str]) -> None:
-    assert LINES[setting] in refused(setting)
+    assert LINES[setting] in refused(*setting.split(" "))
 
 
 @pytest.mark.parametrize("setting", IN_A_PROCESS)

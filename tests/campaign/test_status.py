@@ -228,6 +228,19 @@ def test_a_folder_that_is_no_campaign_is_one_line(
     assert str(tmp_path) in line
 
 
+@pytest.mark.parametrize("study", [None, "sound", []])
+def test_a_study_that_is_none_is_one_line(
+    study: object, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    header["settings"]["study"] = study
+    file.write_text(yaml.safe_dump(header))
+    assert main(["status", str(folder)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{file}: not a campaign's settings (study is {study})" in line
+
+
 def test_settings_that_are_none_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
