@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
+NOWHERE = Path(os.devnull) / "carlite"
+"""Where nothing can be kept and nothing found."""
+
 
 def cache_folder() -> Path:
+    """Return the folder, made if need be; none that others could have put something into.
+
+    What lies there is run: it must be a folder, not a link to one, of this user or the system.
+    """
+    folder = _wanted()
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+        foreign = found.st_uid not in (0, os.getuid())
+        open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if stat.S_ISDIR(found.st_mode) and not foreign and not open_to_others:
+            return folder
+    return NOWHERE
+
+
+def _wanted() -> Path:
     """Return `$XDG_CACHE_HOME/carlite`, or the same below the home, or below a temporary folder."""
     told = os.environ.get("XDG_CACHE_HOME")
     if told:

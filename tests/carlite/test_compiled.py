@@ -126,6 +126,13 @@ def test_a_cache_that_cannot_be_written_is_not_missed(house: House) -> None:
     assert house.ask() == (42.0, False)
 
 
+def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
+    house.ask()
+    assert house.ask() == (42.0, True)
+    house.kept.parent.chmod(0o777)
+    assert house.ask() == (42.0, False)
+
+
 def test_a_full_disk_is_no_accident(house: House) -> None:
     small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
     assert told(house.start(small + ASK)) == (42.0, False)

@@ -1,0 +1,68 @@
+"""Machine code is loaded from folders only that nobody else can write to."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.carlite.folders import NOWHERE, cache_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Be somebody without a home; return where the cache then belongs."""
+
+    def nobody(uid: int) -> pwd.struct_passwd:
+        raise KeyError(uid)
+
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"carlite-{os.getuid()}"
+
+
+def test_it_is_made_for_this_user_alone(folder: Path) -> None:
+    assert cache_folder() == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert cache_folder() == folder
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o1777])
+def test_one_that_others_may_write_to_is_refused(folder: Path, mode: int) -> None:
+    folder.mkdir()
+    folder.chmod(mode)
+    assert cache_folder() == NOWHERE
+
+
+def test_a_link_or_a_file_is_refused(folder: Path) -> None:
+    elsewhere = folder.with_name("elsewhere")
+    elsewhere.mkdir(mode=0o700)
+    folder.symlink_to(elsewhere)
+    assert cache_folder() == NOWHERE
+    folder.unlink()
+    folder.touch()
+    assert cache_folder() == NOWHERE
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_somebody_else_s_is_refused(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 12345, 12345)
+    assert cache_folder() == NOWHERE
+
+
+def test_nothing_is_kept_nowhere() -> None:
+    with pytest.raises(OSError, match="Not a directory"):
+        NOWHERE.mkdir()
+
+
+def test_a_chosen_folder_is_looked_at_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cache_folder() == tmp_path / "cache" / "carlite"
+    cache_folder().chmod(0o777)
+    assert cache_folder() == NOWHERE
