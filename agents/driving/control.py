@@ -15,8 +15,8 @@ from harness.vocabulary import Pose
 HOLD_BRAKE = 0.5
 """Brake with which the car stands."""
 
-SPEED_GAIN, SPEED_MEMORY, MOST_MEMORY = 1.2, 0.5, 0.8
-"""1/s on the speed missed; 1/s² on what was missed so far; m/s² that memory may add."""
+SPEED_MEMORY, MOST_MEMORY = 0.5, 0.8
+"""1/s, at each step, on the speed missed; m/s² that memory may add."""
 
 HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
 """Wheel angle per heading error; 1/s on the offset; seconds that the wheel looks ahead."""
@@ -25,8 +25,8 @@ HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
 class Pedals:
     """Speed control with feed-forward; remembers what the car falls short of."""
 
-    def __init__(self, car: Car, step: float) -> None:
-        self._car, self._step = car, step
+    def __init__(self, car: Car) -> None:
+        self._car = car
         self._short = 0.0
         self._expected: float | None = None
 

@@ -30,7 +30,7 @@ class Driver:
         """Take a seat at the start of a route."""
         self._path = Path(route)
         self._planner = Planner(self._path, self._settings)
-        self._pedals = Pedals(self._settings.car, self._settings.step)
+        self._pedals = Pedals(self._settings.car)
         self._tracker = Tracker()
         self._station = 0.0
 
