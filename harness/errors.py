@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 FailureClass = Literal[
     "server_launch",
@@ -21,7 +21,6 @@ FailureClass = Literal[
     "interrupted",
     "interference_not_delivered",
 ]
-FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 
 
 class UserError(Exception):

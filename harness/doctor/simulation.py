@@ -12,7 +12,6 @@ from harness.doctor.finding import Finding, Places
 from harness.errors import AttemptError, UserError
 
 OWN_TOWN = "Crucible05"
-SERVER = ROOT / "harness" / "carlite"
 WEIGHTS = (".pth", ".pt", ".safetensors", ".onnx")
 PARSE = """
 import sys, carla

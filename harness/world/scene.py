@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,6 @@ from harness.vocabulary import (
     PEDESTRIAN,
     VEHICLE,
     Boxes,
-    Floats,
     Integers,
     Pose,
     Truth,
@@ -44,15 +44,12 @@ class Figure:
     kind: int
     centre: tuple[float, float, float]  # of its box, in its own frame
     extent: tuple[float, float, float]
-    repaired: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
     """All road users in one frame, as boxes in the world."""
 
-    frame: int
-    time: float
     boxes_in_world: Boxes
     actor_ids: Integers
 
@@ -75,7 +72,6 @@ class Census:
         self._world = world
         self._figures: dict[int, Figure] = {}
         self._others: set[int] = set()
-        self.repaired: list[str] = []
 
     def scene(self, snapshot: carla.WorldSnapshot) -> Scene:
         """Return who is where; the ego is among them."""
@@ -91,12 +87,7 @@ class Census:
             np.array(kinds, np.int64),
             np.ones(len(rows)),
         )
-        return Scene(
-            snapshot.frame,
-            snapshot.timestamp.elapsed_seconds,
-            boxes,
-            np.array(ids, np.int64),
-        )
+        return Scene(boxes, np.array(ids, np.int64))
 
     def _figure(self, actor_id: int) -> Figure | None:
         if actor_id in self._others:
@@ -109,8 +100,6 @@ class Census:
             self._others.add(actor_id)
             return None
         figure = self._figures[actor_id] = figure_of(actor)
-        if figure.repaired:
-            self.repaired.append(f"{actor.type_id} id={actor_id}")
         return figure
 
 
@@ -140,13 +129,22 @@ def figure_of(actor: carla.Actor) -> Figure:
     """Return class and size of a road user."""
     kind = class_of(actor)
     box = actor.bounding_box
-    told = (box.extent.x, box.extent.y, box.extent.z)
+    extent = repaired(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
+    return Figure(kind, (box.location.x, box.location.y, box.location.z), extent)
+
+
+def repaired(
+    type_id: str, told: tuple[float, float, float], kind: int
+) -> tuple[float, float, float]:
+    """Return extents none of which is nothing; what had to be repaired is said in the log."""
+    if min(told) >= LEAST_EXTENT:
+        return told
     x, y, z = (
         each if each >= LEAST_EXTENT else usual
         for each, usual in zip(told, USUAL_EXTENTS[kind], strict=True)
     )
-    centre = (box.location.x, box.location.y, box.location.z)
-    return Figure(kind, centre, (x, y, z), repaired=min(told) < LEAST_EXTENT)
+    print(f"{type_id}: the server tells extents {told}, taken are {(x, y, z)}", file=sys.stderr)
+    return x, y, z
 
 
 def class_of(actor: carla.Actor) -> int:
@@ -166,8 +164,3 @@ def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
     place = transform.transform(carla.Location(*figure.centre))
     length, width, height = (2 * each for each in figure.extent)
     return place.x, place.y, place.z, length, width, height, math.radians(transform.rotation.yaw)
-
-
-def centres(scene: Scene) -> dict[int, Floats]:
-    """Return the centre of every road user's box by id."""
-    return dict(zip(scene.actor_ids.tolist(), scene.boxes_in_world.geometry[:, :3], strict=True))

@@ -17,7 +17,7 @@ from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask
 from harness.world.ego import Ego
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.scene import Census, Scene
+from harness.world.scene import Census, Scene, repaired
 from harness.world.stage import Stage
 from tests.world.staging import clear_away, stage_of, stand, where
 
@@ -154,6 +154,14 @@ def test_the_unit_and_the_ego_agree(golden: Golden) -> None:
 def test_nothing_of_the_ego_itself_is_left(golden: Golden) -> None:
     near = np.abs(golden.ego_scan.points_in_lidar[:, :2]) < (0.6, 0.9)
     assert not near.all(axis=1).any()
+
+
+def test_extents_of_nothing_are_repaired_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = (1.0, 0.4, 0.9)
+    assert repaired("vehicle.a.bike", whole, CYCLIST) == whole
+    assert capsys.readouterr().err == ""
+    assert repaired("vehicle.a.bike", (1.0, 0.0, 0.9), CYCLIST) == (1.0, 0.35, 0.9)
+    assert "vehicle.a.bike" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (30.0, 20.0, 10.0), (-75.0, 200.0, -160.0)])
