@@ -13,8 +13,8 @@ from analysis.regression.estimators import firth_jackknife, gee_bias_reduced, pa
 from analysis.regression.fit import Fit
 from analysis.regression.sample import NoFitError, Sample
 from analysis.simulation import Scene, draw
-from harness.judging.patterns import PATTERNS
 from harness.randomness import stream
+from harness.vocabulary import PATTERNS
 
 ALPHA = 0.05
 METHODS: Mapping[str, Callable[[Sample], Fit]] = {

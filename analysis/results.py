@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from harness.errors import UserError
-from harness.judging.patterns import PATTERNS
 from harness.judging.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
-from harness.records.schema import BANDS
-from harness.vocabulary import CLASSES
+from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 SPANS = ("total", *WINDOWS)
 """What errors are counted over: the whole drive, and the windows before its end."""

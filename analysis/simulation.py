@@ -9,8 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from analysis.regression.sample import Sample
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats
+from harness.vocabulary import PATTERNS, Floats
 
 PER_BOX = 0.05
 """Errors for each true box, typically."""

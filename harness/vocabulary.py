@@ -24,6 +24,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 CLASSES = ("vehicle", "pedestrian", "cyclist")
 VEHICLE, PEDESTRIAN, CYCLIST = range(len(CLASSES))
 
+PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
+"""The six cooperative error patterns."""
+BANDS = ("0_30", "30_50", "50_100")
+"""Distance from the ego's LiDAR in the plane, m."""
+
 Kind = Literal["ego", "roadside", "vehicle"]
 LightState = Literal["green", "yellow", "red", "off"]
 

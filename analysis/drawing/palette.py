@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.judging.patterns import PATTERNS
+from harness.vocabulary import PATTERNS
 
 COLOURS: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#15181c"),

@@ -16,8 +16,7 @@ from analysis.figures.driving import arm_of, span_of
 from analysis.regression.fit import Fit
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
-from harness.judging.patterns import PATTERNS
-from harness.records.schema import BANDS
+from harness.vocabulary import BANDS, PATTERNS
 
 TRIPLE = 27.0
 """Height of a row of three."""

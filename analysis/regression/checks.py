@@ -9,7 +9,7 @@ from analysis.regression.design import Design
 from analysis.regression.sample import Sample
 from analysis.statistics.collinearity import condition_number, inflation
 from analysis.statistics.separation import separation
-from harness.judging.patterns import PATTERNS
+from harness.vocabulary import PATTERNS
 
 FEW_ROUTES = 15
 """Below this, jackknife and GEE rest on little."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.regression.sample import NoFitError, Sample
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats, Integers
+from harness.vocabulary import PATTERNS, Floats, Integers
 
 FEWEST_ROUTES = 3
 FLAT = 1e-8

@@ -17,8 +17,7 @@ from analysis.statistics.firth import corrected_intercept, firth
 from analysis.statistics.intervals import LEVEL, resampled
 from analysis.statistics.jackknife import jackknife_errors, left_out
 from analysis.statistics.separation import separation
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats
+from harness.vocabulary import PATTERNS, Floats
 
 PAPER = "paper: plain multivariable logit on counts, attempts taken as independent"
 PRIMARY = "primary: Firth logit on rates, systems fixed, leave-one-route-out jackknife"

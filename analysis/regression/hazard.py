@@ -18,8 +18,7 @@ import pandas as pd
 from analysis.collection import Collection
 from analysis.regression.design import Design, design_of
 from analysis.regression.sample import NOBODY, Sample
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats, Integers
+from harness.vocabulary import PATTERNS, Floats, Integers
 
 LOOK_BACK = 10.0
 STEP = 1.0

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from harness.errors import UserError
-from harness.judging.patterns import PATTERNS
 from harness.records.reading import BROKEN, broken
-from harness.vocabulary import Floats, Integers
+from harness.vocabulary import PATTERNS, Floats, Integers
 
 WINDOW = "end_10s"
 COUNTS = [f"{name}_{WINDOW}" for name in PATTERNS]

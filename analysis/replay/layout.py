@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from analysis.drawing.palette import COLOURS, error_colour
 from analysis.drive import Drive
 from analysis.replay.scene import SHOWN
-from harness.judging.patterns import PATTERNS
+from harness.vocabulary import PATTERNS
 
 if TYPE_CHECKING:
     from rerun.blueprint import Blueprint

@@ -12,8 +12,7 @@ from analysis.drawing.scale import Scale, spread, tick_words
 from analysis.drive import Drive, Moment
 from analysis.figures.strips import SIZE, heard
 from analysis.replay.scene import ages
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats
+from harness.vocabulary import PATTERNS, Floats
 
 PANEL = 170.0
 LEFT, RIGHT = 26.0, PANEL - 8

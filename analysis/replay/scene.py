@@ -18,9 +18,8 @@ from analysis.drawing.palette import COLOURS, error_colour
 from analysis.drive import Drive, Moment
 from analysis.figures.moments import View
 from analysis.figures.strips import polylines
-from harness.judging.patterns import PATTERNS
 from harness.overlap import AHEAD, ASIDE
-from harness.vocabulary import CLASSES, Floats
+from harness.vocabulary import CLASSES, PATTERNS, Floats
 
 Hues: TypeAlias = NDArray[np.uint32]
 SIZES = ["length", "width", "height"]

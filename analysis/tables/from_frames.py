@@ -10,10 +10,9 @@ import pandas as pd
 from analysis.collection import Collection
 from analysis.tables.ages import ages
 from analysis.tables.table import ARM, Table, cells, mean_of, ratio_of
-from harness.judging.patterns import PATTERNS
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
-from harness.records.schema import BANDS
+from harness.vocabulary import BANDS, PATTERNS
 
 FATES = ("delivered", "superseded", "lost", "unsent", "unheard", "in_flight")
 ON_AIR = "unsent"

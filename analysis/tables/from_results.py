@@ -9,8 +9,8 @@ import pandas as pd
 from analysis.collection import Collection
 from analysis.statistics.intervals import NOTHING
 from analysis.tables.table import ARM, UNDISTURBED, Measure, Table, cells, mean_of, rate_of
-from harness.judging.patterns import PATTERNS
 from harness.judging.windows import WINDOWS
+from harness.vocabulary import PATTERNS
 
 DRIVING: dict[str, Measure] = {
     "DS": mean_of("driving_score"),

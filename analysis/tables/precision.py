@@ -16,8 +16,7 @@ from analysis.collection import Collection
 from analysis.statistics.intervals import Estimate, expanded, resampled
 from analysis.tables.detections import PARTS, SOURCES, Detections
 from analysis.tables.table import ARM, ESTIMATE, Table
-from harness.records.schema import BANDS
-from harness.vocabulary import CLASSES, Floats, Integers, Mask
+from harness.vocabulary import BANDS, CLASSES, Floats, Integers, Mask
 
 RESAMPLES = 400
 AT_ONCE = 20

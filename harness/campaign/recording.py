@@ -12,11 +12,10 @@ import numpy as np
 from harness.channel.door import MessageRecord
 from harness.judging.driving import Infraction
 from harness.judging.frames import Judged, JudgedFrame
-from harness.judging.patterns import PATTERNS
 from harness.records.points import packed
 from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, Control, Floats, Integers, Pose, Singles
+from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, Integers, Pose, Singles
 from harness.world.hazards.hazard import HazardReport
 from harness.world.stage import EgoState
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from harness.campaign.recording import Recorder
 from harness.judging.driving import Drive, Infraction
-from harness.judging.frames import BANDS, JudgedFrame
+from harness.judging.frames import JudgedFrame
 from harness.judging.matching import MatchTable, frame_matches
-from harness.judging.patterns import PATTERNS
 from harness.judging.precision import average_precision, mean_precision
 from harness.judging.scoring import Coefficients, collided, score
 from harness.judging.windows import WindowRules, windows
 from harness.records.keys import AttemptKey
 from harness.records.schema import VERSION
-from harness.vocabulary import CLASSES
+from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 LEADERBOARD_NAMES = {
     "collision_pedestrian": "collisions_pedestrian",

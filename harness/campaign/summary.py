@@ -9,8 +9,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
-
-PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
+from harness.vocabulary import PATTERNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from rich.table import Table
 from harness.campaign.amounts import bytes_in_words, seconds_in_words
 from harness.campaign.estimate import Estimate, estimate
 from harness.campaign.plan import Plan
-from harness.campaign.summary import PATTERNS, Row, summarise
+from harness.campaign.summary import Row, summarise
 from harness.campaign.terminal import NARROWEST, console
 from harness.records.ledger import finished
+from harness.vocabulary import PATTERNS
 from harness.world.routes.kinds import NOT_RUN
 
 DRIVING = ("n", "DS", "CR %", "RCR %", "violations")

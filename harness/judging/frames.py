@@ -15,9 +15,19 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.judging.patterns import PATTERNS, RULES, Rule, classify_overlaps
+from harness.judging.patterns import RULES, Rule, classify_overlaps
 from harness.judging.precision import on_parked, overlaps_of_a_class
-from harness.vocabulary import CLASSES, VEHICLE, Boxes, Floats, Integers, Mask, Truth
+from harness.vocabulary import (
+    BANDS,
+    CLASSES,
+    PATTERNS,
+    VEHICLE,
+    Boxes,
+    Floats,
+    Integers,
+    Mask,
+    Truth,
+)
 
 TruthFilter: TypeAlias = Literal["anyone", "ego", "none"]
 Parked: TypeAlias = Literal["ignored", "wrong"]
@@ -26,7 +36,6 @@ TRUTH_FILTERS: tuple[TruthFilter, ...] = get_args(TruthFilter)
 
 BAND_EDGES = (0.0, 30.0, 50.0, 100.0)
 """Distance from the ego's LiDAR in the plane, m."""
-BANDS = ("0_30", "30_50", "50_100")
 TABLE = (len(CLASSES), len(BANDS) + 1)
 """A number for each class and band; the last column is beyond the bands."""
 

@@ -20,14 +20,13 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.overlap import bev_iou
-from harness.vocabulary import Floats, Integers
+from harness.vocabulary import PATTERNS, Floats, Integers
 
 Rule: TypeAlias = Literal["max", "exists", "pairs"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 TRUTH_PATTERNS = ("LCME", "LCLE", "CCME", "CCLE")
 COOPERATIVE_PATTERNS = ("LADE", "CADE")
-PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

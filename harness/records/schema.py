@@ -6,12 +6,9 @@ from itertools import product
 
 import pyarrow as pa
 
-from harness.vocabulary import CLASSES
+from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 VERSION = 1
-PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
-BANDS = ("0_30", "30_50", "50_100")
-"""Distance from the ego's LiDAR in the plane, m."""
 SOURCES = ("truth", "ego_alone", "cooperative")
 
 _NAME = pa.dictionary(pa.int32(), pa.string())

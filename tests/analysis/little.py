@@ -14,14 +14,13 @@ import yaml
 
 from harness.campaign.results import PrecisionBook
 from harness.judging.frames import Judged, JudgedFrame, Judgement, judge
-from harness.judging.patterns import PATTERNS
 from harness.judging.windows import windows
 from harness.randomness import stream
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from harness.records.schema import FRAMES, TABLES, VERSION
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, Boxes, Truth
+from harness.vocabulary import CLASSES, PATTERNS, Boxes, Truth
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
 """`alone` reads no messages: its cooperative boxes are its own."""

@@ -26,8 +26,7 @@ from analysis.regression.hazard import hazard_design, hazard_sample, moments
 from analysis.regression.sample import COUNTS, NoFitError, Sample, sample_of
 from analysis.simulation import Scene, draw
 from analysis.statistics.firth import corrected_intercept, firth
-from harness.judging.patterns import PATTERNS
-from harness.vocabulary import Floats
+from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
 
 

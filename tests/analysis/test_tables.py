@@ -14,7 +14,7 @@ from analysis.collection import Collection
 from analysis.tables.every import tables_of
 from analysis.tables.table import Table
 from analysis.tables.writing import latex, write_table
-from harness.judging.patterns import PATTERNS
+from harness.vocabulary import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
 

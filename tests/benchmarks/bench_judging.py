@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from harness.judging.frames import Judgement, judge
 from harness.judging.matching import frame_matches
-from harness.judging.patterns import PATTERNS, RULES, Patterns, Rule, classify_overlaps
+from harness.judging.patterns import RULES, Patterns, Rule, classify_overlaps
 from harness.judging.precision import (
     Matches,
     average_precision,
@@ -27,7 +27,7 @@ from harness.judging.precision import (
     pool,
 )
 from harness.overlap import NOTHING, bev_iou
-from harness.vocabulary import Boxes, Floats, Truth
+from harness.vocabulary import PATTERNS, Boxes, Floats, Truth
 
 ROAD_USERS, FRAMES, ROUNDS = 50, 20, 5
 SIZES = np.array([[4.6, 2.0, 1.6], [0.6, 0.6, 1.8], [1.8, 0.7, 1.7]])

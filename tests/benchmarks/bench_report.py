@@ -20,7 +20,7 @@ from analysis.regression.design import design_of
 from analysis.simulation import Scene, draw
 from analysis.statistics.firth import firth
 from analysis.statistics.intervals import resampled
-from harness.judging.patterns import PATTERNS
+from harness.vocabulary import PATTERNS
 from tests.benchmarks.bench_scale import CHOICES, measured
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed

@@ -11,13 +11,14 @@ import pytest
 from rich.console import Console
 
 from harness.campaign.plan import clean_routes
-from harness.campaign.summary import PATTERNS, summarise
+from harness.campaign.summary import summarise
 from harness.campaign.survey import survey
 from harness.campaign.tables import DRIVING, table_of
 from harness.campaign.terminal import NARROWEST
 from harness.errors import UserError
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign
+from harness.vocabulary import PATTERNS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import BANDS, EGO_BOX, Judged, bands_of
+from harness.judging.frames import EGO_BOX, Judged, bands_of
 from harness.judging.matching import MatchTable, frame_matches
 from harness.judging.precision import average_precision, match, mean_precision
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
+from harness.vocabulary import BANDS, CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.judging.scenes import row, rows, scored
 
 

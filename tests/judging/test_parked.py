@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from harness.judging.frames import Judgement, judge
 from harness.judging.matching import frame_matches
-from harness.judging.patterns import PATTERNS, RULES, Rule
+from harness.judging.patterns import RULES, Rule
 from harness.judging.precision import on_parked
-from harness.vocabulary import CYCLIST, VEHICLE, Boxes
+from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
 from tests.judging import slowly
 from tests.judging.scenes import boxes, row
 from tests.judging.test_frames import NOBODY, classed, of, shown, truth_of

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harness.judging.patterns import (
     COOPERATIVE_PATTERNS,
-    PATTERNS,
     RULES,
     TRUTH_PATTERNS,
     Rule,
@@ -17,8 +16,7 @@ from harness.judging.patterns import (
     count,
 )
 from harness.overlap import bev_iou
-from harness.records import schema
-from harness.vocabulary import Floats
+from harness.vocabulary import PATTERNS, Floats
 from tests.judging import slowly
 from tests.judging.scenes import boxes, row, rows
 
@@ -145,7 +143,3 @@ def test_which_boxes_are_told() -> None:
 def test_unknown_rules_are_refused() -> None:
     with pytest.raises(ValueError, match="max, exists, pairs"):
         count(NONE, NONE, NONE, rule="best")  # type: ignore[arg-type]
-
-
-def test_records_know_the_same_patterns() -> None:
-    assert schema.PATTERNS == PATTERNS
