@@ -40,16 +40,30 @@ def network_with_weights(
     if weights == RANDOM:
         network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid, DOUBT))
         return network
-    file = FOLDER / file_name(scheme, size) if weights is None else Path(weights).expanduser()
-    if not file.is_file():
-        if weights is not None:
-            raise UserError(f"system: there are no weights {file}")
-        raise UserError(
-            f"system: no weights for {size} {scheme}: python -m agents.training train --scheme"
-            f" {learns_as(scheme)}, or name some by weights=FILE or checkpoint=FOLDER"
-        )
+    file = file_of(scheme, size, weights)
     fill(network, read(file), file)
     return network
+
+
+def files(scheme: Scheme, size: Size, weights: str | None, checkpoint: str | None) -> list[Path]:
+    """Return the files that make a network what it is."""
+    if checkpoint is not None:
+        config = Path(checkpoint).expanduser() / "config.yaml"
+        return [config, newest(config.parent)] if config.is_file() else [config]
+    return [] if weights == RANDOM else [file_of(scheme, size, weights)]
+
+
+def file_of(scheme: Scheme, size: Size, weights: str | None) -> Path:
+    """Return the file with a network's weights, if it is there."""
+    file = FOLDER / file_name(scheme, size) if weights is None else Path(weights).expanduser()
+    if file.is_file():
+        return file
+    if weights is not None:
+        raise UserError(f"system: there are no weights {file}")
+    raise UserError(
+        f"system: no weights for {size} {scheme}: python -m agents.training train --scheme"
+        f" {learns_as(scheme)}, or name some by weights=FILE or checkpoint=FOLDER"
+    )
 
 
 def learns_as(scheme: Scheme) -> Scheme:

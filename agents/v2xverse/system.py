@@ -61,7 +61,7 @@ class V2Xverse:
         for each in NEEDED:
             if not (folder / each).is_dir():
                 raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {each}")
-        config = folder / (agent_config or CONFIG.format(method=method))
+        config = config_of(root, method, agent_config)
         if not config.is_file():
             raise UserError(f"system: there is no agent_config {config}")
         if shutil.which(python) is None:
@@ -77,6 +77,18 @@ class V2Xverse:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
         except ChildError as problem:
             raise UserError(f"system: V2Xverse in {root} by {python}: {problem}") from None
+
+    @classmethod
+    def files(
+        cls,
+        root: str,
+        method: Method = "codriving",
+        agent_config: str | None = None,
+        **others: object,
+    ) -> list[Path]:
+        """Return the file that names its checkpoints; what those hold is not looked at."""
+        config = config_of(root, method, agent_config)
+        return [config] if config.is_file() else []
 
     def reset(self, seed: int, route: Route) -> None:
         """Start a route there."""
@@ -107,6 +119,11 @@ class V2XverseAlone(V2Xverse):
     """The same without partners: V2Xverse's `single`."""
 
     reads_messages = False
+
+
+def config_of(root: str, method: Method, agent_config: str | None) -> Path:
+    """Return where the checkout's settings of an agent lie."""
+    return Path(root).expanduser().absolute() / (agent_config or CONFIG.format(method=method))
 
 
 def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:

@@ -18,6 +18,7 @@ from harness.campaign.checking import refuse_misshapen
 from harness.campaign.config import Settings, build, plain
 from harness.campaign.executors.interface import Executor, Work
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
+from harness.campaign.inputs import with_inputs
 from harness.campaign.plan import plan
 from harness.campaign.progress import followed, used_up
 from harness.campaign.runner import NoGroundError, Runner
@@ -59,6 +60,7 @@ def run_or_refuse(config: DictConfig) -> int:
     refuse_misshapen(settings)
     executor: Executor = build(settings["executor"], "executor")
     planned = plan(settings)
+    settings = with_inputs(settings)
     folder = place(settings)
     refuse_foreign(folder, settings)
     if settings["dry_run"]:

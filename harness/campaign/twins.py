@@ -16,9 +16,11 @@ from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import read_assignment, write_assignments
 from harness.campaign.checking import refuse_misshapen, targets
 from harness.campaign.config import Settings, build, find_class
+from harness.campaign.differences import differences
 from harness.campaign.executors.local import LocalExecutor
 from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
+from harness.campaign.inputs import of_systems
 from harness.campaign.run import do
 from harness.channel.channel import tell_apart
 from harness.channel.interference.counterfactual import Counterfactual
@@ -69,6 +71,7 @@ class Twins:
                 f"{campaign}: driven on CARLA, whose worlds do not repeat; twins are for carlite"
             )
         self._simulator = simulator.name
+        refuse_other_files(campaign, self._settings)
 
     def disturbances(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances."""
@@ -150,6 +153,15 @@ class Twins:
             }
             for name, settings in zip(names, own, strict=True)
         ]
+
+
+def refuse_other_files(campaign: Path, settings: Settings) -> None:
+    """Refuse systems whose files are not what they were; older campaigns do not know them."""
+    known = settings.get("inputs")
+    if not isinstance(known, dict):
+        return
+    if changes := list(differences(known.get("system"), of_systems(settings), "inputs.system")):
+        raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
 
 def refuse_unnameable(twins: Sequence[Twin]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from harness.campaign.assignments import write_assignments
 from harness.campaign.config import Settings
 from harness.campaign.folder import prepare
+from harness.campaign.inputs import with_inputs
 from harness.campaign.plan import Plan, plan
 from harness.campaign.recording import Recorder
 from harness.campaign.results import (
@@ -42,7 +43,7 @@ def finish(folder: Path, settings: Settings, attempts: Iterable[AttemptKey] | No
 
     The first is written as every try is; the others are copies of it, but for their results.
     """
-    planned = plan(settings)
+    planned, settings = plan(settings), with_inputs(settings)
     folder.mkdir(parents=True)
     prepare(folder, settings, "carlite")
     write_assignments(folder, planned.assignments)

@@ -113,7 +113,10 @@ def test_twins_with_programs_are_asked_about(
     late = {"_target_": "agents.perception.systems.late.Late", "driving": evil}
     rewrite(
         folder / "campaign.yaml",
-        lambda known: {"system": {**known["system"], "x": late if nested else evil}},
+        lambda known: {
+            "system": {**known["system"], "x": late if nested else evil},
+            "inputs": None,
+        },
     )
     assert main([command, str(folder), str(KEY)]) == 2
     (said,) = capsys.readouterr().err.splitlines()

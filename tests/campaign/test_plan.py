@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
+from agents.perception.loading import FOLDER
+from harness.campaign.config import digest
 from harness.campaign.differences import differences
 from harness.campaign.folder import prepare, refuse_foreign
+from harness.campaign.inputs import with_inputs
 from harness.campaign.plan import Plan, plan
+from harness.campaign.run import run as run_config
 from harness.errors import UserError
 from harness.vocabulary import Observation, Points
 from tests.campaign.tiny import HAZARD, composed, run, write_route
@@ -34,6 +40,12 @@ CHANGES = {
         {"d": [{"low": 0.6, "per": "episode"}, {"low": 1}]},
         ["d[0].low: 0.5 -> 0.6", "d[1]: (absent) -> {'low': 1}"],
     ),
+}
+
+PLACES = {
+    "routes.xml": "routes.file",
+    "hazards.json": "routes.hazards",
+    "mine.safetensors": "system.late.mine.safetensors",
 }
 
 
@@ -71,6 +83,38 @@ def test_what_does_not_change_results_may_change(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("changed", ["routes.xml", "hazards.json", "mine.safetensors"])
+def test_files_that_have_changed_are_other_settings(
+    changed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    routes = write_route(tmp_path)
+    weights = shutil.copy(FOLDER / "lite_single.safetensors", tmp_path / "mine.safetensors")
+    settings = composed(
+        f"routes.file={routes / 'routes.xml'}",
+        f"routes.hazards={routes / 'hazards.json'}",
+        "routes.only=null",
+        "system=[single,late]",
+        f"system.late.weights={weights}",
+        f"out={tmp_path / 'out'}",
+        "dry_run=true",
+    )
+    (tmp_path / "out").mkdir()
+    prepare(tmp_path / "out", with_inputs(settings), "carlite")
+    known = with_inputs(settings)["inputs"]
+    assert list(known["system"]["single"]) == ["lite_single.safetensors"]
+    assert run_config(OmegaConf.create(settings)) == 0
+    with (tmp_path / changed).open("a") as file:
+        file.write("\n")
+    capsys.readouterr()
+    assert run_config(OmegaConf.create(settings)) == 2
+    first, *changes = capsys.readouterr().err.splitlines()
+    assert "made with other settings" in first
+    (change,) = changes
+    name = PLACES[changed]
+    assert change.startswith(f"  inputs.{name}: ")
+    assert digest(with_inputs(settings)) != digest({**settings, "inputs": known})
+
+
 def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
     made = planned(routes, "seeds=[7,3]", "system=[blind_corner,ideal_late]")
     arms = {(key.system, key.condition) for key in made.attempts}
@@ -104,7 +148,7 @@ def test_a_disturbance_of_what_nobody_sends_is_refused(routes: Path) -> None:
 def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
     routes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.campaign.config.PACKAGES", ("harness.", "agents.", "tests."))
+    monkeypatch.setattr("harness.campaign.config.THEIRS", ("tests.",))
     made = planned(
         routes,
         "system=ideal_late",
@@ -137,7 +181,7 @@ def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: P
     arms = ("routes.only=null", "seeds=[1]", "traffic=few", *files)
     settings = composed(*arms)
     out.mkdir()
-    prepare(out, settings, "carlite")
+    prepare(out, with_inputs(settings), "carlite")
     write_try(out, plan(settings).attempts[0])
     done = run(routes, f"out={out}", "dry_run=true")
     assert (done.returncode, done.stderr) == (0, "")

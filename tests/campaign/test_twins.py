@@ -239,6 +239,20 @@ def test_a_header_without_a_digest_is_one_line(
         assert f"{file}: not a campaign's: it has no digest" in said
 
 
+def test_twins_with_other_weights_are_refused(
+    made_up: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shutil.copytree(made_up, tmp_path / "out")
+    file = out / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    header["settings"]["system"]["single"] = composed("system=single")["system"]["single"]
+    header["settings"]["inputs"]["system"]["single"] = {"lite_single.safetensors": "abc"}
+    file.write_text(yaml.safe_dump(header))
+    assert main(["twin", str(out), "1"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "driven with other files: inputs.system.single.lite_single.safetensors: abc ->" in said
+
+
 @given(st.integers(1, 6), st.data())
 def test_no_window_of_the_smallest_set_can_be_spared(count: int, data: st.DataObject) -> None:
     windows = grid(count * 12, 4, count)

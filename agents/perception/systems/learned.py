@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
 from agents.merging import on_ego
 from agents.perception.designs import Scheme, Size
 from agents.perception.detector import Detector
-from agents.perception.loading import network_with_weights
+from agents.perception.loading import files, network_with_weights
 from agents.perception.network import Maps
 from harness.vocabulary import (
     Boxes,
@@ -38,6 +39,18 @@ class Learned(ABC):
     ) -> None:
         self.detector = Detector(network_with_weights(self.scheme, size, weights, checkpoint))
         self._driver = Driver(driving)
+
+    @classmethod
+    def files(
+        cls,
+        scheme: Scheme | None = None,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        **others: object,
+    ) -> list[Path]:
+        """Return the files that a system with these arguments reads."""
+        return files(scheme or cls.scheme, size, weights, checkpoint)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing here is left to chance, and nothing seen is kept."""
