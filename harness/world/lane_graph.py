@@ -23,7 +23,6 @@ class LaneGraph:
 
     waypoints: list[carla.Waypoint]
     lanes: dict[LaneKey, tuple[int, int]]
-    following: dict[LaneKey, list[LaneKey]]
     xyz: Floats  # (N, 3)
     yaw: Floats  # (N,)
     width: Floats  # (N,)
@@ -64,7 +63,6 @@ def build(carla_map: carla.Map) -> LaneGraph:
     return LaneGraph(
         waypoints=waypoints,
         lanes=lanes,
-        following=dict(following),
         xyz=xyz,
         yaw=np.radians([each.rotation.yaw for each in transforms]),
         width=np.array([waypoint.lane_width for waypoint in waypoints]),

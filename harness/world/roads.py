@@ -54,14 +54,6 @@ class RoadNetwork:
         self.graph = lane_graph.build(carla_map)
         self.speed_limits = speed_limits(carla_map, self.graph)  # at each waypoint, m/s
 
-    def trace(self, locations: Sequence[carla.Location]) -> list[carla.Waypoint]:
-        """Return the waypoints of the shortest way past all locations, about a metre apart.
-
-        In a lane change the second half lies in the new lane.
-        """
-        way = self._way(locations)
-        return [self.graph.waypoints[self._own_lane(way, at)] for at in range(len(way.nodes))]
-
     def route(self, name: str, town: str, locations: Sequence[carla.Location]) -> Route:
         """Return the shortest way past all locations, one row a metre, lane changes blended."""
         graph = self.graph
@@ -86,18 +78,6 @@ class RoadNetwork:
             xyz[around] = _eased(xyz, around, reach)
             changing[around] = True
         return self._by_the_metre(name, town, _Rows(nodes, xyz, changing))
-
-    def waypoints_ahead(self, waypoint: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
-        """Return the waypoints of the next metres, a metre apart, straight on at junctions."""
-        ahead: list[carla.Waypoint] = []
-        here = waypoint
-        while len(ahead) < round(distance / lane_graph.SPACING):
-            branches = here.next(lane_graph.SPACING)
-            if not branches:
-                break
-            here = min(branches, key=lambda branch: abs(_turn(branch)))
-            ahead.append(here)
-        return ahead
 
     def nearest(self, location: carla.Location) -> int:
         """Return the index of the graph's waypoint nearest to a location on the road."""
@@ -129,12 +109,6 @@ class RoadNetwork:
             in_junction=self.graph.in_junction[nodes],
             lane_change=changing,
         )
-
-    def _own_lane(self, way: _Way, at: int) -> int:
-        change = way.towards.get(at)
-        if change is None or 2 * at < change[0] + change[1]:
-            return way.nodes[at]
-        return int(self.graph.beside[way.nodes[at], change[2]])
 
     def _way(self, locations: Sequence[carla.Location]) -> _Way:
         chain = self._shortest(locations)
@@ -271,17 +245,6 @@ def _back(origin: dict[int, int], node: int) -> list[int]:
     while origin[chain[-1]] >= 0:
         chain.append(origin[chain[-1]])
     return chain[::-1]
-
-
-def _turn(branch: carla.Waypoint) -> float:
-    """Return by how much the lane turns that a waypoint lies on, radians."""
-    end = branch
-    for _ in range(40):
-        if not end.is_junction or not (ahead := end.next(1.0)):
-            break
-        end = ahead[0]
-    change = end.transform.rotation.yaw - branch.transform.rotation.yaw
-    return float(np.radians((change + 180.0) % 360.0 - 180.0))
 
 
 def _place(location: carla.Location) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
@@ -11,7 +12,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.vocabulary import Route
-from harness.world.lane_graph import key_of
+from harness.world.lane_graph import LaneKey, key_of
 from harness.world.maps import find_map
 from harness.world.roads import RoadNetwork
 from tests.carlite.opendrive_samples import crossing
@@ -27,6 +28,25 @@ def random_pairs(network: RoadNetwork, count: int, seed: int) -> list[tuple[int,
 
 def folded(angle: np.ndarray) -> np.ndarray:
     return np.abs((angle + np.pi) % (2 * np.pi) - np.pi)
+
+
+def following_lanes(network: RoadNetwork) -> dict[LaneKey, list[LaneKey]]:
+    """Return which lanes each lane leads into."""
+    following: dict[LaneKey, list[LaneKey]] = defaultdict(list)
+    for entry, ahead in network.map.get_topology():
+        if key_of(entry) != key_of(ahead):
+            following[key_of(entry)].append(key_of(ahead))
+    return following
+
+
+def trace(network: RoadNetwork, places: list[carla.Location]) -> list[carla.Waypoint]:
+    """Return the way's waypoints; the second half of a lane change lies in the new lane."""
+    way, graph = network._way(places), network.graph
+    nodes = list(way.nodes)
+    for at, (first, last, side) in way.towards.items():
+        if 2 * at >= first + last:
+            nodes[at] = int(graph.beside[way.nodes[at], side])
+    return [graph.waypoints[node] for node in nodes]
 
 
 def first_change(network: RoadNetwork, side: int, room: int) -> int:
@@ -61,8 +81,8 @@ def test_a_route_has_a_row_each_metre_on_the_lane_s_centre(town: str) -> None:
 def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> None:
     network = roads(town)
     for start, goal in random_pairs(network, 8, seed=4):
-        trace = network.trace([location(network, start), location(network, goal)])
-        for here, ahead in pairwise(trace):
+        places = [location(network, start), location(network, goal)]
+        for here, ahead in pairwise(trace(network, places)):
             if key_of(here) == key_of(ahead):
                 assert here.transform.location.distance(ahead.transform.location) < 1.5
                 continue
@@ -125,12 +145,13 @@ def test_a_point_within_a_junction_means_any_of_its_lanes() -> None:
     network = roads("Crucible05")
     graph = network.graph
     checked = 0
-    for lane, ahead in graph.following.items():
+    following = following_lanes(network)
+    for lane, ahead in following.items():
         if len(ahead) < 2 or graph.in_junction[graph.lanes[lane][0]]:
             continue
         for branch in ahead:
             first, count = graph.lanes[branch]
-            (beyond,) = graph.following[branch]
+            (beyond,) = following[branch]
             goal = location(network, graph.lanes[beyond][0] + 3)
             begin = location(network, graph.lanes[lane][0])
             plain = network.route("r", "Crucible05", [begin, goal])
@@ -174,25 +195,12 @@ def test_limits_are_those_of_the_last_sign_passed() -> None:
     assert network.speed_limits[node] == pytest.approx(25.0)
 
 
-def test_waypoints_ahead_go_straight_on() -> None:
-    network = roads("Crucible05")
-    entry = next(
-        first + count - 1
-        for key, (first, count) in network.graph.lanes.items()
-        if len(network.graph.following.get(key, [])) >= 3
-    )
-    here = network.graph.waypoints[entry]
-    ahead = network.waypoints_ahead(here, 40.0)
-    assert len(ahead) == 40
-    turned = np.radians(ahead[-1].transform.rotation.yaw - here.transform.rotation.yaw)
-    assert folded(turned) < 0.3
-
-
 def test_what_cannot_be_driven_is_said() -> None:
     network = RoadNetwork(carla.Map("crossing", crossing()))
     graph = network.graph
-    inward = next(lane for lane, ahead in graph.following.items() if len(ahead) > 1)
-    (outward,) = graph.following[graph.following[inward][0]]
+    following = following_lanes(network)
+    inward = next(lane for lane, ahead in following.items() if len(ahead) > 1)
+    (outward,) = following[following[inward][0]]
     near, far = (location(network, graph.lanes[lane][0] + 3) for lane in (inward, outward))
     assert network.route("r", "crossing", [near, far]).length > 20.0
     with pytest.raises(UserError, match=r"route r: point 2 .* cannot be reached from point 1"):

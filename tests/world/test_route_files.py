@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.duplicates import duplicates
-from harness.world.routes.files import LONGEST_NAME, RouteSpec, read_routes, safe_name, write_routes
+from harness.world.routes.files import RouteSpec, read_routes, write_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards, write_hazards
 from harness.world.routes.laying import lay, ways
 from tests.world.town_maps import location, roads
@@ -133,17 +133,6 @@ def test_folders_and_patterns_are_read_in_order_and_ids_told_apart(tmp_path: Pat
     assert read_routes(str(tmp_path / "short_r1*.xml"))[0].id == "1"
     with pytest.raises(UserError, match="holds no route files"):
         read_routes(tmp_path / "*.xodr")
-
-
-@settings(deadline=None)
-@given(st.lists(st.text(max_size=150), unique=True, max_size=4))
-def test_safe_names_are_distinct_and_lead_nowhere(ids: list[str]) -> None:
-    names = [safe_name(each) for each in ids]
-    assert len(set(names)) == len(names)
-    for name in names:
-        assert Path(name).name == name
-        assert name not in {"", ".", ".."}
-        assert len(name) <= LONGEST_NAME
 
 
 coordinates = st.floats(-1e5, 1e5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import math
 import re
 from collections import Counter
@@ -39,7 +38,6 @@ WEATHER = frozenset(
         "dust_storm",
     ]
 )
-LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +100,6 @@ def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
             lines.append(f"    <weather {values}/>")
         lines.append("  </route>")
     write_whole(path, "\n".join([*lines, "</routes>", ""]))
-
-
-def safe_name(route_id: str) -> str:
-    """Return a name for files that no other route id has and that leads nowhere else."""
-    kept = re.sub(
-        rb"[^A-Za-z0-9_.-]|^\.",
-        lambda match: b"%%%02X" % match[0][0],
-        route_id.encode("utf-8", "surrogatepass"),
-    ).decode("ascii")
-    if 0 < len(kept) <= LONGEST_NAME:
-        return kept
-    digest = hashlib.sha256(route_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{kept[: LONGEST_NAME - 20]}~{digest}"
 
 
 def _files(path: Path) -> list[Path]:
