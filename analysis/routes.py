@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import UserError
+from harness.geometry import same_way
 from harness.records.reading import read_json
 from harness.vocabulary import Floats
 
-TOLERANCE = 3.0
-"""Metres that two ways may be apart anywhere and still be the same."""
 ROUTES = "routes"
 """The folder of a campaign in which its routes lie as they were laid."""
 
@@ -49,7 +48,7 @@ def geometries(ways: Sequence[Way]) -> list[str]:
     first: list[tuple[str, Way]] = []
     found = []
     for way in ways:
-        name = next((name for name, other in first if same_way(other, way)), None)
+        name = next((name for name, other in first if one_way(other, way)), None)
         if name is None:
             taken = {each for each, _ in first}
             name = f"{way.town}/{way.name}"
@@ -60,16 +59,6 @@ def geometries(ways: Sequence[Way]) -> list[str]:
     return found
 
 
-def same_way(a: Way, b: Way) -> bool:
-    """Return whether two routes lie along one way, compared at equal shares of their lengths."""
-    if a.town != b.town or abs(len(a.xyz) - len(b.xyz)) > 2 * TOLERANCE:
-        return False
-    if np.linalg.norm(a.xyz[[0, -1]] - b.xyz[[0, -1]], axis=1).max() > TOLERANCE:
-        return False
-    shares = np.linspace(0, 1, max(len(a.xyz), len(b.xyz)))
-    return bool(np.linalg.norm(_at(a.xyz, shares) - _at(b.xyz, shares), axis=1).max() <= TOLERANCE)
-
-
-def _at(xyz: Floats, shares: Floats) -> Floats:
-    rows = np.linspace(0, 1, len(xyz))
-    return np.stack([np.interp(shares, rows, column) for column in xyz.T], axis=1)
+def one_way(a: Way, b: Way) -> bool:
+    """Return whether two routes are driven along one way."""
+    return a.town == b.town and same_way(a.xyz, b.xyz)

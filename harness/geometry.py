@@ -17,8 +17,12 @@ __all__ = [
     "points_between",
     "pose_of",
     "relative",
+    "same_way",
     "wrap",
 ]
+
+APART = 3.0
+"""Metres that two ways may be apart anywhere and still be the same."""
 
 
 def wrap(angle: float) -> float:
@@ -80,3 +84,26 @@ def boxes_between(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
     turned = boxes.geometry[:, 6] + math.atan2(across[1, 0], across[0, 0])
     geometry[:, 6] = np.remainder(turned + math.pi, math.tau) - math.pi
     return Boxes(geometry, boxes.classes, boxes.scores)
+
+
+def same_way(a: Floats, b: Floats) -> bool:
+    """Return whether two lines of `x y z` lie beside each other all along, at most `APART` metres.
+
+    Points of each are compared with the other one at equal shares of its rows.
+    """
+    if max(math.dist(a[0], b[0]), math.dist(a[-1], b[-1])) > APART:
+        return False
+    if abs(_length(a) - _length(b)) > 2 * APART:
+        return False
+    return _strays(a, b) <= APART and _strays(b, a) <= APART
+
+
+def _length(line: Floats) -> float:
+    return float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
+
+
+def _strays(line: Floats, other: Floats) -> float:
+    shares = np.linspace(0.0, 1.0, len(line))
+    rows = np.linspace(0.0, 1.0, len(other))
+    beside = np.stack([np.interp(shares, rows, column) for column in other.T], axis=1)
+    return float(np.linalg.norm(line - beside, axis=1).max())
