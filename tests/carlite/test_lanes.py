@@ -139,10 +139,9 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
     rng = np.random.default_rng(5)
     near = lanes.points[rng.integers(0, len(lanes.points), 60)] + rng.normal(0, 3, (60, 3))
     points = np.vstack([near, rng.uniform(-800, 800, (20, 3)) * [1, 1, 0]])
-    found, stations, laterals = finder.nearest_many(points, kinds)
-    for point, lane, station, lateral in zip(points, found, stations, laterals, strict=True):
+    for point in points:
         x, y, z = (float(v) for v in point)
-        assert finder.nearest(x, y, z, kinds) == (lane, station, lateral)
+        lane, station, lateral = finder.nearest(x, y, z, kinds)
         own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         foot = [np.interp(station, lanes.station[own], lanes.points[own, k]) for k in range(3)]
         distance = float(np.linalg.norm(point - foot))

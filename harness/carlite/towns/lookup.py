@@ -72,10 +72,6 @@ class LaneFinder:
         segment, station, lateral = nearest(self.grid, x, y, z, yaw, kinds)
         return (int(self.grid.lane[segment]) if segment >= 0 else -1), station, lateral
 
-    def nearest_many(self, points: Floats, kinds: int = DRIVING) -> tuple[Int32s, Floats, Floats]:
-        """Return lanes, stations and laterals for points (N, 3)."""
-        return _nearest_many(self.grid, np.ascontiguousarray(points, np.float64), kinds)
-
 
 def _grid(lanes: Lanes) -> LaneGrid:
     lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
@@ -146,17 +142,6 @@ def nearest(
         if best <= reach * reach:
             break
     return found, best_station, best_lateral
-
-
-@compiled
-def _nearest_many(grid: LaneGrid, points: Floats, kinds: int) -> tuple[Int32s, Floats, Floats]:
-    lanes = np.empty(len(points), np.int32)
-    stations, laterals = np.empty(len(points)), np.empty(len(points))
-    for k in range(len(points)):
-        x, y, z = points[k]
-        segment, stations[k], laterals[k] = nearest(grid, x, y, z, math.nan, kinds)
-        lanes[k] = grid.lane[segment] if segment >= 0 else -1
-    return lanes, stations, laterals
 
 
 @compiled

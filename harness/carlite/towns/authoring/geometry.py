@@ -105,11 +105,6 @@ class Path:
             station += piece.length
         return Path(tuple(kept))
 
-    def tightest(self) -> float:
-        """Return the smallest radius; infinite for a straight path."""
-        bend = max(abs(piece.curvature) for piece in self.pieces)
-        return 1 / bend if bend > STRAIGHT else math.inf
-
 
 def chained(*paths: Path) -> Path:
     """Put paths end to end; straight lines in a row become one."""
