@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from analysis.commands.options import (
 )
 from analysis.regression.analyse import Findings, analyse
 from analysis.regression.estimators import HAZARD
-from analysis.regression.fit import Fit
+from analysis.regression.fit import Fit, brief
 from analysis.regression.sample import read_table
 from analysis.regression.typeset import regression_latex
 from analysis.tables.writing import write_frame, write_text
@@ -118,20 +117,13 @@ def cells_of(row: pd.Series, more: bool) -> Iterator[str]:
     """Yield a row as text."""
     yield str(row["term"])
     yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} a true box"
-    yield significant(row["odds_ratio"])
-    yield f"{significant(row['low'])} .. {significant(row['high'])}"
+    yield brief(row["odds_ratio"])
+    yield f"{brief(row['low'])} .. {brief(row['high'])}"
     yield f"{row['p']:.3f}"
     yield f"{row['p_holm']:.3f}"
     if more:
         yield f"{row['effect']:+.2g}"
         yield f"{row['effect_low']:+.2g} .. {row['effect_high']:+.2g}"
-
-
-def significant(value: float) -> str:
-    """Return a ratio in three digits, or in powers of ten where it is beyond use."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"
 
 
 def frame_of(findings: Iterable[Findings]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from analysis.drawing.lines import Line, draw_lines
 from analysis.drawing.palette import HUES, KIND_OF_ERROR, brought
 from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
 from analysis.figures.driving import arm_of, span_of
-from analysis.regression.fit import Fit
+from analysis.regression.fit import Fit, brief
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from harness.vocabulary import BANDS, PATTERNS
@@ -139,10 +139,3 @@ def odds_figure(fit: Fit, unit: str, reach: tuple[float, float]) -> Canvas:
 def in_brackets(value: float, low: float, high: float) -> str:
     """Return a ratio and its interval."""
     return f"{brief(value)} [{brief(low)}, {brief(high)}]"
-
-
-def brief(value: float) -> str:
-    """Return a ratio in three digits, or in powers of ten where it is beyond use."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,3 +52,10 @@ def terms_of(
 def odds(logarithm: Floats) -> Floats:
     """Return the exponential, without overflow."""
     return np.asarray(np.exp(np.clip(logarithm, -LARGEST, LARGEST)))
+
+
+def brief(value: float) -> str:
+    """Return a ratio in three digits, or in powers of ten where it is beyond use."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.3g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"

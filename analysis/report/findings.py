@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from analysis.contrasts import ALPHA, DISTURBED, FEWEST, Contrasts
-from analysis.figures.errors import brief
 from analysis.regression.analyse import Findings
 from analysis.regression.estimators import PRIMARY
+from analysis.regression.fit import brief
 from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
