@@ -57,7 +57,6 @@ def files_of(system: Settings, place: str) -> Sequence[Path]:
 def short_sum(file: Path) -> str:
     """Return a few digits that change with what a file holds."""
     try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()[:DIGITS]
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:DIGITS]
     except OSError as problem:
         raise UserError(f"{file}: {problem.strerror}") from None

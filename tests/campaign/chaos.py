@@ -226,7 +226,7 @@ def show(tally: Tally, seconds: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign.chaos")
     parser.add_argument("rounds", nargs="?", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(2)))
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(2), "big"))
     asked = parser.parse_args()
     print(f"seed {asked.seed}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:

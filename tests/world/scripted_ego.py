@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Self
 
 import carla
 
@@ -37,7 +36,7 @@ class ScriptedEgo:
         while actor.get_location() == carla.Location():
             stage.world.tick()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ScriptedEgo:
         return self
 
     def __exit__(self, *_: object) -> None:
