@@ -71,7 +71,8 @@ def fresh_world(client: carla.Client, town: str) -> carla.World:
     except RuntimeError as problem:
         if "time-out" in str(problem):
             raise
-        raise AttemptError("world_load", f"{town}: {problem}") from None
+        there = ", ".join(sorted(each.rsplit("/", 1)[-1] for each in client.get_available_maps()))
+        raise AttemptError("world_load", f"{town}: {problem}; the server has {there}") from None
 
 
 def strike_off(host: str, port: int, manager_port: int) -> None:

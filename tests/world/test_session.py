@@ -106,6 +106,22 @@ def test_another_town_is_loaded() -> None:
         assert alone(first_look, server.host, server.port, "CrucibleRing")["town"] == "CrucibleRing"
 
 
+def refusal(host: str, port: int) -> list[str]:
+    """Ask for a town that the server has not, as a CARLA has none of ours."""
+    try:
+        with open_session(host, port, "Town99", 0.05, 7):
+            return []
+    except AttemptError as problem:
+        return [problem.failure, str(problem)]
+
+
+def test_a_town_that_the_server_has_not_got(carlite: Carlite) -> None:
+    failure, said = alone(refusal, carlite.host, carlite.port)
+    assert failure == "world_load"
+    assert said.startswith("Town99: ")
+    assert said.endswith("the server has Crucible05, CrucibleHill, CrucibleOld, CrucibleRing")
+
+
 def test_a_late_answer_of_a_living_server(carlite: Carlite) -> None:
     said = "time-out of 20000ms while waiting for the simulator"
     with pytest.raises(AttemptError) as caught, naming_problems(carlite.host, carlite.port):
