@@ -18,7 +18,7 @@ from harness.records.keys import AttemptKey
 from harness.records.twins import TWINS, Change, Window
 from tests.analysis.little import Drive, write_little
 
-OF = AttemptKey("late", "latency", "3", 1)
+OF = AttemptKey("late", "latency", "4", 1)
 HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")
 A, B, C = (0, 40), (40, 80), (80, 120)
@@ -33,15 +33,15 @@ def within(*windows: Window) -> Change:
 def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> Attribution:
     """Write a campaign of one violation and its twins; return what is made of them."""
     campaign = write_little(
-        folder / "campaign", [("late", "latency")], ["3"], [1], drives={OF: HIT}
+        folder / "campaign", [("late", "latency")], ["4"], [1], drives={OF: HIT}
     )
     file = campaign / "campaign.yaml"
     header = yaml.safe_load(file.read_text())
     header["settings"] |= {"tick": 0.05, "interference": {"latency": [{}] * disturbances}}
     file.write_text(yaml.safe_dump(header))
     arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
-    drives = {AttemptKey(*arm, "3", 1): drive for arm, drive in arms.items()}
-    write_little(campaign / TWINS, list(arms), ["3"], [1], drives=drives)
+    drives = {AttemptKey(*arm, "4", 1): drive for arm, drive in arms.items()}
+    write_little(campaign / TWINS, list(arms), ["4"], [1], drives=drives)
     (found,) = attributions_of(cases_of(collect([campaign])))
     return found
 
@@ -114,7 +114,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
         DRAWS[0]: "redrawn 1",
         within(A, C): "within 0-40+80-120",
     }.items():
-        key = AttemptKey("late", change.condition("latency"), "3", 1)
+        key = AttemptKey("late", change.condition("latency"), "4", 1)
         messages = pd.read_parquet(
             folder / TWINS / "episodes" / key.path / "try1" / "messages.parquet"
         )

@@ -46,7 +46,7 @@ def settings_of(scheme: Scheme) -> dict[str, Any]:
 
 @cache
 def system_of(scheme: Scheme) -> System:
-    system: System = build(settings_of(scheme), scheme)
+    system: System = build(settings_of(scheme), f"system.{scheme}")
     return system
 
 
@@ -96,7 +96,7 @@ def test_equal_moments_give_equal_bytes_whatever_came_before(scheme: Scheme) -> 
     message = message_from(first) if first.reads_messages else None
     messages = () if message is None else (message,)
     steps = [first.step(ego(), messages) for _ in range(2)]
-    fresh: System = build(settings_of(scheme), scheme)
+    fresh: System = build(settings_of(scheme), f"system.{scheme}")
     fresh.reset(2, straight())
     for again in (fresh.step(ego(), messages), started(scheme).step(ego(), messages)):
         for one, other in zip(numbers(steps[0]), numbers(again), strict=True):
