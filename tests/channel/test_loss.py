@@ -11,6 +11,7 @@ import pytest
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.loss import BurstLoss, Loss
 from harness.errors import AttemptError, UserError
+from harness.vocabulary import Message
 from tests.channel.episode import Episode
 
 MANY = 2000
@@ -58,14 +59,14 @@ def test_a_short_episode_without_a_loss_is_no_fault() -> None:
 
 
 class KeepsAll(Loss):
-    def loses(self, message: object) -> bool:
-        super().loses(message)  # type: ignore[arg-type]
+    def loses(self, message: Message) -> bool:
+        super().loses(message)
         return False
 
 
 class KeepsAllInBursts(BurstLoss):
-    def loses(self, message: object) -> bool:
-        super().loses(message)  # type: ignore[arg-type]
+    def loses(self, message: Message) -> bool:
+        super().loses(message)
         return False
 
 

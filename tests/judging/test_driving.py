@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,8 +35,8 @@ def straight(length: float, speed: float = 8.0) -> Iterable[Moment]:
         )
 
 
-def judged(moments: Iterable[Moment], length: float = 100.0, **rules: float) -> Drive:
-    drive = Drive(DrivingRules(**rules), length)  # type: ignore[arg-type]
+def judged(moments: Iterable[Moment], length: float = 100.0, **rules: Any) -> Drive:
+    drive = Drive(DrivingRules(**rules), length)
     for moment in moments:
         if drive.ended:
             break

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import JudgedFrame, Judgement, bands_of, judge
+from harness.judging.frames import JudgedFrame, Judgement, TruthFilter, bands_of, judge
 from harness.judging.patterns import RULES, Rule, count
 from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
@@ -93,9 +93,9 @@ def test_the_record_has_a_column_for_each_number() -> None:
     ],
 )
 def test_who_must_have_hit_a_road_user(
-    truth_filter: str, own: int, anyone: int, counts: bool
+    truth_filter: TruthFilter, own: int, anyone: int, counts: bool
 ) -> None:
-    settings = Judgement(truth_filter=truth_filter)  # type: ignore[arg-type]
+    settings = Judgement(truth_filter=truth_filter)
     frame = judge(truth_of(of(row(x=9)), own), np.array([anyone]), NOBODY, NOBODY, settings)
     assert frame.truth.counted.tolist() == [counts]
     assert frame.counts()["CCME"] == counts
