@@ -30,6 +30,7 @@ COMMON_GROUND = (
     "harness.overlap",
     "harness.randomness",
     "harness.errors",
+    "harness.files",
 )
 ROOMS = {
     "blueprints": {"bodies"},

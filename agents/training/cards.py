@@ -11,8 +11,9 @@ from agents.perception.designs import Scheme
 from agents.training.judging import PROMISED, VISIBLE, Cell, Precision
 from agents.training.layout import Scenario
 from agents.training.lesson import Lesson
-from agents.training.weights import as_text, write_whole
+from agents.training.weights import as_text
 from harness.errors import UserError
+from harness.files import write_whole
 
 TRIED = "AP@0.5, eleven-point"
 
@@ -86,4 +87,4 @@ def note(
             for visible in VISIBLE
         },
     }
-    write_whole(path, lambda beside: beside.write_text(as_text(told)))
+    write_whole(path, as_text(told))

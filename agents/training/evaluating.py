@@ -31,8 +31,8 @@ from agents.training.judging import (
 )
 from agents.training.layout import scenarios
 from agents.training.samples import CONDITIONS, Disturbance, Samples
-from agents.training.weights import write_whole
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.vocabulary import CLASSES
 
 SINGLE: Scheme = "single"
@@ -75,7 +75,7 @@ def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
     Console().print(drawn(columns, f"{trial.scheme}: AP, eleven-point"))
     if trial.out is not None:
         text = json.dumps(written(columns), indent=1) + "\n"
-        write_whole(trial.out, lambda beside: beside.write_text(text))
+        write_whole(trial.out, text)
     if trial.card:
         note(file, trial.scheme, columns, recorded)
     return columns

@@ -31,8 +31,9 @@ from agents.training.learning import Average, batches, rate
 from agents.training.lesson import Lesson, exercise, part, told_apart
 from agents.training.losses import loss
 from agents.training.samples import Samples
-from agents.training.weights import begin_from, save, write_whole
+from agents.training.weights import begin_from, save
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.randomness import derived_seed, stream
 
 STATE = "state.pt"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from torch import Tensor
 from agents.perception.loading import read
 from agents.perception.network import Network
 from harness.errors import UserError
+from harness.files import write_whole
 
 SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
 """What every scheme has; only the fusion is a scheme's own."""
@@ -26,26 +25,12 @@ def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
         for name, each in state.items()
     }
     write_whole(path, lambda beside: save_file(halves, beside))
-    write_whole(path.with_suffix(".json"), lambda beside: beside.write_text(as_text(card)))
+    write_whole(path.with_suffix(".json"), as_text(card))
 
 
 def as_text(card: dict[str, Any]) -> str:
     """Return a card as it is written."""
     return json.dumps(card, indent=2) + "\n"
-
-
-def write_whole(file: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the place and rename: a reader finds the old file or the new one."""
-    beside = file.with_name(f".{os.getpid()}.{file.name}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(beside)
-            beside.replace(file)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as problem:
-        raise UserError(f"{file}: {problem.strerror or problem}") from None
 
 
 def begin_from(network: Network, path: Path) -> None:

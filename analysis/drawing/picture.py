@@ -10,7 +10,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from analysis.drawing.canvas import Canvas, Dot, Mark, Point, Shape, Words
 from analysis.drawing.palette import COLOURS
-from analysis.files import write_whole
+from harness.files import write_whole
 
 FINER = 3
 """Drawn so many times larger, then made small: that is what smooths the edges."""

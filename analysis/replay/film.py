@@ -15,9 +15,9 @@ from analysis.drawing.picture import below, beside, picture
 from analysis.drive import Drive, Moment, moment_of
 from analysis.figures.moments import View
 from analysis.figures.strips import SIZE, draw_moment, draw_ten_metres, lane_lines, pairs
-from analysis.files import write_whole
 from analysis.replay.panel import PANEL, draw_panel
 from harness.errors import UserError
+from harness.files import write_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.drive import Drive, moment_of
-from analysis.files import write_whole
 from analysis.replay.curves import send_curves, send_events
 from analysis.replay.layout import about, layout
 from analysis.replay.sweeps import Sweeps
 from analysis.replay.world import send_boxes, send_ego, send_partners, send_road, send_sweeps
+from harness.files import write_whole
 from harness.records.schema import SOURCES
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.files import write_whole
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
+from harness.files import write_whole
 
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
@@ -39,7 +39,7 @@ def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
 
 def write_text(text: str, file: Path) -> None:
     """Write a text file."""
-    write_whole(file, lambda beside: beside.write_text(text, encoding="utf-8"))
+    write_whole(file, text)
 
 
 def latex(table: Table) -> str:
