@@ -55,20 +55,12 @@ class V2Xverse:
         start_timeout: float = 600.0,
         step_timeout: float = 300.0,
     ) -> None:
-        if (method == "single") == self.reads_messages:
-            raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
-        folder = Path(root).expanduser().absolute()
-        for each in NEEDED:
-            if not (folder / each).is_dir():
-                raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {each}")
-        config = config_of(root, method, agent_config)
-        if not config.is_file():
-            raise UserError(f"system: there is no agent_config {config}")
+        (config,) = self.files(root, method, agent_config)
         if shutil.which(python) is None:
             raise UserError(f"system: there is no python {python}")
         self._scratch = tempfile.TemporaryDirectory(prefix="v2xverse-")
         hello = {
-            "root": str(folder),
+            "root": str(checkout(root)),
             "agent_config": str(config),
             "folder": self._scratch.name,
         }
@@ -87,8 +79,15 @@ class V2Xverse:
         **others: object,
     ) -> list[Path]:
         """Return the file that names its checkpoints; what those hold is not looked at."""
-        config = config_of(root, method, agent_config)
-        return [config] if config.is_file() else []
+        if (method == "single") == cls.reads_messages:
+            raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
+        for each in NEEDED:
+            if not (checkout(root) / each).is_dir():
+                raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {each}")
+        config = checkout(root) / (agent_config or CONFIG.format(method=method))
+        if not config.is_file():
+            raise UserError(f"system: there is no agent_config {config}")
+        return [config]
 
     def reset(self, seed: int, route: Route) -> None:
         """Start a route there."""
@@ -121,9 +120,9 @@ class V2XverseAlone(V2Xverse):
     reads_messages = False
 
 
-def config_of(root: str, method: Method, agent_config: str | None) -> Path:
-    """Return where the checkout's settings of an agent lie."""
-    return Path(root).expanduser().absolute() / (agent_config or CONFIG.format(method=method))
+def checkout(root: str) -> Path:
+    """Return where V2Xverse lies."""
+    return Path(root).expanduser().absolute()
 
 
 def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:

@@ -43,6 +43,17 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         V2XverseAlone(root, "late")
 
 
+def test_what_is_missing_is_named_before_a_campaign_begins(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no checkout of V2Xverse"):
+        V2Xverse.files(str(tmp_path), python="nobodys_python")
+    root = str(checkout(tmp_path))
+    assert V2Xverse.files(root) == [tmp_path / CONFIG.format(method="codriving")]
+    with pytest.raises(UserError, match="no agent_config"):
+        V2Xverse.files(root, "late")
+    with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):
+        V2XverseAlone.files(root)
+
+
 def test_a_checkout_that_does_not_run_says_so_in_one_line(tmp_path: Path) -> None:
     root = str(checkout(tmp_path))
     with pytest.raises(UserError, match=r"it ended with exit code 1 at hello; .*Error") as caught:

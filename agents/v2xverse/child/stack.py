@@ -51,6 +51,7 @@ class Stack:
         settings = importlib.import_module("team_code.utils.yaml_utils")
         folder = self.config["perception"]["perception_model_dir"]
         hypes = settings.load_yaml(folder)
+        refuse_disturbing(self.config, hypes)
         self.config["perception"]["perception_hypes"] = hypes
         datasets = importlib.import_module("opencood.data_utils.datasets")
         hypes["test_dir"] = hypes["validate_dir"] = hypes["root_dir"] = None
@@ -209,6 +210,23 @@ class Unused:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
+
+
+def refuse_disturbing(config: dict[str, Any], hypes: dict[str, Any]) -> None:
+    """Refuse settings by which messages are late or misplaced before they are looked at.
+
+    Nobody would write that down: here the channel disturbs, and knows by how much.
+    """
+    settings = {
+        "simulation.comm_latency of the agent": config["simulation"].get("comm_latency"),
+        "perception.pose_error of the agent": config["perception"].get("pose_error"),
+        "noise_setting.add_noise of the checkpoint": hypes.get("noise_setting", {}).get(
+            "add_noise"
+        ),
+    }
+    disturbing = [name for name, value in settings.items() if value]
+    if disturbing:
+        raise ValueError(f"{', '.join(disturbing)} is set: leave it out, interference does that")
 
 
 def refuse_missing(needed: Any, given: Any) -> None:
