@@ -110,3 +110,6 @@ def test_frames_carry_numbers_and_words_only() -> None:
         wire.unpack(b'{"arrays": []}', b"")
     with pytest.raises(wire.WireError, match="says nothing"):
         wire.unpack(rest[:text], rest[text:-1])
+    for strange in (b"[" * 100_000, b'{"words": {}, "arrays": [["a", "bool", [Infinity]]]}'):
+        with pytest.raises(wire.WireError, match="says nothing"):
+            wire.unpack(strange, b"")

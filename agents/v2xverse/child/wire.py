@@ -60,7 +60,7 @@ def unpack(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
             array = np.frombuffer(body, kind, count, at).reshape(shape)
             arrays[str(name)] = array
             at += array.nbytes
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise WireError(f"a frame that says nothing: {problem}") from None
     return words, arrays
 
