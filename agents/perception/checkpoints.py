@@ -1,8 +1,8 @@
-"""Folders that V2Xverse or OpenCOOD trained into: `config.yaml` and `net_epoch*.pth`.
+"""Folders that V2Xverse trained into, with OpenCOOD's trainer: `config.yaml`, `net_epoch*.pth`.
 
 What the folder says of window, pillars and thresholds is taken over; everything else must be what
-V2Xverse publishes for the scheme, which the names and shapes of the weights tell. Files are read as
-data: nothing in them is ever executed.
+V2Xverse publishes for the scheme. Most of that the names and shapes of the weights tell, and
+`UNTOLD` has the rest. Files are read as data: nothing in them is ever executed.
 """
 
 from __future__ import annotations
@@ -31,6 +31,17 @@ MERGING: dict[str, tuple[Scheme, ...]] = {
     "intermediatemulticlass": ("fcooper", "v2vnet", "v2xvit", "codriving"),
 }
 """What V2Xverse calls its data sets, and the schemes that are trained on them."""
+
+UNTOLD: dict[Scheme, dict[str, object]] = {
+    "fcooper": {"fusion_method": "max"},
+    "v2vnet": {"v2vnet.num_iteration": 2, "v2vnet.agg_operator": "max", "v2vnet.gru_flag": True},
+    "codriving": {
+        "fusion_args.multi_scale": True,
+        "fusion_args.agg_operator.mode": "ATTEN",
+        "fusion_args.communication": None,
+    },
+}
+"""Settings under `model.args` that change answers and no weights, as V2Xverse publishes them."""
 
 SCALES_OF_LEVELS = 8
 """Pillars along one cell of a backbone's coarsest level."""
@@ -76,10 +87,24 @@ def design_in(folder: Path, scheme: Scheme) -> Design:
     if scheme not in MERGING.get(str(trained_on), ()):
         fit = ", ".join(MERGING.get(str(trained_on), ())) or "no scheme of ours"
         raise UserError(f"{path}: fusion.core_method is {trained_on!r}, which fits {fit}")
+    refuse_unpublished(settings, path, scheme)
     design = design_of(scheme, "full")
     return replace(
         design, grid=grid_in(settings, path, design), decoding=decoding_in(settings, path)
     )
+
+
+def refuse_unpublished(settings: dict[str, Any], path: Path, scheme: Scheme) -> None:
+    """Refuse settings of another fusion whose weights would fit all the same."""
+    for name, published in UNTOLD.get(scheme, {}).items():
+        found: Any = value(settings, path, "model", "args")
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+        if found != published:
+            raise UserError(
+                f"{path}: model.args.{name} is {reprlib.repr(found)}; V2Xverse's {scheme}, which is"
+                f" all that there is here, has {published!r}"
+            )
 
 
 def grid_in(settings: dict[str, Any], path: Path, design: Design) -> Grid:

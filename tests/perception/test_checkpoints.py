@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from copy import deepcopy
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ def settings(core: str = "intermediatemulticlass", factor: int = 2) -> dict[str,
         "model": {
             "args": {
                 "out_size_factor": factor,
+                "fusion_method": "max",
                 "point_pillar_scatter": {"grid_size": np.array([576, 192, 1])},
             }
         },
@@ -263,6 +266,42 @@ def test_settings_that_do_not_fit_are_refused(
         design_in(written(tmp_path, changed(place, value)), "fcooper")
 
 
+FUSIONS: dict[Scheme, dict[str, Any]] = {
+    "fcooper": {"fusion_method": "max"},
+    "v2vnet": {"v2vnet": {"num_iteration": 2, "agg_operator": "max", "gru_flag": True}},
+    "codriving": {"fusion_args": {"multi_scale": True, "agg_operator": {"mode": "ATTEN"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "place", "value", "said"),
+    [
+        ("fcooper", "fusion_method", "att", "fusion_method is 'att'; V2Xverse's fcooper"),
+        ("v2vnet", "v2vnet.num_iteration", 3, "v2vnet.num_iteration is 3; .* has 2"),
+        ("v2vnet", "v2vnet.agg_operator", "avg", "v2vnet.agg_operator is 'avg'; .* has 'max'"),
+        ("v2vnet", "v2vnet.gru_flag", False, "v2vnet.gru_flag is False; .* has True"),
+        ("codriving", "fusion_args.multi_scale", False, "multi_scale is False; .* has True"),
+        ("codriving", "fusion_args.agg_operator", {"mode": "MAX"}, "mode is 'MAX'; .* has 'ATTEN'"),
+        ("codriving", "fusion_args.communication", {"thre": 0.1}, "communication is .* has None"),
+        ("codriving", "fusion_args", None, "multi_scale is None; .* has True"),
+    ],
+)
+def test_another_fusion_whose_weights_would_fit_is_refused(
+    tmp_path: Path, scheme: Scheme, place: str, value: Any, said: str
+) -> None:
+    factor = 4 if scheme == "v2vnet" else 2
+    given = settings(factor=factor)
+    given["model"]["args"] |= deepcopy(FUSIONS[scheme])
+    assert design_in(written(tmp_path, given), scheme).grid.stride == factor
+    inner = given["model"]["args"]
+    *outer, last = place.split(".")
+    for name in outer:
+        inner = inner[name]
+    inner[last] = value
+    with pytest.raises(UserError, match=rf"config\.yaml: model\.args\..*{said}"):
+        design_in(written(tmp_path, given), scheme)
+
+
 def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
     given = settings()
     for group, name in (("preprocess", "cav_lidar_range"), ("postprocess", "gt_range")):
@@ -282,6 +321,11 @@ def test_schemes_that_v2xverse_has_no_folder_for_say_so(folder: Path) -> None:
         network_with_weights("attfuse", "lite", None, str(folder))
 
 
-def test_a_folder_of_another_scheme_is_refused_by_its_keys(folder: Path) -> None:
-    with pytest.raises(UserError, match="does not fit codriving"):
+def test_a_folder_of_another_scheme_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="V2Xverse's codriving, which is all"):
         network_with_weights("codriving", "lite", None, str(folder))
+    given = settings()
+    given["model"]["args"] |= FUSIONS["codriving"]
+    copy(folder / "net_epoch7.pth", written(tmp_path, given))
+    with pytest.raises(UserError, match=r"does not fit codriving: [0-9]+ keys"):
+        network_with_weights("codriving", "lite", None, str(tmp_path))
