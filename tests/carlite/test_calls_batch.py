@@ -40,6 +40,21 @@ def test_spawning_then_more(client: carla.Client, world: carla.World) -> None:
         assert car.get_light_state() == carla.VehicleLightState.Fog
 
 
+def test_who_was_spawned_is_told_of_whatever_follows(
+    client: carla.Client, world: carla.World
+) -> None:
+    """As in CARLA: what cannot be done with an actor does not undo it, nor hinder the rest."""
+    future = carla.command.FutureActor
+    walk = carla.command.ApplyWalkerControl(future, carla.WalkerControl())
+    drive = carla.command.ApplyVehicleControl(future, carla.VehicleControl(throttle=0.5))
+    (one,) = spawns(world, 1)
+    (answer,) = client.apply_batch_sync([one.then(walk).then(drive)], True)
+    assert answer.error == ""
+    car = world.get_actor(answer.actor_id)
+    assert isinstance(car, carla.Vehicle)
+    assert car.get_control().throttle == 0.5
+
+
 def test_each_command_fails_for_itself(client: carla.Client, world: carla.World) -> None:
     once = spawns(world, 1)
     batch = [

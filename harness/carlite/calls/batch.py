@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 from harness.carlite.calls import actors, motion, physics, signals, vehicles, walkers
@@ -72,10 +73,14 @@ def _command(command: object) -> tuple[int, list[object]]:
 
 
 def _spawn(world: World, session: Session, fields: list[object], depth: int) -> int:
-    """Spawn an actor, then run what is to be done with it, which names it by the id 0."""
+    """Spawn an actor, then run what is to be done with it, which names it by the id 0.
+
+    As in CARLA, nobody hears of what cannot be done with it: the actor is there.
+    """
     if len(fields) != 6:
         raise CallError(f"SpawnActor: expected 6 fields, got {len(fields)}")
     description, transform, parent, attachment, socket, after = fields
+    commands = codec.items(after, "do_after")
     match parent:
         case [False] | False:
             spawned = actors.spawn_actor(world, session, description, transform)
@@ -86,14 +91,20 @@ def _spawn(world: World, session: Session, fields: list[object], depth: int) -> 
         case _:
             raise CallError("SpawnActor: expected an optional parent")
     actor_id = codec.integer(codec.items(spawned, "actor")[0], "actor")
-    for command in codec.items(after, "do_after"):
-        number, rest = _command(command)
-        if rest and rest[0] == 0 and number != SPAWN:
-            rest[0] = actor_id
-        if number == SPAWN and len(rest) == 6 and rest[2] == [True, 0]:
-            rest[2] = [True, actor_id]
-        _run(world, session, number, rest, depth + 1)
+    for command in commands:
+        with suppress(CallError):
+            _run_with(world, session, actor_id, command, depth + 1)
     return actor_id
+
+
+def _run_with(world: World, session: Session, actor_id: int, command: object, depth: int) -> None:
+    """Run a command on an actor that was just spawned."""
+    number, fields = _command(command)
+    if fields and fields[0] == 0 and number != SPAWN:
+        fields[0] = actor_id
+    if number == SPAWN and len(fields) == 6 and fields[2] == [True, 0]:
+        fields[2] = [True, actor_id]
+    _run(world, session, number, fields, depth)
 
 
 def _run(world: World, session: Session, number: int, fields: list[object], depth: int) -> int:
