@@ -65,6 +65,40 @@ def test_nonsense_numbers_do_not_spread(target: Carlite, bad: float) -> None:
     world.apply_settings(carla.WorldSettings())
 
 
+LARGEST = 1e9
+"""The largest number that is not refused."""
+
+
+def test_no_push_is_too_hard(target: Carlite) -> None:
+    """However hard a client pushes, a tick comes to an end and everything is somewhere."""
+    client = target.client()
+    client.reload_world()
+    world = client.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    library = world.get_blueprint_library()
+    points = world.get_map().get_spawn_points()
+    cars = [world.spawn_actor(library.find("vehicle.tesla.model3"), p) for p in points[:7]]
+    walker = world.spawn_actor(library.find("walker.pedestrian.0001"), points[7])
+    world.tick()
+    along = carla.Vector3D(LARGEST, LARGEST, 0.0)
+    up = carla.Vector3D(0.0, 0.0, LARGEST)
+    cars[0].set_target_velocity(along)
+    cars[1].set_target_angular_velocity(up)
+    cars[2].enable_constant_velocity(along)
+    cars[3].add_impulse(along)
+    cars[4].add_angular_impulse(up)
+    for _ in range(100):
+        cars[5].add_force(along)
+        cars[6].add_torque(up)
+    for _ in range(3):
+        state = carla.command.ApplyWalkerState(walker, points[7], LARGEST)
+        assert not client.apply_batch_sync([state])[0].error
+        world.tick()
+    assert_finite(world)
+    assert max(car.get_velocity().length() for car in cars) < 1e5
+    world.apply_settings(carla.WorldSettings())
+
+
 def number(chance: random.Random) -> object:
     """Return some number, often that of an actor that exists."""
     whole = [chance.randrange(150), -1, 2**31, 2**32 - 1, 2**63, -(2**63), 2**64 - 1]

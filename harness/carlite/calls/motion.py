@@ -70,7 +70,7 @@ def set_actor_target_velocity(
 ) -> None:
     """Set the velocity an actor has now."""
     slot = slot_of(world, actor)
-    world.episode.table.velocity[slot] = codec.vector(velocity, "velocity")
+    pushes.set_going(world.episode.table, slot, codec.vector(velocity, "velocity"))
 
 
 @calls.void
@@ -90,7 +90,7 @@ def enable_actor_constant_velocity(
 ) -> None:
     """Hold a vehicle's velocity in its own frame, whatever its pedals say."""
     slot = slot_of(world, actor, Kind.VEHICLE)
-    world.episode.table.held_velocity[slot] = codec.vector(velocity, "velocity")
+    pushes.keep_going(world.episode.table, slot, codec.vector(velocity, "velocity"))
 
 
 @calls.void
@@ -142,7 +142,7 @@ def add_actor_angular_impulse(
 @calls.void
 def add_actor_torque(world: World, session: Session, actor: object, torque: object) -> None:
     """Turn during the next tick: newton metres."""
-    world.episode.table.torque[slot_of(world, actor)] += codec.vector(torque, "torque")
+    pushes.turn(world.episode.table, slot_of(world, actor), codec.vector(torque, "torque"))
 
 
 @calls.void

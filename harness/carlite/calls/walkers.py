@@ -32,7 +32,8 @@ def put(world: World, actor: object, transform: Transform, speed: float) -> None
     """Put a walker where the client's crowd has it now; its feet stay on the ground."""
     number = codec.integer(actor, "actor")
     world.episode.population.find(number, Kind.WALKER)
-    world.episode.motion.lead_walker(number, transform.location, transform.rotation, speed)
+    pace = min(max(speed, -FASTEST), FASTEST)
+    world.episode.motion.lead_walker(number, transform.location, transform.rotation, pace)
 
 
 calls.refuse(

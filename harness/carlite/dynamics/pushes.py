@@ -1,4 +1,8 @@
-"""What a client may do to an actor's motion: velocities, impulses, forces. World frame."""
+"""What a client may do to an actor's motion: velocities, impulses, forces. World frame.
+
+Whoever asks for more than anything in a town could do gets that much: what moves ever faster takes
+ever longer to follow, and in the end is no number any more.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +11,86 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.carlite.actors import ActorTable
+from harness.carlite.arrays import Floats
+from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.parameters import yaw_inertia
 
 Vector = Sequence[float]
+
+FASTEST = 1000.0
+"""Metres per second."""
+
+QUICKEST_TURN = 100.0
+"""Radians per second."""
+
+SHORTEST_PUSH = 0.05
+"""Seconds in which no force makes anything faster than that."""
+
+
+@compiled
+def restrain(velocity: Floats, yaw_rate: Floats) -> None:
+    """Cut what has become faster all the same, as by a blow."""
+    for slot in range(len(velocity)):
+        for axis in range(3):
+            velocity[slot, axis] = min(max(velocity[slot, axis], -FASTEST), FASTEST)
+        yaw_rate[slot] = min(max(yaw_rate[slot], -QUICKEST_TURN), QUICKEST_TURN)
 
 
 def push(table: ActorTable, slot: int, impulse: Vector, at: Vector | None = None) -> None:
     """Apply an impulse, N s, at a world position or through the centre."""
     if table.mass[slot] <= 0.0 or not table.simulated[slot]:
         return
-    table.velocity[slot] += np.asarray(impulse) / table.mass[slot]
+    set_going(table, slot, table.velocity[slot] + np.asarray(impulse) / table.mass[slot])
     if at is not None:
         twist(table, slot, _moment(table, slot, impulse, at))
 
 
 def twist(table: ActorTable, slot: int, angular_impulse: Vector) -> None:
     """Apply an angular impulse, N m s; bodies here turn about the up axis alone."""
-    half_length, half_width = table.extent[slot, :2]
-    inertia = yaw_inertia(float(table.mass[slot]), float(half_length), float(half_width))
+    inertia = _inertia(table, slot)
     if inertia > 0.0:
         spin(table, slot, table.yaw_rate[slot] + angular_impulse[2] / inertia)
 
 
 def pull(table: ActorTable, slot: int, force: Vector, at: Vector | None = None) -> None:
     """Apply a force, N, during the next step, at a world position or through the centre."""
-    table.force[slot] += force
+    most = table.mass[slot] * FASTEST / SHORTEST_PUSH
+    table.force[slot] = _within(table.force[slot] + np.asarray(force), most)
     if at is not None:
-        table.torque[slot] += _moment(table, slot, force, at)
+        turn(table, slot, _moment(table, slot, force, at))
+
+
+def turn(table: ActorTable, slot: int, torque: Vector) -> None:
+    """Apply a torque, N m, during the next step."""
+    most = _inertia(table, slot) * QUICKEST_TURN / SHORTEST_PUSH
+    table.torque[slot] = _within(table.torque[slot] + np.asarray(torque), most)
+
+
+def set_going(table: ActorTable, slot: int, velocity: Vector) -> None:
+    """Set the velocity, m/s."""
+    table.velocity[slot] = _within(velocity, FASTEST)
+
+
+def keep_going(table: ActorTable, slot: int, velocity: Vector) -> None:
+    """Hold a velocity, m/s, in the body's frame."""
+    table.held_velocity[slot] = _within(velocity, FASTEST)
 
 
 def spin(table: ActorTable, slot: int, yaw_rate: float) -> None:
     """Set the yaw rate, rad/s."""
-    table.yaw_rate[slot] = yaw_rate
-    table.angular_velocity[slot, 2] = yaw_rate
+    rate = min(max(yaw_rate, -QUICKEST_TURN), QUICKEST_TURN)
+    table.yaw_rate[slot] = rate
+    table.angular_velocity[slot, 2] = rate
+
+
+def _within(values: Vector | Floats, most: float) -> Floats:
+    kept: Floats = np.clip(values, -most, most)
+    return kept
+
+
+def _inertia(table: ActorTable, slot: int) -> float:
+    half_length, half_width = table.extent[slot, :2]
+    return yaw_inertia(float(table.mass[slot]), float(half_length), float(half_width))
 
 
 def _moment(table: ActorTable, slot: int, force: Vector, at: Vector) -> Vector:

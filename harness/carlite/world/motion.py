@@ -7,7 +7,7 @@ import numpy as np
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Ints
 from harness.carlite.blueprints import Blueprint
-from harness.carlite.dynamics import collisions, vehicles, walkers
+from harness.carlite.dynamics import collisions, pushes, vehicles, walkers
 from harness.carlite.dynamics.collisions import Contact
 from harness.carlite.dynamics.friction import FrictionVolumes, Volume
 from harness.carlite.dynamics.physics import Physics, defaults
@@ -57,7 +57,9 @@ class Motion:
         vehicles.step(self._table, vehicle_slots, self.physics, self._ground, dt)
         walkers.step(self._table, walker_slots, self._ground, dt)
         self._stop_led_walkers()
+        pushes.restrain(self._table.velocity, self._table.yaw_rate)
         self.contacts = collisions.resolve(self._table, self._obstacles, dt)
+        pushes.restrain(self._table.velocity, self._table.yaw_rate)
 
     def is_free(self, centre: Vector, extent: Vector, yaw: float) -> bool:
         """Whether a box would touch nothing solid."""
