@@ -161,14 +161,15 @@ def test_wrong_calls_get_an_answer_that_names_them(carlite: Carlite) -> None:
         [0, 3, "set_desired_speed", [[7]]],
         [0, 4, "set_path", [[7], "nonsense", True]],
         [0, 5, "__init__", []],
-        [0, 6, "synchronous_tick", []],
+        [0, 6, "set_lane_offset", [[7], 1e30]],
+        [0, 7, "synchronous_tick", []],
     )
-    assert [reply[:2] for reply in replies] == [[1, k] for k in range(1, 7)]
+    assert [reply[:2] for reply in replies] == [[1, k] for k in range(1, 8)]
     named = ("no_such_call", "set_desired_speed", "set_desired_speed", "set_path", "__init__")
-    for name, reply in zip(named, replies, strict=False):
+    for name, reply in zip((*named, "set_lane_offset"), replies, strict=False):
         assert name in str(reply[2])
         assert reply[3] is None
-    assert replies[5] == [1, 6, None, True]
+    assert replies[6] == [1, 7, None, True]
 
 
 ARGUMENTS: tuple[object, ...] = (
