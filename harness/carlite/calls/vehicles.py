@@ -77,10 +77,12 @@ def apply_ackermann_controller_settings(
 
 @calls.void
 def set_actor_autopilot(world: World, session: Session, actor: object, enabled: object) -> None:
-    """Hand a vehicle to the Traffic Manager, or take it back."""
+    """Hand a vehicle to the server's Traffic Manager, or take it back; clients tell their own."""
     slot_of(world, actor, Kind.VEHICLE)
-    number = codec.integer(actor, "actor")
-    if codec.flag(enabled, "enabled"):
+    number, wanted = codec.integer(actor, "actor"), codec.flag(enabled, "enabled")
+    if session.traffic is None:
+        return
+    if wanted:
         world.traffic.register_vehicle([number])
     else:
         world.traffic.unregister_vehicle([number])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from math import cos, inf, sin
 
@@ -108,19 +109,21 @@ class Ackermann:
         driver.target, driver.active = control, True
 
     def release(self, actor_id: int) -> None:
-        """Leave a vehicle to its pedals."""
+        """Leave a vehicle to its pedals; nothing but the gains is remembered."""
         driver = self._drivers.get(actor_id)
-        if driver is not None:
-            driver.active = False
+        if driver is not None and driver.active:
+            self._drivers[actor_id] = Driver(settings=driver.settings)
 
     def forget(self, actor_id: int) -> None:
         """Drop a destroyed vehicle."""
         self._drivers.pop(actor_id, None)
 
-    def step(self, table: ActorTable, physics: Physics, dt: float) -> None:
-        """Set the controls of all vehicles that are driven here."""
-        for actor_id, driver in self._drivers.items():
-            if driver.active:
+    def step(self, table: ActorTable, physics: Physics, dt: float, others: Container[int]) -> None:
+        """Set the controls of all vehicles that are driven here, but for those `others` drive."""
+        for actor_id, driver in tuple(self._drivers.items()):
+            if actor_id in others:
+                self.release(actor_id)
+            elif driver.active:
                 slot = table.slot(actor_id)
                 full_steer = float(physics.rows["max_steer"][table.physics[slot]])
                 driver.drive(table, slot, max(full_steer, LEAST_STEER), dt)

@@ -49,7 +49,7 @@ class Episode:
         self.elapsed = 0.0
         self.touched = False
         self._ids = ids
-        self._is_foreign = town.name not in towns.available(None)
+        self._is_foreign = town.name.removesuffix("_Opt") not in towns.available(None)
         self._leaving: dict[int, float] = {}
         self.population = Population()
         self.table = self.population.table
@@ -118,12 +118,14 @@ class Episode:
         """Set an untouched episode back to its beginning."""
         self.elapsed = 0.0
         self.lights.reset_all()
+        self._limits.begin_anew()
 
     def advance(self, dt: float) -> None:
         """Move everything on by `dt` seconds."""
         self.elapsed += dt
         for walker in [each for each, end in self._leaving.items() if end <= self.elapsed]:
-            self.destroy(walker)
+            if walker in self._leaving:
+                self.destroy(walker)
         population, table = self.population, self.table
         vehicles = population.slots_of(Kind.VEHICLE)
         self.lights.step(dt)
@@ -131,7 +133,7 @@ class Episode:
         self._limits.step(table, vehicles)
         self.pedals.step(table)
         self.traffic.step(dt)
-        self.ackermann.step(table, self.motion.physics, dt)
+        self.ackermann.step(table, self.motion.physics, dt, self.traffic.vehicles)
         self.motion.step(vehicles, population.slots_of(Kind.WALKER), dt)
         population.follow()
 
@@ -176,11 +178,14 @@ class Episode:
         Whoever spawns there knows the place to be free in CARLA's own town of that name.
         """
         centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
-        if not self.motion.is_free(centre, blueprint.touching, yaw):
-            if self._is_foreign:
-                self.show_scenery(self.backdrop.standing_at(centre, blueprint.touching, yaw), False)
-            if not self.motion.is_free(centre, blueprint.touching, yaw):
-                raise CallError(OCCUPIED)
+        place = centre, blueprint.touching, yaw
+        if self.motion.is_free(*place):
+            return
+        in_the_way = self.backdrop.standing_at(*place) if self._is_foreign else []
+        if in_the_way:
+            self.show_scenery(in_the_way, False)
+        if not in_the_way or not self.motion.is_free(*place):
+            raise CallError(OCCUPIED)
 
     def _add_spectator(self) -> Resident:
         nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

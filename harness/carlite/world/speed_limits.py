@@ -22,6 +22,10 @@ class SpeedLimits:
         self._grid = LaneFinder(lanes).grid
         self._turn = 0
 
+    def begin_anew(self) -> None:
+        """Let it be the first share's turn."""
+        self._turn = 0
+
     def step(self, table: ActorTable, vehicles: Ints) -> None:
         """Look up the vehicles whose turn it is."""
         self._turn = (self._turn + 1) % SHARE

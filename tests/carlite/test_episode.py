@@ -1,0 +1,162 @@
+"""What an episode keeps to, seen without a client."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import cast
+
+import pytest
+
+from harness.carlite import calls, towns
+from harness.carlite.errors import CallError
+from harness.carlite.labels import Label
+from harness.carlite.rpc import Session
+from harness.carlite.streams import StreamHub
+from harness.carlite.wire.codec import LEVEL, Rotation
+from harness.carlite.wire.records import (
+    AckermannControl,
+    ActorDescription,
+    EpisodeSettings,
+    Transform,
+)
+from harness.carlite.world import World
+from harness.carlite.world.episode import AFTERLIFE, Episode
+
+TOWN = "CrucibleRing"
+STEP = 0.05
+MODEL3, WALKER = "vehicle.tesla.model3", "walker.pedestrian.0001"
+
+
+class Witness:
+    """Hears every snapshot."""
+
+    def __init__(self) -> None:
+        self.told: list[bytes] = []
+
+    def has_listener(self, stream_id: int) -> bool:
+        return stream_id == 1
+
+    def publish(self, stream_id: int, payload: bytes) -> None:
+        self.told.append(payload)
+
+
+def episode_in(name: str) -> Episode:
+    return Episode(1, replace(towns.load(TOWN, None), name=name), 0, count(2))
+
+
+def spot(episode: Episode, index: int) -> Transform:
+    x, y, z, pitch, yaw, roll = episode.town.spawn_points[index].tolist()
+    return Transform((x, y, z), Rotation((pitch, yaw, roll)))
+
+
+def enter(episode: Episode, name: str, where: int | Transform, parent: int = 0) -> int:
+    place = spot(episode, where) if isinstance(where, int) else where
+    return episode.spawn(ActorDescription(0, name, ()), place, parent).id
+
+
+def house(episode: Episode) -> Transform:
+    """Return a place within a building."""
+    found = episode.backdrop.objects(Label.BUILDING)[0]
+    return Transform(found.transform.location, found.transform.rotation)
+
+
+def snapshots(idle: int) -> list[bytes]:
+    """Let a world run idle, then take hold of it and return what it tells of a car moved about."""
+    witness = Witness()
+    world = World(TOWN, None, 0, witness)
+    for _ in range(idle):
+        world.tick()
+    world.configure(EpisodeSettings(synchronous_mode=True, fixed_delta_seconds=STEP))
+    witness.told.clear()
+    car = enter(world.episode, MODEL3, 0)
+    limits = world.town.lanes.speed_limit
+    lanes = world.town.lanes
+    for lane in (limits.argmin(), limits.argmax(), limits.argmin()):
+        slot = world.episode.table.slot(car)
+        world.episode.table.position[slot] = lanes.points[lanes.first[lane]]
+        for _ in range(7):
+            world.tick()
+    return witness.told
+
+
+def test_what_follows_does_not_depend_on_how_long_nobody_came() -> None:
+    assert snapshots(idle=0) == snapshots(idle=3)
+
+
+def test_the_dead_may_leave_together() -> None:
+    """A walker and one attached to it are gone after the same tick."""
+    episode = episode_in(TOWN)
+    walker = enter(episode, WALKER, 0)
+    other = enter(episode, WALKER, Transform((0.0, 0.0, 3.0), LEVEL), walker)
+    episode.let_die(walker)
+    episode.let_die(other)
+    episode.elapsed += AFTERLIFE
+    episode.advance(STEP)
+    assert walker not in episode.table
+    assert other not in episode.table
+
+
+def test_only_made_up_scenery_gives_way() -> None:
+    for name in (TOWN, f"{TOWN}_Opt"):
+        ours = episode_in(name)
+        with pytest.raises(CallError, match="collision"):
+            enter(ours, MODEL3, house(ours))
+    theirs = episode_in("Elsewhere")
+    assert enter(theirs, MODEL3, house(theirs)) in theirs.table
+
+
+def test_who_finds_no_room_changes_nothing() -> None:
+    episode = episode_in("Elsewhere")
+    enter(episode, MODEL3, 0)
+    episode.touched = False
+    scene = episode.backdrop.scene
+    with pytest.raises(CallError, match="collision"):
+        enter(episode, MODEL3, 0)
+    assert episode.backdrop.scene is scene
+    assert not episode.touched
+
+
+@pytest.mark.parametrize(("address", "expected"), [(("127.0.0.1", 8000), 1), (None, 0)])
+def test_the_server_drives_only_where_clients_bring_no_manager(
+    address: tuple[str, int] | None, expected: int
+) -> None:
+    """A batch that switches the autopilot on tells the server, too."""
+    world = World(TOWN, None, 0, Witness())
+    car = enter(world.episode, MODEL3, 0)
+    session = Session("", "127.0.0.1", cast(StreamHub, None), address)
+    batch = calls.table()["apply_batch"]
+    answers = batch.run(world, session, [[[16, [car, True]]]], False)
+    assert answers == [[[1, car]]]
+    assert len(world.traffic.vehicles) == expected
+
+
+def test_the_autopilot_takes_over_from_ackermann_for_good() -> None:
+    episode = episode_in(TOWN)
+    car = enter(episode, MODEL3, 0)
+    episode.ackermann.apply(car, AckermannControl(speed=0.0))
+    episode.advance(STEP)
+    assert episode.table.brake[episode.table.slot(car)] == 1.0
+    episode.traffic.register_vehicle([car])
+    for _ in range(60):
+        episode.advance(STEP)
+    slot = episode.table.slot(car)
+    assert abs(episode.table.velocity[slot, :2]).max() > 1.0
+    episode.traffic.unregister_vehicle([car])
+    episode.advance(STEP)
+    assert episode.table.brake[slot] < 1.0
+
+
+def test_ackermann_starts_anew_after_pedals() -> None:
+    """Of what it did before, only the gains are left."""
+    episode = episode_in(TOWN)
+    car = enter(episode, MODEL3, 0)
+    driver = episode.ackermann.driver(car)
+    driver.settings = replace(driver.settings, speed_kp=0.5)
+    episode.ackermann.apply(car, AckermannControl(steer=0.4, speed=5.0))
+    for _ in range(20):
+        episode.advance(STEP)
+    episode.ackermann.release(car)
+    episode.ackermann.apply(car, AckermannControl(steer=0.4, steer_speed=0.1, speed=5.0))
+    anew = episode.ackermann.driver(car)
+    assert (anew.steer, anew.trim, anew.settings.speed_kp) == (0.0, 0.0, 0.5)
