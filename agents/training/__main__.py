@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from agents.commandline import at_least_one, ended
 from agents.perception.designs import SCHEMES
 from agents.perception.loading import FOLDER, learns_as
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
+from harness.errors import UserError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -107,7 +109,9 @@ def add_train(commands: Commands) -> None:
     parser.add_argument(
         "--freeze", action="store_true", help="learn fusion and heads only: three times as fast"
     )
-    parser.add_argument("--trial", type=int, default=100, help="held-out samples each epoch; 100")
+    parser.add_argument(
+        "--trial", type=int, default=100, help="held-out samples each epoch, or more; 100"
+    )
     parser.set_defaults(run=run_train)
 
 
@@ -117,6 +121,8 @@ def run_train(options: argparse.Namespace) -> None:
     from agents.training.lesson import Lesson  # noqa: PLC0415
 
     at_least_one(options, "epochs", "batch", "most", "trial")
+    if not 0.0 < options.peak_rate < math.inf:
+        raise UserError(f"--peak-rate {options.peak_rate:g}: must be above 0")
     told = {name: value for name, value in vars(options).items() if name != "run"}
     train(Lesson(**told))
 

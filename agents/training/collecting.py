@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from agents.training.layout import PROTOCOL
+from agents.training.layout import PROTOCOL, told_in
 from agents.training.recording import Episode, record
 from agents.training.towns import check_towns
-from harness.errors import AttemptError
+from harness.errors import AttemptError, UserError
 from harness.world.simulators.carlite import CarliteSimulator
 
 TRIES = 3
@@ -50,6 +50,8 @@ def collect(wanted: Collection) -> None:
     check_towns(wanted.towns, wanted.for_testing)
     wanted.out.mkdir(parents=True, exist_ok=True)
     plan = episodes(wanted)
+    for each in plan:
+        refuse_others(wanted.out, each)
     simulator = CarliteSimulator(wanted.maps)
     with Progress() as progress:
         bar = progress.add_task("scenarios", total=sum(each.groups for each in plan))
@@ -88,10 +90,27 @@ def episodes(wanted: Collection) -> list[Episode]:
     return plan
 
 
+def refuse_others(out: Path, episode: Episode) -> None:
+    """Refuse to go on with scenarios that bear an episode's names and are of other scenes."""
+    asked = {name: each for name, each in asdict(episode).items() if name != "groups"}
+    for protocol in protocols(out, episode):
+        told = told_in(protocol)
+        if changed := [name for name, each in asked.items() if told.get(name, each) != each]:
+            raise UserError(
+                f"{protocol.parent}: was recorded with other {', '.join(changed)}; name another"
+                " --out or --seed"
+            )
+
+
+def protocols(out: Path, episode: Episode) -> list[Path]:
+    """Return what the scenarios of an episode that are there say of themselves."""
+    files = (out / episode.name(group) / PROTOCOL for group in range(episode.groups))
+    return [each for each in files if each.is_file()]
+
+
 def written(out: Path, episode: Episode) -> int:
     """Return how many scenarios of an episode are there."""
-    names = (episode.name(group) for group in range(episode.groups))
-    return sum((out / name / PROTOCOL).is_file() for name in names)
+    return len(protocols(out, episode))
 
 
 def play(

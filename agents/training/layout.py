@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ PROTOCOL = "data_protocol.yaml"
 POINT_UNIT = 1 / 256
 """Metres; sixteen bits reach 128 m."""
 INTENSITY_UNIT = 1 / 32767
+AGENT = re.compile(r"-?\d+")
 WORLD = Pose(0.0, 0.0)
 
 
@@ -51,7 +53,8 @@ class Scenario:
     def agents(self) -> list[int]:
         """Return who looked, vehicles first."""
         names = [each.name for each in self.folder.iterdir() if each.is_dir()]
-        return sorted(map(int, names), key=lambda agent: (agent < 0, agent))
+        agents = [int(each) for each in names if AGENT.fullmatch(each)]
+        return sorted(agents, key=lambda agent: (agent < 0, agent))
 
     def moments(self, agent: int) -> list[str]:
         """Return when an agent looked, in order."""
@@ -62,18 +65,24 @@ def scenarios(folder: Path) -> list[Scenario]:
     """Return all scenarios of a recording that are whole."""
     found = []
     for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
-        try:
-            told = json.loads(protocol.read_text())
-            own = str(told["town"]), str(told["purpose"]), int(told["seed"])
-        except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
-        found.append(Scenario(protocol.parent, *own))
+        told = told_in(protocol)
+        found.append(Scenario(protocol.parent, told["town"], told["purpose"], told["seed"]))
     if not found:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"
             f" `python -m agents.training collect --out {folder}`"
         )
     return found
+
+
+def told_in(protocol: Path) -> dict[str, Any]:
+    """Return what a scenario says of how it was made."""
+    try:
+        told = json.loads(protocol.read_text())
+        named = {name: str(told[name]) for name in ("town", "purpose")}
+        return {**told, **named, "seed": int(told["seed"])}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
 
 def write_look(folder: Path, moment: str, look: Look) -> None:
@@ -96,13 +105,24 @@ def write_look(folder: Path, moment: str, look: Look) -> None:
 
 def read_look(folder: Path, agent: int, moment: str) -> Look:
     """Read one agent's look."""
-    place = folder / str(agent)
-    told = json.loads((place / f"{moment}.yaml").read_text())
+    place = folder / str(agent) / moment
+    try:
+        return _look_in(place, agent)
+    except (ValueError, EOFError, KeyError, TypeError) as problem:
+        why = str(problem).partition("\n")[0]
+        raise UserError(
+            f"{place}: .yaml and .npy are no look of a recording ({why}); remove the scenario, and"
+            " `collect` records it again"
+        ) from None
+
+
+def _look_in(place: Path, agent: int) -> Look:
+    told = json.loads(place.with_suffix(".yaml").read_text())
     x, y, z, roll, yaw, pitch = told["lidar_pose"]
     angles = (math.radians(each) for each in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
-    points = np.load(place / f"{moment}.npy").astype(np.float32) * units
+    points = np.load(place.with_suffix(".npy")).astype(np.float32) * units
     truth = _truth(told["vehicles"], lidar_in_world)
     parked = boxes_between(_boxes(told["parked"]), WORLD, lidar_in_world)
     return Look(agent, told["time"], lidar_in_world, points, truth, parked)

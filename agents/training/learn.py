@@ -31,9 +31,8 @@ from agents.training.learning import Average, batches, rate
 from agents.training.lesson import Lesson, exercise, part, told_apart
 from agents.training.losses import loss
 from agents.training.samples import Samples
-from agents.training.weights import begin_from, save
+from agents.training.weights import begin_from, save, save_state
 from harness.errors import UserError
-from harness.files import write_whole
 from harness.randomness import derived_seed, stream
 
 STATE = "state.pt"
@@ -70,7 +69,7 @@ class Run:
             "best_state": self.best_state,
             "curve": self.curve,
         }
-        write_whole(self.lesson.out / STATE, lambda beside: torch.save(told, beside))
+        save_state(self.lesson.out / STATE, told)
 
     def go_on(self) -> None:
         """Go on where an earlier run stopped, if one did."""

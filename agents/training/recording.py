@@ -173,7 +173,9 @@ def follow(
 ) -> None:
     """Let a group look some times, and write its scenario: all of it or nothing."""
     partial = folder.with_name(f".{folder.name}")
-    partial.mkdir(parents=True, exist_ok=True)
+    if partial.exists():  # of a try that was ended, perhaps with others in its group
+        shutil.rmtree(partial)
+    partial.mkdir(parents=True)
     turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(UNIT_MOUNT.yaw))
     crew.unit.move(transform_of(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
+import safetensors.torch
+import torch
 from torch import Tensor
 
 from agents.perception.loading import read
@@ -24,13 +27,34 @@ def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
         name: (each.half() if each.is_floating_point() else each).contiguous()
         for name, each in state.items()
     }
-    write_whole(path, lambda beside: save_file(halves, beside))
+    write_bytes(path, safetensors.torch.save(halves))
     write_whole(path.with_suffix(".json"), as_text(card))
+
+
+def save_state(path: Path, told: dict[str, Any]) -> None:
+    """Write what torch can read again as data."""
+    content = io.BytesIO()
+    torch.save(told, content)
+    write_bytes(path, content.getvalue())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file: where there is no room, that is an error of files and not of tensors."""
+    write_whole(path, lambda beside: beside.write_bytes(content))
 
 
 def as_text(card: dict[str, Any]) -> str:
     """Return a card as it is written."""
-    return json.dumps(card, indent=2) + "\n"
+    return json.dumps(plain(card), indent=2) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Return a value with null for NaN, for which JSON has no word."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def begin_from(network: Network, path: Path) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from agents.training import recording
 from agents.training.__main__ import main
-from agents.training.collecting import Collection, collect
+from agents.training.collecting import Collection, collect, episodes
 from agents.training.judging import LEAST_HITS
-from agents.training.layout import Look, read_look, scenarios
+from agents.training.layout import PROTOCOL, Look, read_look, scenarios
 from agents.training.towns import check_towns
 from harness.errors import UserError
+from harness.vocabulary import Pose
 
 NEXT_TO = 20.0
 TINY = {
@@ -88,3 +93,32 @@ def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFix
         check_towns([town], for_testing=True)
     with pytest.raises(UserError, match="for training"):
         check_towns(["CrucibleHill"], for_testing=True)
+
+
+def collection_in(out: Path) -> Collection:
+    return Collection(out, ("CrucibleOld",), 1, 5, False, None, close=False, **TINY)
+
+
+def test_scenes_of_another_kind_under_the_same_names_are_refused(tmp_path: Path) -> None:
+    (episode,) = episodes(collection_in(tmp_path))
+    protocol = tmp_path / episode.name(0) / PROTOCOL
+    protocol.parent.mkdir()
+    protocol.write_text(json.dumps(asdict(episode)))
+    collect(collection_in(tmp_path))
+    with pytest.raises(UserError, match=rf"{protocol.parent}: was recorded with other close;"):
+        collect(replace(collection_in(tmp_path), close=True))
+
+
+def test_what_an_ended_try_left_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / ".group" / "77"
+    left.mkdir(parents=True)
+    monkeypatch.setattr(recording, "write_moment", lambda *given: (given[4] / "-1").mkdir())
+    anything: Any = SimpleNamespace(tick=lambda: 0, move=lambda place: None)
+    stage: Any = SimpleNamespace(world=anything)
+    crew: Any = SimpleNamespace(unit=anything, carriers={})
+    (episode,) = episodes(replace(collection_in(tmp_path), looks=1))
+    here = Pose(0.0, 0.0)
+    recording.follow(stage, crew, anything, anything, [], here, episode, tmp_path / "group")
+    assert {each.name for each in (tmp_path / "group").iterdir()} == {"-1", PROTOCOL}

@@ -32,6 +32,8 @@ def data(tmp_path: Path) -> str:
         (["--epochs", "-1"], "--epochs -1: must be 1 or more"),
         (["--trial", "0"], "--trial 0: must be 1 or more"),
         (["--most", "0"], "--most 0: must be 1 or more"),
+        (["--peak-rate", "-1"], "--peak-rate -1: must be above 0"),
+        (["--peak-rate", "nan"], "--peak-rate nan: must be above 0"),
         (["--most", "2"], "9 samples, of which --most shows 2, are fewer than a batch"),
         (["--start", "none.safetensors"], "none.safetensors: holds no weights"),
     ],
@@ -51,6 +53,18 @@ def test_a_broken_scenario(data: str, text: str, capsys: pytest.CaptureFixture[s
     file.write_text(text)
     assert main(["evaluate", "--scheme", "single", "--data", data]) == 2
     assert f"{file}: not of a recorded scenario" in said(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".yaml"])
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_a_look_that_is_cut_off(
+    data: str, suffix: str, share: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(data) / "made-up" / "9" / f"000001{suffix}"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(share * len(whole))])
+    assert main(["evaluate", "--scheme", "single", "--data", data]) == 2
+    assert f"{file.with_suffix('')}: .yaml and .npy are no look" in said(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("card", [None, "{", "[]"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from agents.training.targets import targets_of
 from agents.training.weights import begin_from, save
 from harness.errors import UserError
 from harness.overlap import bev_iou
+from tests.conftest import ROOT
 from tests.training.made_up import boxes_in_world, write_recording
 
 
@@ -210,6 +213,43 @@ def test_weights_that_are_there_stay_whole_until_others_are(tmp_path: Path) -> N
     assert (tmp_path / "before.safetensors").read_bytes() == before != file.read_bytes()
     assert json.loads((tmp_path / "before.json").read_text()) == {"epochs": 1}
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_class_that_never_occurred_has_no_number_in_a_card(tmp_path: Path) -> None:
+    card = {"curve": [{"epoch": 1, "cyclist": math.nan}], "best": 0.5}
+    save(tmp_path / "w.safetensors", {"one": torch.zeros(3)}, card)
+    assert "NaN" not in (tmp_path / "w.json").read_text()
+    told = json.loads((tmp_path / "w.json").read_text())
+    assert told == {"curve": [{"epoch": 1, "cyclist": None}], "best": 0.5}
+
+
+NO_ROOM = """
+import resource, signal, sys
+from pathlib import Path
+import torch
+from agents.training.weights import save, save_state
+from harness.errors import UserError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+much, folder = {"one": torch.zeros(100_000)}, Path(sys.argv[1])
+def write_weights(): save(folder / "w.safetensors", much, {})
+def write_state(): save_state(folder / "s", much)
+for write in (write_weights, write_state):
+    try:
+        write()
+    except UserError as problem:
+        print(problem)
+"""
+
+
+def test_where_there_is_no_room_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", NO_ROOM, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    lines = [
+        f"{tmp_path / each}: cannot be written (File too large)" for each in ("w.safetensors", "s")
+    ]
+    assert done.stdout.splitlines() == lines
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_that_hold_no_weights_are_refused(tmp_path: Path) -> None:

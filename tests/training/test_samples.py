@@ -117,6 +117,13 @@ def test_what_is_half_written_is_no_scenario(tmp_path: Path) -> None:
     assert scenarios(tmp_path) == [scenario]
 
 
+def test_folders_that_bear_no_number_are_nobodys(tmp_path: Path) -> None:
+    write_recording(tmp_path)
+    (scenario,) = scenarios(tmp_path)
+    (scenario.folder / ".ipynb_checkpoints").mkdir()
+    assert scenario.agents() == [7, 9, -1]
+
+
 def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="collect"):
         scenarios(tmp_path)
