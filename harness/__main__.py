@@ -50,6 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as problem:
+        print(f"{problem.filename or asked[0]}: {problem.strerror or problem}", file=sys.stderr)
+        return 2
     return done
 
 

@@ -77,7 +77,8 @@ def memory_gigabytes() -> float | None:
 
 def check_disk(places: Places) -> Finding:
     """Check whether there is room where campaigns are written, and how fast it takes them."""
-    folder = next(each for each in (places.out, *places.out.resolve().parents) if each.is_dir())
+    above = (places.out, *places.out.resolve().parents)
+    folder = next(each for each in above if os.path.isdir(each))  # noqa: PTH112 - or not ours to see
     try:
         speed = write_speed(folder)
         free = shutil.disk_usage(folder).free / 1e9

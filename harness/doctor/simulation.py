@@ -81,6 +81,8 @@ def check_carla(places: Places) -> Finding:
         return Finding("CARLA", "warning", f"cannot be looked at: {problem}", "see packages")
     except UserError as problem:
         return Finding("CARLA", "warning", str(problem).removeprefix("simulator.root: "), cure)
+    except OSError as problem:
+        return Finding("CARLA", "warning", f"{places.carla}: {problem.strerror}", cure)
     told = (launcher.parent / "VERSION").is_file()
     version = VERSION if told else f"no VERSION file; {VERSION} is assumed until it is started"
     if os.geteuid() == 0:
@@ -94,7 +96,11 @@ def check_maps(places: Places) -> Finding:
     if places.maps is None:
         found = "none named (--maps); our own towns need none"
         return Finding("maps", "ok", found)
-    files = sorted(places.maps.glob("*.xodr"))
+    try:
+        files = sorted(places.maps.glob("*.xodr"))
+    except OSError as problem:
+        cure = "name a folder that you may read"
+        return Finding("maps", "warning", f"{places.maps}: {problem.strerror}", cure)
     cure = "save them from a running CARLA: python -m harness maps export --town Town05 --out DIR"
     if not files:
         return Finding("maps", "warning", f"{places.maps}: no OpenDRIVE file (*.xodr)", cure)

@@ -28,7 +28,7 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
         raise AttemptError("server_launch", f"{where}: nothing listens there") from None
     except TimeoutError:
         raise AttemptError("server_hang", f"{where}: no answer within {timeout:g} s") from None
-    except OSError as problem:
+    except (OSError, UnicodeError) as problem:  # some names cannot even be asked for
         raise AttemptError("server_launch", f"{where}: {problem}") from None
     match version, episode:
         case [1, str(text)], [1, list()]:

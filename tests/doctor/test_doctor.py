@@ -170,6 +170,14 @@ def test_no_install_of_carla(tmp_path: Path) -> None:
     assert check_carla(Places(tmp_path)).verdict == "ok"
 
 
+def test_places_that_cannot_be_looked_at_cost_no_other_check(tmp_path: Path) -> None:
+    hidden = tmp_path / ("x" * 300)
+    assert check_disk(Places(hidden)).verdict in ("ok", "warning")
+    for check in (check_maps, check_carla):
+        found = check(Places(tmp_path, carla=hidden, maps=hidden))
+        assert (found.verdict, found.found) == ("warning", f"{hidden}: File name too long")
+
+
 def test_maps(tmp_path: Path) -> None:
     assert check_maps(Places(tmp_path)).verdict == "ok"
     assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).found

@@ -124,6 +124,12 @@ def test_silence() -> None:
     assert caught.value.failure == "server_hang"
 
 
+def test_a_host_that_cannot_be_one() -> None:
+    with pytest.raises(AttemptError, match="label too long") as caught:
+        probe("a" * 80, 2000)
+    assert caught.value.failure == "server_launch"
+
+
 def test_nobody() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
