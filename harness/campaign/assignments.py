@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from harness.files import write_whole
-from harness.records.keys import safe_name
+from harness.records.keys import named, safe_name
+from harness.records.reading import BROKEN, broken
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.kinds import NOT_RUN
@@ -77,7 +80,21 @@ def write_assignments(campaign: Path, assignments: Sequence[Assignment]) -> None
 
 def read_assignment(campaign: Path, route: str) -> Assignment:
     """Return one route's assignment."""
-    return Assignment.from_json(_file(campaign, route).read_text())
+    file = _file(campaign, route)
+    try:
+        return Assignment.from_json(file.read_text())
+    except (*BROKEN, KeyError, TypeError) as problem:
+        raise broken(file, problem) from None
+
+
+def assigned_routes(campaign: Path) -> list[str]:
+    """Return the names of the routes that a campaign has; hidden files are not whole."""
+    names = []
+    for file in os.listdir(campaign / FOLDER):  # noqa: PTH208
+        if file.endswith(".json") and not file.startswith("."):
+            with suppress(UnicodeError):  # a stranger's
+                names.append(named(file.removesuffix(".json")))
+    return names
 
 
 def _file(campaign: Path, route: str) -> Path:

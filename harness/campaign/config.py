@@ -135,10 +135,21 @@ def digest(settings: Settings) -> str:
 
 def find_file(name: str, place: str) -> Path:
     """Return the file: as given, or as one of ours, relative to the project."""
-    for path in (Path(name).expanduser(), ROOT / name):
-        if path.exists():
-            return path
+    try:
+        for path in (at_home(name, place), ROOT / name):
+            if path.exists():
+                return path
+    except OSError as problem:
+        raise UserError(f"{place}: {name}: {problem.strerror}") from None
     raise UserError(f"{place}: there is no file {name}")
+
+
+def at_home(name: str, place: str) -> Path:
+    """Return a path; `~` in front stands for a home."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise UserError(f"{place}: {name}: nobody of that name has a home here") from None
 
 
 def one_line(problem: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,13 +16,15 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, digest
+from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, at_home, digest
 from harness.campaign.differences import differences
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.records import reading
+from harness.records.schema import VERSION
 
-OURS = (".lock", ".campaign.yaml.")
-"""How the files begin that a runner killed at its start leaves behind."""
+OURS = re.compile(r"\.lock|\.\d+\.campaign\.yaml")
+"""The files that a runner killed at its start leaves behind."""
 LOOKS, LOOK = 3, 0.1
 """Times, and seconds apart, that a lock is tried before it counts as held."""
 PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
@@ -31,7 +34,7 @@ def place(settings: Settings) -> Path:
     """Return where a campaign with these settings lies."""
     chosen = settings["out"]
     if chosen is not None:
-        return Path(chosen).expanduser()
+        return at_home(chosen, "out")
     return Path("runs") / f"{settings['study']['name']}-{digest(settings)}"
 
 
@@ -46,7 +49,7 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
 def write_header(file: Path, settings: Settings, simulator: str, **more: str) -> None:
     """Write what a campaign is made with."""
     header = {
-        "schema": 1,
+        "schema": VERSION,
         "digest": digest(settings),
         "simulator": simulator,
         "git": git_revision(),
@@ -64,7 +67,7 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
     try:
         if file.exists():
             refuse_other_settings(file, settings)
-        elif folder.exists() and not all(each.name.startswith(OURS) for each in folder.iterdir()):
+        elif folder.exists() and not all(OURS.fullmatch(each.name) for each in folder.iterdir()):
             raise UserError(f"{folder}: not empty and not a campaign; choose another out=DIR")
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
@@ -84,15 +87,10 @@ def refuse_other_settings(file: Path, settings: Settings) -> None:
 
 
 def read_header(file: Path) -> dict[str, Any]:
-    """Return what `campaign.yaml` says."""
-    try:
-        header = yaml.safe_load(file.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
-        raise UserError(f"{file}: {' '.join(str(problem).split())}") from None
-    if not isinstance(header, dict) or not isinstance(header.get("settings"), dict):
+    """Return what `campaign.yaml` says, settings included."""
+    header = reading.read_header(file)
+    if not isinstance(header.get("settings"), dict):
         raise UserError(f"{file}: not a campaign's configuration")
-    if header.get("schema") != 1:
-        raise UserError(f"{file}: schema {header.get('schema')}, this version reads 1")
     return header
 
 
@@ -105,11 +103,22 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
     try:
-        if not any(taken(handle) for _ in range(LOOKS)):
-            raise UserError(f"{folder}: another campaign is running in it")
+        refuse_taken(folder, handle)
         yield
     finally:
         os.close(handle)
+
+
+def refuse_taken(folder: Path, handle: int) -> None:
+    """Take the lock, unless somebody holds it or the file system knows none."""
+    try:
+        ours = any(taken(handle) for _ in range(LOOKS))
+    except OSError as problem:
+        raise UserError(
+            f"{folder}: cannot be locked ({problem.strerror}); choose an out=DIR on another disk"
+        ) from None
+    if not ours:
+        raise UserError(f"{folder}: another campaign is running in it")
 
 
 def taken(handle: int) -> bool:

@@ -13,26 +13,40 @@ WORDS: dict[Any, str] = {
     str: "a word",
     NoneType: "null",
 }
+UNSAID = (Any, Any, ...)
+"""What a `list`, `tuple` or `dict` holds that says no more."""
 
 
 def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
     """Yield what is wrong, each with its place."""
     if is_typeddict(hint) and isinstance(value, dict):
-        for name, inner in get_type_hints(hint).items():
+        known = get_type_hints(hint)
+        for name, inner in known.items():
             yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
+        # at the top, people may keep what others refer to
+        for name in [each for each in value if place and each not in known]:
+            yield f"{place} knows no {name}; there are {', '.join(known)}"
+    elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):
+        named, inner = get_args(hint)
+        for name, each in value.items():
+            if not fits(name, named):
+                yield f"{place} has the name {name!r}; {words(named)} is needed"
+            yield from mistakes(each, inner, f"{place}.{name}")
     elif not fits(value, hint):
         yield f"{place} is {'null' if value is None else repr(value)}; {words(hint)} is needed"
 
 
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a setting may stand where this type is expected."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind, inner = get_origin(hint) or hint, get_args(hint) or UNSAID
     if kind in (Union, UnionType):
         return any(fits(value, each) for each in inner)
     if kind in (list, tuple, Sequence):
         return isinstance(value, list) and fit_in_order(value, kind, inner)
     if kind in (dict, Mapping):
-        return isinstance(value, dict) and all(fits(each, inner[1]) for each in value.values())
+        return isinstance(value, dict) and all(
+            fits(name, inner[0]) and fits(each, inner[1]) for name, each in value.items()
+        )
     if kind in WORDS:
         wide = (int, float) if kind is float else kind
         return isinstance(value, wide) and isinstance(value, bool) == (kind is bool)
@@ -50,7 +64,7 @@ def fit_in_order(values: list[Any], kind: Any, inner: tuple[Any, ...]) -> bool:
 
 def words(hint: Any) -> str:
     """Return a type in words."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind, inner = get_origin(hint) or hint, get_args(hint) or UNSAID
     if is_typeddict(hint):
         return f"a group with {', '.join(get_type_hints(hint))}"
     if kind in (Union, UnionType):

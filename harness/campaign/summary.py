@@ -89,7 +89,7 @@ def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
             ours["violation"] is not None,
             tuple([int(total[name]) for name in PATTERNS]),
         )
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
 
 

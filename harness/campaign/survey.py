@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.campaign.assignments import FOLDER as ROUTES
+from harness.campaign.assignments import assigned_routes
 from harness.campaign.config import Settings
 from harness.campaign.folder import OURS, read_header
 from harness.campaign.plan import arms_of, paired, seeds_of
+from harness.campaign.shapes import mistakes
 from harness.campaign.summary import Marks, mean, read_marks
 from harness.errors import UserError
-from harness.records.keys import AttemptKey, named
+from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, whole, written
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
@@ -84,7 +86,8 @@ def survey(folder: Path) -> Survey:
     header = read_header(folder / "campaign.yaml")
     there = campaign.attempts()
     told, troubles = ledger_of(folder)
-    planned, unknown = planned_in(folder, header["settings"], [*there, *told])
+    seen = sorted({*there, *told})
+    planned, unknown = planned_in(folder, header, seen)
     marks, broken = read_marks(campaign, [key for key in planned if key in there])
     troubles += unknown
     troubles += [f"{each}; remove its folder, and it is driven again" for each in broken.values()]
@@ -123,29 +126,41 @@ def ending_of(own: Sequence[dict[str, Any]] | None) -> str:
 
 
 def planned_in(
-    folder: Path, settings: Settings, seen: Iterable[AttemptKey]
+    folder: Path, header: dict[str, Any], seen: Sequence[AttemptKey]
 ) -> tuple[tuple[AttemptKey, ...], list[str]]:
     """Return the attempts that a folder was made for: its routes, with its seeds and arms.
 
-    Where a system's class is not at hand, its arms are those that were seen.
+    Where a system's class is not at hand, or seeds are none, they are those that were seen. Twins
+    are driven one by one: they are those that were seen, too.
     """
-    troubles = []
+    if "twins_of" in header:
+        return tuple(seen), []
+    settings: Settings = header["settings"]
+    troubles: list[str] = []
+    arms = sorted({(key.system, key.condition) for key in seen})
+    seeds: Sequence[int] = sorted({key.seed for key in seen})
     try:
         seeds = seeds_of(settings)
+        refuse_unnamed(settings)
         arms, _ = arms_of(settings)
     except UserError as problem:
         troubles.append(f"{problem}; planned is what the folder shows")
-        arms = sorted({(key.system, key.condition) for key in seen})
     except (KeyError, TypeError, AttributeError) as problem:
         file = folder / "campaign.yaml"
         raise UserError(f"{file}: not a campaign's settings ({problem!r})") from None
     try:
-        files = [each for each in os.listdir(folder / ROUTES) if each.endswith(".json")]  # noqa: PTH208
+        routes = sorted(assigned_routes(folder), key=by_number)
     except OSError:
-        files = []
+        routes = []
         troubles.append(f"{folder / ROUTES}: cannot be read, so that nobody knows what was planned")
-    routes = sorted((named(each.removesuffix(".json")) for each in files), key=by_number)
     return paired(routes, seeds, arms), troubles
+
+
+def refuse_unnamed(settings: Settings) -> None:
+    """Refuse systems and conditions whose names are no words: no attempt is called so."""
+    for group in ("system", "interference"):
+        for mistake in mistakes(settings[group], dict[str, Any], group):
+            raise UserError(f"configuration: {mistake}")
 
 
 def by_number(name: str) -> tuple[int, str]:
@@ -224,7 +239,7 @@ def foreign(folder: Path) -> list[str]:
     strange = sorted(
         name
         for name in os.listdir(folder)  # noqa: PTH208
-        if name not in KNOWN and not name.startswith(OURS)
+        if name not in KNOWN and not OURS.fullmatch(name)
     )
     return [f"not of the campaign: {', '.join(map(repr, strange))}"] if strange else []
 
@@ -239,6 +254,8 @@ def at_work(folder: Path) -> bool:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:  # no file system for locks: nobody can run there
+        return False
     finally:
         os.close(handle)
     return False

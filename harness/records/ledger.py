@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.records.keys import ROUTE_AND_SEED, AttemptKey
+from harness.records.keys import AttemptKey
 from harness.records.writing import EPISODES, disk_problem
 
 LEDGER = "ledger.jsonl"
@@ -176,10 +176,19 @@ def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
                 for last, path in _folders(condition_path):
                     found = (TRY.fullmatch(name) for name, _ in _folders(path))
                     tried = [int(each[1]) for each in found if each]
-                    if tried and ROUTE_AND_SEED.fullmatch(last):
-                        yield AttemptKey.of(system, condition, last), path, max(tried)
+                    key = _key_of(system, condition, last)
+                    if tried and key is not None:
+                        yield key, path, max(tried)
     except OSError as problem:
         raise UserError(f"{problem.filename}: {problem.strerror}") from None
+
+
+def _key_of(system: str, condition: str, last: str) -> AttemptKey | None:
+    """Return the attempt that three folders are called after; those of strangers are none."""
+    try:
+        return AttemptKey.of(system, condition, last)
+    except ValueError:
+        return None
 
 
 def _folders(path: str) -> Iterator[tuple[str, str]]:

@@ -40,14 +40,7 @@ class Campaign:
     @cached_property
     def header(self) -> dict[str, Any]:
         """What `campaign.yaml` says: settings, versions, simulator."""
-        file = self.folder / "campaign.yaml"
-        try:
-            header = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (*BROKEN, yaml.YAMLError) as problem:
-            raise broken(file, problem) from None
-        if not isinstance(header, dict) or header.get("schema") != VERSION:
-            raise UserError(f"{file}: not a campaign of schema {VERSION}")
-        return header
+        return read_header(self.folder / "campaign.yaml")
 
     def attempts(self) -> dict[AttemptKey, Path]:
         """Return the folder of every finished attempt's last try, as of now."""
@@ -98,6 +91,23 @@ class Campaign:
     @cached_property
     def _known(self) -> dict[AttemptKey, Path]:
         return tries(self.folder)
+
+
+def read_header(file: Path) -> dict[str, Any]:
+    """Return what a `campaign.yaml` says.
+
+    We write no aliases. With them, a few lines could hold themselves, or more than any memory.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        if any(isinstance(each, yaml.AliasEvent) for each in yaml.parse(text)):
+            raise UserError(f"{file}: holds aliases (*name); write what they stand for")
+        header = yaml.safe_load(text)
+    except (*BROKEN, yaml.YAMLError) as problem:
+        raise broken(file, problem) from None
+    if not isinstance(header, dict) or header.get("schema") != VERSION:
+        raise UserError(f"{file}: not a campaign of schema {VERSION}")
+    return header
 
 
 def read_table(file: Path, name: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import yaml
 from harness.__main__ import main
 from harness.campaign.folder import locked
 from harness.campaign.survey import ledger_of
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER
 from harness.records.writing import EPISODES
@@ -132,6 +134,16 @@ def test_nothing_is_written(made: Path, told: Callable[[Path], str]) -> None:
     assert {each: each.stat().st_mtime_ns for each in made.rglob("*")} == before
 
 
+def test_of_twins_nothing_is_planned_but_what_was_driven(
+    folder: Path, counted: Callable[[Path], dict]
+) -> None:
+    file = folder / "campaign.yaml"
+    file.write_text(f"{file.read_text()}twins_of: abcdef\n")
+    change_settings(folder, lambda settings: settings["interference"].update({"redrawn 1": []}))
+    found = counted(folder)
+    assert (found["planned"], found["done"]) == (12, 11)
+
+
 def test_what_was_never_tried_is_said(folder: Path, told: Callable[[Path], str]) -> None:
     shutil.rmtree(folder / EPISODES)
     (folder / LEDGER).unlink()
@@ -187,6 +199,28 @@ def foreign_system(folder: Path) -> None:
     file.write_text(yaml.safe_dump(header))
 
 
+def endless_result(folder: Path) -> None:
+    file = folder / EPISODES / LATE.path / "try2" / "result.json"
+    result = json.loads(file.read_text())
+    result["crucible"]["patterns"]["total"]["LCME"] = float("inf")
+    write_json(file, result)
+
+
+def numbered_condition(folder: Path) -> None:
+    change_settings(folder, lambda settings: settings["interference"].update({500: []}))
+
+
+def seeds_twice(folder: Path) -> None:
+    change_settings(folder, lambda settings: settings.update(seeds=[1, 1]))
+
+
+def change_settings(folder: Path, change: Callable[[dict], None]) -> None:
+    file = folder / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    change(header["settings"])
+    file.write_text(yaml.safe_dump(header))
+
+
 NEWER = "schema: 9\nsettings: {}"
 SPOILT: dict[Callable[[Path], None], str] = {
     spoil_ledger: "ledger.jsonl: 1 of 15 lines cannot be read",
@@ -198,6 +232,9 @@ SPOILT: dict[Callable[[Path], None], str] = {
     hostile_ledger: "\\x1b]0;you\\x07: 1 try, 1 without result",
     no_routes: "nobody knows what was planned",
     foreign_system: "names 'os.system'; only agents.*",
+    endless_result: "not a whole result (OverflowError",
+    numbered_condition: "interference has the name 500; a word is needed; planned is",
+    seeds_twice: "seeds [1, 1] name one twice; planned is what the folder shows",
 }
 
 
@@ -213,8 +250,35 @@ def test_what_is_broken_is_one_line_and_the_rest_is_told(
     assert line not in before
 
 
+def test_what_is_not_whole_and_what_nobody_can_read_is_passed_over(
+    folder: Path, told: Callable[[Path], str]
+) -> None:
+    before = told(folder)
+    (folder / ".123.campaign.yaml").touch()
+    (folder / "routes" / ".123.bend.json").touch()
+    (folder / "routes" / "%FF.json").touch()
+    (folder / EPISODES / "%FF" / "none" / "bend-s1" / "try1").mkdir(parents=True)
+    assert told(folder) == before
+
+
+def test_where_nothing_can_be_locked_nobody_is_at_work(
+    folder: Path, told: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    (folder / ".lock").touch()
+    monkeypatch.setattr("fcntl.flock", refuse)
+    assert "no runner is at work" in told(folder)
+    with pytest.raises(UserError, match=r"cannot be locked .* choose an out="), locked(folder):
+        pass
+
+
+ENDLESS = "schema: 1\nsettings: {system: &it {again: *it}}"
+
+
 @pytest.mark.parametrize(
-    "content", [None, "", "schema: 1", "schema: 9\nsettings: {}", "\0", "a: ]"]
+    "content", [None, "", ENDLESS, "[" * 1000, "schema: 1", "schema: 9\nsettings: {}", "\0", "a: ]"]
 )
 def test_a_folder_that_is_no_campaign_is_one_line(
     content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
