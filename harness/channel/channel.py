@@ -11,6 +11,7 @@ import numpy as np
 from harness.channel.disturbance import NO_SHIFT, Disturbance
 from harness.channel.door import Door
 from harness.channel.usable import SAME_MOMENT
+from harness.errors import AttemptError, UserError
 from harness.geometry import wrap
 from harness.vocabulary import Boxes, Features, Message, Observation, Payload, Points
 
@@ -35,6 +36,8 @@ class Channel:
     ) -> None:
         self.disturbances = tuple(disturbances)
         tell_apart(self.disturbances)
+        if maximum_age < 0:
+            raise UserError(f"channel: maximum_age is {maximum_age} s; not below 0")
         self.maximum_age = maximum_age
         self.door = Door(self.disturbances, tick_seconds, maximum_age)
         self._underway: dict[str, list[Underway]] = {}
@@ -100,12 +103,12 @@ class Channel:
         return tuple(delivered.values())
 
     def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> Message:
-        seal(message.payload)
+        message = replace(message, payload=sealed(message.payload))
         for each in concerning:
             altered = each.alter(message)
-            each.acted += altered is not message and differ(altered.payload, message.payload)
-            seal(altered.payload)
-            message = altered
+            if altered is not message:
+                each.acted += differ(altered.payload, message.payload)
+                message = replace(altered, payload=sealed(altered.payload))
         return message
 
     def _withdraw(self, sender: str, frame: int | None) -> None:
@@ -134,10 +137,14 @@ def tell_apart(disturbances: Sequence[Disturbance]) -> None:
         disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
-def seal(payload: Payload) -> None:
-    """Forbid changes: what has been sent has been sent."""
-    for each in arrays(payload):
+def sealed(payload: Payload) -> Payload:
+    """Return a copy that nobody can change: what has been sent has been sent."""
+    parts = [each.copy(order="K") for each in arrays(payload)]
+    for each in parts:
         each.flags.writeable = False
+    if isinstance(payload, Boxes):
+        return Boxes(*parts)
+    return Points(*parts) if isinstance(payload, Points) else Features(tuple(parts))
 
 
 def differ(one: Payload, other: Payload) -> bool:
@@ -153,5 +160,7 @@ def arrays(payload: Payload) -> list[np.ndarray]:
         return [payload.geometry, payload.classes, payload.scores]
     if isinstance(payload, Points):
         return [payload.in_lidar]
-    assert isinstance(payload, Features)
-    return list(payload.maps)
+    if isinstance(payload, Features):
+        return list(payload.maps)
+    sent = type(payload).__name__
+    raise AttemptError("agent_exception", f"share returned {sent}, not Boxes, Points or Features")

@@ -14,7 +14,7 @@ from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.pose_error import Constant
 from harness.channel.interference.pose_error import Uniform as UniformPoseError
 from harness.errors import AttemptError
-from harness.vocabulary import Boxes, Message, Observation
+from harness.vocabulary import Boxes, Message, Observation, Points
 from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
 
 
@@ -175,6 +175,21 @@ def test_what_has_been_sent_cannot_be_changed() -> None:
     assert isinstance(message.payload, Boxes)
     with pytest.raises(ValueError, match="read-only"):
         message.payload.geometry[0, 0] = 0.0
+
+
+def test_a_buffer_may_be_used_again_once_it_has_been_sent() -> None:
+    buffer = np.zeros((9, 4), np.float32)
+    episode = Episode(Fixed(PERIOD)).run(1, payload=lambda: Points(buffer[:5]))
+    buffer[:] = 1.0
+    (message,) = episode.step([("roadside-0", "roadside")])
+    assert isinstance(message.payload, Points)
+    assert not message.payload.in_lidar.any()
+
+
+def test_who_shares_nothing_that_can_be_sent_is_told_what_can() -> None:
+    with pytest.raises(AttemptError, match="share returned NoneType, not Boxes") as problem:
+        Episode().run(1, payload=lambda: None)  # type: ignore[arg-type,return-value]
+    assert problem.value.failure == "agent_exception"
 
 
 def test_another_episode_begins_with_an_empty_book_and_empty_air() -> None:
