@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.interference.latency import Fixed, Normal, Uniform
 from harness.channel.interference.paper_code_latency import PaperCodeLatency
 from harness.errors import AttemptError, UserError
-from harness.vocabulary import Kind
-from tests.channel.episode import Episode
+from harness.vocabulary import Kind, Message, Pose
+from tests.channel.episode import Episode, some_boxes
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 
 DRAWS = 1500
@@ -69,6 +70,20 @@ def test_a_normal_that_is_zero_by_chance_is_not_inert() -> None:
 @pytest.mark.parametrize(("route", "delay"), [("r12", 0.8), ("town05-7", 1.0), ("5", 0.6)])
 def test_paper_code_by_route_number(route: str, delay: float) -> None:
     assert delays(PaperCodeLatency(), 12, route) == [0.0] * 5 + [delay] * 7
+
+
+def test_the_first_second_is_as_long_whenever_it_begins() -> None:
+    """Servers add up ticks, and so their seconds are not all of one length to the last digit."""
+    disturbance, clock = PaperCodeLatency(), list(accumulate([0.05] * 80))
+    second = [(clock[first], clock[first + 20]) for first in range(60)]
+    assert {end - begin < 1.0 for begin, end in second} == {False, True}
+    for moments in second:
+        disturbance.reset(1, "r12")
+        messages = [
+            Message("roadside-0", "roadside", 0, moment, Pose(0.0, 0.0), some_boxes())
+            for moment in moments
+        ]
+        assert [disturbance.delay(each) for each in messages] == [0.0, 0.8]
 
 
 def test_paper_code_leaves_vehicles_alone() -> None:

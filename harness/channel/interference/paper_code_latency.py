@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.channel.disturbance import Disturbance
+from harness.channel.usable import SAME_MOMENT
 from harness.errors import AttemptError
 from harness.vocabulary import Kind, Message
 
@@ -37,7 +38,7 @@ class PaperCodeLatency(Disturbance):
     def delay(self, message: Message) -> float:
         """Return this route's delay, or none at first."""
         first = self._first.setdefault(message.sender, message.capture_time)
-        if message.capture_time - first < self.undelayed:
+        if message.capture_time - first < self.undelayed - SAME_MOMENT:
             return 0.0
         self.idle_chance = 0.0
         return self._seconds
