@@ -18,6 +18,8 @@ from harness.world.speed_limits import speed_limits
 OFF_ROAD = 80.0
 """Metres from the nearest lane that a point of a route may lie: V2Xverse has some at 58."""
 SAME_PLACE = 1.5
+LEAST = 1.0
+"""Metres between start and goal without which there is no way between them."""
 RUN_UP = 10
 """Metres from a point of the route before a lane change is begun, where there is room."""
 EASY = 12
@@ -148,7 +150,7 @@ class RoadNetwork:
         for leg in reversed(legs[:-1]):
             path = leg[path[0]]
             chain = self._early(path)[:-1] + chain
-        if len(chain) < 2:
+        if _arc_length(self.graph.xyz[chain])[-1] < LEAST:
             raise UserError("its points lie at one and the same place of the road; move its goal")
         return chain
 

@@ -217,6 +217,22 @@ def test_what_cannot_be_driven_is_said() -> None:
         network.route("r", "crossing", [away, far])
 
 
+def test_a_way_without_a_metre_is_none() -> None:
+    """Where one lane ends and the next begins, two waypoints may be a hand's breadth apart."""
+    network = roads("CrucibleRing")
+    xyz, yaw = network.graph.xyz, network.graph.yaw
+    node, ahead = next(
+        (node, ahead)
+        for node, leads in enumerate(network.graph.edges)
+        for ahead, cost in leads
+        if 0.0 < cost < 0.1 and network.nearest(carla.Location(*xyz[node].tolist())) == node
+    )
+    aside = np.array([-np.sin(yaw[node]), np.cos(yaw[node]), 0.0])
+    start, goal = (xyz[node] - aside).tolist(), (xyz[ahead] + aside).tolist()
+    with pytest.raises(UserError, match="at one and the same place"):
+        network.route("r", "CrucibleRing", [carla.Location(*start), carla.Location(*goal)])
+
+
 def test_equal_requests_give_equal_routes() -> None:
     network = roads("Crucible05")
     ((start, goal),) = random_pairs(network, 1, seed=9)
