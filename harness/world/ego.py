@@ -80,7 +80,9 @@ class Ego:
         return list(met.values())
 
     def drive(self, control: Control) -> None:
-        """Press the pedals and turn the wheel."""
+        """Press the pedals and turn the wheel; what is no number no server can follow."""
+        if not all(map(math.isfinite, (control.throttle, control.steer, control.brake))):
+            raise AttemptError("agent_exception", f"pedals and wheel must be finite: {control}")
         self.actor.apply_control(
             carla.VehicleControl(
                 throttle=control.throttle, steer=control.steer, brake=control.brake

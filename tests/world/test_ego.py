@@ -32,6 +32,13 @@ def ego(stage: Stage) -> Iterator[Ego]:
     ego.end()
 
 
+def test_a_control_that_is_no_number_fails_the_attempt(ego: Ego) -> None:
+    """Servers would pass over it, and the ego drive on as it did before."""
+    with pytest.raises(AttemptError, match=r"must be finite: .*throttle=nan") as problem:
+        ego.drive(Control(throttle=math.nan))
+    assert problem.value.failure == "agent_exception"
+
+
 def test_it_stands_at_the_start(stage: Stage, ego: Ego) -> None:
     state = ego.state(stage.world.get_snapshot())
     x, y, z = stage.route.xyz[0]
