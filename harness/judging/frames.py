@@ -139,6 +139,8 @@ def judge(
     parked: Boxes = NOBODY,
 ) -> JudgedFrame:
     """Judge one planning step; all boxes stand in the ego's LiDAR frame."""
+    _refuse_strangers(ego_alone)
+    _refuse_strangers(cooperative)
     true_boxes = truth.boxes_in_lidar
     seen = visible(truth, hits_anyone, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
@@ -162,6 +164,13 @@ def judge(
         _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
         _judged(cooperative, ~both & in_window(cooperative.geometry, settings), found.cooperative),
     )
+
+
+def _refuse_strangers(detections: Boxes) -> None:
+    classes = detections.classes
+    if ((classes < 0) | (classes >= len(CLASSES))).any():
+        known = ", ".join(f"{number} {name}" for number, name in enumerate(CLASSES))
+        raise ValueError(f"boxes of classes {classes.min()} to {classes.max()}; there are {known}")
 
 
 def visible(truth: Truth, hits_anyone: Integers, settings: Judgement) -> Mask:

@@ -25,9 +25,6 @@ from harness.vocabulary import PATTERNS, Floats, Integers
 Rule: TypeAlias = Literal["max", "exists", "pairs"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-TRUTH_PATTERNS = ("LCME", "LCLE", "CCME", "CCLE")
-COOPERATIVE_PATTERNS = ("LADE", "CADE")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:

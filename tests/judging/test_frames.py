@@ -46,6 +46,15 @@ def classed(draw: st.DrawFn) -> Boxes:
     return Boxes(found, np.array(classes, np.int64), np.ones(len(found)))
 
 
+@pytest.mark.parametrize("strange", [-1, 3])
+def test_classes_that_there_are_not_are_refused(strange: int) -> None:
+    """V2Xverse calls bicycles 3; a class below 0 would be counted from behind."""
+    found = of(row(10), of_class=strange)
+    for ego, coop in ((found, NOBODY), (NOBODY, found)):
+        with pytest.raises(ValueError, match="0 vehicle, 1 pedestrian, 2 cyclist"):
+            judged(NOBODY, ego, coop)
+
+
 @given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
 def test_classes_are_judged_apart_and_each_by_its_tau(
     truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float
