@@ -32,6 +32,8 @@ VIOLATIONS: tuple[InfractionKind, ...] = (
     "blocked",
     "timeout",
 )
+MOST = {"goal_share": 1.0, "deviation_share": 1.0, "wrong_lane_angle": math.pi}
+"""What is told in shares and radians: in per cent or degrees nothing would ever be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class DrivingRules:
     same_collision_forget: float = 5.0  # m
     same_actor_seconds: float = 5.0
     stationary_speed: float = 0.1  # m/s: slower than this, the ego was struck
+
+    def __post_init__(self) -> None:
+        for name, most in MOST.items():
+            if not 0 <= getattr(self, name) <= most:
+                raise ValueError(f"{name} {getattr(self, name)}: from 0 to {most:.4g}")
 
 
 @dataclass(frozen=True, slots=True)

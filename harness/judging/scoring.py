@@ -21,6 +21,11 @@ class Coefficients:
     outside: Literal["share", "flat"] = "share"  # 1 - share outside, or a flat factor
     outside_flat: float = 0.80
 
+    def __post_init__(self) -> None:
+        for name in (*COLLISIONS, "red_light", "outside_flat"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} {getattr(self, name)}: a factor from 0 to 1")
+
     def of(self, kind: InfractionKind) -> float:
         """Return the factor of one infraction; what has none of its own multiplies with one."""
         if kind in ("off_road", "wrong_lane"):

@@ -145,6 +145,13 @@ class Cooperation:
     range: float = 70.0  # m between partner and ego
     maximum: int = 5  # partners at once
 
+    def __post_init__(self) -> None:
+        for name in ("connected", "range", "maximum"):
+            if getattr(self, name) < 0:
+                raise UserError(f"cooperation: {name} is {getattr(self, name)}; not below 0")
+        if not 0 <= self.connected_share <= 1:
+            raise UserError(f"cooperation: connected_share is {self.connected_share}; 0 to 1")
+
 
 @dataclass(slots=True)
 class Partners:

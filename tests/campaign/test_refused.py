@@ -48,6 +48,12 @@ LINES = {
     "routes.only=[elsewhere]": "has no route elsewhere",
     "routes.clean_under=nowhere": "nowhere: not a campaign folder",
     "simulator.maps=/nowhere": "simulator.maps: there is no folder /nowhere",
+    "cooperation.connected=-1": "cooperation: connected is -1; not below 0",
+    "cooperation.connected_share=2": "cooperation: connected_share is 2; 0 to 1",
+    "scoring.red_light=70": "scoring: red_light 70: a factor from 0 to 1",
+    "+driving.goal_share=99": "driving: goal_share 99: from 0 to 1",
+    "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle 120: from 0 to 3.142",
+    "channel.maximum_age=-1": "channel: maximum_age is -1 s; not below 0",
     "+system.blind_corner.eyes=3": "system.blind_corner knows no eyes; there are min_hits",
 }
 
