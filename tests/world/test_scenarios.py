@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import carla
 import numpy as np
 import pytest
 
+from harness.errors import UserError
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec
@@ -76,6 +78,13 @@ def reasons(found: list[HazardSpec]) -> dict[str, str]:
         for spec in found
         if spec.kind.startswith(NOT_RUN)
     }
+
+
+def test_scenarios_of_other_towns_only_are_refused(tmp_path: Path) -> None:
+    spec, route = route_that_turns("left")
+    elsewhere = replace(spec, town="Town01")
+    with pytest.raises(UserError, match="no scenarios in Town01; its towns are 'Town09', 'Cruc"):
+        hazards(tmp_path, elsewhere, ("Scenario1", [on(route, 20)]))
 
 
 @pytest.mark.parametrize(

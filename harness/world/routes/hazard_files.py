@@ -34,13 +34,15 @@ def read_hazards(
 ) -> list[HazardSpec]:
     """Return the hazards that a file, ours or the Leaderboard's, puts on these routes.
 
-    A file of ours may speak of further routes, but not of other ones only. Where the town's map is
-    at hand the stations are checked; the Leaderboard's triggers cannot be laid without it.
+    A file of ours may speak of further routes, but not of other ones only; one of the Leaderboard's
+    likewise of towns. Where the town's map is at hand the stations are checked; the Leaderboard's
+    triggers cannot be laid without it.
     """
     path = Path(path)
     content = read_json(path)
     if "available_scenarios" in content:
         towns = triggers_by_town(content, path)
+        _some_in_town(path, towns, sorted({spec.town for spec in routes.values()}))
         return [
             spec
             for way in ways(routes.values(), maps).values()
@@ -129,6 +131,12 @@ def _hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
             for name, given in parameters.items()
         },
     )
+
+
+def _some_in_town(path: Path, triggers: Collection[str], towns: Collection[str]) -> None:
+    if towns and not any(town in triggers for town in towns):
+        known = ", ".join(f"{town[:40]!r}" for town in triggers) or "none"
+        raise UserError(f"{path}: has no scenarios in {', '.join(towns)}; its towns are {known}")
 
 
 def _on_route(place: str, hazard: HazardSpec, length: float) -> None:
