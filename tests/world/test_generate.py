@@ -105,9 +105,10 @@ def test_what_is_in_the_way_is_said_in_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_hazard_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UserError, match="no hazard meteor; there are occluded_pedestrian"):
-        generate(network_of("Crucible05", None), "Crucible05", 1, 1, ["meteor"])
+@pytest.mark.parametrize("kind", ["meteor", "control_loss"])
+def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
+    with pytest.raises(UserError, match=f"no hazard {kind}; there are occluded_pedestrian"):
+        generate(network_of("Crucible05", None), "Crucible05", 1, 1, [kind])
 
 
 def test_too_many_routes_for_a_town_are_said() -> None:

@@ -16,6 +16,7 @@ from harness.errors import AttemptError, UserError
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS, build
+from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import network_of
 from harness.world.roads import RoadNetwork
@@ -36,6 +37,8 @@ SHIPPED = (
     "cut_in",
     "oncoming_turn",
 )
+POSSIBLE = tuple(name for name, kind in KINDS.items() if issubclass(kind, Encounter))
+"""Hazards that routes can be made for: a slippery road takes nobody out of sight."""
 BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
 """Metres of route before and after the meeting, drawn evenly."""
 TRIES = 1200
@@ -56,8 +59,9 @@ def generate(
     check: Check = lambda route, hazard: True,
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
     """Return routes and one hazard on each, kinds in turn, no two routes alike."""
-    if unknown := set(kinds) - set(KINDS):
-        raise UserError(f"no hazard {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    if unknown := set(kinds) - set(POSSIBLE):
+        names = ", ".join(sorted(unknown))
+        raise UserError(f"no hazard {names}; there are {', '.join(POSSIBLE)} to make routes with")
     sources = {kind: spots(network, kind, stream(seed, town, "spots", kind)) for kind in kinds}
     draws = stream(seed, town, "routes")
     routes: list[RouteSpec] = []
