@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.campaign.twins import Twin, Twins, refuse_unnameable
+from harness.campaign.plan import refuse_unnameable
+from harness.campaign.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.twins import Change, Window
@@ -71,7 +72,7 @@ def refuse_too_fine(of: AttemptKey, cells: tuple[Window, ...]) -> None:
     for left_out in cells:
         kept = tuple(each for each in cells if each != left_out)
         try:
-            refuse_unnameable([Twin(of, Change(windows=kept))])
+            refuse_unnameable([Twin(of, Change(windows=kept)).key])
         except UserError:
             raise UserError(
                 f"{of}: {len(cells)} windows are too many for a file's name; choose fewer --cells"

@@ -31,6 +31,8 @@ MADE_HERE = (
     "windows",
 )
 """What is made once for its own checks; systems are not, they may have networks to load."""
+COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+"""Parameters that stand for any number of others."""
 POSITIVE = ("attempts_per_route", "attempt_timeout", "tick", "perceive_every")
 
 
@@ -118,10 +120,12 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     """Compare settings with the parameters of what they name."""
     given = {name: each for name, each in part.items() if name != "_target_"}
     named = find_class(part["_target_"], place)
-    known = inspect.signature(named).parameters
-    hints = get_type_hints(named.__init__)
+    parameters = inspect.signature(named).parameters.values()
+    known = {each.name: each for each in parameters if each.kind not in COLLECTED}
+    takes_all = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    hints = hints_of(named)
     for name, value in given.items():
-        if name not in known:
+        if name not in known and not takes_all:
             raise UserError(f"configuration: {place} knows no {name}; there are {', '.join(known)}")
         for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
             raise UserError(f"configuration: {mistake}")
@@ -132,3 +136,11 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     ]
     if missing:
         raise UserError(f"configuration: {place} needs {', '.join(missing)}")
+
+
+def hints_of(named: type[Any]) -> dict[str, Any]:
+    """Return the types that a class declares, unless only type checkers can look them up."""
+    try:
+        return get_type_hints(named.__init__)
+    except (NameError, TypeError, AttributeError):
+        return {}

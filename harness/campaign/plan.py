@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.assignments import Assignment
-from harness.campaign.config import Settings, find_class, find_file
+from harness.campaign.assignments import Assignment, assigned_routes, read_assignment
+from harness.campaign.config import Settings, at_home, find_class, find_file
 from harness.campaign.fitting import unfit
+from harness.campaign.folder import read_header
 from harness.campaign.summary import marks_of
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
@@ -21,6 +22,9 @@ from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.laying import ways
+
+SEEDS = 2**31
+"""How many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ def plan(settings: Settings) -> Plan:
     attempts = paired([each.route.name for each in assignments], seeds_of(settings), arms)
     if not attempts:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
+    refuse_unnameable(attempts)
     return Plan(
         attempts,
         assignments,
@@ -83,6 +88,12 @@ def paired(
     )
 
 
+def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
+    """Refuse attempts whose systems, conditions or routes are too long for the name of a file."""
+    for key in keys:
+        key.path  # noqa: B018 - it says so
+
+
 def arms_of(settings: Settings) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Return the systems, each with its conditions; and what does not go together."""
     arms = [
@@ -97,11 +108,14 @@ def arms_of(settings: Settings) -> tuple[list[tuple[str, str]], tuple[str, ...]]
 
 def seeds_of(settings: Settings) -> Sequence[int]:
     """Return the seeds; each must be a whole number of its own."""
-    seeds = settings["seeds"]
+    seeds = settings.get("seeds")
     if not isinstance(seeds, list) or not all(
-        isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**31 for seed in seeds
+        isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < SEEDS for seed in seeds
     ):
-        raise UserError(f"configuration: seeds is {seeds}; a list of whole numbers is needed")
+        raise UserError(
+            f"configuration: seeds is {seeds};"
+            f" a list of whole numbers from 0 to {SEEDS - 1} is needed"
+        )
     if len(set(seeds)) != len(seeds):
         raise UserError(f"configuration: seeds {seeds} name one twice")
     return seeds
@@ -134,11 +148,13 @@ def chosen_routes(settings: Settings) -> tuple[dict[str, RouteSpec], tuple[str, 
         routes = {each: routes[each] for each in only}
     spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:
-        clean = clean_routes(Path(wanted["clean_under"]).expanduser())
+        folder = at_home(wanted["clean_under"], "routes.clean_under")
+        clean = clean_routes(folder)
         spoilt = tuple(name for name in routes if name not in clean)
         routes = {name: spec for name, spec in routes.items() if name in clean}
         if not routes:
-            raise UserError(f"routes.clean_under: no route was clean in {wanted['clean_under']}")
+            raise UserError(f"routes.clean_under: no route was clean in {folder}")
+        refuse_other_town(folder, {spec.town for spec in routes.values()})
     towns = {spec.town for spec in routes.values()}
     if len(towns) > 1:
         raise UserError(f"{path}: routes in {', '.join(sorted(towns))}; a campaign has one town")
@@ -157,14 +173,38 @@ def clean_routes(folder: Path) -> set[str]:
             f"routes.clean_under: {folder} holds {', '.join(sorted(systems))};"
             " a campaign of one system with perfect perception is needed"
         )
+    refuse_unfinished(folder, keys)
     spoilt = {key.route for key in keys if marks_of(campaign, key).violated}
     return {key.route for key in keys} - spoilt
+
+
+def refuse_unfinished(folder: Path, keys: Sequence[AttemptKey]) -> None:
+    """Refuse a campaign in which attempts lack a result: nobody knows whether they are clean."""
+    settings = read_header(folder / "campaign.yaml")["settings"]
+    arms = {(key.system, key.condition) for key in keys}
+    planned = paired(assigned_routes(folder), seeds_of(settings), arms)
+    if left := set(planned).difference(keys):
+        raise UserError(
+            f"routes.clean_under: {folder} is not finished: {len(left)} of {len(planned)} attempts"
+            f" have no result, such as {min(left)}"
+        )
+
+
+def refuse_other_town(folder: Path, towns: set[str]) -> None:
+    """Refuse a campaign in another town, whose routes only have the same names."""
+    for name in assigned_routes(folder)[:1]:
+        there = read_assignment(folder, name).route.town
+        if there not in towns:
+            raise UserError(
+                f"routes.clean_under: {folder} was driven in {there}; these routes lie in"
+                f" {', '.join(sorted(towns))}"
+            )
 
 
 def assigned(settings: Settings, routes: dict[str, RouteSpec]) -> tuple[Assignment, ...]:
     """Lay the routes on their town's roads, and the hazards on the routes."""
     folder = settings["simulator"].get("maps")
-    maps = None if folder is None else Path(folder).expanduser()
+    maps = None if folder is None else at_home(folder, "simulator.maps")
     hazards: list[HazardSpec] = nested_hazards(kinds=tuple(KINDS), routes=routes, maps=maps)
     name = settings["routes"]["hazards"]
     if name is not None:

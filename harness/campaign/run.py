@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import write_assignments
 from harness.campaign.checking import refuse_misshapen
-from harness.campaign.config import Settings, build, plain
+from harness.campaign.config import Settings, build, one_line, plain
 from harness.campaign.executors.interface import Executor, Work
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
 from harness.campaign.inputs import with_inputs
@@ -24,13 +24,13 @@ from harness.campaign.progress import followed, used_up
 from harness.campaign.runner import NoGroundError, Runner
 from harness.campaign.tables import show_plan, show_results
 from harness.campaign.terminal import console
-from harness.errors import UserError
+from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
 
 DONE, SOME_FAILED, BAD_INPUT, NO_GROUND = 0, 1, 2, 3
 TOLD_TO_END = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PASSED_ON = ("CRUCIBLE_PACKAGES",)
+PASSED_ON = ("CRUCIBLE_PACKAGES", "PYTHONPATH")
 """Of the environment, what workers need wherever they are."""
 
 
@@ -46,8 +46,8 @@ def guarded(name: str, work: Callable[[], int]) -> int:
             return work()
     except UserError as problem:
         why, code = str(problem), BAD_INPUT
-    except NoGroundError as problem:
-        why, code = str(problem), NO_GROUND
+    except (NoGroundError, AttemptError, OSError) as problem:
+        why, code = one_line(problem), NO_GROUND
     except KeyboardInterrupt:
         why, code = "told to end; the same command goes on from here", TOLD_TO_END
     print(f"{name}: {why}", file=sys.stderr)

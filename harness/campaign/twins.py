@@ -21,6 +21,7 @@ from harness.campaign.executors.local import LocalExecutor
 from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
 from harness.campaign.inputs import of_systems
+from harness.campaign.plan import refuse_unnameable
 from harness.campaign.run import do
 from harness.channel.channel import tell_apart
 from harness.channel.interference.counterfactual import Counterfactual
@@ -81,7 +82,7 @@ class Twins:
 
     def drive(self, twins: Sequence[Twin]) -> None:
         """Drive those that have not been driven."""
-        refuse_unnameable(twins)
+        refuse_unnameable([twin.key for twin in twins])
         with locked(self.folder):
             self._make_room(twins)
             rebuild(self.folder)
@@ -162,12 +163,6 @@ def refuse_other_files(campaign: Path, settings: Settings) -> None:
         return
     if changes := list(differences(known.get("system"), of_systems(settings), "inputs.system")):
         raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
-
-
-def refuse_unnameable(twins: Sequence[Twin]) -> None:
-    """Refuse twins whose conditions are too long for the name of a file."""
-    for twin in twins:
-        twin.key.path  # noqa: B018 - it says so
 
 
 def refuse_doers(campaign: Path, settings: Settings) -> None:

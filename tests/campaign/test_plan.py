@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -11,12 +13,13 @@ from omegaconf import OmegaConf
 from agents.perception.loading import FOLDER
 from harness.campaign.config import digest
 from harness.campaign.differences import differences
-from harness.campaign.folder import prepare, refuse_foreign
+from harness.campaign.folder import prepare, read_header, refuse_foreign
 from harness.campaign.inputs import with_inputs
 from harness.campaign.plan import Plan, plan
 from harness.campaign.run import run as run_config
 from harness.errors import UserError
 from harness.vocabulary import Observation, Points
+from tests.campaign.many import finish
 from tests.campaign.tiny import HAZARD, composed, run, write_route
 from tests.records.samples import write_try
 
@@ -83,6 +86,47 @@ def test_what_does_not_change_results_may_change(tmp_path: Path) -> None:
     ]
 
 
+def test_a_runner_killed_while_it_writes_its_settings_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = composed("system=oracle")
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(Path, "replace", lambda *given: os._exit(9))
+        prepare(tmp_path, settings, "carlite")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    (left,) = tmp_path.iterdir()
+    prepare(tmp_path, settings, "carlite")
+    assert {each.name for each in tmp_path.iterdir()} == {"campaign.yaml", left.name}
+
+
+def test_a_ledger_without_room_at_the_start_is_one_line(
+    routes: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
+    settings = composed("system=oracle", *files, f"out={tmp_path / 'out'}")
+    finish(tmp_path / "out", settings)
+    (tmp_path / "out" / "ledger.jsonl").unlink()
+
+    def refuse(handle: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("harness.records.ledger.os.write", refuse)
+    assert run_config(OmegaConf.create(settings)) == 3
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.endswith("No space left on device")
+
+
+def test_settings_that_refer_to_others_are_written_out(tmp_path: Path) -> None:
+    settings = composed("seeds=[1,2]", "+mine='${seeds}'", "+theirs='${routes}'")
+    prepare(tmp_path, settings, "carlite")
+    assert read_header(tmp_path / "campaign.yaml")["settings"] == settings
+
+
 @pytest.mark.parametrize("changed", ["routes.xml", "hazards.json", "mine.safetensors"])
 def test_files_that_have_changed_are_other_settings(
     changed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -131,6 +175,14 @@ def test_one_of_each_way_is_driven_and_the_others_are_named(routes: Path) -> Non
     repeated = planned(routes, "routes.repeats=true")
     assert len(repeated.assignments) == 3
     assert (repeated.left_out, repeated.geometries) == ((), 2)
+
+
+def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(routes: Path) -> None:
+    settings = composed(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null")
+    settings["routes"]["only"] = None
+    settings["interference"]["雨" * 40] = []
+    with pytest.raises(UserError, match="too long for a file's name"):
+        plan(settings)
 
 
 def test_a_disturbance_of_nobody_is_refused(routes: Path) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from harness.campaign.plan import clean_routes
+from harness.campaign.plan import clean_routes, plan
 from harness.campaign.summary import summarise
 from harness.campaign.survey import survey
 from harness.campaign.tables import DRIVING, table_of
 from harness.campaign.terminal import NARROWEST
 from harness.errors import UserError
+from harness.records.keys import AttemptKey
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign
 from harness.vocabulary import PATTERNS
@@ -88,6 +89,25 @@ def test_clean_routes_are_those_that_nobody_spoilt(tmp_path: Path) -> None:
             clean.add(route)
     assert 0 < len(clean) < 32
     assert clean_routes(folder) == clean
+
+
+def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
+    settings = composed("routes=crucible05", "system=oracle", "seeds=[1,2]")
+    first = [AttemptKey("oracle", "none", str(route), 1) for route in range(32)]
+    finish(tmp_path / "out", settings, first)
+    with pytest.raises(UserError, match=r"not finished: 32 of 64 .*, such as oracle/none/0-s2"):
+        clean_routes(tmp_path / "out")
+
+
+def test_clean_under_wants_a_campaign_of_the_same_town(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    finish(folder, composed("routes=crucible05", "system=oracle", "seeds=[1,2]"))
+    settings = composed("routes=crucible05", f"routes.clean_under={folder}")
+    assert 0 < len(plan(settings).assignments) < 32
+    for file in (folder / "routes").iterdir():
+        file.write_text(file.read_text().replace('"Crucible05"', '"Town05"'))
+    with pytest.raises(UserError, match="was driven in Town05; these routes lie in Crucible05"):
+        plan(settings)
 
 
 def test_clean_under_wants_one_system(folder: Path) -> None:

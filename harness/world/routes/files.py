@@ -73,7 +73,7 @@ def read_routes(path: str | Path) -> list[RouteSpec]:
 
     An id that several files use is told apart by the file's name: `file:id`.
     """
-    files = _files(Path(path))
+    files = route_files(Path(path))
     routes = [route for file in files for route in _routes_in(file)]
     if not routes:
         raise UserError(f"{path}: holds no routes; add <route> elements")
@@ -102,7 +102,8 @@ def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
     write_whole(path, "\n".join([*lines, "</routes>", ""]))
 
 
-def _files(path: Path) -> list[Path]:
+def route_files(path: Path) -> list[Path]:
+    """Return the files that a path stands for: itself, those of a folder, or those of a pattern."""
     if path.is_dir():
         found = list(path.glob("*.xml"))
     elif glob.has_magic(str(path)) and not path.exists():
