@@ -44,7 +44,8 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
     else:
         way = sum(metres[key.route] for key in left)
         seconds, size = SECONDS_PER_METRE * way, BYTES_PER_METRE * way
-    seconds = (seconds + STARTING * len(left)) / plan.at_a_time
+    at_a_time = max(min(plan.at_a_time, len(left)), 1)
+    seconds = (seconds + STARTING * len(left)) / at_a_time
     return Estimate(len(finished), len(left), seconds, size, len(samples))
 
 

@@ -74,9 +74,11 @@ class Worker:
         try:
             while (asked := self._asked.get()) is not None:
                 self._ended.put((self, self.hand.do(*asked)))
-            self.hand.close()
         except BaseException as problem:
             self._ended.put((self, problem))
+        else:
+            with suppress(Exception):  # a hand that is lost cannot be given back
+                self.hand.close()
 
 
 class Runner:
@@ -123,8 +125,9 @@ class Runner:
             raise outcome
         self._note(outcome)
         again = self.agenda.ended(outcome)
-        self.listener.ends(worker.number, outcome, again)
-        if outcome.failure == "disk":
+        full = outcome.failure == "disk"
+        self.listener.ends(worker.number, outcome, again and not full)
+        if full:
             raise NoGroundError(outcome.message)
         worker.in_vain = worker.in_vain + 1 if outcome.failure in NO_SIMULATOR else 0
         if worker.in_vain == LAUNCHES:

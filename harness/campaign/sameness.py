@@ -10,15 +10,21 @@ from typing import Any
 import numpy as np
 
 from harness.records.reading import read_json, read_table
-from harness.records.schema import TABLES
+from harness.records.schema import ALL_TABLES, TABLES
 from harness.records.writing import FILES
+
+IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
+"""Files that a try has only where its campaign keeps them."""
 
 
 def partings(one: Path, other: Path) -> list[str]:
     """Return what differs between the records of two tries, a line for each file."""
     found = []
-    for name in sorted(FILES):
-        if (one / name).read_bytes() != (other / name).read_bytes():
+    for name in sorted({*FILES, *IF_ASKED_FOR}):
+        lacking = [place for place in (one, other) if not (place / name).is_file()]
+        if len(lacking) == 1:
+            found.append(f"{name}: not in {lacking[0]}")
+        elif not lacking and (one / name).read_bytes() != (other / name).read_bytes():
             stem, _, kind = name.partition(".")
             differ = in_table if kind == "parquet" else in_json
             found.append(f"{name}: {differ(one, other, stem)}")
@@ -33,7 +39,7 @@ def in_table(one: Path, other: Path, name: str) -> str:
         column: np.flatnonzero(
             ~alike(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
         )
-        for column in TABLES[name].names
+        for column in ALL_TABLES[name].names
     }
     earliest = min((int(at[0]) for at in unlike.values() if len(at)), default=None)
     if earliest is None:

@@ -56,8 +56,7 @@ def watch(player: int, runner: int) -> int:
 def play(task: Task) -> str:
     """Play the attempt and return the answer."""
     if task.memory_limit is not None:
-        most = int(task.memory_limit * GIB)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        limit_memory(task.memory_limit)
     try:
         from harness.campaign.attempt import run_attempt  # noqa: PLC0415 - takes a second
 
@@ -67,6 +66,14 @@ def play(task: Task) -> str:
         if failure.startswith("agent"):
             traceback.print_exc()
         return answer(failure, message)
+
+
+def limit_memory(most: float) -> None:
+    """Take no more memory than this many GiB, or than this process may take as it is."""
+    _, allowed = resource.getrlimit(resource.RLIMIT_DATA)
+    ceiling = sys.maxsize if allowed == resource.RLIM_INFINITY else allowed
+    limit = int(min(most * GIB, ceiling))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def named(problem: Exception) -> tuple[FailureClass, str]:

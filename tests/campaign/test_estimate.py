@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,12 @@ def test_an_arm_not_yet_driven_takes_what_others_took(made: tuple[Plan, Path]) -
     for place in tries(folder).values():
         (place / "timing.json").write_text('{"seconds": {"total": 8.0}}')
     assert estimate(planned, folder).seconds == 4 * (8.0 + STARTING) / 2
+
+
+def test_workers_without_work_save_no_time(made: tuple[Plan, Path], tmp_path: Path) -> None:
+    planned, _ = made
+    few, many = (replace(planned, at_a_time=number) for number in (6, 1000))
+    assert estimate(many, tmp_path).seconds == estimate(few, tmp_path).seconds
 
 
 def test_by_the_metre_where_nothing_is_finished(made: tuple[Plan, Path], tmp_path: Path) -> None:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.campaign.agenda import Agenda
 from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Work
+from harness.campaign.executors.interface import Hand, Work
+from harness.campaign.executors.mailbox import Mailbox, serve
 from harness.campaign.executors.process import WorkerProcess
 from harness.campaign.executors.slurm import JobHand
-from harness.campaign.tasks import Task
+from harness.campaign.progress import Nothing
+from harness.campaign.run import do
+from harness.campaign.runner import NoGroundError, Runner
+from harness.campaign.tasks import Outcome, Task
+from harness.campaign.worker import GIB, limit_memory
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
+from harness.records.ledger import lines
 
 KEY = AttemptKey("late", "none", "7", 1)
 NO_CARLA = {"_target_": "harness.world.simulators.CarlaSimulator", "root": "/nowhere"}
@@ -67,6 +78,126 @@ def test_a_disk_that_is_full_is_said_by_the_hand(tmp_path: Path) -> None:
     assert (ended.key, ended.failure) == (KEY, "disk")
     assert "No such file" in ended.message
     hand.close()
+
+
+class Recording:
+    """Does what it is asked, and sends itself home after two."""
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self.asked: list[tuple[AttemptKey, int]] = []
+        self._mailbox = mailbox
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        self.asked.append((key, number))
+        if len(self.asked) == 2:
+            self._mailbox.dismiss()
+        return Outcome(key, number)
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_job_that_is_started_again_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mailbox = Mailbox(tmp_path)
+    mailbox.touch()
+    for question in range(4):
+        mailbox.ask(question, KEY, question + 1)
+    for question in range(2):
+        mailbox.answer(question, Outcome(KEY, question + 1))
+    hand = Recording(mailbox)
+    monkeypatch.setattr("harness.campaign.executors.mailbox.LocalHand", lambda *given: hand)
+    serve(tmp_path, work_in(tmp_path), 0)
+    assert hand.asked == [(KEY, 3), (KEY, 4)]
+    assert mailbox.answered(3) == Outcome(KEY, 4)
+
+
+class Told(Nothing):
+    """Remembers which tries were said to come again."""
+
+    def __init__(self) -> None:
+        self.again: list[bool] = []
+
+    def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
+        self.again.append(again)
+
+
+class Spilling(Recording):
+    """Finds no room for records."""
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        return Outcome(key, number, "disk", "no room")
+
+
+def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
+    told = Told()
+    agenda = Agenda([KEY], tmp_path, 2, retry_failed=False)
+    with pytest.raises(NoGroundError, match="no room"):
+        Runner(tmp_path, agenda, [Spilling(Mailbox(tmp_path))], told).run()
+    assert told.again == [False]
+
+
+class Lost(Recording):
+    """Finds no simulator, and cannot be given back."""
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        return Outcome(key, number, "server_launch", "no simulator")
+
+    def close(self) -> None:
+        raise RuntimeError("the actor died")
+
+
+class Slow(Recording):
+    """Takes its time, so that the other hand has gone before it ends."""
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        time.sleep(0.2)
+        return Outcome(key, number)
+
+
+def test_a_hand_that_cannot_be_given_back_leaves_the_others_alone(tmp_path: Path) -> None:
+    keys = [AttemptKey("late", "none", route, 1) for route in "789"]
+    hands = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
+    Runner(tmp_path, Agenda(keys, tmp_path, 1, retry_failed=False), hands, Nothing()).run()
+    done = [line["route"] for line in lines(tmp_path) if line["outcome"] == "done"]
+    assert sorted(done) == ["7", "8", "9"]
+
+
+class Lender:
+    """Lends no hand, and remembers for what."""
+
+    workers = 1
+    memory_limit: float | None = None
+
+    @contextmanager
+    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+        self.work = work
+        yield []
+
+
+def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": "/home/me/lab"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    lender = Lender()
+    settings = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet"}
+    do(Agenda([KEY], tmp_path, 1, retry_failed=False), lender, tmp_path, settings, "Town05")
+    assert lender.work.environment == told
+
+
+def test_more_memory_than_there_can_be_is_no_limit() -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            limit_memory(64.0)
+            limit_memory(1e300)
+        finally:
+            os._exit(resource.getrlimit(resource.RLIMIT_DATA) == (64 * GIB, 64 * GIB))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
 def test_a_worker_that_cannot_be_started_leaves_nothing_open(

@@ -17,14 +17,16 @@ from pandas.testing import assert_frame_equal
 
 from harness.__main__ import main
 from harness.campaign.attribution import grid, smallest
+from harness.campaign.sameness import partings
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window
-from harness.records.writing import EPISODES
+from harness.records.writing import EPISODES, EpisodeWriter
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT
+from tests.records.samples import fill, write_try
 
 DEAF = (
     "routes.only=[1]",
@@ -94,6 +96,28 @@ def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) ->
         frames.write_bytes(whole)
     assert done.returncode == 1
     assert "frames.parquet: from row " in done.stdout.splitlines()[-1]
+
+
+def test_records_that_only_one_has_are_told(tmp_path: Path) -> None:
+    key = AttemptKey("late", "none", "7", 1)
+    one, other = (write_try(tmp_path / name, key) for name in ("one", "other"))
+    assert partings(one, other) == []
+    (other / "boxes.parquet").unlink()
+    (one / "points.parquet").touch()
+    assert partings(one, other) == [
+        f"boxes.parquet: not in {other}",
+        f"points.parquet: not in {other}",
+    ]
+
+
+def test_sweeps_that_differ_are_told(tmp_path: Path) -> None:
+    tries = []
+    for number in (1, 2):
+        with EpisodeWriter(tmp_path, AttemptKey("late", "none", "7", number), 1) as writer:
+            fill(writer, AttemptKey("late", "none", "7", 1), 60, 0)
+            writer.table("points", {"frame": [0], "sender": ["ego"], "points": [bytes([number])]})
+            tries.append(writer.commit())
+    assert partings(*tries) == ["points.parquet: from row 0 on, there in points"]
 
 
 @pytest.mark.slow

@@ -95,12 +95,17 @@ class Mailbox:
 
 
 def serve(folder: Path, work: Work, number: int) -> None:
-    """Be a hand, in a job, until nobody is there who asks."""
+    """Be a hand, in a job, until nobody is there who asks.
+
+    A cluster may start a job again that it has lost: what it has answered is not done again.
+    """
     mailbox, hand = Mailbox(folder), LocalHand(work, number)
     mailbox.arrive()
     Thread(target=stop_when_alone, args=(mailbox, hand), daemon=True).start()
     try:
         for question in count():
+            if mailbox.answered(question) is not None:
+                continue
             for accompanied in mailbox.signs_of_life():
                 if not accompanied:
                     return
