@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
@@ -147,7 +148,8 @@ class LiveTable(Nothing):
         now = time.monotonic()
         workers = Table.grid(padding=(0, 2))
         for worker, (what, since) in self._doing.items():
-            workers.add_row(str(worker), what or "-", clock(now - since) if what else "")
+            row = (escape(what), clock(now - since)) if what else ("-", "")
+            workers.add_row(str(worker), *row)
         total = Table.grid(padding=(0, 2))
         counts = f"{self._done} of {self._attempts} done"
         counts += f", {self._failed} failed" if self._failed else ""

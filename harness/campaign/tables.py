@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
+from rich.markup import escape
 from rich.table import Table
 
 from harness.campaign.amounts import bytes_in_words, seconds_in_words
 from harness.campaign.estimate import Estimate, estimate
 from harness.campaign.plan import Plan
 from harness.campaign.summary import Row, summarise
-from harness.campaign.terminal import NARROWEST, console
+from harness.campaign.terminal import NARROWEST, console, say
 from harness.records.ledger import finished
 from harness.vocabulary import PATTERNS
 from harness.world.routes.kinds import NOT_RUN
@@ -33,11 +34,11 @@ def show_plan(plan: Plan, folder: Path) -> None:
     finished_of = Counter((key.system, key.condition) for key in done)
     for arm, count in Counter((key.system, key.condition) for key in plan.attempts).items():
         numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
-        table.add_row(*arm, *map(str, numbers))
+        table.add_row(*map(escape, arm), *map(str, numbers))
     console.print(table)
     for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder), plan)):
         show_note(name, text)
-    console.print(f"{'folder':{MARGIN}}{folder}", soft_wrap=True, highlight=False)
+    say(f"{'folder':{MARGIN}}{folder}")
 
 
 def show_note(name: str, text: str) -> None:
@@ -45,7 +46,7 @@ def show_note(name: str, text: str) -> None:
     lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
     margin = " " * MARGIN
     told = f"\n{margin}".join(lines)
-    console.print(f"{name:{MARGIN}}{told}", soft_wrap=True, highlight=False, markup=False)
+    say(f"{name:{MARGIN}}{told}")
 
 
 def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -102,16 +103,14 @@ def show_results(folder: Path, plan: Plan) -> None:
     else:
         console.print(table_of(title, rows, DRIVING))
         console.print(table_of("", rows, PATTERNS))
-    console.print(f"records: {folder}", soft_wrap=True, highlight=False)
+    say(f"records: {folder}")
     for each in plan.unfit:
-        console.print(f"not driven: {each}", soft_wrap=True, highlight=False)
+        say(f"not driven: {each}")
     missing = len(plan.attempts) - sum(row.attempts for row in rows)
     if missing:
-        console.print(
+        say(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
-            f" python -m harness status {folder} says which and why",
-            soft_wrap=True,
-            highlight=False,
+            f" python -m harness status {folder} says which and why"
         )
 
 
@@ -131,5 +130,6 @@ def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
             "violations": str(row.violations),
             **{name: str(count) for name, count in row.patterns.items()},
         }
-        table.add_row(row.system, row.condition, *(told[name] for name in columns))
+        names = map(escape, (row.system, row.condition))
+        table.add_row(*names, *(told[name] for name in columns))
     return table

@@ -10,3 +10,8 @@ NARROWEST = 112
 console = Console()
 if not console.is_terminal:
     console = Console(width=max(console.width, NARROWEST))
+
+
+def say(line: str) -> None:
+    """Print a line as it is: neither wrapped, nor coloured, nor read as markup."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

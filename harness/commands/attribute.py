@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
 from rich.table import Table
 
 from harness.campaign.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
 from harness.campaign.run import DONE, guarded
-from harness.campaign.terminal import console
+from harness.campaign.terminal import console, say
 from harness.campaign.twins import Twins
-from harness.commands.twin import say
 from harness.errors import UserError
 from harness.records.cases import case, violations
 from harness.records.keys import AttemptKey
@@ -90,11 +90,12 @@ def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
 def table_of(found: list[Attribution], tick: float) -> Table:
     """Return a row for every case."""
     table = Table("case", "violation", "without", "with other draws", "smallest windows found, s")
+    table.columns[0].overflow = "fold"
     for each in found:
         table.add_row(
-            str(each.of),
+            escape(str(each.of)),
             each.kind.replace("_", " "),
-            ", ".join(in_words(each)),
+            escape(", ".join(in_words(each))),
             f"{sum(each.redrawn)} of {len(each.redrawn)}",
             windows_in_words(each, tick),
         )

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.campaign.survey import Arm, Failures, Means, Survey, survey
-from harness.campaign.terminal import console
+from harness.campaign.terminal import console, say
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -44,19 +44,19 @@ def status(options: argparse.Namespace) -> int:
 def show(found: Survey) -> None:
     """Print tables and lines."""
     work = "a runner is at work" if found.at_work else "no runner is at work"
-    say(f"{found.folder}: {found.study} on {found.simulator}; {work}")
-    say(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
+    tell(f"{found.folder}: {found.study} on {found.simulator}; {work}")
+    tell(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
     console.print(table_of("", [(each, each.final) for each in found.arms]))
     if any(each.first != each.final for each in found.arms):
         console.print(table_of("at the first try", [(each, each.first) for each in found.arms]))
     for each in found.failures:
         for line in lines_on(each):
-            say(line)
+            tell(line)
     for ending, names in by_ending(found.missing).items():
         told = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
-        say(f"no result, {ending} ({len(names)}): {', '.join(told)}")
+        tell(f"no result, {ending} ({len(names)}): {', '.join(told)}")
     for trouble in found.troubles:
-        say(f"trouble: {trouble}")
+        tell(f"trouble: {trouble}")
 
 
 def table_of(title: str, arms: Sequence[tuple[Arm, Means | None]]) -> Table:
@@ -107,9 +107,9 @@ def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
     return endings
 
 
-def say(text: str) -> None:
+def tell(text: str) -> None:
     """Print a line as it is, whatever somebody wrote into it."""
-    console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
+    say(printable(text))
 
 
 def printable(text: str) -> str:

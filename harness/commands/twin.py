@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.campaign.run import DONE, SOME_FAILED, guarded
 from harness.campaign.sameness import partings
-from harness.campaign.terminal import console
+from harness.campaign.terminal import say
 from harness.campaign.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.cases import case
@@ -96,8 +96,3 @@ def outcome(result: dict[str, object]) -> str:
         return f"{score}, clean"
     with_type = f" with {violation['with_type']}" if violation["with_type"] else ""
     return f"{score}, {violation['kind'].replace('_', ' ')}{with_type} at {violation['time']:.2f} s"
-
-
-def say(line: str) -> None:
-    """Print a line as it is."""
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

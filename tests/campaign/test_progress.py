@@ -8,15 +8,20 @@ import json
 import pytest
 from rich.console import Console
 
-from harness.campaign import progress
+from harness.campaign import progress, terminal
 from harness.campaign.agenda import Standing
+from harness.campaign.attribution import Attribution
 from harness.campaign.progress import LiveTable, clock, followed
 from harness.campaign.runner import Listener
+from harness.campaign.summary import Row
+from harness.campaign.tables import table_of
 from harness.campaign.tasks import Outcome
+from harness.commands.attribute import table_of as attributed
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 
 A, B = AttemptKey("early", "none", "7", 1), AttemptKey("late", "latency", "[7]", 1)
+ODD = AttemptKey("late", "none", "[b]", 1)
 STANDING = Standing(attempts=6, done=2, given_up=1)
 ALREADY = "2 of 6 are done already"
 USED_UP = "1 of 6 have failed and used up their tries; retry_failed=true tries them again"
@@ -104,6 +109,29 @@ def test_the_table_has_a_line_for_each_worker_and_one_for_all() -> None:
     worker, total = [line.split() for line in out.getvalue().strip("\0").splitlines()]
     assert worker[:4] == ["1", "late/latency/[7]-s1", "try", "3"]
     assert " ".join(total[1:]) == "3 of 6 done, 1 failed, 1 tried again 1:00 left"
+
+
+def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=120)
+    monkeypatch.setattr(terminal, "console", console)
+    table = LiveTable(STANDING, 1, console)
+    table.begins(1, ODD, 1)
+    console.print(table)
+    console.print(table_of("", [Row("[/s]", "[c]", 1, 0.0, 0.0, 0.0, 0, {})], ("n",)))
+    console.print(attributed([Attribution(ODD, "timeout", True, {"all": True}, (), None)], 0.05))
+    terminal.say("records: runs/[/x]")
+    said = out.getvalue()
+    assert said.count("late/none/[b]-s1") == 2
+    assert all(name in said for name in ("[/s]", "[c]", "records: runs/[/x]"))
+
+
+def test_a_case_is_never_cut_short() -> None:
+    out = io.StringIO()
+    found = Attribution(A, "collision_vehicle", True, {"all": False}, (), None)
+    Console(file=out, width=60).print(attributed([found], 0.05))
+    column = "".join(line[1:].split("│")[0].strip() for line in out.getvalue().splitlines()[3:])
+    assert str(A) in column
 
 
 def test_a_worker_may_leave_while_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
