@@ -160,3 +160,22 @@ def test_ackermann_starts_anew_after_pedals() -> None:
     episode.ackermann.apply(car, AckermannControl(steer=0.4, steer_speed=0.1, speed=5.0))
     anew = episode.ackermann.driver(car)
     assert (anew.steer, anew.trim, anew.settings.speed_kp) == (0.0, 0.0, 0.5)
+
+
+def drive_past_lights(world: World) -> list[float]:
+    """Begin anew and let cars drive that mind about every second light and vehicle."""
+    world.load("", False)
+    episode = world.episode
+    cars = [enter(episode, MODEL3, index) for index in range(0, 24, 2)]
+    episode.traffic.register_vehicle(cars)
+    for car in cars:
+        episode.traffic.set_percentage_running_light(car, 50.0)
+        episode.traffic.set_percentage_ignore_vehicles(car, 50.0)
+    for _ in range(300):
+        episode.advance(STEP)
+    return [float(x) for car in cars for x in episode.table.position[episode.table.slot(car)]]
+
+
+def test_a_second_episode_repeats_the_first_whoever_is_ignored() -> None:
+    world = World(TOWN, None, 0, Witness())
+    assert drive_past_lights(world) == drive_past_lights(world)

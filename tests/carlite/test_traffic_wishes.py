@@ -46,6 +46,19 @@ def test_speed_below_the_limit(scenario: Scenario, percentage: float) -> None:
     assert top_speed(scenario, car) == pytest.approx(limit * (1 - percentage / 100), rel=0.06)
 
 
+@pytest.mark.parametrize("nothing", ["percentage", "speed"])
+def test_nothing_of_the_limit_is_a_standstill(scenario: Scenario, nothing: str) -> None:
+    green(scenario)
+    car, _ = cruising(scenario)
+    top_speed(scenario, car, seconds=4.0)
+    if nothing == "percentage":
+        scenario.manager.set_percentage_speed_difference(car, 100.0)
+    else:
+        scenario.manager.set_desired_speed(car, 0.0)
+    top_speed(scenario, car, seconds=6.0)
+    assert top_speed(scenario, car) < 0.001
+
+
 def test_the_global_difference_holds_for_all_without_their_own(scenario: Scenario) -> None:
     green(scenario)
     car, link = cruising(scenario)

@@ -76,7 +76,9 @@ def _acceleration(me: Driver, m: Machine, v: float) -> float:
     if me.squeezed > SQUEEZE:
         target = min(target, 2.0)
     eager = m.eager
-    if v <= target:
+    if me.path_speed[0] <= 0.0:
+        wanted = -COMFORT
+    elif v <= target:
         wanted = eager * (1.0 - (v / target) ** 4)
     else:
         wanted = max(-0.8 * (v - target), -COMFORT)

@@ -71,6 +71,7 @@ class Fleet:
         self._machines = np.zeros(0, MACHINE)
         self._board = make_board(0, len(self.network.links))
         self._steps = 0
+        self._first = int(table.id[0]) if len(table) else 0
         self.reseed(seed)
         self._drive_all(0.0)  # compiles at start-up what would else hold up the first tick
 
@@ -128,7 +129,9 @@ class Fleet:
         d, table, lights = self.drivers, self._table, self._lights
         bodies, d["body"] = gather(table, self._slots)
         d["lit"] = table.lamps[self._slots]
-        now = Moment(self._steps, dt, lights.state, lights.elapsed, self.exempt, self._answers)
+        now = Moment(
+            self._steps, dt, lights.state, lights.elapsed, self.exempt, self._answers, self._first
+        )
         _think(
             self.network,
             self.conflicts,

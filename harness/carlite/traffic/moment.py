@@ -19,6 +19,7 @@ class Moment(NamedTuple):
         lights, shown: state of each light, and the seconds since it began.
         exempt: pairs of actor ids of whom the first does not mind the second.
         seed: of answers that are settled once and for all.
+        first: the id from which the episode's actors count: in the next one all ids are higher.
     """
 
     step: int
@@ -27,12 +28,13 @@ class Moment(NamedTuple):
     shown: Floats
     exempt: Ints
     seed: np.uint64
+    first: int
 
 
 @compiled
 def ignores(now: Moment, me: Driver, other: int, share: float) -> bool:
     """Whether a driver does not mind another actor: it is exempt, or chance has settled it."""
-    question = me.actor * 1000003 + other
+    question = (me.actor - now.first) * 1000003 + other - now.first
     if share > 0.0 and settled(now.seed, question) * 100.0 < share:
         return True
     for k in range(len(now.exempt)):
@@ -44,5 +46,5 @@ def ignores(now: Moment, me: Driver, other: int, share: float) -> bool:
 @compiled
 def runs(now: Moment, me: Driver, mark: int, share: float) -> bool:
     """Whether a driver passes a light or a sign this time regardless."""
-    question = (me.actor * 131071 + me.approach) * 8191 + mark
+    question = ((me.actor - now.first) * 131071 + me.approach) * 8191 + mark
     return share > 0.0 and settled(now.seed, question) * 100.0 < share
