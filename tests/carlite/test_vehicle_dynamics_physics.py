@@ -130,6 +130,16 @@ def test_brake_torque_and_steering_matter() -> None:
     assert place.table.wheel_angle[0] == pytest.approx(0.1 * limit, rel=0.01)
 
 
+def test_a_car_that_does_not_shift_keeps_to_the_gears_it_has() -> None:
+    place = Place()
+    place.car(LINCOLN)
+    place.table.gear[0] = 6
+    gears = place.control().forward_gears
+    changed(place, use_gear_autobox=False, forward_gears=gears[:2])
+    assert distance(place, throttle=1.0) > 5.0
+    assert place.table.gear[0] == 2
+
+
 def test_the_automatic_gearbox_goes_up_and_down() -> None:
     place = Place()
     place.car(LINCOLN)

@@ -103,7 +103,7 @@ def _step(
             elif vehicle["automatic"]:
                 gear, shift = choose_gear(vehicle, gear, shift, along, throttle, reverses[slot])
             else:
-                gear = -1 if reverses[slot] else max(gear, 1)
+                gear = -1 if reverses[slot] else min(max(gear, 1), vehicle["gears"])
             driving, engine_drag, engine_speed = drive(
                 vehicle, gear, shift <= 0.0, along, throttle, engine_speed, h
             )
