@@ -6,8 +6,9 @@ from harness.errors import UserError
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing_vehicle import CrossingVehicle
 from harness.world.hazards.cut_in import CutIn
+from harness.world.hazards.figures import SIZES
 from harness.world.hazards.hard_braking import HardBraking
-from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.hazard import Hazard, Value
 from harness.world.hazards.manoeuvre_opposite import ManoeuvreOpposite
 from harness.world.hazards.occluded_cyclist import OccludedCyclist
 from harness.world.hazards.occluded_pedestrian import OccludedPedestrian
@@ -32,6 +33,9 @@ KINDS: dict[str, type[Hazard]] = {
     )
 }
 
+ACTORS = tuple(name for name in SIZES if name.startswith("vehicle."))
+MAY_BE_ZERO = ("friction", "standing")
+
 
 def build(spec: HazardSpec) -> Hazard:
     """Make the hazard that a placement asks for, or say what exists instead."""
@@ -45,4 +49,15 @@ def build(spec: HazardSpec) -> Hazard:
         if isinstance(value, str) != isinstance(known[name], str):
             wanted = "a word" if isinstance(known[name], str) else "a number"
             raise UserError(f"{where}: {name} must be {wanted}, not {value!r}")
+        refuse_impossible(f"{where}: {name}", value, name in MAY_BE_ZERO)
     return KINDS[spec.kind](spec)
+
+
+def refuse_impossible(place: str, value: Value, may_be_zero: bool) -> None:
+    """Refuse a mover that nobody knows the size of, and numbers with which nothing happens."""
+    if isinstance(value, str):
+        if value not in ACTORS:
+            raise UserError(f"{place} is {value!r}; take one of {', '.join(ACTORS)}")
+    elif value < 0 or (value == 0 and not may_be_zero):
+        least = "0 or more" if may_be_zero else "above 0"
+        raise UserError(f"{place} is {value:g}; it must be {least}")
