@@ -103,10 +103,7 @@ def draw_routes(options: argparse.Namespace) -> int:
     specs = {spec.id: spec for spec in read_routes(options.file)}
     laid = list(ways(specs.values(), options.maps).values())
     graphs = {route.town: network_of(route.town, options.maps).graph for route in laid}
-    try:
-        draw(laid, _hazards(options, specs), graphs, options.out)
-    except OSError as problem:
-        raise UserError(f"{options.out}: cannot be written ({problem.strerror})") from None
+    draw(laid, _hazards(options, specs), graphs, options.out)
     print(f"{len(laid)} routes in {options.out}")
     return 0
 
@@ -114,7 +111,7 @@ def draw_routes(options: argparse.Namespace) -> int:
 def _hazards(
     options: argparse.Namespace, routes: dict[str, RouteSpec]
 ) -> dict[str, list[HazardSpec]]:
-    from harness.world.hazards.catalogue import KINDS  # noqa: PLC0415
+    from harness.world.hazards.catalogue import KINDS, build  # noqa: PLC0415
 
     found = (
         nested_hazards(kinds=KINDS, routes=routes, maps=options.maps)
@@ -127,6 +124,9 @@ def _hazards(
             sampling=options.sampling,
         )
     )
+    for hazard in found:
+        if not hazard.kind.startswith(NOT_RUN):
+            build(hazard)
     return {name: [hazard for hazard in found if hazard.route == name] for name in routes}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import socket
 import socketserver
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from harness.__main__ import main
@@ -58,6 +60,16 @@ def test_check(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> No
     assert [f"{KIND} at 40 m" in line for line in lines] == [True, False, False]
 
 
+def test_check_refuses_what_a_campaign_would_refuse(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_hazards(Path(files[1]), [HazardSpec("a", KIND, 40.0, {"sped": 3.0})])
+    assert main(["routes", "check", files[0], "--hazards", files[1]]) == 2
+    said = capsys.readouterr()
+    assert "no parameter 'sped'; there are speed" in said.err
+    assert not said.out
+
+
 def test_check_goes_on_after_a_bad_route(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +90,18 @@ def test_draw(files: tuple[str, str], tmp_path: Path) -> None:
     red = [int(((image - (212, 50, 44)) ** 2).sum(axis=2).__lt__(300).sum()) for image in shown]
     assert red[1] > red[0] + 50
     assert min(image.std() for image in shown) > 20
+
+
+def test_a_picture_is_whole_or_not_there(files: tuple[str, str], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", half_written)
+        assert main(["routes", "draw", files[0], "--out", str(tmp_path / "new" / "all.png")]) == 2
+    assert not list((tmp_path / "new").iterdir())
+
+
+def half_written(figure: Figure, path: Path, format: str) -> None:  # noqa: A002
+    path.write_bytes(b"PNG")
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize("path", sorted((BAD / "routes").iterdir()), ids=lambda path: path.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from harness.files import write_whole
 from harness.vocabulary import Floats, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
@@ -42,7 +44,7 @@ def draw(
     for axes in grid[len(routes) :]:
         axes.set_axis_off()
     figure.legend(handles=_legend(), loc="outside upper left", ncols=5, frameon=False, fontsize=8)
-    figure.savefig(path, format="png")
+    write_whole(path, partial(figure.savefig, format="png"))
 
 
 def _legend() -> list[Line2D]:
