@@ -2,7 +2,8 @@
 
 Differences are paired by route and seed. Holm's p is over a family, measure by measure: all
 disturbances of all systems are one family, all pairs of systems under one condition another. Only
-a difference whose interval leaves out nought and whose Holm p is below 0.05 counts as clear.
+a difference whose interval leaves out nought and whose Holm p is below 0.05 counts as clear. One
+that is the same on every route has no interval, and leaves out nought if it is not nought itself.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
     table["p holm"] = np.nan
     for rows in table.groupby(["family", "measure"]).indices.values():
         table.loc[rows, "p holm"] = holm(table["p"].to_numpy(np.float64)[rows])
-    without_nought = (table["low"] > 0) | (table["high"] < 0)
+    alike = table["low"].isna() & (table["difference"] != 0)
+    without_nought = (table["low"] > 0) | (table["high"] < 0) | alike
     return table.assign(clear=without_nought & (table["p holm"] < ALPHA))
 
 

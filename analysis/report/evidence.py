@@ -105,8 +105,9 @@ def differences(report: Report) -> Markup:
             drawn.append(figure(canvas, f"{name}, {family}", note if family == DISTURBED else ""))
     text = (
         "Attempts are paired by route and seed; intervals resample routes; p is of random sign"
-        " flips of routes, Holm's over the family. Filled: the interval leaves out nought and"
-        " Holm's p is below 0.05. Everything else is inconclusive, which is not the same as equal."
+        " flips of routes, Holm's over the family. Filled: the interval leaves out nought, or all"
+        " routes differ alike, and Holm's p is below 0.05. Everything else is inconclusive, which"
+        " is not the same as equal."
     )
     return section(
         "differences",

@@ -57,14 +57,12 @@ def part(row: pd.Series, measure: str, unit: str) -> Content:
     """Return what can be said of one difference."""
     name = measure.replace("violations, %", "violation rate")
     value, low, high = row["difference"], row["low"], row["high"]
-    if not math.isfinite(low):
-        if value == 0 and row["routes that differ"] == 0:
-            return f"{name} the same in every pair"
-        return [
-            tag("em", "inconclusive"),
-            f" on {name}: {signed(value)} {unit}, without an interval",
-        ]
+    if value == 0 and row["routes that differ"] == 0:
+        return f"{name} the same on every route"
     interval = f"95 % interval {signed(low)} to {signed(high)}"
+    if not math.isfinite(low):
+        alike = "the same on every route" if row["routes"] > 1 else "one route"
+        interval = f"{alike}, so without an interval"
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
         told = f"{name} {abs(value):.1f} {unit} {way}"

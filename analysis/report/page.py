@@ -39,7 +39,7 @@ PLACES = {
 
 def page(report: Report) -> str:
     """Return the whole page."""
-    title = f"Campaign report: {', '.join(each.folder.name for each in report.found.campaigns)}"
+    title = f"Campaign report: {', '.join(map(name_of, report.found.campaigns))}"
     sections = [
         findings(report),
         run(report),
@@ -65,6 +65,11 @@ def page(report: Report) -> str:
     top = tag("header", tag("h1", title), paragraph(in_short(report), class_="lead"))
     body = tag("body", top, contents(), tag("main", notes(report), sections), ending())
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def name_of(campaign: Campaign) -> str:
+    """Return what a campaign's folder is called, also from inside it."""
+    return campaign.folder.resolve().name
 
 
 def in_short(report: Report) -> str:
@@ -118,7 +123,7 @@ def facts(campaign: Campaign, report: Report) -> Markup:
     own = report.found.attempts[report.found.attempts["campaign"] == number]
     header = campaign.header
     simulators = ", ".join(sorted(set(own["simulator"]))) or str(header.get("simulator", "unknown"))
-    versions = {"Python": header.get("python", "unknown"), **(header.get("versions") or {})}
+    versions = {"Python": header.get("python", "unknown"), **mapping(header.get("versions"))}
     lines = {
         "Folder": str(campaign.folder),
         "Systems": listing(own, "system"),
@@ -126,13 +131,18 @@ def facts(campaign: Campaign, report: Report) -> Markup:
         "Routes": f"{own['route'].nunique()}, of which {own['cluster'].nunique()} geometries",
         "Seeds": ", ".join(map(str, settings_of(campaign)["seeds"])),
         "Simulator": simulators,
-        "Study": str((settings_of(campaign).get("study") or {}).get("name", "unnamed")),
+        "Study": str(mapping(settings_of(campaign).get("study")).get("name", "unnamed")),
         "Settings' digest": str(header.get("digest", "unknown")),
         "Revision": str(header.get("git") or "unknown"),
         "Versions": ", ".join(f"{name} {each}" for name, each in versions.items()),
     }
     items = [[tag("dt", name), tag("dd", text)] for name, text in lines.items()]
     return tag("dl", items, class_="facts")
+
+
+def mapping(told: object) -> dict[str, object]:
+    """Return what a part of a header says by name; nothing where it is something else."""
+    return told if isinstance(told, dict) else {}
 
 
 def listing(attempts: pd.DataFrame, column: str) -> str:
@@ -175,7 +185,7 @@ def settings(report: Report) -> Markup:
         "Settings",
         [
             folded(
-                f"All of {campaign.folder.name}",
+                f"All of {name_of(campaign)}",
                 tag("pre", yaml.safe_dump(campaign.header, sort_keys=False, allow_unicode=True)),
             )
             for campaign in report.found.campaigns

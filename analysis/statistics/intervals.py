@@ -23,6 +23,10 @@ Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "none"]
 
 LEVEL = 0.95
 RESAMPLES = 5000
+FEWEST = 5
+"""Routes below which resampling cannot reach 95 %: all there is to draw is their own range."""
+ROUNDING = 1e-9
+"""Share of themselves by which sums of equal numbers may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     top, bottom = sums @ resampled(len(names)).T
     some = bottom > 0
     low, high = np.quantile(top[some] / bottom[some], expanded(len(names)))
-    if low == high:
+    if high - low <= ROUNDING * abs(value):
         return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
     return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
 

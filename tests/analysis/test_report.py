@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,61 +15,19 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from analysis.contrasts import Contrasts, contrasts_of
-from analysis.report.findings import UNITS, findings_of
 from analysis.report.gather import MOST_STRIPS, gather
 from analysis.statistics.intervals import expanded, resampled
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from tests.analysis import again
 from tests.analysis.little import Drive, write_little
+from tests.analysis.page import Page
 
 ARM = [("late", "none")]
 TABLES = [
     *("driving", "patterns", "patterns_disturbed", "before_violation", "bands", "along_route"),
     *("precision", "precision_bands", "seeds", "ages", "ages_used", "messages", "fates"),
 ]
-
-
-class Page(HTMLParser):
-    """What there is in a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.count: dict[str, int] = {}
-        self.tables: dict[str, list[list[str]]] = {}
-        self._path: list[str] = []
-        self._title = ""
-        self.words = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        self.count[tag] = self.count.get(tag, 0) + 1
-        self.ids += [str(known["id"])] if "id" in known else []
-        self.links += [str(known["href"])] if tag == "a" else []
-        self.loads += [str(known[each]) for each in ("src", "data", "action") if each in known]
-        self.loads += [str(known["href"])] if tag != "a" and "href" in known else []
-        if tag not in {"meta", "br", "hr"}:
-            self._path.append(tag)
-        if tag == "h3":
-            self._title = ""
-        if tag == "tr":
-            self.tables.setdefault(self._title, []).append([])
-        if tag in {"td", "th"}:
-            self.tables[self._title][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._path.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-        if "h3" in self._path:
-            self._title += data
-        if {"td", "th"} & set(self._path):
-            self.tables[self._title][-1][-1] += data + " "
 
 
 @pytest.fixture(scope="module")
@@ -257,45 +214,6 @@ def test_holm_is_over_a_family_and_only_clear_differences_are_said(contrasts: Co
     assert not (clear & (contrasts.table["p holm"] >= 0.05)).any()
 
 
-def strong(difference: float, low: float, high: float, holm: float) -> Contrasts:
-    """Return a comparison that says this of every measure."""
-    rows = pd.DataFrame(
-        {
-            "measure": list(UNITS),
-            "difference": difference,
-            "low": low,
-            "high": high,
-            "p holm": holm,
-            "clear": (low > 0 or high < 0) and holm < 0.05,
-            "pairs": 32,
-            "routes": 32,
-            "routes that differ": 20,
-            "family": "disturbed against undisturbed",
-            "arm_a": "late/none",
-            "arm_b": "late/latency",
-        }
-    )
-    return Contrasts((), rows, ())
-
-
-@pytest.mark.parametrize(
-    ("difference", "low", "high", "holm", "says", "never"),
-    [
-        (-9.0, -14.0, -3.0, 0.01, ["driving score 9.0 points lower"], ["inconclusive", "higher"]),
-        (9.0, 3.0, 14.0, 0.01, ["violation rate 9.0 percentage points higher"], ["inconclusive"]),
-        (-9.0, -14.0, -3.0, 0.2, ["inconclusive", "-14.0 to -3.0", "Holm p 0.2"], ["lower"]),
-        (-9.0, -20.0, 3.0, 0.01, ["inconclusive", "-20.0 to +3.0"], ["lower", "higher"]),
-        (-9.0, math.nan, math.nan, 1.0, ["inconclusive", "without an interval"], ["lower"]),
-    ],
-)
-def test_sentences_say_what_the_interval_carries(
-    difference: float, low: float, high: float, holm: float, says: list[str], never: list[str]
-) -> None:
-    told = Page(findings_of(strong(difference, low, high, holm), [])).words
-    assert all(each in told for each in says), told
-    assert not [each for each in never if each in told]
-
-
 def test_ages_are_quantiles_of_all_delivered(little: Path, out: Path) -> None:
     told = pd.read_csv(out / "ages.csv").set_index(["system", "condition", "measure"])["value"]
     shares = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
@@ -404,6 +322,16 @@ def test_a_broken_record_is_named_and_the_old_report_stays(
     assert told.count("\n") == 1
     assert {each.name: each.read_bytes() for each in (folder / "report").iterdir()} == before
     assert main(["report", str(folder), "--results-only"]) == 0
+
+
+def test_a_report_from_inside_the_folder_has_its_name(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(little)
+    assert main(["report", ".", "--results-only", "--out", str(tmp_path)]) == 0
+    words = Page((tmp_path / "report.html").read_text()).words
+    assert "Campaign report: little" in words
+    assert "All of little" in words
 
 
 def test_results_alone_say_less_and_read_no_parquet(little: Path, tmp_path: Path) -> None:

@@ -10,7 +10,15 @@ from scipy.stats import norm
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from analysis.statistics.collinearity import condition_number, inflation
-from analysis.statistics.intervals import expanded, mean, rate, ratio, resampled, wilson
+from analysis.statistics.intervals import (
+    FEWEST,
+    expanded,
+    mean,
+    rate,
+    ratio,
+    resampled,
+    wilson,
+)
 from analysis.statistics.multiplicity import holm
 from analysis.statistics.paired import MOST_EXACT, mcnemar, sign_flip
 from analysis.statistics.separation import separation
@@ -76,10 +84,23 @@ def test_rates_of_nothing_or_everything_still_have_a_width() -> None:
     assert np.isnan(one.low)
 
 
-def test_a_mean_without_spread_has_no_interval() -> None:
-    found = mean(np.full(4, 100.0), np.arange(4.0))
-    assert found.value == 100
+@pytest.mark.parametrize(("value", "routes"), [(100.0, 4), (33.3, 8), (0.1, 19), (-72.35, 8)])
+def test_a_mean_without_spread_has_no_interval(value: float, routes: int) -> None:
+    """Sums of equal numbers differ in their last bits, which is no spread."""
+    found = mean(np.full(routes, value), np.arange(float(routes)))
+    assert found.value == pytest.approx(value)
     assert np.isnan(found.low)
+    assert found.method == "none"
+
+
+@pytest.mark.parametrize(("routes", "share"), [(2, 1 / 2), (3, 3 / 4), (4, 7 / 8)])
+def test_few_routes_cover_as_little_as_is_said_of_them(routes: int, share: float) -> None:
+    """Their interval is their range, which leaves a median out if all lie on one side of it."""
+    assert routes < FEWEST
+    random = np.random.default_rng(0)
+    clusters = np.arange(float(routes))
+    found = [mean(random.normal(size=routes), clusters) for _ in range(400)]
+    assert np.mean([each.low <= 0 <= each.high for each in found]) == pytest.approx(share, abs=0.06)
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
