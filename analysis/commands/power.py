@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
 
 from analysis.commands.options import Commands
@@ -34,11 +35,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the power of every design."""
     routes, seeds = numbers(options.routes, "routes"), numbers(options.seeds, "seeds")
     differences = shares(options.difference)
-    largest = options.base + max(differences)
-    if not (0 < options.base < 1 and 0 <= options.alike <= 1 and 0 < largest < 1):
+    levels = [options.base, *(options.base + each for each in differences)]
+    if not (all(0 < each < 1 for each in levels) and 0 <= options.alike <= 1):
         raise UserError("--base, --base plus --difference and --alike are shares, from 0 to 1")
-    if options.route_sd < 0 or options.campaigns < 1:
-        raise UserError("--route-sd is not below 0, --campaigns 1 or more")
+    if not 0 <= options.route_sd < math.inf or options.campaigns < 1:
+        raise UserError("--route-sd is a number not below 0, --campaigns 1 or more")
     base = Duel(1, 1, options.base, 0.0, options.route_sd, options.alike)
     for seed_count in seeds:
         rows = []

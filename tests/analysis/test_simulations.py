@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.calibration import METHODS, calibrate, p_values, rejections
-from analysis.power import power, sign_flips
+from analysis.power import other_signs, power, sign_flips
 from analysis.simulation import Duel, Scene, draw, duels
 from analysis.statistics.paired import sign_flip
 
@@ -88,3 +88,17 @@ def test_power_grows_and_no_difference_is_rarely_found() -> None:
     assert power(replace(small, difference=0.0), 400, 1) <= 0.08
     assert power(small, 400, 1) < power(replace(small, seeds=3), 400, 1)
     assert power(small, 400, 1) < power(replace(small, routes=64), 400, 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_below_six_routes_nothing_is_ever_found(seed: int) -> None:
+    sure = Duel(routes=5, seeds=3, base=0.05, difference=0.9)
+    assert power(sure, 100, seed) == 0
+    assert power(replace(sure, routes=6), 100, seed) > 0.8
+
+
+def test_on_few_routes_power_has_the_comparisons_p() -> None:
+    differences = np.random.default_rng(5).integers(-2, 3, (20, 7)).astype(np.float64)
+    exact = [sign_flip(each).p for each in differences]
+    signs = other_signs(7, np.random.default_rng(6))
+    assert sign_flips(differences, signs) == pytest.approx(exact)
