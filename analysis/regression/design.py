@@ -12,7 +12,7 @@ from harness.vocabulary import PATTERNS, Floats, Integers
 
 FEWEST_ROUTES = 3
 FLAT = 1e-8
-"""Ratio of singular values below which a column adds nothing."""
+"""Ratio of eigenvalues of the columns' moments below which a column adds nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +43,12 @@ def design_of(
 ) -> Design:
     """Return the design of a sample, without predictors that one route alone carries."""
     refuse_hopeless(sample)
-    names = ["intercept"]
-    columns = [np.ones(len(sample.y))]
-    for system in sorted(set(sample.systems.tolist()))[1:]:
-        names.append(f"system {system}")
-        columns.append((sample.systems == system).astype(np.float64))
+    names, columns = levels(sample)
     if extra is not None:
         names += extra_names
         columns += list(extra.T)
-    if not stands(np.column_stack(columns), sample.clusters):
-        raise NoFitError("some system was driven on one route only: its level cannot be told")
+        if not stands(np.column_stack(columns), sample.clusters):
+            raise NoFitError(f"too few rows to tell {' and '.join(extra_names)} apart")
     predictors, units, refused = [], [], {}
     for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
         unit = float(rate.std())
@@ -77,6 +73,16 @@ def design_of(
         sample.clusters,
         refused,
     )
+
+
+def levels(sample: Sample) -> tuple[list[str], list[Floats]]:
+    """Return the intercept and a column for each system but the first."""
+    systems = sorted(set(sample.systems.tolist()))[1:]
+    columns = [np.ones(len(sample.y))]
+    columns += [(sample.systems == system).astype(np.float64) for system in systems]
+    if not stands(np.column_stack(columns), sample.clusters):
+        raise NoFitError("some system was driven on one route only: its level cannot be told")
+    return ["intercept", *(f"system {system}" for system in systems)], columns
 
 
 def refuse_hopeless(sample: Sample) -> None:

@@ -11,7 +11,7 @@ from scipy.special import expit
 from statsmodels.tools.sm_exceptions import PerfectSeparationError
 
 from analysis.regression.design import Design
-from analysis.regression.fit import Fit, terms_of
+from analysis.regression.fit import Fit, odds, terms_of
 from analysis.regression.sample import NoFitError, Sample
 from analysis.statistics.firth import corrected_intercept, firth
 from analysis.statistics.intervals import LEVEL, resampled
@@ -65,7 +65,7 @@ def firth_jackknife(design: Design, resamples: int = 0, method: str = PRIMARY) -
     full = firth(design.y, design.matrix)
     weights = left_out(design.clusters)
     left = firth(design.y, design.matrix, weights)
-    if not (full.converged.all() and np.isfinite(left.coefficients).all()):
+    if not (full.converged.all() and left.converged.all()):
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
     own, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
@@ -79,11 +79,12 @@ def firth_jackknife(design: Design, resamples: int = 0, method: str = PRIMARY) -
     note = ""
     if resamples:
         drawn = resampled(design.groups, resamples)[:, design.clusters]
-        fits = firth(design.y, design.matrix, drawn, close=1e-4).coefficients[:, -k:]
-        some = np.isfinite(fits).all(axis=1)
-        low, high = np.exp(np.quantile(fits[some], [0.025, 0.975], axis=0))
-        terms = terms.assign(bootstrap_low=low, bootstrap_high=high)
-        note = f"{some.sum()} of {resamples} route resamples could be fitted"
+        fits = firth(design.y, design.matrix, drawn, close=1e-4)
+        some = fits.coefficients[fits.converged, -k:]
+        if len(some):
+            low, high = odds(np.quantile(some, [0.025, 0.975], axis=0))
+            terms = terms.assign(bootstrap_low=low, bootstrap_high=high)
+        note = f"{len(some)} of {resamples} route resamples could be fitted"
     return Fit(method, terms, note)
 
 

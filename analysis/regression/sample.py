@@ -17,6 +17,7 @@ WINDOW = "end_10s"
 COUNTS = [f"{name}_{WINDOW}" for name in PATTERNS]
 TRUTHS = f"truth_all_{WINDOW}"
 NEEDED = ["system", "condition", "route", "violated", *COUNTS, TRUTHS]
+WORDS = ("system", "condition", "route", "cluster")
 SHORT = "drive shorter than 10 s"
 NOBODY = "nobody to be seen in the last 10 s"
 TRUTH = {True: 1, False: 0, "True": 1, "False": 0, "true": 1, "false": 0}
@@ -48,19 +49,31 @@ class Sample:
 def read_table(file: Path) -> pd.DataFrame:
     """Return a table of attempts from CSV or Parquet, as `tables` writes it."""
     try:
-        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+        frame = pd.read_parquet(file) if file.suffix == ".parquet" else read_csv(file)
     except (*BROKEN, UnicodeError) as problem:
         raise broken(file, problem) from None
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UserError(f"{file}: no column {', '.join(lacking)}; a table of attempts is needed")
-    words = ["system", "condition", "route"]
+    words = [name for name in WORDS if name in frame]
+    if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
+        raise UserError(f"{file}: a row lacks its {', '.join(words[:-1])} or {words[-1]}")
     frame[words] = frame[words].astype(str)
     try:
         frame[[*COUNTS, TRUTHS]] = frame[[*COUNTS, TRUTHS]].astype(float)
         frame["violated"] = frame["violated"].map(TRUTH).astype(int).astype(bool)
     except (TypeError, ValueError) as problem:
         raise UserError(f"{file}: {problem}") from None
+    numbers = frame[[*COUNTS, TRUTHS]]
+    if ((numbers < 0) | np.isinf(numbers)).any(axis=None):
+        raise UserError(f"{file}: a count is below nought or without end")
     return frame if "cluster" in frame.columns else frame.assign(cluster=frame["route"])
+
+
+def read_csv(file: Path) -> pd.DataFrame:
+    """Return a CSV whose names stay as they are written: `01`, `None`."""
+    frame = pd.read_csv(file)
+    names = pd.read_csv(file, dtype=str, usecols=lambda name: name in WORDS, na_filter=False)
+    return frame.assign(**{str(name): names[name] for name in names})
 
 
 def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> Sample:

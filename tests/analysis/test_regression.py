@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,19 @@ from analysis.regression.estimators import (
     marginal_effects,
     paper_logit,
 )
-from analysis.regression.hazard import hazard_design, hazard_sample, moments
-from analysis.regression.sample import COUNTS, NoFitError, Sample, sample_of
+from analysis.regression.hazard import TIME, hazard_design, hazard_sample, moments
+from analysis.regression.sample import (
+    COUNTS,
+    TRUTHS,
+    NoFitError,
+    Sample,
+    read_table,
+    sample_of,
+)
 from analysis.simulation import Scene, draw
 from analysis.statistics.firth import corrected_intercept, firth
+from analysis.statistics.jackknife import left_out
+from harness.errors import UserError
 from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
 
@@ -179,6 +189,15 @@ def test_hopeless_samples_are_refused_in_words(
         design_of(spoil(made(5)))
 
 
+def test_two_different_seconds_tell_no_curve() -> None:
+    """The square of a time that has two values is a straight line of it."""
+    sample = made(5)
+    seconds = np.arange(len(sample.y), dtype=np.float64)
+    with pytest.raises(NoFitError, match="too few rows to tell time and time squared apart"):
+        hazard_design(sample, 10 + np.mod(seconds, 2))
+    assert hazard_design(sample, 10 + np.mod(seconds, 5)).names[3:5] == TIME
+
+
 def test_fully_separated_outcomes_leave_firth_standing() -> None:
     sample = made(6)
     high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
@@ -194,6 +213,52 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
         paper_logit(sample)
     with pytest.raises(NoFitError, match="did not converge"):
         gee_bias_reduced(design)
+
+
+def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
+    """As many rows as columns are left: the penalised likelihood climbs for ever."""
+    design = design_of(draw(Scene(routes=4, systems=1, seeds=2), np.random.default_rng(18)))
+    left = firth(design.y, design.matrix, left_out(design.clusters))
+    assert np.isfinite(left.coefficients).all()
+    assert not left.converged.all()
+    with pytest.raises(NoFitError, match="no maximum without some route"):
+        firth_jackknife(design)
+
+
+def table(folder: Path, changed: Mapping[str, object]) -> Path:
+    """Write a table of attempts on twelve routes."""
+    sample = made()
+    counts = dict(zip(COUNTS, sample.counts.T, strict=True))
+    columns = {"system": sample.systems, "condition": "none", "violated": sample.y.astype(bool)}
+    routes = [f"{each:02}" for each in sample.clusters]
+    told = {**columns, "route": routes, TRUTHS: sample.exposure, **counts, **changed}
+    pd.DataFrame(told).to_csv(folder / "attempts.csv", index=False)
+    return folder / "attempts.csv"
+
+
+def test_names_in_a_table_are_words_whatever_they_look_like(tmp_path: Path) -> None:
+    told = read_table(table(tmp_path, {"condition": "None", "system": "NA"}))
+    assert set(told["condition"]) == {"None"}
+    assert set(told["system"]) == {"NA"}
+    assert sorted(set(told["cluster"])) == [f"{each:02}" for each in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({COUNTS[0]: np.inf}, "a count is below nought or without end"),
+        ({COUNTS[0]: -1}, "a count is below nought or without end"),
+        ({"cluster": ""}, "a row lacks its system, condition, route or cluster"),
+        ({"condition": ""}, "a row lacks its system, condition or route"),
+        ({"violated": "perhaps"}, "attempts.csv"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(
+    tmp_path: Path, changed: dict[str, object], words: str
+) -> None:
+    with pytest.raises(UserError, match=words) as told:
+        read_table(table(tmp_path, changed))
+    assert "\n" not in str(told.value)
 
 
 def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(found: Collection) -> None:
