@@ -45,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
         extra = EXTRAS.get(problem.name or "", "analysis")
         print(f"{problem.name} is missing: pip install -e '.[{extra}]'", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("told to end: what was written before is whole", file=sys.stderr)
+        return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -10,14 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.results import COUNTED, SPANS, read_result
+from analysis.results import COUNTED, SPANS, read_result, writable
 from analysis.routes import Way, geometries, read_ways
+from analysis.statistics.intervals import FEWEST
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import lines
 from harness.records.reading import Campaign
 
 KEY = ["system", "condition", "route", "seed"]
+UNKNOWN = "?"
+"""The town of a route that is not in its campaign's folder."""
 MISSING = [*KEY, "campaign", "ending", "message"]
 
 
@@ -53,7 +56,7 @@ def collect(folders: Sequence[Path], mixed: bool = False) -> Collection:
     rows = [
         {
             "campaign": index,
-            "cluster": clusters.get((index, key.route), f"?/{key.route}"),
+            "cluster": clusters.get((index, key.route), f"{UNKNOWN}/{key.route}"),
             "try": int(place.name.removeprefix("try")),
             **read_result(campaign, key),
         }
@@ -96,9 +99,13 @@ def clusters_of(ways: Sequence[Sequence[Way]]) -> dict[tuple[int, str], str]:
 
 
 def refuse_doubles(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
-    """Refuse folders that hold the same attempt: nobody could say which of the two counts."""
+    """Refuse folders that hold the same attempt: nobody could say which of the two counts.
+
+    Where a folder has no routes its town is not known, and might be any.
+    """
     place = attempts["cluster"].str.partition("/")[0] if len(attempts) else attempts["cluster"]
     twice = attempts.assign(town=place).duplicated(["town", *KEY])
+    twice |= (place == UNKNOWN) & attempts.duplicated(KEY, keep=False)
     if twice.any():
         key = AttemptKey(*attempts.loc[twice, KEY].iloc[0])
         raise UserError(f"{', '.join(map(str, folders))}: {key} is in more than one; name one")
@@ -106,7 +113,7 @@ def refuse_doubles(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
 
 def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
     """Refuse to pool records of different simulators unless told."""
-    kinds = sorted({name.split()[0] for name in attempts["simulator"]})
+    kinds = sorted({name.partition(" ")[0] for name in attempts["simulator"]})
     if len(kinds) > 1 and not mixed:
         raise UserError(
             f"records of {' and '.join(kinds)}: what they measure differs; analyse them one by one,"
@@ -116,10 +123,17 @@ def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
 
 def settings_of(campaign: Campaign) -> Mapping[str, Any]:
     """Return the settings a campaign was made with."""
-    settings = campaign.header.get("settings")
-    if not isinstance(settings, dict) or not {"seeds", "system"} <= set(settings):
+    settings: Any = campaign.header.get("settings")
+    whole = (
+        isinstance(settings, dict)
+        and isinstance(settings.get("system"), dict)
+        and isinstance(settings.get("seeds"), list)
+        and all(isinstance(seed, int) for seed in settings["seeds"])
+    )
+    if not whole:
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
-    return settings
+    found: dict[str, Any] = settings
+    return found
 
 
 def missing_in(
@@ -132,16 +146,15 @@ def missing_in(
     }
     arms = sorted({(key.system, key.condition) for key in (*finished, *last)})
     seeds = settings_of(campaign)["seeds"]
-    planned = {
-        AttemptKey(*arm, route, int(seed)) for arm in arms for route in routes for seed in seeds
-    }
+    planned = {AttemptKey(*arm, route, seed) for arm in arms for route in routes for seed in seeds}
     for key in sorted((planned | set(last)) - set(finished)):
         line = last.get(key, {"failure": "not tried yet", "message": ""})
         yield {
-            **{name: getattr(key, name) for name in KEY},
+            **{name: writable(getattr(key, name)) for name in KEY[:3]},
+            "seed": key.seed,
             "campaign": index,
-            "ending": line["failure"] or "done, but its records are gone",
-            "message": line["message"],
+            "ending": writable(line["failure"] or "done, but its records are gone"),
+            "message": writable(line["message"]),
         }
 
 
@@ -163,8 +176,11 @@ def notes_on(
         yield f"{len(missing)} of {len(missing) + len(attempts)} attempts have no result: {told}"
     tried = {name for name, _ in attempts.groupby("system")} | {str(m["system"]) for m in missing}
     for campaign in campaigns:
-        for name in sorted(set(settings_of(campaign)["system"]) - tried - {"checkpoint"}):
+        for name in sorted(set(map(str, settings_of(campaign)["system"])) - tried - {"checkpoint"}):
             yield f"{campaign.folder}: nothing of the system {name} was tried"
+    routes = attempts["cluster"].nunique()
+    if 1 < routes < FEWEST:
+        yield f"{routes} routes: intervals that resample them cover less than 95 %"
     again = int((attempts["try"] > 1).sum())
     if again:
         yield f"{again} results are of a second or later try"

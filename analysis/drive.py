@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.cases import in_words
+from analysis.checked import checked_table
+from analysis.results import broken_result, number, read_result
 from harness.geometry import boxes_between
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -75,34 +77,44 @@ class Moment:
 
 def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
     """Return what records tell of an attempt; nothing if it ended before the first step."""
-    frames = campaign.table("frames", key)
+    frames = checked_table(campaign, "frames", key)
     if frames.empty:
         return None
-    result = campaign.result(key)
-    violation = result["crucible"]["violation"]
-    over = float(result["meta"]["duration_game"])
-    told = violation or {"time": over, "x": math.nan, "y": math.nan, "with_actor": 0}
+    row = read_result(campaign, key)
+    place, other = violated_where(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
     return Drive(
         key,
         campaign.file_of(key).parent,
         frames,
-        boxes=campaign.table("boxes", key),
-        poses=campaign.table("poses", key),
-        messages=campaign.table("messages", key),
-        events=campaign.table("events", key),
-        map=campaign.table("map", key),
-        end=float(told["time"]),
-        what=violated_how(violation) if violation else f"no violation, over after {over:.1f} s",
-        violated=violation is not None,
-        place=(float(told["x"]), float(told["y"])),
-        other=int(told["with_actor"] or 0),
+        boxes=checked_table(campaign, "boxes", key),
+        poses=checked_table(campaign, "poses", key),
+        messages=checked_table(campaign, "messages", key),
+        events=checked_table(campaign, "events", key),
+        map=checked_table(campaign, "map", key),
+        end=row["violation_time" if row["violated"] else "duration"],
+        what=what_of(row),
+        violated=row["violated"],
+        place=place,
+        other=other,
     )
 
 
-def violated_how(violation: Mapping[str, Any]) -> str:
-    """Return what happened, in a few words."""
-    other, time = str(violation["with_type"] or ""), float(violation["time"])
-    return in_words(str(violation["kind"]), other, time, bool(violation["ego_stationary"]))
+def what_of(row: Mapping[str, Any]) -> str:
+    """Return how a drive ended, in a few words."""
+    if not row["violated"]:
+        return f"no violation, over after {row['duration']:.1f} s"
+    whom, stood = row["violation_with"], row["ego_stationary"]
+    return in_words(row["violation"], whom, row["violation_time"], stood)
+
+
+def violated_where(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
+    """Return where a violation was, NaN for nowhere, and who was hit, 0 for nobody."""
+    violation = campaign.result(key)["crucible"]["violation"]
+    try:
+        place = number(violation["x"]), number(violation["y"])
+        return place, int(violation["with_actor"] or 0)
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise broken_result(campaign, key, problem) from None
 
 
 def moment_of(drive: Drive, row: int) -> Moment:

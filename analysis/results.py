@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from harness.errors import UserError
@@ -14,6 +15,8 @@ SPANS = ("total", *WINDOWS)
 """What errors are counted over: the whole drive, and the windows before its end."""
 COUNTED = (*PATTERNS, "truth_all")
 NAN = float("nan")
+LONGEST = 1e6
+"""Seconds that no drive lasts."""
 
 
 def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
@@ -21,8 +24,13 @@ def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
     result = campaign.result(key)
     try:
         return row_of(result)
-    except (KeyError, TypeError, ValueError) as problem:
-        raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise broken_result(campaign, key, problem) from None
+
+
+def broken_result(campaign: Campaign, key: AttemptKey, problem: Exception) -> UserError:
+    """Return what to say of a result that lacks a part."""
+    return UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})")
 
 
 def row_of(result: dict[str, Any]) -> dict[str, Any]:
@@ -30,23 +38,23 @@ def row_of(result: dict[str, Any]) -> dict[str, Any]:
     ours = result["crucible"]
     attempt, violation = ours["attempt"], ours["violation"]
     return {
-        "system": str(attempt["system"]),
-        "condition": str(attempt["condition"]),
-        "route": str(attempt["route"]),
+        "system": words(attempt["system"]),
+        "condition": words(attempt["condition"]),
+        "route": words(attempt["route"]),
         "seed": int(attempt["seed"]),
-        "simulator": str(attempt["simulator"]),
-        "driving_score": float(ours["driving_score"]),
-        "completion": float(ours["completion"]),
-        "penalty": float(ours["penalty"]),
+        "simulator": words(attempt["simulator"]),
+        "driving_score": finite(ours["driving_score"]),
+        "completion": finite(ours["completion"]),
+        "penalty": finite(ours["penalty"]),
         "collided": bool(ours["collided"]),
         "collided_with_road_user": bool(ours["collided_with_road_user"]),
         "violated": violation is not None,
-        "violation": "" if violation is None else str(violation["kind"]),
-        "violation_time": NAN if violation is None else float(violation["time"]),
-        "violation_with": "" if violation is None else str(violation["with_type"]),
+        "violation": "" if violation is None else words(violation["kind"]),
+        "violation_time": NAN if violation is None else seconds(violation["time"]),
+        "violation_with": "" if violation is None else words(violation["with_type"]),
         "ego_stationary": violation is not None and bool(violation["ego_stationary"]),
-        "duration": float(result["meta"]["duration_game"]),
-        "route_length": float(result["meta"]["route_length"]),
+        "duration": seconds(result["meta"]["duration_game"]),
+        "route_length": finite(result["meta"]["route_length"]),
         **{
             f"{name}_{span}": number(ours["patterns"][span][name])
             for span in SPANS
@@ -62,10 +70,39 @@ def precisions(told: dict[str, Any], name: str) -> dict[str, float]:
     return {
         name: number(told["eleven_point"]),
         f"{name}_all_point": number(told["all_point"]),
+        f"{name}_pooled_all_point": number(told["pooled_all_point"]),
         **{f"{name}_{part}": number(told[part]["eleven_point"]) for part in (*CLASSES, *BANDS)},
     }
 
 
+def words(value: Any) -> str:
+    """Return a text that can be written; half a character cannot."""
+    told = str(value)
+    told.encode()
+    return told
+
+
+def writable(text: str) -> str:
+    """Return a text in which half characters, as of bytes that are no UTF-8, are escaped."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def number(value: Any) -> float:
     """Return a number, NaN for what a drive was too short for."""
-    return NAN if value is None else float(value)
+    return NAN if value is None else finite(value)
+
+
+def seconds(value: Any) -> float:
+    """Return a time of a drive."""
+    told = finite(value)
+    if not 0 <= told <= LONGEST:
+        raise ValueError(f"no drive lasts {told} s")
+    return told
+
+
+def finite(value: Any) -> float:
+    """Return a number that is one."""
+    told = float(value)
+    if not math.isfinite(told):
+        raise ValueError(f"{told} is no number")
+    return told

@@ -36,10 +36,10 @@ def way_in(file: Path) -> Way:
     told = read_json(file)
     try:
         xyz = np.asarray(told["way"]["xyz"], np.float64)
-        if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz):
+        if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz) or not np.isfinite(xyz).all():
             raise ValueError("way.xyz")
         return Way(str(told["name"]), str(told["town"]), xyz)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{file}: not a route of a campaign ({problem!r})") from None
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.checked import checked_table
 from analysis.collection import Collection
 from analysis.regression.design import Design, design_of
 from analysis.regression.sample import NOBODY, Sample
@@ -65,7 +66,7 @@ def hazard_sample(
     for row, campaign, key in found.each():
         if row not in wanted or key.system in left_out:
             continue
-        frames = campaign.table("frames", key)
+        frames = checked_table(campaign, "frames", key)
         violated = bool(attempts["violated"].iloc[row])
         end = float(attempts["violation_time" if violated else "duration"].iloc[row])
         part = moments(

@@ -16,6 +16,7 @@ from analysis.drive import drive_of
 from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
 from analysis.regression.analyse import Findings, analyse
+from analysis.results import writable
 from analysis.tables.every import tables_of
 from analysis.tables.table import Table, in_order
 from harness.records.ledger import lines
@@ -94,5 +95,5 @@ def failures_of(found: Collection) -> pd.DataFrame:
     for failure, own in failed.groupby("failure", dropna=False, sort=True):
         attempts = own.drop_duplicates(key)
         later = int(pd.MultiIndex.from_frame(attempts[key]).isin(done).sum())
-        rows.append((str(failure), len(own), len(attempts), later))
+        rows.append((writable(str(failure)), len(own), len(attempts), later))
     return pd.DataFrame(rows, columns=["failure", "tries", "attempts", "done later"])

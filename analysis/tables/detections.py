@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.checked import checked_table
 from analysis.collection import Collection
 from harness.errors import UserError
 from harness.judging.frames import TABLE, Judged, bands_of
@@ -71,7 +72,7 @@ def matched_frames(
     campaign: Campaign, key: AttemptKey, length: float
 ) -> Iterator[tuple[int, dict[str, MatchTable]]]:
     """Yield for each frame its part of the route, and the matches of both sources."""
-    frames, boxes = campaign.table("frames", key), campaign.table("boxes", key)
+    frames, boxes = checked_table(campaign, "frames", key), checked_table(campaign, "boxes", key)
     share = frames["station"].to_numpy(np.float64) / length
     parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)
     part_of = dict(zip(frames["frame"].tolist(), parts.tolist(), strict=True))

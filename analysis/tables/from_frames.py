@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from analysis.checked import checked_table
 from analysis.collection import Collection
 from analysis.tables.ages import ages
 from analysis.tables.table import ARM, Table, cells, mean_of, ratio_of
@@ -22,10 +23,7 @@ ON_AIR = "unsent"
 def tables_of_frames(found: Collection) -> list[Table]:
     """Return all tables that need frames and messages of every attempt."""
     sums = [sums_of(campaign, key) for _, campaign, key in found.each()]
-    columns = list(empty_sums()) if not sums else None
-    both = pd.concat(
-        [found.attempts.reset_index(drop=True), pd.DataFrame(sums, columns=columns)], axis=1
-    )
+    both = pd.concat([found.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
     kinds = [
         {"row": row, **sums_of_kind}
         for row, campaign, key in found.each()
@@ -37,7 +35,7 @@ def tables_of_frames(found: Collection) -> list[Table]:
 
 def sums_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
     """Return an attempt's sums over its planning steps."""
-    frames = campaign.table("frames", key)
+    frames = checked_table(campaign, "frames", key)
     names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
     heard = frames["messages"] > 0
     return {
@@ -47,12 +45,6 @@ def sums_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
         "messages_given": float(frames["messages"].sum()),
         "age_sum": float(frames.loc[heard, "oldest_age"].sum()),
     }
-
-
-def empty_sums() -> list[str]:
-    """Return the names of an attempt's sums."""
-    names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
-    return [*names, "steps", "steps_heard", "messages_given", "age_sum"]
 
 
 def bands(sums: pd.DataFrame) -> Table:
@@ -86,7 +78,7 @@ def used_ages(sums: pd.DataFrame) -> Table:
 
 def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
     """Yield an attempt's sums over its messages, by kind of sender."""
-    table = campaign.table("messages", key)
+    table = checked_table(campaign, "messages", key)
     for kind, own in table.groupby(table["kind"].astype(str)):
         age = own["age_found"].to_numpy(np.float64)
         heard = np.isfinite(age)

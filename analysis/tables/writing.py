@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.results import writable
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from harness.files import write_whole
@@ -39,7 +40,7 @@ def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:
 
 def write_text(text: str, file: Path) -> None:
     """Write a text file."""
-    write_whole(file, text)
+    write_whole(file, writable(text))
 
 
 def latex(table: Table) -> str:
@@ -91,6 +92,14 @@ def in_latex(each: Estimate, digits: int) -> str:
     return (
         f"{each.value:.{digits}f} {{\\scriptsize [{each.low:.{digits}f}, {each.high:.{digits}f}]}}"
     )
+
+
+def p_in_words(p: float, digits: int) -> str:
+    """Return a p-value in so many places, never nought."""
+    if not math.isfinite(p):
+        return "-"
+    least = 10.0**-digits
+    return f"{p:.{digits}f}" if p >= least else f"< {least:.{digits}f}"
 
 
 def number_of(row: Iterable[Estimate]) -> str:

@@ -1,0 +1,170 @@
+"""Records that no campaign writes: one line that names the file, and exit code 2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from analysis.__main__ import main
+from harness.records.keys import AttemptKey
+from harness.records.ledger import append
+from harness.records.reading import Campaign
+from harness.records.writing import EpisodeWriter
+from tests.analysis.little import Drive, write_little
+
+KEY = AttemptKey("late", "none", "0", 1)
+HUGE = 10**400
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    drives = {KEY: Drive(12, "collision_vehicle")}
+    return write_little(tmp_path / "c", [("late", "none")], ["0"], [1], drives=drives)
+
+
+def put(file: Path, place: Sequence[str], value: object) -> None:
+    """Change one value of a JSON or YAML file; what is JSON is YAML too."""
+    told = yaml.safe_load(file.read_text())
+    part: Any = told
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    file.write_text(json.dumps(told))
+
+
+def refused(capsys: pytest.CaptureFixture[str], file: Path, *words: object) -> None:
+    """See that a command names the file in one line."""
+    assert main([str(each) for each in words]) == 2
+    told = capsys.readouterr().err
+    assert str(file) in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("crucible", "driving_score"), HUGE),
+        (("crucible", "driving_score"), NAN),
+        (("crucible", "completion"), INF),
+        (("crucible", "patterns", "total", "LCME"), HUGE),
+        (("crucible", "violation", "time"), 1e12),
+        (("crucible", "violation", "time"), -1),
+        (("meta", "duration_game"), INF),
+        (("meta", "route_length"), "far"),
+    ],
+)
+def test_results(
+    campaign: Path, capsys: pytest.CaptureFixture[str], place: Sequence[str], value: object
+) -> None:
+    file = next(campaign.glob("episodes/**/result.json"))
+    put(file, place, value)
+    refused(capsys, file, "tables", campaign, "--results-only")
+    refused(capsys, file, "replay", campaign, "--attempt", KEY, "--png", campaign / "a.png")
+
+
+def test_messages_of_bytes_that_are_no_text(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name of a file may be any bytes, and an exception tells it."""
+    append(campaign, replace(KEY, seed=2), 1, "agent_exception", "no file \udcff", "")
+    assert main(["report", str(campaign), "--results-only"]) == 0
+    told = pd.read_csv(campaign / "report" / "missing.csv")
+    assert told["message"].tolist() == ["no file \\udcff"]
+    file = next(campaign.glob("episodes/**/result.json"))
+    put(file, ("crucible", "violation", "with_type"), "\udcff")
+    refused(capsys, file, "tables", campaign, "--results-only")
+
+
+@pytest.mark.parametrize("lost", ["x", "with_actor"])
+def test_violations_without_a_place(
+    campaign: Path, capsys: pytest.CaptureFixture[str], lost: str
+) -> None:
+    file = next(campaign.glob("episodes/**/result.json"))
+    result = json.loads(file.read_text())
+    del result["crucible"]["violation"][lost]
+    file.write_text(json.dumps(result))
+    refused(capsys, file, "replay", campaign, "--case", 1, "--png", campaign / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings", "seeds"), "ab"),
+        (("settings", "seeds"), None),
+        (("settings", "seeds"), [1, "a"]),
+        (("settings", "system"), 3),
+        (("settings", "system"), [["late"]]),
+        (("settings",), [1]),
+    ],
+)
+def test_headers(
+    campaign: Path, capsys: pytest.CaptureFixture[str], place: Sequence[str], value: object
+) -> None:
+    put(campaign / "campaign.yaml", place, value)
+    refused(capsys, campaign / "campaign.yaml", "tables", campaign, "--results-only")
+
+
+def test_headers_whose_words_are_something_else_are_shown_as_they_are(campaign: Path) -> None:
+    for place in (("settings", "study"), ("versions",), ("digest",), ("python",)):
+        put(campaign / "campaign.yaml", place, ["odd"])
+    assert main(["report", str(campaign), "--results-only"]) == 0
+
+
+@pytest.mark.parametrize("value", [[[HUGE, 0, 0]], [[NAN, 0, 0]] * 2, [[0, 0]], []])
+def test_routes(campaign: Path, capsys: pytest.CaptureFixture[str], value: object) -> None:
+    put(campaign / "routes" / "0.json", ("way", "xyz"), value)
+    refused(capsys, campaign / "routes" / "0.json", "tables", campaign, "--results-only")
+
+
+def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
+    """Write a table of the attempt anew, with some columns changed."""
+    columns = Campaign(campaign).table(table, KEY)
+    told = {str(name): columns[name].tolist() for name in columns}
+    told |= {name: [value] * len(columns) for name, value in changed.items()}
+    file = next(campaign.glob(f"episodes/**/{table}.parquet"))
+    writer = EpisodeWriter(campaign, KEY, 2)
+    writer._beside = file.parent
+    writer.table(table, told)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("table", "changed"),
+    [
+        ("boxes", {"class": "truck"}),
+        ("boxes", {"source": "other"}),
+        ("boxes", {"pattern": "LCXX"}),
+        ("boxes", {"x": NAN}),
+        ("boxes", {"length": -1.0}),
+        ("frames", {"ego_yaw": INF}),
+        ("frames", {"time": 3.0}),
+        ("frames", {"frame": 0}),
+        ("frames", {"oldest_age": INF}),
+        ("messages", {"found_x": NAN}),
+        ("messages", {"age_found": INF}),
+        ("poses", {"true_x": NAN}),
+        ("map", {"y": NAN}),
+    ],
+)
+def test_tables(
+    campaign: Path, capsys: pytest.CaptureFixture[str], table: str, changed: Mapping[str, object]
+) -> None:
+    file = spoil(campaign, table, changed)
+    refused(capsys, file, "replay", campaign, "--case", 1, "--png", campaign / "a.png")
+    assert not (campaign / "a.png").exists()
+    if table not in ("poses", "map"):
+        refused(capsys, file, "tables", campaign)
+
+
+def test_what_is_not_known_is_no_fault(campaign: Path) -> None:
+    spoil(campaign, "frames", {"oldest_age": NAN})
+    spoil(campaign, "messages", {"delivered_time": NAN, "age_asked": NAN, "age_found": NAN})
+    assert main(["tables", str(campaign)]) == 0
