@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from analysis.cases import Case
+from analysis.checked import checked_table
 from analysis.collection import KEY, settings_of
+from analysis.results import read_result
 from analysis.statistics.intervals import NOTHING, Estimate, rate
 from analysis.tables.table import scaled
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import Campaign, broken
 from harness.records.twins import TWINS, Change, Window, twins_of
 
 COLUMNS = [
@@ -57,6 +61,7 @@ class Attribution:
     without: bool | None  # all disturbances
     without_one: Mapping[str, bool]
     redrawn: tuple[bool, ...]
+    drawn: bool  # whether other draws were driven at all; equal ones are not in `redrawn`
     windows: tuple[Window, ...] | None  # the fewest of which none can be spared
     twins: tuple[Twin, ...]
 
@@ -91,9 +96,10 @@ class Attribution:
             return f"{needed}{when}; every other draw leads there too"
         if draws and not hits:
             return f"{needed}{when}, and this very draw: none of {draws} others leads there"
-        anew = (
-            f"{hits} of {draws} other draws lead there" if draws else "it draws nothing at random"
-        )
+        anew = f"{hits} of {draws} other draws lead there"
+        if not draws:
+            alike = "it draws nothing at random"
+            anew = alike if self.drawn else "no other draw has been driven"
         return f"{needed}{when}; {anew}"
 
 
@@ -114,21 +120,33 @@ def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
     if not driven:
         return None
     happened = {change: ends_alike(twins, key, case.kind) for change, key in driven.items()}
-    settings = settings_of(case.campaign)
-    count = len(settings["interference"].get(case.key.condition, []))
+    count, tick = disturbances_and_tick(case)
     left_out = {change.without: hit for change, hit in happened.items() if only_without(change)}
     draws = dict(other_draws(happened))
     random = any(differs(case, twins, driven[change]) for change in draws)
     return Attribution(
         case,
-        settings["tick"],
+        tick,
         happened.get(Change()),
         next((hit for names, hit in left_out.items() if len(names) == count), None),
         {names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
         tuple(draws.values()) if random else (),
+        bool(draws),
         fewest_windows(happened),
         tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
     )
+
+
+def disturbances_and_tick(case: Case) -> tuple[int, float]:
+    """Return how many disturbances a case was under, and how long a tick is, s."""
+    settings = settings_of(case.campaign)
+    try:
+        return len(settings["interference"].get(case.key.condition, [])), float(settings["tick"])
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        file = case.folder / "campaign.yaml"
+        raise UserError(
+            f"{file}: not the settings of a campaign with twins ({problem!r})"
+        ) from None
 
 
 def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, AttemptKey]]:
@@ -140,13 +158,12 @@ def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, Atte
 
 def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
     """Return what a twin's records say."""
-    result, messages = twins.result(key), twins.table("messages", key)
-    violation = result["crucible"]["violation"] or {}
+    result, messages = read_result(twins, key), checked_table(twins, "messages", key)
     ages = messages["age_found"].dropna()
     return Twin(
         change.condition("").strip() or "once more",
-        str(violation.get("kind", "")),
-        float(violation.get("time", result["meta"]["duration_game"])),
+        result["violation"],
+        result["violation_time" if result["violated"] else "duration"],
         len(messages),
         len(ages),
         float(ages.median()),
@@ -156,8 +173,8 @@ def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
 
 def ends_alike(twins: Campaign, key: AttemptKey, kind: str) -> bool:
     """Return whether a twin ended in a violation of that kind."""
-    violation = twins.result(key)["crucible"]["violation"]
-    return violation is not None and violation["kind"] == kind
+    result = read_result(twins, key)
+    return bool(result["violated"] and result["violation"] == kind)
 
 
 def only_without(change: Change) -> bool:
@@ -167,9 +184,14 @@ def only_without(change: Change) -> bool:
 
 def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
     """Return whether anything else became of a twin's messages; never, where nothing is random."""
-    places = case.campaign.attempts()[case.key], twins.attempts()[key]
-    one, other = ((place / "messages.parquet").read_bytes() for place in places)
-    return one != other
+    files = [
+        campaign.file_of(of).with_name("messages.parquet")
+        for campaign, of in ((case.campaign, case.key), (twins, key))
+    ]
+    try:
+        return files[0].read_bytes() != files[1].read_bytes()
+    except OSError as problem:
+        raise broken(Path(problem.filename), problem) from None
 
 
 def other_draws(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:

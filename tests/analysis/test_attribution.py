@@ -14,6 +14,7 @@ from analysis.__main__ import main
 from analysis.attribution import Attribution, attributions_of, table_of
 from analysis.cases import cases_of
 from analysis.collection import collect
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.twins import TWINS, Change, Window
 from tests.analysis.little import Drive, write_little
@@ -37,7 +38,10 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
     )
     file = campaign / "campaign.yaml"
     header = yaml.safe_load(file.read_text())
-    header["settings"] |= {"tick": 0.05, "interference": {"latency": [{}] * disturbances}}
+    header["settings"] |= {
+        "tick": 0.05,
+        "interference": {"latency": [{} for _ in range(disturbances)]},
+    }
     file.write_text(yaml.safe_dump(header))
     arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
     drives = {AttemptKey(*arm, "4", 1): drive for arm, drive in arms.items()}
@@ -67,12 +71,35 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
         ),
         (
             {AGAIN: HIT, WITHOUT: CLEAN, within(A, B): CLEAN, within(B, C): HIT, within(C): HIT},
-            "it needed the disturbance, at 4.0 to 6.0 s; it draws nothing at random",
+            "it needed the disturbance, at 4.0 to 6.0 s; no other draw has been driven",
         ),
     ],
 )
 def test_conclusions(tmp_path: Path, twins: dict[Change, Drive], conclusion: str) -> None:
     assert known(tmp_path, twins).conclusion == conclusion
+
+
+def test_draws_that_change_no_message_are_no_draws(tmp_path: Path) -> None:
+    known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: HIT})
+    campaign = tmp_path / "campaign"
+    own, redrawn = (
+        next(folder.glob(f"episodes/late/{condition}/4-s1/try1/messages.parquet"))
+        for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency redrawn 1"))
+    )
+    redrawn.write_bytes(own.read_bytes())
+    (found,) = attributions_of(cases_of(collect([campaign])))
+    assert found.conclusion == "it needed the disturbance; it draws nothing at random"
+
+
+@pytest.mark.parametrize("lost", ["tick", "interference"])
+def test_settings_that_lack_what_twins_need_are_named(tmp_path: Path, lost: str) -> None:
+    known(tmp_path, {AGAIN: HIT})
+    file = tmp_path / "campaign" / "campaign.yaml"
+    header = yaml.safe_load(file.read_text())
+    del header["settings"][lost]
+    file.write_text(yaml.safe_dump(header))
+    with pytest.raises(UserError, match=f"campaign.yaml: .*{lost}"):
+        attributions_of(cases_of(collect([tmp_path / "campaign"])))
 
 
 @pytest.mark.parametrize(
