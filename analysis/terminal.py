@@ -15,7 +15,7 @@ from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from analysis.tables.writing import number_of
 
-NARROWEST = 150
+NARROWEST = 200
 """Columns that the widest table needs."""
 
 console = Console()
@@ -28,9 +28,9 @@ def show(table: Table) -> None:
     say(table.title if table.rows() else f"{table.title}: nothing to show")
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.by:
-        grid.add_column(name)
+        grid.add_column(name, overflow="fold")
     for name in (*table.measures, "n", "routes"):
-        grid.add_column(name, justify="right")
+        grid.add_column(name, justify="right", overflow="fold")
     for names, row in table.rows():
         told = [cell(each, table.digits.get(name, 1)) for name, each in row.items()]
         routes = str(max(each.routes for each in row.values()))
@@ -44,7 +44,7 @@ def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) ->
     say(title)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
-        grid.add_column(name, justify="right" if number else "left")
+        grid.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         grid.add_row(*map(shown, row))
     console.print(grid)
@@ -56,7 +56,7 @@ def cell(each: Estimate, digits: int) -> str:
         return "-"
     if not math.isfinite(each.low):
         return f"{each.value:.{digits}f}"
-    return f"{each.value:.{digits}f}\n[dim]{each.low:.{digits}f}..{each.high:.{digits}f}[/dim]"
+    return f"{each.value:.{digits}f}\n[dim]{each.low:.{digits}f} .. {each.high:.{digits}f}[/dim]"
 
 
 def progress() -> Progress:

@@ -10,17 +10,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.collection import collect
-from analysis.commands.options import Commands, add_mixing, add_out
+from analysis.commands.options import Commands, add_mixing, add_out, out_of
 from analysis.comparison import Comparison, arm_named, by_route, compare_all
+from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
 from analysis.figures.driving import pairs_figure
-from analysis.tables.writing import write_frame, write_text
+from analysis.tables.writing import p_in_words, write_frame, write_text
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 from harness.records.keys import safe_name
-
-FEWEST = 6
-"""Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if len(arms) < 2 or len(set(arms)) < len(arms):
         raise UserError("compare needs two different arms at least, as system/condition")
     comparisons, table = compare_all(found, arms)
-    out = Path(options.out) if options.out else found.folder / "report"
+    out = out_of(options, found)
     for each in comparisons:
         show_comparison(each, table, len(comparisons) > 1)
         name = safe_name(f"compare-{each.a}-{each.b}".replace("/", "-"))
@@ -86,8 +84,5 @@ def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     yield f"{row['b']:.1f}"
     yield f"{row['difference']:+.1f}"
     yield f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
-    yield f"{row['p']:.4f}"
-    if several:
-        yield f"{row['p holm']:.4f}"
-    if mcnemar:
-        yield f"{row['p mcnemar']:.4f}" if np.isfinite(row["p mcnemar"]) else "-"
+    names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
+    yield from (p_in_words(row[name], 4) for name in names)

@@ -24,7 +24,7 @@ from analysis.regression.estimators import HAZARD
 from analysis.regression.fit import Fit, brief
 from analysis.regression.sample import read_table
 from analysis.regression.typeset import regression_latex
-from analysis.tables.writing import write_frame, write_text
+from analysis.tables.writing import p_in_words, write_frame, write_text
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 
@@ -119,8 +119,8 @@ def cells_of(row: pd.Series, more: bool) -> Iterator[str]:
     yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} a true box"
     yield brief(row["odds_ratio"])
     yield f"{brief(row['low'])} .. {brief(row['high'])}"
-    yield f"{row['p']:.3f}"
-    yield f"{row['p_holm']:.3f}"
+    yield p_in_words(row["p"], 3)
+    yield p_in_words(row["p_holm"], 3)
     if more:
         yield f"{row['effect']:+.2g}"
         yield f"{row['effect_low']:+.2g} .. {row['effect_high']:+.2g}"

@@ -67,6 +67,7 @@ def draw_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: float
     canvas.line(piece, line.colour, 1.5)
     for x, value, low, high in line.points:
         if math.isfinite(value):
-            told = f"{line.label}, {x:g}: {value:.2f} ({low:.2f} to {high:.2f})"
+            told = f"{line.label}, {x:g}: {value:.2f}"
+            told += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
             place = across.at(x + aside), up.at(value)
             canvas.dot(place, 2.4, line.colour, line.hollow, told)

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.report.html import Content, Markup, grid, paragraph, signed, tag
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
+from analysis.tables.writing import p_in_words
 
 NOTHING = "-"
 MOST_ROWS = 400
@@ -66,8 +67,8 @@ def differences(rows: pd.DataFrame) -> Markup:
             f"{row['b']:.1f}",
             f"{row['a']:.1f}",
             difference(row),
-            p_value(row["p"]),
-            p_value(row["p holm"]),
+            p_in_words(row["p"], 4),
+            p_in_words(row["p holm"], 4),
             str(row["pairs"]),
             str(row["routes"]),
         ]
@@ -82,13 +83,6 @@ def difference(row: pd.Series) -> Content:
     if not math.isfinite(row["low"]):
         return [value, tag("small", NOTHING)]
     return [value, tag("small", f"{signed(row['low'])} to {signed(row['high'])}")]
-
-
-def p_value(p: float) -> str:
-    """Return a p-value in four places, never nought."""
-    if not math.isfinite(p):
-        return NOTHING
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def plain(frame: pd.DataFrame, names: int = 1) -> Markup:

@@ -132,6 +132,11 @@ def test_the_same_attempt_twice_is_refused(tmp_path: Path) -> None:
         collect([one, two])
     other_town = write_little(tmp_path / "three", ARM, ["0"], [1], town="Town05")
     assert collect([one, other_town]).attempts["cluster"].tolist() == ["Crucible05/0", "Town05/0"]
+    for file in two.glob("routes/*"):
+        file.unlink()
+    for folders in ([one, two], [two, one], [two, two]):
+        with pytest.raises(UserError, match="late/none/0-s1 is in more than one"):
+            collect(folders)
 
 
 def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
@@ -168,6 +173,9 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
         (["compare", "LITTLE", "early"], "two different arms"),
         (["power", "--routes", "many"], "whole numbers"),
         (["power", "--base", "0.9", "--difference", "0.2"], "are shares"),
+        (["power", "--difference", "0.1,nan"], "are shares"),
+        (["power", "--difference=-0.5,0.1"], "are shares"),
+        (["power", "--route-sd", "nan"], "--route-sd is a number not below 0"),
         (["calibrate", "--campaigns", "0"], "1 or more"),
     ],
 )
@@ -193,6 +201,18 @@ def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "not a campaign's settings" in ran(capsys, "tables", folder)[2]
 
 
+def test_who_is_told_to_end_says_so(
+    little: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("analysis.commands.tables.tables_of", interrupted)
+    code, _, err = ran(capsys, "tables", little)
+    assert code == 130
+    assert err.count("\n") == 1
+
+
 def test_power_and_calibrate_print_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,3 +223,11 @@ def test_power_and_calibrate_print_shares(
     told = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
     assert ran(capsys, "calibrate", *told)[0] == 0
     assert len(pd.read_csv(tmp_path / "calibration.csv")) == 12
+
+
+def test_few_routes_are_said_to_be_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for routes, said in (("012", True), ("01234", False)):
+        folder = write_little(tmp_path / routes, [("late", "none")], routes, [1])
+        assert main(["tables", str(folder), "--results-only"]) == 0
+        told = f"{len(routes)} routes: intervals that resample them cover less than 95 %"
+        assert (told in capsys.readouterr().out) == said

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.drawing.canvas import Canvas, Words, shortened, width_of
+from analysis.drawing.lines import Line, draw_lines
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.picture import dashes, picture
 from analysis.drawing.rows import WIDTH, Axis, Key, Row, Span, draw_rows
@@ -70,6 +71,13 @@ def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
     inside = draw_rows([Row("x", (Span(5.0, 1.0, 9.0),))], Axis("", within=(0.0, 10.0)), "says")
     assert "circle" not in inline(beyond)
     assert inline(beyond).count("polyline") > inline(inside).count("polyline")
+
+
+def test_a_point_without_an_interval_tells_its_value_alone() -> None:
+    points = ((5.0, 1.0, math.nan, math.nan), (15.0, 0.5, 0.25, 0.75))
+    told = inline(draw_lines([Line("x", points, "accent")], (0, 20, ""), (0, 1, ""), "says"))
+    assert "<title>x, 5: 1.00</title>" in told
+    assert "<title>x, 15: 0.50 (0.25 to 0.75)</title>" in told
 
 
 def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:

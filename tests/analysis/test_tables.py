@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from analysis import terminal
 from analysis.collection import Collection
 from analysis.tables.every import tables_of
 from analysis.tables.table import Table
-from analysis.tables.writing import latex, write_table
+from analysis.tables.writing import latex, p_in_words, write_table
 from harness.vocabulary import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
@@ -67,6 +70,21 @@ def test_driving(tables: dict[str, Table], attempts: list[Attempt]) -> None:
         arm: driving(some) for arm, some in by_arm(attempts).items()
     }
     hold(values(tables["driving"]), slow)
+
+
+def test_precision_of_a_drive_is_told_in_every_way(
+    found: Collection, attempts: list[Attempt]
+) -> None:
+    names = ["system", "condition", "route", "seed"]
+    rows = {tuple(row[names]): row for _, row in found.attempts.iterrows()}
+    for each in attempts:
+        row = rows[each.system, each.condition, each.route, each.seed]
+        for source, name in (("cooperative", "ap"), ("ego_alone", "ap_ego_alone")):
+            told = each.ours["average_precision"][source]
+            ways = {"": "eleven_point", "_all_point": "all_point"}
+            ways["_pooled_all_point"] = "pooled_all_point"
+            for ending, way in ways.items():
+                assert row[f"{name}{ending}"] == pytest.approx(again.mean([told[way]]), nan_ok=True)
 
 
 def test_driving_by_seed(tables: dict[str, Table], attempts: list[Attempt]) -> None:
@@ -207,6 +225,22 @@ def test_rates_know_whether_each_route_counts_once(found: Collection) -> None:
     assert set(rates["method"]) == {"wilson"}
     twice = {each.name: each.cells for each in tables_of(found, results_only=True)}["driving"]
     assert "wilson" not in set(twice["method"])
+
+
+def test_p_values_are_never_nought() -> None:
+    told = [p_in_words(each, 3) for each in (1.0, 0.0471, 0.001, 0.00099, 0.0, math.nan)]
+    assert told == ["1.000", "0.047", "0.001", "< 0.001", "< 0.001", "-"]
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_no_number_is_cut_off_on_a_narrow_terminal(
+    tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(terminal, "console", Console(width=width, file=out))
+    for table in tables.values():
+        terminal.show(table)
+    assert "…" not in out.getvalue()
 
 
 def test_files(tables: dict[str, Table], tmp_path: Path) -> None:
