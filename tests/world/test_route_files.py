@@ -135,6 +135,13 @@ def test_folders_and_patterns_are_read_in_order_and_ids_told_apart(tmp_path: Pat
         read_routes(tmp_path / "*.xodr")
 
 
+def test_files_of_one_name_with_routes_of_one_id_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        write_routes(tmp_path / folder / "short.xml", [spec_between("0", 1, 2)])
+    with pytest.raises(UserError, match=r"b/short.xml: line 3: route short:0 is in .*a/short.xml"):
+        read_routes(tmp_path / "*" / "short.xml")
+
+
 coordinates = st.floats(-1e5, 1e5)
 specs = st.builds(
     RouteSpec,

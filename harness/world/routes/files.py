@@ -78,10 +78,23 @@ def read_routes(path: str | Path) -> list[RouteSpec]:
     if not routes:
         raise UserError(f"{path}: holds no routes; add <route> elements")
     uses = Counter(route.id for route in routes)
-    return [
+    named = [
         replace(route, id=f"{route.file.stem}:{route.id}") if uses[route.id] > 1 else route
         for route in routes
     ]
+    _refuse_twins(named)
+    return named
+
+
+def _refuse_twins(routes: Iterable[RouteSpec]) -> None:
+    seen: dict[str, RouteSpec] = {}
+    for route in routes:
+        other = seen.setdefault(route.id, route)
+        if other is not route:
+            raise UserError(
+                f"{route.file}: line {route.line}: route {route.id} is in {other.file} too; give"
+                " the files names of their own"
+            )
 
 
 def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
