@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,20 @@ def test_at_rest_four_wheels_carry_the_weight() -> None:
     weight = place.control().mass * 9.81
     assert sum(wheel.tire_load for wheel in got.wheels) == pytest.approx(weight)
     assert all(wheel.omega == wheel.long_force == wheel.lat_force == 0.0 for wheel in got.wheels)
+
+
+def test_wheels_that_carry_nothing_pull_with_no_share_of_it() -> None:
+    """With the centre of mass above the rear axle the front wheels bear no load."""
+    place = Place()
+    place.car()
+    control = place.control()
+    behind = min(wheel.position[0] for wheel in control.wheels)
+    place.physics.apply(place.table, 1, replace(control, center_of_mass=(behind, 0.0, 0.0)))
+    place.table.throttle[0] = 0.5
+    place.tick(20)
+    front, *_, rear = shown(place).wheels
+    assert front.tire_load == front.normalized_long_force == front.normalized_lat_force == 0.0
+    assert rear.normalized_long_force > 0.0
 
 
 def test_under_way_the_wheels_turn_and_pull() -> None:

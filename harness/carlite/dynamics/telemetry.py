@@ -127,6 +127,6 @@ def _wheel(
         torque=pull * wheel.radius,
         long_force=pull,
         lat_force=side,
-        normalized_long_force=pull / load,
-        normalized_lat_force=side / load,
+        normalized_long_force=pull / load if load else 0.0,
+        normalized_lat_force=side / load if load else 0.0,
     )
