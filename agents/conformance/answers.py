@@ -43,7 +43,7 @@ def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
             return
     try:
         shared = get_type_hints(system.share).get("return")
-    except (NameError, TypeError):
+    except (AttributeError, NameError, SyntaxError, TypeError):
         shared = None
     if system.reads_messages and not (
         isinstance(shared, type) and issubclass(shared, get_args(Payload))

@@ -38,7 +38,9 @@ def payloads_stay(run: Run) -> Iterator[Finding]:
 
 def deterministic(first: Run, fresh: Run) -> Iterator[Finding]:
     """Yield whether two systems, made alike, answer alike."""
-    if first.bytes != fresh.bytes:
+    if fresh.raised:
+        yield Finding("same again", "failed", f"a second one raises: {fresh.raised}")
+    elif first.bytes != fresh.bytes:
         where = difference(first, fresh)
         yield Finding(
             "same again",
@@ -50,7 +52,9 @@ def deterministic(first: Run, fresh: Run) -> Iterator[Finding]:
 
 def episodes(first: Run, again: Run) -> Iterator[Finding]:
     """Yield whether an episode leaves something behind."""
-    if first.bytes != again.bytes:
+    if again.raised:
+        yield Finding("new episode", "failed", f"after another episode it raises: {again.raised}")
+    elif first.bytes != again.bytes:
         yield Finding(
             "new episode",
             "failed",

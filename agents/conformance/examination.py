@@ -112,6 +112,8 @@ class Examination:
         if self._fails("no messages", raised(silent, "no messages")):
             return
         moved = play(self._system, self._recording, SEED, displaced(DISPLACEMENT))
+        if self._fails("believed pose", raised(moved, "believed pose")):
+            return
         self._note("ego alone", conduct.alone(first, [silent, moved]))
         if not self._fails("messages", conduct.heard(first, silent)):
             self._note("believed pose", conduct.believed(first, moved))

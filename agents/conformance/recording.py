@@ -39,17 +39,17 @@ def record(file: Path) -> None:
         command = [
             sys.executable,
             str(ROOT / "run_campaign.py"),
-            f"routes.file={route}",
+            f"routes.file={quoted(route)}",
             "routes.hazards=null",
             "routes.only=null",
             "seeds=[1]",
             "system=[]",
             f"+system.scribe._target_={SCRIBE}",
-            f"+system.scribe.file={file.absolute()}",
+            f"+system.scribe.file={quoted(file.absolute())}",
             "interference=none",
             "cooperation=mixed",
             "progress=plain",
-            f"out={folder}/out",
+            f"out={quoted(Path(folder) / 'out')}",
         ]
         done = subprocess.run(
             command, check=False, cwd=ROOT, env=os.environ.copy(), capture_output=True, text=True
@@ -57,3 +57,8 @@ def record(file: Path) -> None:
     if not file.exists():
         told = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
         raise AttemptError("agent_exception", " ".join(["the street was not recorded:", *told]))
+
+
+def quoted(path: Path) -> str:
+    """Return a path as Hydra takes any: brackets, commas and accents mean something to it."""
+    return "'" + str(path).replace("'", r"\'") + "'"

@@ -24,7 +24,7 @@ from harness.vocabulary import (
 )
 
 Sent = tuple[Message, ...]
-clock = count()
+clock, made = count(), count()
 
 
 class Altered(Heaps):
@@ -188,6 +188,50 @@ class Trusting(Heaps):
         )
 
 
+class Twice(Heaps):
+    """Cannot be made twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = next(made)
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        if self.number % 2:
+            raise RuntimeError("the device is taken")
+        return super().step(observation, messages)
+
+
+class WornOut(Heaps):
+    """Can be reset but twice."""
+
+    resets = 0
+
+    def reset(self, seed: int, route: Route) -> None:
+        self.resets += 1
+        if self.resets > 2:
+            raise RuntimeError("a buffer is full")
+        super().reset(seed, route)
+
+
+class Strict(Heaps):
+    """Refuses messages from where nobody stood."""
+
+    def reset(self, seed: int, route: Route) -> None:
+        super().reset(seed, route)
+        self.known: dict[int, set[tuple[float, float]]] = {}
+
+    def share(self, observation: Observation) -> Boxes:
+        at = observation.lidar_in_world
+        self.known.setdefault(observation.frame, set()).add((at.x, at.y))
+        return super().share(observation)
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        for each in messages:
+            if (each.lidar_in_world.x, each.lidar_in_world.y) not in self.known[each.capture_frame]:
+                raise LookupError("nobody stands there")
+        return super().step(observation, messages)
+
+
 class Borrowing(Altered):
     def altered(self, step: Step, observation: EgoObservation) -> Step:
         return replace(step, ego_alone=step.cooperative)
@@ -212,6 +256,9 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
     OneBuffer: ("payloads", "share returns a buffer that is used again"),
     Moody: ("same again", "(control at moment 0)"),
     Remembering: ("new episode", "reset must forget"),
+    Twice: ("same again", "a second one raises: step at moment 0: RuntimeError: the device is"),
+    WornOut: ("new episode", "after another episode it raises: reset: RuntimeError: a buffer is"),
+    Strict: ("believed pose", "LookupError: nobody stands there"),
     Lonely: ("no messages", "IndexError: nobody sent anything"),
     Impatient: ("late messages", "ValueError: too late"),
     Deaf: ("messages", "the same without any message in 10 moments"),

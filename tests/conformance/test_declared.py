@@ -1,0 +1,50 @@
+"""What classes and command lines may look like, and the check takes them for what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from agents.conformance.answers import shares
+from agents.conformance.calls import calls, truth
+from agents.conformance.recording import quoted
+from agents.examples.heaps import Heaps
+from harness.vocabulary import Boxes, Observation
+
+
+class Compiled(Heaps):
+    """Has a call that tells no signature, as compiled ones do."""
+
+    step: Any = max
+
+
+class Rambling(Heaps):
+    def share(self, observation: Observation) -> "what it sees":  # type: ignore[valid-type]  # noqa: F722
+        return super().share(observation)
+
+
+class Misspelt(Heaps):
+    def share(self, observation: Observation) -> Boxes.all:  # type: ignore[name-defined]
+        return super().share(observation)
+
+
+def test_a_call_without_a_signature_is_tried() -> None:
+    assert list(calls(Compiled())) == list(truth(Compiled())) == []
+
+
+@pytest.mark.parametrize("kind", [Rambling, Misspelt])
+def test_a_declaration_that_names_nothing_is_a_warning(kind: type[Heaps]) -> None:
+    (finding,) = shares(kind(), [Boxes.none()])
+    assert (finding.check, finding.verdict) == ("share", "warning")
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "Dropbox (Lab)", "Universität", "a,b", "a=b", "[1]", "o'b"]
+)
+def test_recordings_lie_wherever_they_are_wanted(name: str) -> None:
+    path = Path("/data") / name / "street.npz"
+    override = OverridesParser.create().parse_override(f"file={quoted(path)}")
+    assert override.value() == str(path)
