@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
+from typing import Any
 
 import carla
 
@@ -16,6 +17,7 @@ from harness.campaign.folder import read_header
 from harness.campaign.perception import Perception
 from harness.campaign.recording import Recorder
 from harness.campaign.results import (
+    PrecisionBook,
     crucible_record,
     driving_record,
     pattern_record,
@@ -27,10 +29,9 @@ from harness.campaign.witness import Witness
 from harness.channel.channel import Channel
 from harness.errors import AttemptError, UserError
 from harness.judging.driving import Drive
-from harness.judging.scoring import score
 from harness.randomness import derived_seed
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import Control, PrivilegedSystem, System
+from harness.vocabulary import Control, PrivilegedSystem, Route, System
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.hazard import Hazard, HazardReport
@@ -64,51 +65,62 @@ def run_attempt(task: Task) -> str:
     assignment = read_assignment(task.folder, task.key.route)
     system = set_up_system(settings, task.key.system)
     channel = set_up_channel(settings, task.key.condition)
-    seed = derived_seed(task.key.seed, assignment.route.town, task.key.route)
     drive = Drive(build(settings["driving"], "driving"), assignment.route.length)
-    with open_session(
-        task.host, task.port, assignment.route.town, settings["tick"], seed
-    ) as session:
-        stage = Stage(
-            session.client,
-            session.world,
-            session.map,
-            session.traffic_manager,
-            assignment.route,
-            seed,
-            settings["tick"],
-        )
+    with on_stage(task, assignment.route, settings["tick"]) as stage:
         with set_up(stage, assignment, settings, system, channel) as company:
             keeps_points = settings["record"]["points"]
             recorder = play(stage, company, settings["perceive_every"], drive, keeps_points)
             seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
         lines = lines_around(stage.map, stage.route)
     channel.door.verify()
-    coefficients = build(settings["scoring"], "scoring")
-    end = drive.violation.time if drive.violation else drive.last_time
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         recorder.write(writer, channel.door.close(), lines)
-        result = result_record(task.key, drive, coefficients, recorder)
-        result["crucible"] = crucible_record(
-            **driving_record(drive, coefficients, recorder),
-            patterns=pattern_record(
-                recorder.frames, drive, end - recorder.start, build(settings["windows"], "windows")
-            ),
-            average_precision=company.perception.precision.record(),
-            attempt={
-                "system": task.key.system,
-                "condition": task.key.condition,
-                "route": task.key.route,
-                "seed": task.key.seed,
-                "episode_seed": seed,
-                "simulator": task.simulator,
-            },
-        )
+        precision = company.perception.precision
+        result = result_of(task, settings, drive, recorder, precision, stage.seed)
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
         writer.commit()
-    return in_words(drive, score(drive, coefficients).driving_score)
+    return in_words(drive, result["crucible"]["driving_score"])
+
+
+@contextmanager
+def on_stage(task: Task, route: Route, tick: float) -> Iterator[Stage]:
+    """Lend the world of one try, with a seed that system and condition have no part in."""
+    seed = derived_seed(task.key.seed, route.town, task.key.route)
+    with open_session(task.host, task.port, route.town, tick, seed) as session:
+        yield Stage(
+            session.client,
+            session.world,
+            session.map,
+            session.traffic_manager,
+            route,
+            seed,
+            tick,
+        )
+
+
+def result_of(
+    task: Task,
+    settings: Settings,
+    drive: Drive,
+    recorder: Recorder,
+    precision: PrecisionBook,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the whole result of a drive."""
+    coefficients = build(settings["scoring"], "scoring")
+    end = drive.violation.time if drive.violation else drive.last_time
+    result = result_record(task.key, drive, coefficients, recorder)
+    result["crucible"] = crucible_record(
+        **driving_record(drive, coefficients, recorder),
+        patterns=pattern_record(
+            recorder.frames, drive, end - recorder.start, build(settings["windows"], "windows")
+        ),
+        average_precision=precision.record(),
+        attempt={**asdict(task.key), "episode_seed": seed, "simulator": task.simulator},
+    )
+    return result
 
 
 def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
@@ -148,42 +160,48 @@ def set_up(
     with ExitStack() as stack:
         ego = Ego(stage)
         stack.callback(ego.end)
-        hazards = []
-        for spec in assignment.runnable:
-            hazard = build_hazard(spec)
-            stack.callback(hazard.end)
-            hazard.place(stage)
-            hazards.append(hazard)
+        hazards = [placed(spec, stage, stack) for spec in assignment.runnable]
         taken = [actor for hazard in hazards for actor in hazard.actors]
         traffic = build(settings["traffic"], "traffic").populate(stage, taken)
         stack.callback(traffic.end)
-        rig: Rig = build(settings["rig"], "rig")
-        reads_points = system.reads_points or settings["record"]["points"]
-        period = settings["tick"] * settings["perceive_every"]
-        partners = assemble(
-            build(settings["cooperation"], "cooperation"),
-            stage,
-            rig,
-            period,
-            reads_points,
-            traffic.vehicles,
+        perception = set_up_perception(
+            stage, settings, system, channel, ego, traffic.vehicles, stack
         )
-        stack.callback(partners.end)
-        perception = Perception(
-            stage,
-            system,
-            channel,
-            partners,
-            ego,
-            rig.ego,
-            period,
-            build(settings["patterns"], "patterns"),
-            reads_points,
-        )
-        stack.callback(perception.end)
         system.reset(derived_seed(stage.seed, "system"), stage.route)
         channel.reset(stage.seed, stage.route.name)
         yield Company(hazards, RouteLights(stage), perception, ego, assignment.not_run)
+
+
+def placed(spec: HazardSpec, stage: Stage, stack: ExitStack) -> Hazard:
+    """Return a hazard that waits for the ego; the stack takes it away."""
+    hazard = build_hazard(spec)
+    stack.callback(hazard.end)
+    hazard.place(stage)
+    return hazard
+
+
+def set_up_perception(
+    stage: Stage,
+    settings: Settings,
+    system: System | PrivilegedSystem,
+    channel: Channel,
+    ego: Ego,
+    vehicles: Sequence[carla.Actor],
+    stack: ExitStack,
+) -> Perception:
+    """Return the senses of the ego and its partners; the stack takes them away."""
+    rig: Rig = build(settings["rig"], "rig")
+    reads_points = system.reads_points or settings["record"]["points"]
+    period = settings["tick"] * settings["perceive_every"]
+    cooperation = build(settings["cooperation"], "cooperation")
+    partners = assemble(cooperation, stage, rig, period, reads_points, vehicles)
+    stack.callback(partners.end)
+    rules = build(settings["patterns"], "patterns")
+    perception = Perception(
+        stage, system, channel, partners, ego, rig.ego, period, rules, reads_points
+    )
+    stack.callback(perception.end)
+    return perception
 
 
 def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points: bool) -> Recorder:
