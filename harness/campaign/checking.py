@@ -142,5 +142,5 @@ def hints_of(named: type[Any]) -> dict[str, Any]:
     """Return the types that a class declares, unless only type checkers can look them up."""
     try:
         return get_type_hints(named.__init__)
-    except (NameError, TypeError, AttributeError):
+    except (NameError, SyntaxError, TypeError, AttributeError):
         return {}

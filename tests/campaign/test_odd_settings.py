@@ -142,6 +142,13 @@ def test_constructors_that_say_little_are_taken(
     settled(name, *more)
 
 
+def test_a_type_that_is_no_expression_says_nothing(
+    settled: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Lazy.__init__.__annotations__, "size", "any size")
+    settled("Lazy", "+system.mine.size=5")
+
+
 def test_what_a_constructor_does_say_still_counts(
     settled: Callable[..., dict[str, Any]],
 ) -> None:
