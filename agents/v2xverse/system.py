@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from agents.merging import on_ego
 from agents.v2xverse.child import wire
 from agents.v2xverse.process import Child, ChildError
 from agents.v2xverse.roads import Roads
@@ -106,12 +107,8 @@ class V2Xverse:
         arrays["drivable"] = self._roads.picture(observation.vehicle_in_world)
         answer, found = self._child.ask(words, arrays, self._patience)
         throttle, steer, brake = answer["control"]
-        height = observation.lidar_in_world.z
-        return Step(
-            Control(throttle, steer, brake),
-            boxes_in_lidar("together", found, height),
-            boxes_in_lidar("alone", found, height),
-        )
+        together, alone = (others(name, found, observation) for name in ("together", "alone"))
+        return Step(Control(throttle, steer, brake), together, alone)
 
 
 class V2XverseAlone(V2Xverse):
@@ -165,6 +162,12 @@ def told(
 def pose(lidar_in_world: Pose) -> list[float]:
     """Return what V2Xverse knows of a pose; its LiDARs stand upright."""
     return [lidar_in_world.x, lidar_in_world.y, lidar_in_world.z, lidar_in_world.yaw]
+
+
+def others(name: str, found: dict[str, Any], observation: EgoObservation) -> Boxes:
+    """Return who is there besides the ego; V2Xverse leaves itself out later, before it plans."""
+    boxes = boxes_in_lidar(name, found, observation.lidar_in_world.z)
+    return boxes[~on_ego(boxes, observation.lidar_in_vehicle)]
 
 
 def boxes_in_lidar(name: str, found: dict[str, Any], height: float) -> Boxes:

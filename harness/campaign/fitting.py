@@ -68,7 +68,7 @@ def payload_of(target: str, place: str) -> Payload | None:
     """Return the least that a system may share, as far as its class says what that is."""
     try:
         shared = get_type_hints(find_class(target, place).share).get("return")
-    except (AttributeError, NameError, TypeError):
+    except (AttributeError, NameError, SyntaxError, TypeError):
         return None
     return SAMPLES.get(shared) if isinstance(shared, type) else None
 

@@ -92,10 +92,11 @@ class Perception:
         scan = self._post.collect(state.frame)
         scans = self.partners.collect(state.frame)
         clock = self._spent("sensors", clock)
-        truth = self._truth(scene, scan, self._mount.range, self._ego_id)
+        reach = max(self._mount.range, self._rules.reach)
+        truth = self._truth(scene, scan, reach, self._ego_id)
         anyone = truth.hits.copy()
         for partner, each in scans:
-            anyone = np.maximum(anyone, _hits_on(truth, each))
+            anyone = np.maximum(anyone, hits_on(truth, each, partner.carrier))
             self._share(partner, each, scene, recorder)
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in scans}
@@ -103,7 +104,7 @@ class Perception:
         step = self._decide(observation, messages, truth)
         clock = self._spent("system", clock)
         with _blaming_the_system():
-            parked = within(self._parked, scan.lidar_in_world, self._mount.range)
+            parked = within(self._parked, scan.lidar_in_world, reach)
             judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules, parked)
         self.precision.add(judged)
         ages = [scan.time - each.capture_time for each in messages]
@@ -206,5 +207,7 @@ class _blaming_the_system:  # noqa: N801
             ) from problem
 
 
-def _hits_on(truth: Truth, scan: Scan) -> Integers:
-    return np.array([scan.hits.get(int(each), 0) for each in truth.actor_ids], np.int64)
+def hits_on(truth: Truth, scan: Scan, carrier: int) -> Integers:
+    """Return how often a LiDAR hits each; its own carrier's body is nothing that it sees."""
+    hits = np.array([scan.hits.get(int(each), 0) for each in truth.actor_ids], np.int64)
+    return np.asarray(hits * (truth.actor_ids != carrier))

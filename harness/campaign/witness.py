@@ -8,6 +8,7 @@ import carla
 
 from harness.geometry import wrap
 from harness.judging.driving import Contact, Moment
+from harness.vocabulary import Pose
 from harness.world.ego import Ego
 from harness.world.lights import RouteLights
 from harness.world.stage import EgoState, Stage
@@ -31,6 +32,7 @@ class Witness:
         centre = lane.transform
         row = int(min(round(state.station), len(self._route.station) - 1))
         goal = self._route.xyz[-1]
+        beside, width = nearest_lane(self._map, pose, lane)
         contacts = tuple(
             Contact(each.actor_id, each.actor_type, each.relative_speed, each.ego_speed)
             for each in self._ego.touches(self._before)
@@ -44,12 +46,25 @@ class Witness:
             station=state.station,
             route_distance=math.dist((pose.x, pose.y), tuple(self._route.xyz[row, :2])),
             goal_distance=math.dist((pose.x, pose.y), tuple(goal[:2])),
-            lane_distance=math.dist((pose.x, pose.y), (centre.location.x, centre.location.y)),
-            lane_width=lane.lane_width,
+            lane_distance=beside,
+            lane_width=width,
             lane_angle=wrap(pose.yaw - math.radians(centre.rotation.yaw)),
             in_junction=lane.is_junction,
             red_lights_crossed=self._lights.crossed_on_red(self._station, state.station),
             contacts=contacts,
         )
-        self._before, self._station = snapshot, state.station
+        self._before, self._station = snapshot, max(self._station, state.station)
         return moment
+
+
+def nearest_lane(town: carla.Map, pose: Pose, driving: carla.Waypoint) -> tuple[float, float]:
+    """Return distance and width of the nearest lane one may be on: driving or parking."""
+    place = carla.Location(pose.x, pose.y, pose.z)
+    parking = town.get_waypoint(place, lane_type=carla.LaneType.Parking)
+    found = [(_beside(pose, each), each.lane_width) for each in (parking, driving) if each]
+    return min(found, key=lambda each: each[0])
+
+
+def _beside(pose: Pose, lane: carla.Waypoint) -> float:
+    centre = lane.transform.location
+    return math.dist((pose.x, pose.y), (centre.x, centre.y))

@@ -85,7 +85,7 @@ class Moment:
     station: float  # m along the route
     route_distance: float  # m beside the route
     goal_distance: float  # m to the goal
-    lane_distance: float  # m from the nearest driving lane's centre
+    lane_distance: float  # m from the centre of the nearest lane, driving or parking
     lane_width: float
     lane_angle: float  # between the ego's heading and that lane's
     in_junction: bool
@@ -169,8 +169,9 @@ class Drive:
 
     @property
     def outside_share(self) -> float:
-        """Share of the route's length driven outside its lanes, up to the first violation."""
-        return min(self.outside_metres / self.route_length, 1.0)
+        """Share of the route done that was driven outside its lanes, up to the first violation."""
+        done = self.completion_before_violation * self.route_length
+        return min(self.outside_metres / done, 1.0) if done > 0 else float(self.outside_metres > 0)
 
     def timeout_seconds(self) -> float:
         """Seconds this route may take."""

@@ -10,6 +10,7 @@ one is neither right nor wrong, unless the settings say so.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -69,6 +70,11 @@ class Judgement:
         for name, tau in zip(CLASSES, self.taus, strict=True):
             if not 0 <= tau < 1:
                 raise ValueError(f"tau_{name} {tau}: from 0 to below 1")
+
+    @property
+    def reach(self) -> float:
+        """Metres from the ego's LiDAR to the farthest corner of the window."""
+        return math.hypot(max(self.ahead, self.behind), self.beside)
 
     @property
     def taus(self) -> tuple[float, float, float]:
@@ -145,7 +151,7 @@ def judge(
     seen = visible(truth, hits_anyone, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
-        cooperative = Boxes.join([cooperative, EGO_BOX])
+        cooperative, ego_alone = (Boxes.join([each, EGO_BOX]) for each in (cooperative, ego_alone))
         seen = np.append(seen, True)
     alone, both = (
         on_parked(each, true_boxes, parked) & (settings.parked == "ignored")

@@ -78,7 +78,10 @@ def frames_in_windows(
     if rules.cut_slow_tail and collided:
         if speeds is None:
             raise ValueError("a slow tail cannot be cut off without speeds")
-        frames = frames[~slow_tail(speeds[frames], rules)]
+        slow = slow_tail(speeds[frames], rules)
+        frames = frames[~slow]
+        if slow.any() and len(frames):
+            before = np.round(times[frames[-1]] - times, 6)
     return _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
 
 

@@ -154,6 +154,22 @@ def test_without_gravity_a_car_floats_and_keeps_its_velocity() -> None:
     assert place.speed() == pytest.approx(20.0, abs=0.5)
 
 
+def test_a_car_that_spins_in_the_air_gains_no_speed() -> None:
+    place = Place()
+    place.car(at=(0.0, 0.0, 60.0), velocity=(20.0, 0.0))
+    place.table.yaw_rate[0] = 10.0
+    place.tick(40)
+    assert place.table.position[0, 2] > 10.0
+    assert math.hypot(*place.table.velocity[0, :2]) == pytest.approx(20.0, abs=0.5)
+
+
+def test_a_car_put_far_below_the_ground_is_not_thrown_into_the_sky() -> None:
+    place = Place()
+    place.car(at=(0.0, 0.0, -500.0))
+    place.tick(20)
+    assert place.table.position[0, 2] < 1.0
+
+
 def test_an_unsimulated_car_stays_where_it_is_put() -> None:
     place = Place(ramp(-0.2))
     place.car(at=(0.0, 0.0, 3.0))

@@ -154,8 +154,8 @@ def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> Non
     ]
     drive = judged(moments, ends_at_first_violation=not goes_on)
     assert drive.finished == goes_on
-    assert drive.outside_share == pytest.approx(0.1, abs=0.01)
-    assert score(drive, Coefficients()).driving_score == pytest.approx(40 * 0.65 * 0.9, abs=0.5)
+    assert drive.outside_share == pytest.approx(0.25, abs=0.01)
+    assert score(drive, Coefficients()).driving_score == pytest.approx(40 * 0.65 * 0.75, abs=0.5)
 
 
 def test_turning_round_inside_a_junction_is_no_wrong_lane() -> None:

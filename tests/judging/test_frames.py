@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.judging.frames import JudgedFrame, Judgement, TruthFilter, bands_of, judge
+from harness.judging.matching import frame_matches
 from harness.judging.patterns import RULES, Rule, count
 from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
@@ -176,3 +177,19 @@ def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
 def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Judgement(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> None:
+    settings = Judgement(truth_filter="none", ego_box=True)
+    found = of(row(10.2))
+    frame = judged(of(row(10.0), row(20.0)), found, found, settings)
+    alone, both = (
+        frame_matches(frame.truth, each) for each in (frame.ego_alone, frame.cooperative)
+    )
+    assert alone.correct.tolist() == both.correct.tolist() == [True, True]
+    assert not shown(frame).get("LCME")
+    assert not shown(frame).get("CADE")
+
+
+def test_truth_is_told_as_far_as_the_window_s_corners() -> None:
+    assert Judgement(ahead=30.0, behind=40.0, beside=30.0).reach == 50.0

@@ -175,3 +175,13 @@ def test_rules_without_sense_are_refused() -> None:
         WindowRules(by_frames=True, frames_in_span=0)
     with pytest.raises(ValueError, match="without speeds"):
         frames_in_windows(drive(20), 20.0, AS_CODED, collided=True)
+
+
+def test_seconds_are_counted_from_where_the_slow_tail_was_cut_off() -> None:
+    times = drive(30)
+    speeds = np.where(times <= 25, 8.0, 0.0)
+    found = sums(
+        times, np.ones(len(times)), 30.0, rules=WindowRules(cut_slow_tail=True), speeds=speeds,
+        collided=True,
+    )  # fmt: skip
+    assert found == pytest.approx({"t1": 25, "t2": 25, "t3": 25, "end_10s": 50})

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from agents.v2xverse.roads import Roads
-from agents.v2xverse.system import CONFIG, NEEDED, V2Xverse, V2XverseAlone, nearest, told
+from agents.v2xverse.system import (
+    CONFIG,
+    NEEDED,
+    V2Xverse,
+    V2XverseAlone,
+    nearest,
+    others,
+    told,
+)
 from harness.errors import UserError
 from harness.vocabulary import EgoObservation, Message, Points, Pose
 from tests.agents.little_world import straight
@@ -81,6 +89,21 @@ def test_what_it_believes_and_where_it_is_on_its_route() -> None:
     assert words["ego"]["on_route"] == [100.0, 50.0, math.pi / 2]
     assert words["partners"][0]["lidar"] == [90.0, 0.0, 2.0, 0.5]
     assert set(arrays) == {"ego", "vehicle-9"}
+
+
+def test_the_ego_is_nobody_it_detects() -> None:
+    order = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 1), (0, 0, 1)]
+    body = np.array([[4.9, 2.1, 1.5] * np.array(each) for each in order]) - [2.45, 1.05, 0.0]
+    places = np.array([[-1.3, 0.0, 0.0], [10.0, 3.0, 0.0]])  # of the ego from its LiDAR, and ahead
+    found = {
+        "alone_corners": (body + places[:, None]).reshape(2, 24),
+        "alone_scores": np.array([0.9, 0.8]),
+        "alone_classes": np.zeros(2, np.int64),
+    }
+    here = Pose(100.0, 50.0, 1.85)
+    observation = EgoObservation("ego", "ego", 4, 0.2, here, NO_POINTS, here, LIDAR, 3.0, ())
+    (box,) = others("alone", found, observation).geometry
+    assert np.allclose(box[:2], [10.0, 3.0])
 
 
 def test_the_road_is_drawn_as_the_planner_sees_it() -> None:

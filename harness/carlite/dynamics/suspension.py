@@ -13,6 +13,9 @@ DROOP = 0.05
 BUMP = 0.04
 """Metres a body can sink below its place before the springs are solid."""
 
+HARDEST = 3.0
+"""Metres per second at which springs throw a body up, however deep below the ground it was put."""
+
 LEVELLING = 10.0
 """How fast pitch and roll follow the ground, per second."""
 
@@ -33,7 +36,7 @@ def ride(
     speed = (speed + dt * (lift - HEAVE * HEAVE * gap)) / (1.0 + 2.0 * stretch + stretch * stretch)
     gap += dt * speed
     if gap < -BUMP:
-        gap, speed = -BUMP, max(speed, 0.0)
+        gap, speed = -BUMP, min(max(speed, 0.0), HARDEST)
     if abs(gap) < STILL_HEIGHT and abs(speed) < STILL_SPEED:
         gap, speed = 0.0, 0.0
     return ground + gap, ground_rising + speed

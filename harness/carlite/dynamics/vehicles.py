@@ -187,11 +187,9 @@ def _move(
     a, b = vehicle["front"], vehicle["rear"]
     push_along -= vehicle["drag"] * along * abs(along) / mass
     if not grounded:
-        along, across = (
-            along + dt * (push_along + turn * across),
-            across + dt * (push_across - turn * along),
-        )
-        return along, across, turn + dt * spin
+        along, across = along + dt * push_along, across + dt * push_across
+        cos, sin = math.cos(dt * turn), math.sin(dt * turn)
+        return along * cos + across * sin, across * cos - along * sin, turn + dt * spin
     push_along -= GRAVITY * math.sin(slope)
     push_across += GRAVITY * math.sin(bank)
     weight = mass * GRAVITY * math.cos(slope) * math.cos(bank)

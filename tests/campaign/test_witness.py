@@ -1,0 +1,51 @@
+"""What is seen of a drive: lanes one may be on, bodies that a LiDAR does not see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import carla
+import numpy as np
+import pytest
+
+import harness.carlite.towns
+from harness.campaign.attempt import set_up_system
+from harness.campaign.inputs import with_inputs
+from harness.campaign.perception import hits_on
+from harness.campaign.witness import nearest_lane
+from harness.errors import AttemptError
+from harness.vocabulary import Boxes, Pose, Truth
+from harness.world.rig import Scan
+
+LATE = "agents.perception.systems.late.Late"
+TOWNS = Path(harness.carlite.towns.__file__).parent / "data"
+
+
+def test_a_parking_lane_is_a_lane() -> None:
+    town = carla.Map("Crucible05", (TOWNS / "Crucible05.xodr").read_text(encoding="utf-8"))
+    beside = (each.get_right_lane() for each in town.generate_waypoints(10.0))
+    parking = [each for each in beside if each and each.lane_type == carla.LaneType.Parking]
+    assert parking
+    for each in parking:
+        spot = each.transform.location
+        pose = Pose(spot.x, spot.y, spot.z)
+        distance, width = nearest_lane(town, pose, town.get_waypoint(spot))
+        assert distance <= width / 2
+
+
+def test_a_lidar_does_not_see_the_body_that_carries_it() -> None:
+    boxes = Boxes(np.zeros((2, 7)), np.zeros(2, np.int64), np.ones(2))
+    truth = Truth(boxes, np.array([7, 8]), np.zeros(2, np.int64))
+    scan = Scan(1, 0.05, Pose(0.0, 0.0), np.zeros((0, 4), np.float32), {7: 900, 8: 12})
+    assert hits_on(truth, scan, 7).tolist() == [0, 12]
+    assert hits_on(truth, scan, 0).tolist() == [900, 12]
+
+
+def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
+    weights = tmp_path / "mine.bin"
+    weights.write_bytes(b"one")
+    system = {"_target_": LATE, "weights": str(weights)}
+    settings = with_inputs({"routes": {"file": None, "hazards": None}, "system": {"mine": system}})
+    weights.write_bytes(b"two")
+    with pytest.raises(AttemptError, match=r"mine\.bin: not what it was when the campaign began"):
+        set_up_system(settings, "mine")
