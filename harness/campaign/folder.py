@@ -30,6 +30,14 @@ LOOKS, LOOK = 3, 0.1
 PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
+class WrittenOut(yaml.SafeDumper):
+    """Writes everything out each time it is meant; readers refuse aliases."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Return that there are none."""
+        return True
+
+
 def place(settings: Settings) -> Path:
     """Return where a campaign with these settings lies."""
     chosen = settings["out"]
@@ -58,7 +66,7 @@ def write_header(file: Path, settings: Settings, simulator: str, **more: str) ->
         **more,
         "settings": settings,
     }
-    write_whole(file, yaml.safe_dump(header, sort_keys=False))
+    write_whole(file, yaml.dump(header, Dumper=WrittenOut, sort_keys=False))
 
 
 def refuse_foreign(folder: Path, settings: Settings) -> None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.folder import locked
+from harness.campaign.folder import locked, read_header, write_header
 from harness.campaign.survey import ledger_of
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
@@ -342,3 +342,9 @@ def test_nobody_reads_what_it_prints(made: Path) -> None:
     )
     os.close(write)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+
+
+def test_what_is_meant_twice_is_written_twice_and_read_again(tmp_path: Path) -> None:
+    twice = {"seconds": [0.5, 1.0]}
+    write_header(tmp_path / "campaign.yaml", {"one": twice, "other": twice}, "carlite")
+    assert read_header(tmp_path / "campaign.yaml")["settings"] == {"one": twice, "other": twice}
