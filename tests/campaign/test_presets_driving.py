@@ -135,14 +135,14 @@ def test_timeout(studies: dict[str, Settings], study: str, extra: float) -> None
 
 
 @pytest.mark.parametrize(
-    ("study", "penalty"), by_study(paper_text=0.996, paper_code=0.80, sound=0.996)
+    ("study", "penalty"), by_study(paper_text=0.99, paper_code=0.80, sound=0.99)
 )
 def test_off_the_road(studies: dict[str, Settings], study: str, penalty: float) -> None:
     driven = drive(studies[study], lane_distance=4.0)
     assert driven.violation
     assert driven.violation.kind == "off_road"
     marks = score(driven, build(studies[study]["scoring"], "scoring"))
-    assert marks.penalty == pytest.approx(penalty)  # 0.4 m of 100 m were outside
+    assert marks.penalty == pytest.approx(penalty)  # 0.4 of 40 m were outside
 
 
 @pytest.mark.parametrize(
