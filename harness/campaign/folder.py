@@ -30,7 +30,7 @@ LOOKS, LOOK = 3, 0.1
 PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
-class WrittenOut(yaml.SafeDumper):  # type: ignore[misc] # PyYAML tells no types
+class WrittenOut(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML tells no types
     """Writes everything out each time it is meant; readers refuse aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
