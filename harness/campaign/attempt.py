@@ -14,7 +14,7 @@ import carla
 from harness.campaign.assignments import Assignment, read_assignment
 from harness.campaign.config import Settings, build
 from harness.campaign.folder import read_header
-from harness.campaign.inputs import of_systems
+from harness.campaign.inputs import other_files
 from harness.campaign.perception import Perception
 from harness.campaign.recording import Recorder
 from harness.campaign.results import (
@@ -127,22 +127,12 @@ def result_of(
 def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
     """Return the system under test, if its files are those that the campaign began with."""
     try:
-        refuse_changed(settings, name)
+        if changes := other_files(settings, [name]):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
         system: System | PrivilegedSystem = build(settings["system"][name], f"system.{name}")
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
     return system
-
-
-def refuse_changed(settings: Settings, name: str) -> None:
-    """Refuse files that have changed since: a folder still trained into, weights written anew."""
-    if "inputs" not in settings:
-        return  # a campaign of before they were summed
-    began = settings["inputs"]["system"].get(name, {})
-    now = of_systems({"system": {name: settings["system"][name]}}).get(name, {})
-    if now != began:
-        files = ", ".join(sorted(set(now) ^ set(began)) or sorted(now))
-        raise UserError(f"system.{name}: {files}: not what it was when the campaign began")
 
 
 def set_up_channel(settings: Settings, condition: str) -> Channel:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.campaign.config import Settings, find_class, find_file, one_line
+from harness.campaign.differences import differences
 from harness.errors import UserError
 from harness.world.routes.files import route_files
 
@@ -45,6 +46,17 @@ def of_systems(settings: Settings) -> dict[str, dict[str, str]]:
         name: by_name(files_of(each, f"system.{name}")) for name, each in settings["system"].items()
     }
     return {name: each for name, each in found.items() if each}
+
+
+def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
+    """Return how systems' files differ from those a campaign began with; old ones know of none."""
+    known = settings.get("inputs")
+    known = known.get("system") if isinstance(known, dict) else None
+    if not isinstance(known, dict):
+        return []
+    chosen = {name: settings["system"][name] for name in systems}
+    began = {name: each for name, each in known.items() if name in chosen}
+    return list(differences(began, of_systems({"system": chosen}), "inputs.system"))
 
 
 def by_name(files: Iterable[Path]) -> dict[str, str]:

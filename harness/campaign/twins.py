@@ -16,11 +16,10 @@ from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import read_assignment, write_assignments
 from harness.campaign.checking import refuse_misshapen, targets
 from harness.campaign.config import Settings, build, find_class
-from harness.campaign.differences import differences
 from harness.campaign.executors.local import LocalExecutor
 from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
-from harness.campaign.inputs import of_systems
+from harness.campaign.inputs import other_files
 from harness.campaign.plan import refuse_unnameable
 from harness.campaign.run import do
 from harness.channel.channel import tell_apart
@@ -72,7 +71,8 @@ class Twins:
                 f"{campaign}: driven on CARLA, whose worlds do not repeat; twins are for carlite"
             )
         self._simulator = simulator.name
-        refuse_other_files(campaign, self._settings)
+        if changes := other_files(self._settings, self._settings["system"]):
+            raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
     def disturbances(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances."""
@@ -154,15 +154,6 @@ class Twins:
             }
             for name, settings in zip(names, own, strict=True)
         ]
-
-
-def refuse_other_files(campaign: Path, settings: Settings) -> None:
-    """Refuse systems whose files are not what they were; older campaigns do not know them."""
-    known = settings.get("inputs")
-    if not isinstance(known, dict):
-        return
-    if changes := list(differences(known.get("system"), of_systems(settings), "inputs.system")):
-        raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
 
 def refuse_doers(campaign: Path, settings: Settings) -> None:
