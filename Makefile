@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do \
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint bench chaos lock clean
+.PHONY: demo test verify lint bench chaos lock clean
 
 demo: $(READY)
 	$(BIN)/python -m harness.demo
@@ -12,6 +12,13 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
+
+# Error rates of the analysis by simulation; about 25 minutes of one core. `make test` has small ones.
+verify: $(READY)
+	$(BIN)/python -m analysis calibrate --campaigns 2000 --methods timing-fair --scenes "nothing matters" --check
+	$(BIN)/python -m analysis calibrate --campaigns 2000 --methods timing-fair --scenes "one rate 2 times" \
+		--routes 24 --systems 3 --seeds 3 --check
+	$(BIN)/python -m analysis calibrate --pages --campaigns 2000 --routes 12 --systems 3 --seeds 2 --check
 
 lint: $(READY)
 	$(BIN)/ruff check .

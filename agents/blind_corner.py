@@ -13,6 +13,7 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Rout
 class BlindCorner:
     """Drives by the truth, as far as the ego sees it; what stands behind corners is not there."""
 
+    safe_from_file = True
     privileged: Literal[True] = True
     reads_points = False
     reads_messages = False

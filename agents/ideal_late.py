@@ -14,6 +14,7 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Rout
 class IdealLate:
     """Drives by what ego and partners see; between them lies the channel, and all it may do."""
 
+    safe_from_file = True
     privileged: Literal[True] = True
     reads_points = False
     reads_messages = True
@@ -24,7 +25,7 @@ class IdealLate:
         range_window: tuple[float, float] = WHOLE_RANGE,
         driving: DrivingSettings | None = None,
     ) -> None:
-        self._min_hits, self._window = min_hits, range_window
+        self._min_hits, self.window = min_hits, range_window
         self._driver = Driver(driving)
 
     def reset(self, seed: int, route: Route) -> None:
@@ -41,5 +42,5 @@ class IdealLate:
         """Put together what all of us see, and drive."""
         own = seen(truth, self._min_hits)
         merged = merge(own, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
-        ego_alone, cooperative = within(own, self._window), within(merged, self._window)
+        ego_alone, cooperative = within(own, self.window), within(merged, self.window)
         return Step(self._driver.step(observation, cooperative), cooperative, ego_alone)

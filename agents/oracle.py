@@ -13,6 +13,7 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Rout
 class Oracle:
     """Drives by the truth; what is left to go wrong is the drive itself."""
 
+    safe_from_file = True
     privileged: Literal[True] = True
     reads_points = False
     reads_messages = False

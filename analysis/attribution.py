@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.cases import Case
 from analysis.checked import checked_table
-from analysis.collection import KEY, settings_of
+from analysis.collection import KEY, row_key, settings_of
 from analysis.results import read_result
 from analysis.statistics.intervals import NOTHING, Estimate, rate
 from analysis.tables.table import scaled
@@ -141,7 +141,9 @@ def disturbances_and_tick(case: Case) -> tuple[int, float]:
     """Return how many disturbances a case was under, and how long a tick is, s."""
     settings = settings_of(case.campaign)
     try:
-        return len(settings["interference"].get(case.key.condition, [])), float(settings["tick"])
+        return len(settings["interference"].get(case.key.arm.condition, [])), float(
+            settings["tick"]
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         file = case.folder / "campaign.yaml"
         raise UserError(
@@ -224,7 +226,7 @@ def table_of(found: Sequence[Attribution]) -> pd.DataFrame:
             (
                 str(each.case.folder),
                 each.case.number,
-                *(getattr(each.case.key, name) for name in KEY),
+                *row_key(each.case.key),
                 each.case.kind,
                 told(each.again),
                 told(each.without),
@@ -243,7 +245,7 @@ def table_of(found: Sequence[Attribution]) -> pd.DataFrame:
 def table_of_twins(found: Sequence[Attribution]) -> pd.DataFrame:
     """Return a row for each twin of each violation."""
     rows = [
-        (str(of.case.folder), of.case.number, *(getattr(of.case.key, name) for name in KEY), *each)
+        (str(of.case.folder), of.case.number, *row_key(of.case.key), *each)
         for of in found
         for each in map(astuple, of.twins)
     ]

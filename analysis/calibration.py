@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,47 +11,68 @@ import pandas as pd
 from analysis.regression.design import design_of
 from analysis.regression.estimators import firth_jackknife, gee_bias_reduced, paper_logit
 from analysis.regression.fit import Fit
-from analysis.regression.sample import NoFitError, Sample
-from analysis.simulation import Scene, draw
+from analysis.regression.matched import matched_design, matched_jackknife
+from analysis.regression.sample import NoFitError
+from analysis.regression.stretches import passages
+from analysis.simulated_drives import Drives, drives, last_window
+from analysis.simulation import Scene
+from analysis.statistics.intervals import clopper_pearson
 from harness.randomness import stream
 from harness.vocabulary import PATTERNS
 
 ALPHA = 0.05
-METHODS: Mapping[str, Callable[[Sample], Fit]] = {
-    "paper": paper_logit,
-    "primary": lambda sample: firth_jackknife(design_of(sample)),
-    "companion": lambda sample: gee_bias_reduced(design_of(sample)),
+HEADLINE = "timing-fair"
+METHODS: Mapping[str, Callable[[Drives], Fit]] = {
+    HEADLINE: lambda made: matched_jackknife(matched_design(passages(made.tracks, {}))),
+    "window": lambda made: firth_jackknife(design_of(last_window(made))),
+    "companion": lambda made: gee_bias_reduced(design_of(last_window(made))),
+    "paper": lambda made: paper_logit(last_window(made)),
 }
 
 
 def scenes(size: Scene) -> dict[str, Scene]:
     """Return what is simulated, for a campaign of some size."""
+    place = replace(size, route_sd=1.0, spread=0.3)
     return {
         "nothing matters, routes alike": replace(size, route_sd=0.0),
         "nothing matters, routes differ (SD 1.5)": replace(size, route_sd=1.5),
         "nothing matters, few violations": replace(size, route_sd=1.0, base=-2.0),
+        "nothing matters, one rate 1.5 times as high at the place": replace(
+            place, place=1.5, places=1
+        ),
+        "nothing matters, one rate 2 times as high at the place": replace(
+            place, place=2.0, places=1
+        ),
+        "nothing matters, three rates 2 times as high at the place": replace(
+            place, place=2.0, places=3
+        ),
         "one pattern matters (1.0 per SD), SD 1.5": replace(size, route_sd=1.5, effect=1.0),
     }
 
 
-def calibrate(size: Scene, replicates: int, seed: int) -> pd.DataFrame:
-    """Return for every scene and method how often p < 0.05."""
+def calibrate(
+    size: Scene, replicates: int, seed: int, methods: Sequence[str], only: str = ""
+) -> pd.DataFrame:
+    """Return for every scene and method how often p < 0.05; `only` scenes with these words."""
     rows = [
         {"scene": name, "method": method, **rejections(found, scene)}
         for name, scene in scenes(size).items()
-        for method, found in p_values(name, scene, replicates, seed).items()
+        if only in name
+        for method, found in p_values(name, scene, replicates, seed, methods).items()
     ]
     return pd.DataFrame(rows)
 
 
-def p_values(name: str, scene: Scene, replicates: int, seed: int) -> dict[str, np.ndarray]:
+def p_values(
+    name: str, scene: Scene, replicates: int, seed: int, methods: Sequence[str] = tuple(METHODS)
+) -> dict[str, np.ndarray]:
     """Return (replicates, two, six) p-values of each method, plain and Holm's; NaN: no fit."""
-    found = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in METHODS}
+    found = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in methods}
     for number in range(replicates):
-        sample = draw(scene, stream(seed, "calibrate", name, str(number)))
-        for method, fit in METHODS.items():
+        made = drives(scene, stream(seed, "calibrate", name, str(number)))
+        for method in methods:
             try:
-                terms = fit(sample).terms
+                terms = METHODS[method](made).terms
             except NoFitError:
                 continue
             columns = [PATTERNS.index(term) for term in terms["term"]]
@@ -62,16 +83,21 @@ def p_values(name: str, scene: Scene, replicates: int, seed: int) -> dict[str, n
 def rejections(p: np.ndarray, scene: Scene) -> dict[str, float]:
     """Return shares of campaigns: without a fit, with any false alarm, with the true one found.
 
-    A campaign without a fit raises no alarm. `each` is the mean over patterns that do not matter.
+    A campaign without a fit raises no alarm. `each` is the mean over patterns that do not matter;
+    `low` and `high` are Clopper and Pearson's interval of any false alarm after Holm.
     """
     with np.errstate(invalid="ignore"):
         small = p < ALPHA
     idle = slice(0 if scene.effect == 0 else 1, None)
+    false = small[:, 1, idle].any(axis=1)
+    low, high = clopper_pearson(int(false.sum()), len(p))
     return {
         "no fit": float(np.isnan(p[:, 0]).all(axis=1).mean()),
         "false, each": float(small[:, 0, idle].mean()),
         "false, any": float(small[:, 0, idle].any(axis=1).mean()),
-        "false, any, Holm": float(small[:, 1, idle].any(axis=1).mean()),
+        "false, any, Holm": float(false.mean()),
+        "low": low,
+        "high": high,
         "found": float(small[:, 0, 0].mean()) if scene.effect else float("nan"),
         "found, Holm": float(small[:, 1, 0].mean()) if scene.effect else float("nan"),
         "campaigns": float(len(p)),

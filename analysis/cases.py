@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import KEY, Collection
+from analysis.collection import KEY, Collection, key_of, row_key
+from harness.records.arms import SHOWN_APART, Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
@@ -35,6 +36,11 @@ class Case:
     stationary: bool  # the ego stood and was struck
 
     @property
+    def title(self) -> str:
+        """Which attempt it is."""
+        return title_of(self.key)
+
+    @property
     def what(self) -> str:
         """What happened, in a few words."""
         return in_words(self.kind, self.other, self.time, self.stationary)
@@ -48,6 +54,16 @@ class Case:
     def folder(self) -> Path:
         """The campaign's folder."""
         return self.campaign.folder
+
+
+def title_of(key: AttemptKey) -> str:
+    """Return which attempt it is, in words."""
+    return f"{arm_title(key.arm)}, route {key.route}, seed {key.seed}"
+
+
+def arm_title(arm: Arm) -> str:
+    """Return what an arm is called in titles."""
+    return SHOWN_APART.join(str(arm).split("/"))
 
 
 def in_words(kind: str, other: str, time: float, stationary: bool) -> str:
@@ -73,7 +89,7 @@ def each_case(found: Collection) -> Iterator[Case]:
             numbers[index] += 1
             campaign = found.campaigns[index]
             yield Case(
-                numbers[index], index, campaign, AttemptKey(*key), kind, time, other, bool(stood)
+                numbers[index], index, campaign, key_of(*key), kind, time, other, bool(stood)
             )
 
 
@@ -83,7 +99,7 @@ def table_of(cases: list[Case]) -> pd.DataFrame:
         (
             str(case.folder),
             case.number,
-            *(getattr(case.key, name) for name in KEY),
+            *row_key(case.key),
             case.kind,
             case.time,
             case.other,
@@ -97,10 +113,10 @@ def table_of(cases: list[Case]) -> pd.DataFrame:
 
 
 def some_of(cases: list[Case], most: int) -> list[Case]:
-    """Return some cases of every system and condition in turn, collisions first."""
-    arms: dict[tuple[str, str], list[Case]] = {}
+    """Return some cases of every arm in turn, collisions first."""
+    arms: dict[Arm, list[Case]] = {}
     for case in sorted(cases, key=lambda each: not each.kind.startswith("collision")):
-        arms.setdefault((case.key.system, case.key.condition), []).append(case)
+        arms.setdefault(case.key.arm, []).append(case)
     turns = [
         (turn, number, case)
         for number, (_, own) in enumerate(sorted(arms.items()))

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis import hazards
+from analysis.arms import arms_in, brief, of_arms
 from analysis.collection import Collection
 from analysis.statistics.intervals import mean
 from analysis.statistics.multiplicity import holm
 from analysis.statistics.paired import mcnemar, sign_flip
 from analysis.tables.table import numbered
 from harness.errors import UserError
+from harness.records.arms import Arm, meant, telling
+from harness.vocabulary import Mask
 
 MEASURES = {
     "driving score": ("driving_score", 1.0),
@@ -22,59 +26,106 @@ MEASURES = {
     "collisions, %": ("collided", 100.0),
 }
 YES_OR_NO = {"violated", "collided"}
-PAIR = ["campaign", "cluster", "route", "seed"]
+PAIR = ["cluster", "route", "seed"]
+"""Attempts of two arms are a pair on the same way, called the same, with the same seed."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Arm:
-    """A system under a condition."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """An arm, as one side of a comparison."""
 
-    system: str
-    condition: str
-
-    def __str__(self) -> str:
-        return f"{self.system}/{self.condition}"
+    arm: Arm
+    name: str
+    attempts: pd.DataFrame  # only what is compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """One arm against another."""
 
-    a: Arm
-    b: Arm
+    a: Side
+    b: Side
     pairs: pd.DataFrame  # a row for each route and seed that both have
-    unpaired: tuple[int, int]  # attempts of either that the other lacks
+    unpaired: tuple[pd.DataFrame, pd.DataFrame]  # attempts of either that the other lacks
     differences: pd.DataFrame  # a row for each measure
+    one_sided: pd.DataFrame  # hazards that ran in one arm of a pair only
+    left_out: int  # pairs of those in which it had a place in one arm only
+    sensitivity: pd.DataFrame  # the differences with all pairs, and with equal ones only
 
 
 def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
-    """Return the arm that is meant: `system/condition`, or a system that has one condition."""
-    there = sorted({Arm(*map(str, each)) for each in attempts[["system", "condition"]].to_numpy()})
-    fits = [arm for arm in there if text in (str(arm), arm.system)]
-    if len(fits) == 1:
-        return fits[0]
-    what = f"{text}: not one arm with results" if not fits else f"{text}: several conditions"
-    raise UserError(f"{what}; there are {', '.join(map(str, there)) or 'none'}")
+    """Return the arm of a name, in which factors may be left out where that leaves one arm."""
+    there = arms_in(attempts)
+    found = meant(text, there)
+    if len(found) == 1:
+        return found[0]
+    factors = telling(there)
+    what = f"{text}: not one arm with results" if not found else f"{text}: several arms"
+    known = ", ".join(brief(arm, factors) for arm in found or there)
+    raise UserError(f"{what}; there are {known or 'none'}")
+
+
+def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
+    """Return an arm's attempts."""
+    columns = [*(name for name, _ in MEASURES.values()), *hazards.WORDS]
+    own = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
+    return Side(arm, name, own.reset_index(drop=True))
+
+
+def sides_of(found: Collection, arms: Sequence[Arm]) -> list[Side]:
+    """Return some arms of a collection, by their names there."""
+    return [side_of(found.attempts, arm, brief(arm, found.factors)) for arm in arms]
 
 
 def compare(found: Collection, a: Arm, b: Arm) -> Comparison:
+    """Pair two arms of a collection."""
+    return compare_sides(*sides_of(found, [a, b]))
+
+
+def compare_sides(a: Side, b: Side) -> Comparison:
     """Pair two arms by route and seed; differences are b less a."""
-    sides = [of_arm(found.attempts, arm) for arm in (a, b)]
-    pairs = sides[0].merge(sides[1], on=PAIR, suffixes=("_a", "_b"))
+    pairs = a.attempts.merge(b.attempts, on=PAIR, suffixes=("_a", "_b"))
     if pairs.empty:
-        raise UserError(
-            f"{a} and {b} have no route and seed in common in one campaign: nothing to pair"
-        )
+        raise UserError(f"{a.name} and {b.name} have no route and seed in common: nothing to pair")
+    absent = hazards.unequal(pairs, hazards.ABSENT)
+    kept = pairs[~absent]
+    if kept.empty:
+        raise UserError(f"{a.name} and {b.name}: in each pair a hazard had a place in one arm only")
+    return Comparison(
+        a=a,
+        b=b,
+        pairs=kept,
+        unpaired=(unpaired(a, pairs), unpaired(b, pairs)),
+        differences=differences_in(kept),
+        one_sided=hazards.one_sided(pairs, a.name, b.name),
+        left_out=int(absent.sum()),
+        sensitivity=sensitivity_of(pairs, absent),
+    )
+
+
+def differences_in(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each measure."""
     rows = [difference(pairs, measure, *told) for measure, told in MEASURES.items()]
-    unpaired = (len(sides[0]) - len(pairs), len(sides[1]) - len(pairs))
-    return Comparison(a, b, pairs, unpaired, pd.DataFrame(rows))
+    return pd.DataFrame(rows)
 
 
-def of_arm(attempts: pd.DataFrame, arm: Arm) -> pd.DataFrame:
-    """Return an arm's attempts, only what is compared."""
-    own = (attempts["system"] == arm.system) & (attempts["condition"] == arm.condition)
-    columns = [name for name, _ in MEASURES.values()]
-    return attempts.loc[own, [*PAIR, *columns]]
+def sensitivity_of(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
+    """Return the differences by other choices of pairs, where those are other pairs."""
+    same = ~absent & ~hazards.unequal(pairs, hazards.RAN)
+    chosen = {"all pairs": pairs, "the same hazards ran in both": pairs[same]}
+    parts = [
+        differences_in(own).assign(chosen=name)
+        for name, own in chosen.items()
+        if len(own) not in (0, len(pairs) - int(absent.sum()))
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def unpaired(side: Side, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the attempts of an arm that are in no pair: route and seed."""
+    keys = pd.MultiIndex.from_frame(side.attempts[PAIR])
+    rest = side.attempts[~keys.isin(pd.MultiIndex.from_frame(pairs[PAIR]))]
+    return rest[PAIR].reset_index(drop=True)
 
 
 def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> dict[str, object]:
@@ -103,11 +154,11 @@ def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> 
     return row
 
 
-def compare_all(found: Collection, arms: Sequence[Arm]) -> tuple[list[Comparison], pd.DataFrame]:
+def compare_all(sides: Sequence[Side]) -> tuple[list[Comparison], pd.DataFrame]:
     """Compare the first arm with each other one; Holm's p is over those, measure by measure."""
-    comparisons = [compare(found, arms[0], other) for other in arms[1:]]
+    comparisons = [compare_sides(sides[0], other) for other in sides[1:]]
     told = pd.concat(
-        [each.differences.assign(arm_a=str(each.a), arm_b=str(each.b)) for each in comparisons],
+        [each.differences.assign(arm_a=each.a.name, arm_b=each.b.name) for each in comparisons],
         ignore_index=True,
     )
     told["p holm"] = np.nan

@@ -1,30 +1,32 @@
 """Every comparison a campaign was made for: disturbed against undisturbed, scheme against scheme.
 
-Differences are paired by route and seed. Holm's p is over a family, measure by measure: all
-disturbances of all systems are one family, all pairs of systems under one condition another. Only
-a difference whose interval leaves out nought and whose Holm p is below 0.05 counts as clear. One
-that is the same on every route has no interval, and leaves out nought if it is not nought itself.
+Differences are paired by route and seed. All disturbances of all systems are one group of
+comparisons, all pairs of systems under one setting another, and so is each further factor: who
+cooperates, or whatever a campaign names. Which differences count as significant is for the page's
+one family of tests to say (`analysis.declaration`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
-import numpy as np
 import pandas as pd
 
+from analysis.arms import factors_of, settings_in
 from analysis.collection import Collection
-from analysis.comparison import Arm, Comparison, compare
-from analysis.statistics.multiplicity import holm
-from analysis.tables.table import ESTIMATE, UNDISTURBED, Table, in_order
+from analysis.comparison import Comparison, compare_sides, sides_of
+from analysis.tables.table import ESTIMATE, Table
 from harness.errors import UserError
+from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, label
 
 ALPHA = 0.05
 FEWEST = 6
 """Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 DISTURBED = "disturbed against undisturbed"
+BY, SYSTEMS = "by ", "systems under "
+"""What families begin with: a factor's name follows, or a setting's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,52 +56,69 @@ def as_cells(contrasts: Contrasts) -> Table:
 def contrasts_of(found: Collection) -> Contrasts:
     """Compare whatever is there to compare."""
     pairs, parts, refused = [], [], []
-    for family, a, b in planned(found.attempts):
+    for family, a, b in planned(found.arms):
+        first, second = sides_of(found, [a, b])
         try:
-            comparison = compare(found, a, b)
+            comparison = compare_sides(first, second)
         except UserError as problem:
             refused.append(str(problem))
             continue
         pairs.append(comparison)
-        short = f"{b.system} / {b.condition}"
-        short = short if family == DISTURBED else f"{b.system} less {a.system}"
-        names = {"family": family, "arm_a": str(a), "arm_b": str(b), "short": short}
-        parts.append(comparison.differences.assign(**names))
+        names = {"family": family, "arm_a": first.name, "arm_b": second.name}
+        short = in_short(family, a, b, found.factors)
+        parts.append(comparison.differences.assign(**names, short=short))
     if not parts:
         return Contrasts((), nothing_compared(), tuple(refused))
-    return Contrasts(tuple(pairs), judged(pd.concat(parts, ignore_index=True)), tuple(refused))
+    return Contrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))
 
 
-def planned(attempts: pd.DataFrame) -> Iterator[tuple[str, Arm, Arm]]:
-    """Yield each comparison's family and arms."""
-    arms = sorted({Arm(*map(str, each)) for each in attempts[["system", "condition"]].to_numpy()})
-    for arm in arms:
-        plain = Arm(arm.system, UNDISTURBED)
-        if arm.condition != UNDISTURBED and plain in arms:
-            yield DISTURBED, plain, arm
-    conditions = {arm.condition for arm in arms}
-    for condition in sorted(conditions, key=lambda each: in_order(("", each))):
-        own = [arm for arm in arms if arm.condition == condition]
+def planned(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
+    """Yield each comparison's family and arms: those that differ in one factor.
+
+    Where one of them is at `none` in that factor the others are compared with it, else each with
+    each. Systems are compared under the same setting.
+    """
+    for factor in [
+        CONDITION,
+        *(name for name in factors_of(arms) if name not in (SYSTEM, CONDITION)),
+    ]:
+        family = DISTURBED if factor == CONDITION else f"{BY}{factor}"
+        rest = [name for name in factors_of(arms) if name != factor]
+        for own in groups_of(arms, rest):
+            plain = [arm for arm in own if arm[factor] == NONE]
+            pairs = product(plain, [arm for arm in own if arm not in plain])
+            for a, b in pairs if plain else combinations(own, 2):
+                yield family, a, b
+    for name, own in settings_in(arms).items():
         for a, b in combinations(own, 2):
-            yield f"systems under {condition}", a, b
+            if a.system != b.system:
+                yield f"{SYSTEMS}{name}", a, b
 
 
-def judged(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with Holm's p in each family and measure, and whether it is clear."""
-    table["p holm"] = np.nan
-    for rows in table.groupby(["family", "measure"]).indices.values():
-        table.loc[rows, "p holm"] = holm(table["p"].to_numpy(np.float64)[rows])
-    alike = table["low"].isna() & (table["difference"] != 0)
-    without_nought = (table["low"] > 0) | (table["high"] < 0) | alike
-    return table.assign(clear=without_nought & (table["p holm"] < ALPHA))
+def groups_of(arms: Sequence[Arm], factors: Sequence[str]) -> Iterator[list[Arm]]:
+    """Yield arms that have the same values of some factors."""
+    found: dict[tuple[str, ...], list[Arm]] = {}
+    for arm in sorted(arms):
+        found.setdefault(arm.values(factors), []).append(arm)
+    yield from found.values()
+
+
+def in_short(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
+    """Return what a comparison is called in the figure of its family."""
+    if family == DISTURBED:
+        return label(b, factors)
+    if family.startswith(SYSTEMS):
+        return f"{b.system} less {a.system}"
+    factor = family.removeprefix(BY)
+    return f"{label(b, factors)} less {a[factor]}"
 
 
 def nothing_compared() -> pd.DataFrame:
     """Return a table without rows."""
     words = ["family", "arm_a", "arm_b", "short", "measure", "test"]
-    numbers = ["a", "b", "difference", "low", "high", "p", "p holm", "p mcnemar"]
+    numbers = ["a", "b", "difference", "low", "high", "p", "p page", "p mcnemar"]
     whole = ["pairs", "routes", "routes that differ"]
     columns = {name: pd.Series(dtype=str) for name in words}
     columns |= {name: pd.Series(dtype=float) for name in numbers}
     columns |= {name: pd.Series(dtype=int) for name in whole}
-    return pd.DataFrame(columns | {"clear": pd.Series(dtype=bool)})
+    return pd.DataFrame(columns)

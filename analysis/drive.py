@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.cases import in_words
+from analysis.cases import in_words, title_of
 from analysis.checked import checked_table
 from analysis.results import broken_result, number, read_result
 from harness.geometry import boxes_between
@@ -50,8 +50,7 @@ class Drive:
     @property
     def title(self) -> str:
         """Which attempt it is."""
-        key = self.key
-        return f"{key.system} / {key.condition}, route {key.route}, seed {key.seed}"
+        return title_of(self.key)
 
     @property
     def ending(self) -> str:

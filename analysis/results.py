@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
+from analysis.hazards import hazards_of
 from harness.errors import UserError
 from harness.judging.windows import WINDOWS
+from harness.records.heard import Heard
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
@@ -23,7 +26,7 @@ def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
     """Return an attempt's row; a result that lacks a part is named."""
     result = campaign.result(key)
     try:
-        return row_of(result)
+        return row_of(key, result)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise broken_result(campaign, key, problem) from None
 
@@ -33,15 +36,14 @@ def broken_result(campaign: Campaign, key: AttemptKey, problem: Exception) -> Us
     return UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})")
 
 
-def row_of(result: dict[str, Any]) -> dict[str, Any]:
+def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a result by name; what it could not know is NaN."""
     ours = result["crucible"]
     attempt, violation = ours["attempt"], ours["violation"]
     return {
-        "system": words(attempt["system"]),
-        "condition": words(attempt["condition"]),
-        "route": words(attempt["route"]),
-        "seed": int(attempt["seed"]),
+        "arm": words(key.arm),
+        "route": words(key.route),
+        "seed": key.seed,
         "simulator": words(attempt["simulator"]),
         "driving_score": finite(ours["driving_score"]),
         "completion": finite(ours["completion"]),
@@ -60,17 +62,35 @@ def row_of(result: dict[str, Any]) -> dict[str, Any]:
             for span in SPANS
             for name in COUNTED
         },
+        **hazards_of(ours["hazards"]),
+        **heard_in(Heard.of(result)),
         **precisions(ours["average_precision"]["cooperative"], "ap"),
         **precisions(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
     }
 
 
+def heard_in(heard: Heard) -> dict[str, Any]:
+    """Return what an attempt's row says of its messages."""
+    return {
+        "reads_messages": heard.reads,
+        "without_messages": heard.without_messages,
+        "messages_sent": heard.sent,
+        "messages_used": heard.used,
+        "messages_differ": heard.different,
+        "silence_asked": heard.silence_asked,
+        "disturbances": words(json.dumps(heard.disturbances)),
+    }
+
+
 def precisions(told: dict[str, Any], name: str) -> dict[str, float]:
-    """Return the average precision, eleven-point unless named, over all and by class and band."""
+    """Return the average precision, eleven-point unless named: all, last 10 s, class, band."""
     return {
         name: number(told["eleven_point"]),
         f"{name}_all_point": number(told["all_point"]),
         f"{name}_pooled_all_point": number(told["pooled_all_point"]),
+        f"{name}_end_10s": number(told["end_10s"]["eleven_point"]),
+        f"{name}_end_10s_all_point": number(told["end_10s"]["all_point"]),
+        f"{name}_end_10s_pooled_all_point": number(told["end_10s"]["pooled_all_point"]),
         **{f"{name}_{part}": number(told[part]["eleven_point"]) for part in (*CLASSES, *BANDS)},
     }
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import norm
 
-from analysis.regression.sample import Sample
-from harness.vocabulary import PATTERNS, Floats
+from harness.vocabulary import Floats
 
 PER_BOX = 0.05
 """Errors for each true box, typically."""
@@ -28,32 +26,9 @@ class Scene:
     base: float = 0.0  # log-odds of violation on a typical route
     effect: float = 0.0  # log-odds for one SD of the first pattern's log rate
     correlation: float = 0.5  # between patterns
-
-
-def draw(scene: Scene, random: np.random.Generator) -> Sample:
-    """Return attempts: error rates that routes and systems share, violations that routes share."""
-    route, system = (
-        each.ravel()
-        for each in np.meshgrid(
-            np.arange(scene.routes).repeat(scene.seeds), np.arange(scene.systems), indexing="ij"
-        )
-    )
-    k = len(PATTERNS)
-    shared = np.full((k, k), scene.correlation) + (1 - scene.correlation) * np.eye(k)
-    mix = np.linalg.cholesky(shared).T
-    logs = (
-        0.8 * (random.normal(size=(scene.routes, k)) @ mix)[route]
-        + 0.4 * (random.normal(size=(scene.systems, k)) @ mix)[system]
-        + 0.4 * random.normal(size=(len(route), k)) @ mix
-    )
-    busy = BOXES * np.exp(0.3 * random.normal(size=scene.routes))
-    boxes = 1 + random.poisson(busy[route]).astype(np.float64)
-    counts = random.poisson(boxes[:, None] * PER_BOX * np.exp(logs)).astype(np.float64)
-    first = (logs[:, 0] - logs[:, 0].mean()) / logs[:, 0].std()
-    odds = scene.base + scene.route_sd * random.normal(size=scene.routes)[route]
-    violated = random.random(len(route)) < expit(odds + scene.effect * first)
-    names = np.array([f"system {each}" for each in range(scene.systems)])
-    return Sample(violated.astype(np.float64), counts, boxes, names[system], route, {}, {})
+    spread: float = 1.0  # of log rates over routes, systems and drives; 1: SD 0.8, 0.4 and 0.4
+    place: float = 1.0  # how many times as high rates are near the dangerous place
+    places: int = 6  # in how many patterns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,26 @@ from pathlib import Path
 
 from harness.errors import UserError
 
+LINK = "a link, and what a campaign writes stays in its folder; remove it"
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that is to be written into if anything directly in it is a link."""
+    try:
+        with os.scandir(folder) as entries:
+            links = sorted(entry.path for entry in entries if entry.is_symlink())
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise UserError(f"{folder}: {problem.strerror}") from None
+    if links:
+        raise UserError(f"{links[0]}: {LINK}")
+
+
+def open_here(path: str, flags: int) -> int:
+    """Open a file for writing, as `open` has it, but not through a link."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
 
 def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
     """Write beside the place, which is made if need be, and rename: a reader finds all or none.

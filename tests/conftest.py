@@ -16,6 +16,8 @@ import carla
 import msgpack
 import pytest
 
+from tests.dying import Again
+
 ROOT = Path(__file__).parent.parent
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
 
@@ -94,9 +96,10 @@ class Carlite:
 
 @pytest.fixture(scope="session")
 def carlite() -> Iterator[Carlite]:
-    """Share one server among the tests of a session."""
+    """Share one server among the tests of a session; none may make it compile anything."""
     with Carlite() as server:
         yield server
+        assert "in mid-session" not in server.log()
 
 
 @pytest.fixture
@@ -112,6 +115,11 @@ def world(client: carla.Client) -> carla.World:
     world = client.get_world()
     world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
     return world
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Run tests whose worker died in the client library once more."""
+    config.pluginmanager.register(Again(), "again")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,6 +31,7 @@ COMMON_GROUND = (
     "harness.randomness",
     "harness.errors",
     "harness.files",
+    "harness.nesting",
 )
 ROOMS = {
     "blueprints": {"bodies"},
@@ -42,7 +43,7 @@ ROOMS = {
     "wire": set[str](),
 }
 
-GROUND = {"errors", "files", "geometry", "overlap", "randomness", "vocabulary"}
+GROUND = {"errors", "files", "geometry", "nesting", "overlap", "randomness", "vocabulary"}
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),

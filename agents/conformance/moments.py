@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from harness.errors import UserError
+from harness.nesting import parse_json
 from harness.vocabulary import Boxes, EgoObservation, LightAhead, Observation, Pose, Route, Truth
 
 Arrays: TypeAlias = Iterator[Any]
@@ -95,7 +96,7 @@ def read(path: Path) -> Recording:
 def told_in(path: Path) -> Recording:
     """Return a recording, from a file that is one."""
     with np.load(path, allow_pickle=False) as file:
-        told = json.loads(str(file["told"]))
+        told = parse_json(str(file["told"]))
         arrays = iter([file[f"arr_{number}"] for number in range(len(file.files) - 1)])
     name, town = told["route"]
     route = Route(name, town, **{each: next(arrays) for each in ROUTE_ARRAYS})

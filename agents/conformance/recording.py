@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,12 +11,17 @@ from pathlib import Path
 
 from agents.conformance.moments import Recording, read
 from harness.errors import AttemptError
+from harness.nesting import parse_json
 
 ROOT = Path(__file__).parents[2]
 ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="136.7" y="196.6" z="0.9" pitch="0" roll="0" yaw="0"/>
 <waypoint x="166.7" y="196.6" z="0.9" pitch="0" roll="0" yaw="0"/>
 </route></routes>"""
+TRIES = 4
+"""On a busy machine a server may be late more than once."""
+NOTICE = re.compile("carlite: ")
+"""How lines begin that a server prints while it starts: they are no cause of anything."""
 SCRIBE = "agents.conformance.scribe.Scribe"
 
 
@@ -49,14 +55,29 @@ def record(file: Path) -> None:
             "interference=none",
             "cooperation=mixed",
             "progress=plain",
+            f"attempts_per_route={TRIES}",
             f"out={quoted(Path(folder) / 'out')}",
         ]
         done = subprocess.run(
             command, check=False, cwd=ROOT, env=os.environ.copy(), capture_output=True, text=True
         )
-    if not file.exists():
-        told = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise AttemptError("agent_exception", " ".join(["the street was not recorded:", *told]))
+        if not file.exists():
+            why = cause(done, Path(folder) / "out" / "ledger.jsonl")
+            raise AttemptError("agent_exception", f"the street was not recorded: {why}")
+
+
+def cause(done: subprocess.CompletedProcess[str], ledger: Path) -> str:
+    """Return why a campaign has left no recording: how its last try ended, or what it said last."""
+    tries = ledger.read_text().splitlines() if ledger.is_file() else []
+    last = parse_json(tries[-1]) if tries else {"failure": None}
+    if last["failure"] is not None:
+        return f"{len(tries)} tries, the last one failed: {last['failure']}: {last['message']}"
+    said = [each for each in done.stderr.splitlines() if each.strip() and not NOTICE.match(each)]
+    if said:
+        return said[-1].strip()
+    if tries:
+        return f"the drive ended too soon ({last['message']})"
+    return f"the campaign ended with exit code {done.returncode} and said nothing"
 
 
 def quoted(path: Path) -> str:

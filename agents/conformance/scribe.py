@@ -16,7 +16,6 @@ class Scribe:
     privileged: Literal[True] = True
     reads_points = True
     reads_messages = True
-    needs_trust = True
 
     def __init__(self, file: str, moments: int = 10, from_speed: float = 3.0) -> None:
         self._file, self._wanted, self._from_speed = Path(file), moments, from_speed

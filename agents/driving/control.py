@@ -15,8 +15,11 @@ from harness.vocabulary import Pose
 HOLD_BRAKE = 0.5
 """Brake with which the car stands."""
 
-SPEED_MEMORY, MOST_MEMORY = 0.5, 0.8
+SPEED_MEMORY, MOST_MEMORY = 1.5, 3.0
 """1/s, at each step, on the speed missed; m/s² that memory may add."""
+
+FIRM_BRAKING = 4.0
+"""m/s² of planned braking from which on the brake does it, and the engine's drag comes on top."""
 
 HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
 """Wheel angle per heading error; 1/s on the offset; seconds that the wheel looks ahead."""
@@ -27,7 +30,7 @@ class Pedals:
 
     def __init__(self, car: Car) -> None:
         self._car = car
-        self._short = 0.0
+        self._short, self._firm = 0.0, False
         self._expected: float | None = None
 
     def press(self, plan: Plan, speed: float) -> tuple[float, float]:
@@ -35,15 +38,18 @@ class Pedals:
         if plan.stays and speed < 0.5:
             self._short, self._expected = 0.0, None
             return 0.0, HOLD_BRAKE
+        firm = plan.acceleration <= -FIRM_BRAKING
+        if firm != self._firm:
+            self._firm, self._short, self._expected = firm, 0.0, None
         if self._expected is not None:
             missed = SPEED_MEMORY * (self._expected - speed)
             self._short = float(np.clip(self._short + missed, -MOST_MEMORY, MOST_MEMORY))
         self._expected = plan.speed
-        wish = plan.acceleration + self._short
-        push = wish + self._car.rolling
-        if push >= 0.0 and plan.acceleration > -self._car.rolling:
-            return min(push / self._car.full_throttle, 1.0), 0.0
-        return 0.0, float(np.clip(-push / self._car.full_brake, 0.0, 1.0))
+        if firm:
+            share = -(plan.acceleration + min(self._short, 0.0)) / self._car.full_brake
+            return 0.0, float(np.clip(share, 0.0, 1.0))
+        wish = max(plan.acceleration + self._short, -self._car.coasting(speed))
+        return self._car.pedals(wish, speed)
 
 
 def steering(
@@ -60,4 +66,4 @@ def steering(
     off_course = wrap(tangent - slip - pose.yaw)
     back = math.atan(OFFSET_GAIN * offset / (speed + 2.0))
     angle = math.atan(car.wheelbase * bend) + HEADING_GAIN * off_course - back
-    return float(np.clip(angle / car.lock_at(speed), -1.0, 1.0))
+    return car.steer(angle, speed)

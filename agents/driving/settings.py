@@ -4,38 +4,96 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
+
+Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Car:
-    """What the driver knows of the vehicle it sits in; by default a Lincoln MKZ 2017."""
+    """What the driver knows of the vehicle it sits in; by default CARLA's Lincoln MKZ."""
 
     length: float = 4.90  # m
     width: float = 2.13  # m, mirrors included
-    wheelbase: float = 2.85  # m
-    wheel_lock: float = math.radians(34.5)  # at standstill
-    full_throttle: float = 4.4  # m/s² at town speeds
-    full_brake: float = 9.0  # m/s² beyond what rolling costs
-    rolling: float = 0.5  # m/s² lost with both pedals up
+    wheelbase: float = 2.86  # m
+    track: float = 1.59  # m between the front wheels
+    wheel_lock: float = math.radians(70.0)  # of the inner wheel at standstill
+    mass: float = 1736.0  # kg, with what the turning wheels count for
+    engine_inertia: float = 1.0  # kg m², which counts the more the lower the gear
+    torque: Curve = ((105.0, 360.0), (157.0, 540.0), (209.0, 630.0), (293.0, 700.0))  # rad/s, N m
+    levers: tuple[float, ...] = (41.4, 26.8, 17.3, 13.1, 9.0, 6.7)  # rad of engine per metre
+    upshift: float = 270.0  # rad/s about which the gearbox takes the next gear
+    closed_drag: float = 1.67  # N m per rad/s with the throttle closed, through the clutch
+    open_drag: float = 0.15  # N m per rad/s at full throttle
+    full_brake: float = 5.2  # m/s² beyond what the engine's drag costs
 
     def lock_at(self, speed: float) -> float:
-        """Return how far the wheels turn at this speed: CARLA turns them less the faster it is."""
+        """Return how far the inner wheel turns: CARLA turns it less the faster the car is."""
         share = np.interp(3.6 * speed, (0.0, 20.0, 60.0, 120.0), (1.0, 0.9, 0.8, 0.7))
         return float(self.wheel_lock * share)
+
+    def steer(self, angle: float, speed: float) -> float:
+        """Return the steering input at which the middle of the front axle turns by this angle."""
+        slope = math.tan(abs(angle))
+        room = max(self.wheelbase - 0.5 * self.track * slope, 0.1 * self.wheelbase)
+        inner = math.copysign(math.atan(self.wheelbase * slope / room), angle)
+        return float(np.clip(inner / self.lock_at(speed), -1.0, 1.0))
+
+    def wheel_angle(self, steer: float, speed: float) -> float:
+        """Return the angle midway between the front wheels at a steering input."""
+        slope = math.tan(abs(steer) * self.lock_at(speed))
+        away = self.wheelbase + 0.5 * self.track * slope
+        return math.copysign(math.atan(self.wheelbase * slope / away), steer)
+
+    def pedals(self, acceleration: float, speed: float) -> tuple[float, float]:
+        """Return throttle and brake for an acceleration; braking gently still needs throttle."""
+        engine, lever = self._engine(speed)
+        wanted = self._mass(lever) * acceleration / lever + self.closed_drag * engine
+        throttle = wanted / self._gained(engine)
+        if throttle >= 0.0:
+            return min(throttle, 1.0), 0.0
+        short = -self._mass(lever) * (acceleration + self.coasting(speed))
+        return 0.0, min(short / (self.mass * self.full_brake), 1.0)
+
+    def acceleration(self, throttle: float, brake: float, speed: float) -> float:
+        """Return what the pedals give: the inverse of `pedals`."""
+        engine, lever = self._engine(speed)
+        pull = throttle * self._gained(engine) * lever - self.mass * self.full_brake * brake
+        return pull / self._mass(lever) - self.coasting(speed)
+
+    def coasting(self, speed: float) -> float:
+        """Return the deceleration with both pedals up."""
+        engine, lever = self._engine(speed)
+        return self.closed_drag * engine * lever / self._mass(lever)
+
+    def _gained(self, engine: float) -> float:
+        """Return the torque between a closed and an open throttle."""
+        speeds, torques = np.array(self.torque).T
+        torque = float(np.interp(engine, speeds, torques))
+        return torque + (self.closed_drag - self.open_drag) * engine
+
+    def _mass(self, lever: float) -> float:
+        return self.mass + self.engine_inertia * lever**2
+
+    def _engine(self, speed: float) -> tuple[float, float]:
+        """Return the engine's speed and how far it turns for each metre, in the likely gear."""
+        lever = next((each for each in self.levers if each * speed < self.upshift), self.levers[-1])
+        return lever * speed, lever
 
 
 @dataclass(frozen=True, slots=True)
 class DrivingSettings:
     """How the driver likes to drive."""
 
+    safe_from_file = True
     cruise_speed: float = 8.0  # m/s
     sideways: float = 2.5  # m/s² in bends
     acceleration: float = 2.0  # m/s²
     comfort_braking: float = 2.0  # m/s²
     yellow_braking: float = 4.0  # m/s²: what stopping for a yellow light may cost
-    hardest_braking: float = 7.5  # m/s²
+    hardest_braking: float = 7.0  # m/s²
     headway: float = 1.2  # s behind a leader
     standing_gap: float = 3.0  # m behind someone who stands
     line_gap: float = 1.5  # m between bumper and stop line

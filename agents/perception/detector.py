@@ -37,7 +37,7 @@ class Detector:
     @torch.inference_mode()
     def encode(self, points_in_lidar: Singles, height: float) -> Maps:
         """Return what a sweep becomes."""
-        maps = self.network.encode([raised_points(points_in_lidar, height)])
+        maps = self.network.encode([raised_points(points_in_lidar, height, self.design.grid)])
         return tuple(laid_out(each) for each in maps)
 
     @torch.inference_mode()

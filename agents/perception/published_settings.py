@@ -2,6 +2,8 @@
 
 Their trainers dump settings with whatever numpy and Python objects are in them, as instructions for
 building those objects. Here the few that are plain data are read as data; any other is refused.
+They write a list that two settings share as an alias, so aliases are read while they stand for
+little.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 import yaml
 
 from harness.errors import UserError
+from harness.nesting import check_yaml
 
 LARGEST = 1_000_000
 """Bytes that settings may have."""
@@ -31,7 +34,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise UserError(f"{path}: more than {LARGEST:,} bytes; these are no settings")
-        settings = yaml.load(path.read_text(encoding="utf-8"), PlainLoader)
+        text = path.read_text(encoding="utf-8")
+        check_yaml(text, aliases=True)
+        settings = yaml.load(text, PlainLoader)
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as problem:

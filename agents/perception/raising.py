@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.perception.designs import Level
+from agents.perception.grid import Grid
 from harness.vocabulary import Boxes, Pose, Singles
 
 NEAR = 20.0
@@ -25,16 +26,18 @@ def height_above(level: Level, points_in_lidar: Singles, lidar_in_world: Pose) -
     return float(-np.percentile(heights, LOW_SHARE)) if len(heights) else 0.0
 
 
-def raised_points(points_in_lidar: Singles, height: float) -> Singles:
-    """Return points whose z is told from the level that networks work with, shuffled.
+def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Singles:
+    """Return the points in a network's window, z told from the level it works with, shuffled.
 
     A sweep comes channel by channel; in a crowded pillar, where only the first points count, those
-    would all be from the top or all from below.
+    would all be from the top or all from below. The order depends on how many points are shuffled:
+    those outside the window, which no network sees, are left out before.
     """
-    order = np.random.default_rng(0).permutation(len(points_in_lidar))
-    raised = points_in_lidar[order]
-    raised[:, 2] += np.float32(height)
-    return raised
+    raised = points_in_lidar + np.array([0.0, 0.0, height, 0.0], np.float32)
+    low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
+    raised = raised[((raised[:, :3] >= low) & (raised[:, :3] < high)).all(axis=1)]
+    shuffled: Singles = raised[np.random.default_rng(0).permutation(len(raised))]
+    return shuffled
 
 
 def lowered_boxes(raised_boxes: Boxes, height: float) -> Boxes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from agents.training.lesson import Lesson
 from agents.training.weights import as_text
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.nesting import parse_json
 
 TRIED = "AP@0.5, eleven-point"
 
@@ -57,7 +57,7 @@ def card_beside(weights: Path) -> dict[str, Any]:
     """Return the card of some weights."""
     path = weights.with_suffix(".json")
     try:
-        told = json.loads(path.read_text())
+        told = parse_json(path.read_text())
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}; no card to write into") from None
     except ValueError as problem:

@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.training.crowd import LIFT, outermost, places_on_lanes
 from harness.vocabulary import Pose
-from harness.world.partners import beside_road
+from harness.world.roadside import beside_road
 from harness.world.scene import Scene
 from harness.world.stage import Stage
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from agents.perception.designs import Level, Scheme
+from agents.perception.designs import Design, Scheme
 from agents.perception.fusion.partners import Partner
 from agents.perception.network import Network, Raw
 from agents.perception.raising import height_above, raised_points
@@ -31,25 +31,25 @@ class Inputs:
     height: float
 
 
-def inputs_of(scheme: Scheme, sample: Sample, level: Level) -> Inputs:
+def inputs_of(scheme: Scheme, sample: Sample, design: Design) -> Inputs:
     """Return what the network of a scheme is given."""
     ego = sample.ego
-    own, height = raised(ego, level)
+    own, height = raised(ego, design)
     if scheme in ALONE:
         return Inputs([own], [], height)
     if scheme == "early":
         sweeps = [(each.points_in_lidar, each.lidar_in_world) for each in sample.partners]
         points = merged(ego.points_in_lidar, sweeps, ego.lidar_in_world)
-        return Inputs([raised_points(points, height)], [], height)
-    clouds = [raised(each, level)[0] for each in sample.partners]
+        return Inputs([raised_points(points, height, design.grid)], [], height)
+    clouds = [raised(each, design)[0] for each in sample.partners]
     places = [relative(each.lidar_in_world, ego.lidar_in_world) for each in sample.partners]
     return Inputs([own, *clouds], places, height)
 
 
-def raised(view: View, level: Level) -> tuple[Singles, float]:
+def raised(view: View, design: Design) -> tuple[Singles, float]:
     """Return points above the road, and how high the LiDAR is."""
-    height = height_above(level, view.points_in_lidar, view.lidar_in_world)
-    return raised_points(view.points_in_lidar, height), height
+    height = height_above(design.level, view.points_in_lidar, view.lidar_in_world)
+    return raised_points(view.points_in_lidar, height, design.grid), height
 
 
 def run(network: Network, batch: Sequence[Inputs]) -> Raw:

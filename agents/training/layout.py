@@ -19,6 +19,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.geometry import boxes_between
+from harness.nesting import parse_json
 from harness.vocabulary import CLASSES, Boxes, Pose, Singles, Truth
 
 PROTOCOL = "data_protocol.yaml"
@@ -78,7 +79,7 @@ def scenarios(folder: Path) -> list[Scenario]:
 def told_in(protocol: Path) -> dict[str, Any]:
     """Return what a scenario says of how it was made."""
     try:
-        told = json.loads(protocol.read_text())
+        told = parse_json(protocol.read_text())
         named = {name: str(told[name]) for name in ("town", "purpose")}
         return {**told, **named, "seed": int(told["seed"])}
     except (OSError, ValueError, KeyError, TypeError) as problem:
@@ -117,7 +118,7 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
 
 
 def _look_in(place: Path, agent: int) -> Look:
-    told = json.loads(place.with_suffix(".yaml").read_text())
+    told = parse_json(place.with_suffix(".yaml").read_text())
     x, y, z, roll, yaw, pitch = told["lidar_pose"]
     angles = (math.radians(each) for each in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)

@@ -94,7 +94,7 @@ def exercise(
 
 def answer(network: Network, scheme: Scheme, sample: Sample) -> tuple[Inputs, Targets]:
     """Return a sample as a network is given it, and what it should say."""
-    inputs = inputs_of(scheme, sample, network.design.level)
+    inputs = inputs_of(scheme, sample, network.design)
     boxes = lowered_boxes(Boxes.join([sample.truth.boxes_in_lidar, sample.parked]), -inputs.height)
     hits = np.append(sample.hits_anyone, np.full(len(sample.parked), HARDLY))
     seen, unsure = hits >= LEAST_HITS, (hits > 0) & (hits < LEAST_HITS)

@@ -27,8 +27,6 @@ class ChildError(Exception):
 class Child:
     """One child, from the handshake until it is ended."""
 
-    needs_trust = True
-
     def __init__(self, command: Sequence[str], hello: dict[str, Any], seconds: float) -> None:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         try:

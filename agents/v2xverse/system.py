@@ -44,7 +44,6 @@ class V2Xverse:
 
     reads_points = True
     reads_messages = True
-    needs_trust = True
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from analysis.collection import Collection, collect
 from harness.errors import UserError
+from harness.files import LINK
 
 FORMATS = ("csv", "parquet", "latex")
 
@@ -55,5 +56,10 @@ def collected(options: argparse.Namespace) -> Collection:
 
 
 def out_of(options: argparse.Namespace, found: Collection) -> Path:
-    """Return where files go."""
-    return Path(options.out) if options.out else found.folder / "report"
+    """Return where files go; a `report` in a campaign's folder must not lead out of it."""
+    if options.out:
+        return Path(options.out)
+    out = found.folder / "report"
+    if out.is_symlink():
+        raise UserError(f"{out}: {LINK}, or choose another --out DIR")
+    return out

@@ -12,13 +12,20 @@ from analysis.simulation import Duel
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 
+DIFFERENCES = "0.1,0.15,0.2,0.3"
+
 
 def add(commands: Commands) -> None:
     """Add `power`."""
     parser = commands.add_parser("power", help="how many routes and seeds find which difference")
     parser.add_argument("--routes", default="10,19,32,64,128", help="numbers of routes")
     parser.add_argument("--seeds", default="1,3,5", help="numbers of seeds")
-    parser.add_argument("--difference", default="0.1,0.15,0.2,0.3", help="between two shares")
+    parser.add_argument(
+        "--difference",
+        action="append",
+        metavar="SHARE[,SHARE ...]",
+        help="between two shares; all that are named, here or by repeating (0.1,0.15,0.2,0.3)",
+    )
     parser.add_argument("--base", type=float, default=0.3, help="share of violations in one arm")
     parser.add_argument(
         "--route-sd", type=float, default=1.0, help="routes' spread, in SDs of a drive's own luck"
@@ -34,7 +41,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the power of every design."""
     routes, seeds = numbers(options.routes, "routes"), numbers(options.seeds, "seeds")
-    differences = shares(options.difference)
+    differences = [each for text in options.difference or [DIFFERENCES] for each in shares(text)]
     levels = [options.base, *(options.base + each for each in differences)]
     if not (all(0 < each < 1 for each in levels) and 0 <= options.alike <= 1):
         raise UserError("--base, --base plus --difference and --alike are shares, from 0 to 1")

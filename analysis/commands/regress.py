@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.arms import arms_in, settings_in
 from analysis.collection import Collection
 from analysis.commands.options import (
     Commands,
@@ -20,7 +21,7 @@ from analysis.commands.options import (
     plain_formats,
 )
 from analysis.regression.analyse import Findings, analyse
-from analysis.regression.estimators import HAZARD
+from analysis.regression.estimators import TIMING_FAIR
 from analysis.regression.fit import Fit, brief
 from analysis.regression.sample import read_table
 from analysis.regression.typeset import regression_latex
@@ -66,8 +67,7 @@ def run(options: argparse.Namespace) -> int:
         there = ", ".join(sorted(set(attempts["system"])))
         raise UserError(f"--systems: no {', '.join(unknown)}; there are {there or 'none'}")
     findings = [
-        analyse(attempts, condition, systems, found)
-        for condition in sorted(set(attempts["condition"]))
+        analyse(attempts, condition, systems, found) for condition in settings_in(arms_in(attempts))
     ]
     for each in findings:
         show_findings(each)
@@ -78,19 +78,23 @@ def run(options: argparse.Namespace) -> int:
     if "latex" in formats:
         write_text(regression_latex(findings), out / "regression.tex")
     say(f"regression and regression_checks are in {out}")
-    return 0
+    return found.exit_code if found else 0
 
 
 def show_findings(found: Findings) -> None:
-    """Print one condition."""
+    """Print one condition: the headline, then what looks at the last ten seconds."""
     say("")
-    say(f"Condition {found.condition}: last ten seconds of each drive")
+    if found.set_checks is not None:
+        say(f"Condition {found.condition}: violations against drives over the same stretch")
+        show_checks(found.set_checks)
+    for fit in found.fits:
+        if fit.method == TIMING_FAIR:
+            show_fit(fit)
+    say(f"Condition {found.condition}: last ten seconds of each drive (not timing-fair)")
     show_checks(found.checks)
     for fit in found.fits:
-        if fit.method == HAZARD and found.hazard_checks is not None:
-            say(f"Condition {found.condition}: every second at risk")
-            show_checks(found.hazard_checks)
-        show_fit(fit)
+        if fit.method != TIMING_FAIR:
+            show_fit(fit)
     for method, reason in found.refused.items():
         say(f"{method}")
         say(f"  not fitted: {reason}")
@@ -145,7 +149,7 @@ def checks_of(findings: Iterable[Findings]) -> pd.DataFrame:
     """Return what there is to know before believing, and what could not be fitted."""
     lines = []
     for found in findings:
-        told = [("attempts", found.checks), ("moments", found.hazard_checks)]
+        told = [("attempts", found.checks), ("stretches", found.set_checks)]
         for of, frame in told:
             if frame is not None:
                 lines += [(found.condition, of, *line) for line in frame.to_numpy(str).tolist()]

@@ -41,7 +41,9 @@ def add(commands: Commands) -> None:
     what.add_argument("--list", action="store_true", help="say which violations there are")
     what.add_argument("--case", type=int, metavar="N", help="the number of a violation")
     what.add_argument(
-        "--attempt", metavar="SYSTEM/CONDITION/ROUTE-sSEED", help="any attempt, by its name"
+        "--attempt",
+        metavar="ARM/ROUTE-sSEED",
+        help="any attempt, by its name: late/ahead/latency/7-s1",
     )
     parser.add_argument("--png", type=Path, metavar="FILE", help="draw its last three moments")
     parser.add_argument("--mp4", type=Path, metavar="FILE", help="film its last seconds (PyAV)")
@@ -118,9 +120,7 @@ def chosen(options: argparse.Namespace) -> tuple[Drive, str]:
 def list_cases(cases: Sequence[Case]) -> None:
     """Print every case."""
     for each in cases:
-        key = each.key
-        title = f"{key.system} / {key.condition}, route {key.route}, seed {key.seed}"
-        say(f"{each.number:4}  {title}: {each.what}")
+        say(f"{each.number:4}  {each.title}: {each.what}")
     say(f"{len(cases)} violations")
 
 

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from analysis.arms import arms_in, settings_in
 from analysis.attribution import table_of as attributed
 from analysis.attribution import table_of_twins
 from analysis.cases import table_of
@@ -53,14 +54,14 @@ def run(options: argparse.Namespace) -> int:
     for note in found.notes:
         say(note)
     say(f"{out / PAGE}")
-    return 0
+    return found.exit_code
 
 
 def work(found: Collection, results_only: bool) -> int:
     """Return how often attempts will be looked at."""
     if results_only:
         return 1
-    conditions = found.attempts["condition"].nunique()
+    conditions = len(settings_in(arms_in(found.attempts)))
     strips = min(MOST_STRIPS, int(found.attempts["violated"].sum()))
     return len(found.attempts) * (PASSES + conditions) + strips
 

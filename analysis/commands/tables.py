@@ -38,18 +38,18 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables and write them."""
+    """Write the tables, then print them: who reads only the first lines has all files."""
     formats = formats_in(options.format)
     found = collected(options)
+    out = out_of(options, found)
     tables = tables_of(found, options.results_only)
+    write_all(found, tables, out, formats)
     for note in found.notes:
         say(note)
     for table in tables:
         show(table)
-    out = out_of(options, found)
-    write_all(found, tables, out, formats)
     say(f"{len(tables)} tables, attempts and missing attempts are in {out}")
-    return 0
+    return found.exit_code
 
 
 def write_all(found: Collection, tables: list[Table], out: Path, formats: list[str]) -> None:
@@ -60,5 +60,5 @@ def write_all(found: Collection, tables: list[Table], out: Path, formats: list[s
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":
-            arms = list(dict.fromkeys((names[0], names[1]) for names, _ in table.rows()))
-            write_text(standalone(along_route_figure(table, arms)), out / "along_route.svg")
+            figure = along_route_figure(table, table.arms())
+            write_text(standalone(figure), out / "along_route.svg")

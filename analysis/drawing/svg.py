@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from analysis.drawing.canvas import Canvas, Dot, Mark, Shape, Words
 from analysis.drawing.palette import classes, variables
+from analysis.markup import escape
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 

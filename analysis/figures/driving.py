@@ -11,6 +11,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
+from harness.records.arms import SHOWN_APART
 
 DENSE = 13.5
 """Height of a row where there are many."""
@@ -20,7 +21,7 @@ MOST_ROUTES = 40
 
 def arm_of(names: Sequence[str]) -> str:
     """Return how an arm is called in figures."""
-    return f"{names[0]} / {names[1]}"
+    return SHOWN_APART.join(names)
 
 
 def span_of(found: Estimate, colour: str = "accent", hollow: bool = False) -> Span:
@@ -28,14 +29,14 @@ def span_of(found: Estimate, colour: str = "accent", hollow: bool = False) -> Sp
     return Span(found.value, found.low, found.high, colour=colour, hollow=hollow)
 
 
-def measure_figure(table: Table, measure: str, label: str, names: int = 2) -> Canvas:
-    """Draw one measure of a table in per cent, or a score: a row for each system and condition."""
+def measure_figure(table: Table, measure: str, label: str) -> Canvas:
+    """Draw one measure of a table in per cent, or a score: a row for each arm."""
     rows = [
-        Row(arm_of(key[:names]), (span_of(cells[measure]),), told(cells[measure]))
+        Row(arm_of(key[: table.arm]), (span_of(cells[measure]),), told(cells[measure]))
         for key, cells in table.rows()
     ]
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
-    return draw_rows(rows, axis, f"{label} of each system and condition, with 95 % intervals")
+    return draw_rows(rows, axis, f"{label} of each arm, with 95 % intervals")
 
 
 def told(found: Estimate) -> str:
@@ -46,12 +47,12 @@ def told(found: Estimate) -> str:
 def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
     """Draw each seed by itself below the name of its arm."""
     arms: dict[str, list[Span]] = {}
-    for (system, condition, seed), cells in table.rows():
+    for (*names, seed), cells in table.rows():
         if seed == "range" or not math.isfinite(cells[measure].value):
             continue
         value = cells[measure].value
         title = f"seed {seed}: {value:.1f}"
-        spans = arms.setdefault(arm_of((system, condition)), [])
+        spans = arms.setdefault(arm_of(names), [])
         spans.append(Span(value, colour="accent", hollow=True, title=title))
     rows = []
     for name, spans in arms.items():
@@ -60,7 +61,7 @@ def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
         ordered = tuple(sorted(spans, key=lambda each: each.value))
         rows.append(Row(name, ordered, note, joined="accent"))
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
-    return draw_rows(rows, axis, f"{label} by seed, for each system and condition")
+    return draw_rows(rows, axis, f"{label} by seed, for each arm")
 
 
 def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tuple[Canvas, int]:
@@ -89,7 +90,7 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
 
 
 def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
-    """Draw differences with their intervals: full where more than chance, hollow where not."""
+    """Draw differences with their intervals: full where significant, hollow where not."""
     drawn = [
         Row(
             str(row["short"]),
@@ -106,5 +107,5 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
         )
         for _, row in rows.iterrows()
     ]
-    keys = [Key("more than chance", "accent"), Key("inconclusive", "quiet", True)]
+    keys = [Key("significant", "accent"), Key("not significant", "quiet", True)]
     return draw_rows(drawn, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys)

@@ -51,7 +51,7 @@ def most_in_windows(violated: pd.DataFrame) -> float:
     """Return how far figures of t1, t2 and t3 have to reach."""
     ends = [
         own[f"{pattern}_{window}"].quantile(0.95)
-        for _, own in violated.groupby(["system", "condition"])
+        for _, own in violated.groupby("arm")
         for pattern in PATTERNS
         for window in ("t1", "t2", "t3")
     ]
@@ -82,15 +82,15 @@ def most_in(rows: Iterable[tuple[tuple[str, ...], dict[str, Estimate]]]) -> floa
     return max(ends, default=1.0)
 
 
-def along_route_figure(table: Table, arms: Sequence[tuple[str, str]]) -> Canvas:
+def along_route_figure(table: Table, arms: Sequence[tuple[str, ...]]) -> Canvas:
     """Draw figure 8: precision over parts of the route, a line for each arm."""
     rows = table.rows()
     lines = []
     for number, arm in enumerate(arms):
         points = [
-            (position(names[2]), found.value, found.low, found.high)
+            (position(names[-1]), found.value, found.low, found.high)
             for names, cells in rows
-            if names[:2] == arm
+            if names[: table.arm] == arm
             for found in [cells["AP pooled"]]
         ]
         hue, again = HUES[number % len(HUES)], number >= len(HUES)
@@ -118,21 +118,29 @@ def odds_range(fits: Iterable[Fit]) -> tuple[float, float]:
     return min([*ends, 0.8]) / 1.1, max([*ends, 1.25]) * 1.1
 
 
-def odds_figure(fit: Fit, unit: str, reach: tuple[float, float]) -> Canvas:
-    """Draw a fit's odds ratios on a logarithmic axis."""
+def odds_figure(
+    fit: Fit, unit: str, reach: tuple[float, float], tested: pd.DataFrame | None
+) -> Canvas:
+    """Draw a fit's odds ratios on a logarithmic axis.
+
+    `tested` has the page-wide p of a fit that is among the page's tests; others stay hollow.
+    """
     terms = {str(row["term"]): row for _, row in fit.terms.iterrows()}
+    significant = set(tested.loc[tested["p page"] < 0.05, "term"]) if tested is not None else set()
     rows = []
     for pattern in PATTERNS:
         if pattern not in terms:
             rows.append(Row(pattern, (Span(math.nan),), "not estimated"))
             continue
         row = terms[pattern]
-        clear = row["p_holm"] < 0.05
+        clear = pattern in significant
         colour = "accent" if clear else "quiet"
         span = Span(row["odds_ratio"], row["low"], row["high"], colour=colour, hollow=not clear)
         rows.append(Row(pattern, (span,), in_brackets(row["odds_ratio"], row["low"], row["high"])))
     axis = Axis(f"odds ratio of a violation, {unit}", reach, 1.0, True, reach)
-    keys = [Key("more than chance", "accent"), Key("inconclusive", "quiet", True)]
+    keys = [Key("significant", "accent"), Key("not significant", "quiet", True)]
+    if tested is None:
+        keys = [Key("to compare with, not tested", "quiet", True)]
     return draw_rows(rows, axis, f"odds ratios by pattern, {unit}", keys)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.regression.design import Design
+from analysis.regression.matched import Matched, separated
 from analysis.regression.sample import Sample
+from analysis.regression.stretches import Passages
 from analysis.statistics.collinearity import condition_number, inflation
 from analysis.statistics.separation import separation
 from harness.vocabulary import PATTERNS
@@ -34,6 +36,34 @@ def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
     if design is not None:
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
         lines += on_design(design)
+    return pd.DataFrame(lines, columns=["what", "says"])
+
+
+def checks_of_sets(passed: Passages, design: Matched | None) -> pd.DataFrame:
+    """Return one line for each thing to know of the risk sets: `what`, `says`."""
+    sample = passed.sample
+    lines = [
+        ("systems", ", ".join(sorted(set(sample.systems.tolist()))) or "none"),
+        *(("left out", f"{name}: {reason}") for name, reason in sample.left_out.items()),
+        *(("dropped", f"{count}: {reason}") for reason, count in sample.dropped.items()),
+    ]
+    if len(sample.y):
+        events, routes = int(sample.y.sum()), len(np.unique(sample.clusters))
+        few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
+        each = events_per_predictor(sample)
+        lines += [
+            ("risk sets", f"{events} violations, each with {len(sample.y) / events:.1f} drives"),
+            ("clusters", f"{routes} routes{few}"),
+            ("events per predictor", f"{each:.1f} ({events} violations / {len(PATTERNS)})"),
+        ]
+    if design is not None:
+        factors = zip(design.predictors, inflation(design.tested), strict=True)
+        lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
+        lines += [
+            ("separation", separated(design)),
+            ("VIF", ", ".join(f"{name} {factor:.1f}" for name, factor in factors)),
+            ("condition number", f"{condition_number(design.tested):.1f}"),
+        ]
     return pd.DataFrame(lines, columns=["what", "says"])
 
 

@@ -1,4 +1,4 @@
-"""The four estimators, each by its definition's source."""
+"""The estimators on the last ten seconds of drives, each by its definition's source."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ from analysis.statistics.separation import separation
 from harness.vocabulary import PATTERNS, Floats
 
 PAPER = "paper: plain multivariable logit on counts, attempts taken as independent"
-PRIMARY = "primary: Firth logit on rates, systems fixed, leave-one-route-out jackknife"
-COMPANION = "companion: GEE, exchangeable within routes, bias-reduced covariance"
-HAZARD = "timing-fair: Firth logit of violation within the next second on rates of the last 10 s"
+TIMING_FAIR = (
+    "timing-fair: Firth conditional logit, each violation against all drives over the same stretch"
+)
+"""The headline."""
+WINDOW = "window: Firth logit on rates of the last 10 s, routes clustered; not timing-fair"
+COMPANION = "companion: GEE on the same rates of the last 10 s; not timing-fair"
 RUNAWAY = 15.0
 """A coefficient for one standard deviation beyond which GEE has run away."""
 
@@ -55,37 +58,37 @@ def paper_logit(sample: Sample) -> Fit:
     return Fit(PAPER, terms_of(names, units, found.params[1:], found.bse[1:], np.inf), note)
 
 
-def firth_jackknife(design: Design, resamples: int = 0, method: str = PRIMARY) -> Fit:
+def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
     """Fit Firth's logit; errors by leaving out one route at a time, t with G - 1.
 
     Firth 1993, Biometrika 80; jackknife as in MacKinnon, Nielsen and Webb, arXiv 2406.00650.
     Average marginal effects are on predictions with corrected intercept (FLIC), and jackknifed
     like the coefficients. `resamples` adds percentiles of a route bootstrap as a check.
     """
-    full = firth(design.y, design.matrix)
     weights = left_out(design.clusters)
-    left = firth(design.y, design.matrix, weights)
-    if not (full.converged.all() and left.converged.all()):
+    both = firth(design.y, design.matrix, np.vstack([np.ones((1, len(design.y))), weights]))
+    full, left = both.coefficients[:1], both.coefficients[1:]
+    if not both.converged.all():
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
-    own, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
+    own, others = full[0, -k:], left[:, -k:]
     errors = jackknife_errors(own, others)
     freedom = design.groups - 1
     terms = terms_of(design.predictors, design.units, own, errors, freedom)
-    effect = marginal_effects(design, full.coefficients, np.ones((1, len(design.y))))[0]
-    spread = jackknife_errors(effect, marginal_effects(design, left.coefficients, weights))
+    effect = marginal_effects(design, full, np.ones((1, len(design.y))))[0]
+    spread = jackknife_errors(effect, marginal_effects(design, left, weights))
     reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * spread
     terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
     note = ""
     if resamples:
         drawn = resampled(design.groups, resamples)[:, design.clusters]
-        fits = firth(design.y, design.matrix, drawn, close=1e-4)
+        fits = firth(design.y, design.matrix, drawn, close=1e-4, starts=list(full))
         some = fits.coefficients[fits.converged, -k:]
         if len(some):
             low, high = odds(np.quantile(some, [0.025, 0.975], axis=0))
             terms = terms.assign(bootstrap_low=low, bootstrap_high=high)
         note = f"{len(some)} of {resamples} route resamples could be fitted"
-    return Fit(method, terms, note)
+    return Fit(WINDOW, terms, note)
 
 
 def marginal_effects(design: Design, coefficients: Floats, weights: Floats) -> Floats:

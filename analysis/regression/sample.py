@@ -20,8 +20,14 @@ NEEDED = ["system", "condition", "route", "violated", *COUNTS, TRUTHS]
 WORDS = ("system", "condition", "route", "cluster")
 SHORT = "drive shorter than 10 s"
 NOBODY = "nobody to be seen in the last 10 s"
+APOSTROPHE = r"^'(?=[=+\-@\t'])"
+"""What `tables` puts before a name that a spreadsheet would take for a formula."""
+LONGEST = 40
+"""Characters of a wrong value that are shown."""
 TRUTH = {True: 1, False: 0, "True": 1, "False": 0, "true": 1, "false": 0}
 ALONE = "reads no messages: its cooperative boxes are its own"
+SILENT = "was given no message here: its cooperative boxes are its own"
+UNMOVED = "no message changed what it detects: its cooperative boxes are its own"
 
 
 class NoFitError(ValueError):
@@ -50,30 +56,55 @@ def read_table(file: Path) -> pd.DataFrame:
     """Return a table of attempts from CSV or Parquet, as `tables` writes it."""
     try:
         frame = pd.read_parquet(file) if file.suffix == ".parquet" else read_csv(file)
-    except (*BROKEN, UnicodeError) as problem:
+    except OSError as problem:
         raise broken(file, problem) from None
+    except BROKEN:  # what pandas says of it helps nobody
+        raise UserError(
+            f"{file}: cannot be read as a table; CSV with a line of column names, or Parquet"
+        ) from None
+    if frame.columns.has_duplicates:
+        raise UserError(f"{file}: a column's name stands there twice; rename one")
     if lacking := [name for name in NEEDED if name not in frame.columns]:
         raise UserError(f"{file}: no column {', '.join(lacking)}; a table of attempts is needed")
     words = [name for name in WORDS if name in frame]
+    frame[words] = frame[words].map(plain)
     if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
         raise UserError(f"{file}: a row lacks its {', '.join(words[:-1])} or {words[-1]}")
     frame[words] = frame[words].astype(str)
-    try:
-        frame[[*COUNTS, TRUTHS]] = frame[[*COUNTS, TRUTHS]].astype(float)
-        frame["violated"] = frame["violated"].map(TRUTH).astype(int).astype(bool)
-    except (TypeError, ValueError) as problem:
-        raise UserError(f"{file}: {problem}") from None
+    for name in (*COUNTS, TRUTHS):
+        found = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
+        refuse_row(file, frame, name, found.isna() & frame[name].notna(), "a number")
+        frame[name] = found
+    happened = frame["violated"].map(plain).map(TRUTH)
+    refuse_row(file, frame, "violated", happened.isna(), "True or False")
+    frame["violated"] = happened.astype(bool)
     numbers = frame[[*COUNTS, TRUTHS]]
     if ((numbers < 0) | np.isinf(numbers)).any(axis=None):
         raise UserError(f"{file}: a count is below nought or without end")
     return frame if "cluster" in frame.columns else frame.assign(cluster=frame["route"])
 
 
+def refuse_row(
+    file: Path, frame: pd.DataFrame, column: str, wrong: pd.Series[bool], needed: str
+) -> None:
+    """Refuse the first row that holds something else than a column needs."""
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        value = str(frame[column].iloc[row])[:LONGEST]
+        raise UserError(f"{file}: row {row + 1}: {column} is {value!r}; {needed} is needed")
+
+
+def plain(value: object) -> object:
+    """Return a cell, or nothing where it holds several values."""
+    return value if isinstance(value, (str, int, float, np.generic)) else None
+
+
 def read_csv(file: Path) -> pd.DataFrame:
     """Return a CSV whose names stay as they are written: `01`, `None`."""
     frame = pd.read_csv(file)
     names = pd.read_csv(file, dtype=str, usecols=lambda name: name in WORDS, na_filter=False)
-    return frame.assign(**{str(name): names[name] for name in names})
+    words = {str(name): names[name].str.replace(APOSTROPHE, "", regex=True) for name in names}
+    return frame.assign(**words)
 
 
 def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> Sample:
@@ -99,14 +130,25 @@ def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> S
 
 
 def alone(attempts: pd.DataFrame) -> dict[str, str]:
-    """Return the systems that do not cooperate: never better or worse than the ego alone.
+    """Return the systems that were never better or worse than the ego alone, and why.
 
-    They have no errors introduced by cooperation, by construction, and would say of those patterns
-    only that they do not cooperate.
+    Some read no messages; others were given none, or nothing but empty ones. They have no errors
+    introduced by cooperation, by construction, and would say of those patterns only that nobody
+    cooperated.
     """
     if not {"ap", "ap_ego_alone"} <= set(attempts.columns):
         return {}
     introduced = attempts[[f"{name}_{WINDOW}" for name in PATTERNS if name.startswith("L")]]
     same = attempts["ap"].eq(attempts["ap_ego_alone"]) | attempts["ap"].isna()
     mute = same & introduced.fillna(0).eq(0).all(axis=1)
-    return {str(name): ALONE for name, own in mute.groupby(attempts["system"]) if own.all()}
+    groups = mute.groupby(attempts["system"])
+    return {str(name): why_alone(attempts.loc[own.index]) for name, own in groups if own.all()}
+
+
+def why_alone(attempts: pd.DataFrame) -> str:
+    """Return why a system's cooperative boxes are its own, as far as its attempts say."""
+    if not {"reads_messages", "messages_used"} <= set(attempts.columns):
+        return UNMOVED
+    if not attempts["reads_messages"].astype(bool).any():
+        return ALONE
+    return UNMOVED if attempts["messages_used"].astype(bool).any() else SILENT

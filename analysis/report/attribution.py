@@ -57,8 +57,7 @@ def twin_rows(found: Iterable[Attribution]) -> Iterator[list[Content]]:
 
 def row(each: Attribution) -> list[Content]:
     """Return one violation's row."""
-    key = each.case.key
-    name = f"{each.case.number}: {key.system} / {key.condition}, route {key.route}, seed {key.seed}"
+    name = f"{each.case.number}: {each.case.title}"
     ones = [tag("small", f"without {name} {told(hit)}") for name, hit in each.without_one.items()]
     return [
         tag("a", name, href=f"#{anchor(each.case)}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.cases import Case
+from analysis.cases import Case, arm_title
 from analysis.drawing.canvas import Canvas, Dot, Mark, Shape
 from analysis.drawing.svg import inline
 from analysis.report.gather import Report
@@ -34,7 +34,7 @@ def violations(report: Report) -> Markup:
     drawn = {id(case) for case, _ in report.strips}
     others = [case for case in report.cases if id(case) not in drawn]
     count = f"{len(report.cases)} violations in {len(report.found.attempts)} drives"
-    text = f"{count}; {len(drawn)} of them drawn, taken from every system and condition in turn. "
+    text = f"{count}; {len(drawn)} of them drawn, taken from every arm in turn. "
     views = (
         "Seen from above, the ego's heading at t0 upwards, the same piece of road three times."
         " Faint outlines are road users who do not count; a hollow diamond is where a partner"
@@ -70,7 +70,7 @@ def strip(case: Case, canvases: list[Canvas]) -> Markup:
     """Return one violation at three moments."""
     return tag(
         "div",
-        tag("h4", f"Case {case.number}: {case.key.system} / {case.key.condition}"),
+        tag("h4", f"Case {case.number}: {arm_title(case.key.arm)}"),
         paragraph(
             f"Route {case.key.route}, seed {case.key.seed}: {case.what}. ",
             tag("code", case.command),
@@ -83,8 +83,7 @@ def strip(case: Case, canvases: list[Canvas]) -> Markup:
 
 def listed(case: Case) -> Content:
     """Return one violation in a line."""
-    key = case.key
-    where = f"{key.system} / {key.condition}, route {key.route}, seed {key.seed}: {case.what}"
+    where = f"{case.title}: {case.what}"
     return [tag("b", f"{case.number} "), where, " ", tag("code", f"--case {case.number}")]
 
 

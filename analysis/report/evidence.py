@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from analysis.comparison import Arm, by_route
+from analysis.arms import arms_in, of_arms
+from analysis.comparison import by_route
 from analysis.contrasts import DISTURBED, Contrasts
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import inline
@@ -28,21 +28,23 @@ from analysis.figures.errors import (
     windows_figure,
 )
 from analysis.figures.messages import ages_figure, bytes_figure
+from analysis.figures.overview import overview_figures
 from analysis.regression.analyse import Findings
-from analysis.regression.estimators import COMPANION, HAZARD, PAPER, PRIMARY
+from analysis.regression.estimators import COMPANION, PAPER, TIMING_FAIR, WINDOW
 from analysis.report import tables as told
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, folded, numbered, paragraph, section, tag
-from analysis.tables.table import Table, in_order
+from analysis.tables.table import Table
+from harness.records.arms import in_order, label
 
 MOST_FIGURES = 18
 """Of one kind, one for each arm or pair; the tables have all."""
 ONE_ERROR, ONE_DEVIATION = "one error more", "one SD of the rate more"
 FITS = {
-    PRIMARY: ("Primary: Firth, routes clustered", ONE_DEVIATION),
-    PAPER: ("The paper's: plain logit, attempts as if independent", ONE_ERROR),
-    COMPANION: ("Companion: GEE, bias-reduced", ONE_DEVIATION),
-    HAZARD: ("Timing-fair: within the next second", ONE_DEVIATION),
+    TIMING_FAIR: ("Timing-fair: over the same stretch of the same route", ONE_DEVIATION),
+    WINDOW: ("Companion, not timing-fair: Firth, last 10 s", ONE_DEVIATION),
+    COMPANION: ("Companion, not timing-fair: GEE, last 10 s", ONE_DEVIATION),
+    PAPER: ("The paper's, not timing-fair: attempts as if independent", ONE_ERROR),
 }
 
 
@@ -66,6 +68,27 @@ def figures(drawn: Iterable[Markup]) -> Markup:
 def table_of(report: Report, name: str) -> Content:
     """Return a table, if the report has it."""
     return told.estimates(report.tables[name]) if name in report.tables else ""
+
+
+def overview(report: Report) -> Content:
+    """Return the figure that comes before all sentences."""
+    table = report.tables["driving"]
+    if not table.rows():
+        return ""
+    return section(
+        "overview",
+        "Driving score and collision rate",
+        tag(
+            "div",
+            [tag("figure", Markup(inline(each))) for each in overview_figures(table)],
+            class_="figures",
+        ),
+        paragraph(
+            "Mean or share over drives with its 95 % interval; n is the number of drives. Intervals"
+            " of two arms may overlap where their paired difference is significant.",
+            class_="quiet",
+        ),
+    )
 
 
 def driving(report: Report) -> Markup:
@@ -105,9 +128,10 @@ def differences(report: Report) -> Markup:
             drawn.append(figure(canvas, f"{name}, {family}", note if family == DISTURBED else ""))
     text = (
         "Attempts are paired by route and seed; intervals resample routes; p is of random sign"
-        " flips of routes, Holm's over the family. Filled: the interval leaves out nought, or all"
-        " routes differ alike, and Holm's p is below 0.05. Everything else is inconclusive, which"
-        " is not the same as equal."
+        " flips of routes, by itself and for all tests of the page together. Filled: the interval"
+        " leaves out nought, or all routes differ alike, and the page-wide p is below 0.05."
+        " Everything else is not significant, which is not the same as equal. Route completion and"
+        " collisions are not among the tests of the page."
     )
     return section(
         "differences",
@@ -115,25 +139,43 @@ def differences(report: Report) -> Markup:
         paragraph(text, class_="quiet"),
         figures(drawn),
         *(paragraph(each, class_="quiet") for each in contrasts.refused),
+        *one_sided(contrasts),
         tag("h3", "Route by route"),
-        figures(route_by_route(contrasts)),
+        figures(route_by_route(contrasts, report.found.factors)),
         folded("All differences as a table", told.differences(contrasts.table)),
     )
 
 
-def route_by_route(contrasts: Contrasts) -> Iterator[Markup]:
+def one_sided(contrasts: Contrasts) -> Iterator[Content]:
+    """Yield the hazards that ran in one arm of a pair only, and what other choices would give."""
+    pairs = [each for each in contrasts.pairs if len(each.one_sided)]
+    if not pairs:
+        return
+    listed = [each.one_sided.assign(first=each.a.name, second=each.b.name) for each in pairs]
+    other = [each.sensitivity.assign(first=each.a.name, second=each.b.name) for each in pairs]
+    left_out = sum(each.left_out for each in pairs)
+    yield paragraph(
+        f"In {left_out} pairs a hazard had a place in one arm only: they are left out of the tests."
+        " Where it stood in both arms and set off in one only, the pair stays: whether a hazard"
+        " sets off depends on the drive.",
+        class_="quiet",
+    )
+    yield folded("Hazards that ran in one arm only", told.plain(pd.concat(listed), 3))
+    columns = ["first", "second", "chosen", "measure", "difference", "low", "high", "p", "pairs"]
+    rest = pd.concat(other)
+    if len(rest):
+        rounded = rest[columns].round(3).astype(object).where(rest[columns].notna(), "-")
+        yield folded("Sensitivity: other choices of pairs", told.plain(rounded, 4))
+
+
+def route_by_route(contrasts: Contrasts, factors: Sequence[str]) -> Iterator[Markup]:
     """Yield the dots and lines of disturbed against undisturbed, then of systems."""
     for pair in contrasts.pairs:
-        arms = (name_of(pair.a), name_of(pair.b))
+        arms = (label(pair.a.arm, factors), label(pair.b.arm, factors))
         canvas, hidden = pairs_figure(by_route(pair, "driving_score"), arms, "driving score")
         note = "Each route's mean over seeds; red where the second is worse."
         note += f" {hidden} routes that differ least are not shown." if hidden else ""
         yield figure(canvas, f"{arms[1]} against {arms[0]}", note)
-
-
-def name_of(arm: Arm) -> str:
-    """Return an arm's name in figures."""
-    return arm_of((arm.system, arm.condition))
 
 
 def seeds(report: Report) -> Markup:
@@ -161,8 +203,8 @@ def errors(report: Report) -> Markup:
     parts.append(table_of(report, "patterns_disturbed"))
     violated = attempts[attempts["violated"].astype(bool)]
     groups = [
-        (arm_of(tuple(map(str, arm))), own)
-        for arm, own in sorted(violated.groupby(["system", "condition"]), key=undisturbed_first)
+        (label(arm, report.found.factors), violated[of_arms(violated, [arm])])
+        for arm in sorted(arms_in(violated), key=in_order)
     ]
     if groups:
         most = most_in_windows(violated)
@@ -190,13 +232,22 @@ def errors(report: Report) -> Markup:
         parts.append(paragraph(text, class_="quiet"))
         parts.append(figures(bands(report.tables["bands"])))
         parts.append(folded("Errors by distance", table_of(report, "bands")))
+        parts.append(common_stretch(report))
         parts.append(folded("Precision by distance", table_of(report, "precision_bands")))
     return section("errors", "Errors of cooperative perception", *parts)
 
 
-def undisturbed_first(group: tuple[Any, pd.DataFrame]) -> tuple[str, bool, str]:
-    """Return how an arm and its drives are sorted."""
-    return in_order(tuple(map(str, group[0])))
+def common_stretch(report: Report) -> Content:
+    """Return the errors of pairs over the road that both drove."""
+    if not report.tables["common_stretch"].rows():
+        return ""
+    text = paragraph(
+        "A collision ends a drive, so that the errors of two arms are of different stretches of"
+        " road: true boxes, metres and seconds above say of how much. Here each pair is compared as"
+        " far as both of its drives came.",
+        class_="quiet",
+    )
+    return tag("div", text, folded("Errors over common road", table_of(report, "common_stretch")))
 
 
 def glossary() -> Markup:
@@ -215,13 +266,13 @@ def glossary() -> Markup:
 
 
 def along_route(table: Table) -> list[Content]:
-    """Return figure 8: a panel for each condition, or one for all if there is one system."""
-    arms = list(dict.fromkeys((names[0], names[1]) for names, _ in table.rows()))
-    if len({system for system, _ in arms}) == 1:
-        panels = {f"{arms[0][0]}, all conditions": arms}
+    """Return figure 8: a panel for each setting, or one for all if there is one system."""
+    arms = table.arms()
+    if len({system for system, *_ in arms}) == 1:
+        panels = {f"{arms[0][0]}, all settings": arms}
     else:
-        conditions = dict.fromkeys(condition for _, condition in arms)
-        panels = {each: [arm for arm in arms if arm[1] == each] for each in conditions}
+        settings = dict.fromkeys(arm[1:] for arm in arms)
+        panels = {arm_of(each): [arm for arm in arms if arm[1:] == each] for each in settings}
     drawn = [figure(along_route_figure(table, own), name) for name, own in panels.items()]
     return [tag("h3", "Figure 8. Average precision along the route"), figures(drawn)]
 
@@ -230,8 +281,8 @@ def bands(table: Table) -> Iterator[Markup]:
     """Yield a figure of errors by distance for each arm."""
     rows = table.rows()
     most = most_in(rows)
-    for arm in dict.fromkeys((names[0], names[1]) for names, _ in rows):
-        own = [(names[2], cells) for names, cells in rows if names[:2] == arm]
+    for arm in table.arms():
+        own = [(names[-1], cells) for names, cells in rows if names[: table.arm] == arm]
         yield figure(bands_figure(own, most), arm_of(arm))
 
 
@@ -243,23 +294,34 @@ def odds(report: Report) -> Markup:
         )
         for unit in (ONE_ERROR, ONE_DEVIATION)
     }
-    parts = [part for found in report.regressions for part in odds_of(found, ranges)]
+    parts = [part for found in report.regressions for part in odds_of(found, report, ranges)]
     text = (
-        "Which of the six go with violations, condition by condition. An odds ratio above one"
-        " says that drives with more of an error end in a violation more often; it does not say"
-        " that the error is the cause. The paper's fit takes attempts on one route as independent"
-        " and is here to be compared with, not believed."
+        "Which of the six go with violations, condition by condition. The timing-fair regression"
+        " compares each violation with all drives of the same route over the ten seconds of road"
+        " before it. The companions compare the last ten seconds before a violation with the last"
+        " ten before the goal: where errors depend on the place, they find associations that are"
+        " not there. They are shown to compare with, and no sentence rests on them. An odds ratio"
+        " above one says that drives with a higher rate of an error violate more often; it does not"
+        " say that the error is the cause."
     )
     nothing = "" if parts else paragraph("No attempt has a result: nothing to regress.")
     return section("odds", "Errors and violations", paragraph(text, class_="quiet"), parts, nothing)
 
 
-def odds_of(found: Findings, ranges: Mapping[str, tuple[float, float]]) -> Iterator[Markup]:
+def odds_of(
+    found: Findings, report: Report, ranges: Mapping[str, tuple[float, float]]
+) -> Iterator[Markup]:
     """Yield one condition's figures, and what to know before believing them."""
     yield tag("h3", f"Condition {found.condition}")
     fits = {fit.method: fit for fit in found.fits}
+    tested = report.declaration.odds.get(found.condition)
     drawn = [
-        figure(odds_figure(fits[method], unit, ranges[unit]), title)
+        figure(
+            odds_figure(
+                fits[method], unit, ranges[unit], tested if method == TIMING_FAIR else None
+            ),
+            title,
+        )
         for method, (title, unit) in FITS.items()
         if method in fits
     ]
@@ -267,9 +329,10 @@ def odds_of(found: Findings, ranges: Mapping[str, tuple[float, float]]) -> Itera
         yield figures(drawn)
     for method, reason in found.refused.items():
         yield paragraph(f"{FITS[method][0]}: not fitted, {reason}.")
-    checks = [told.plain(found.checks)]
-    if found.hazard_checks is not None:
-        checks += [tag("h4", "Every second at risk"), told.plain(found.hazard_checks)]
+    checks: list[Content] = []
+    if found.set_checks is not None:
+        checks += [tag("h4", "Over the same stretch"), told.plain(found.set_checks)]
+    checks += [tag("h4", "Last 10 s"), told.plain(found.checks)]
     yield folded("What to know before believing this", checks)
     if found.fits:
         yield folded("All coefficients", [terms(fit.method, fit.terms) for fit in found.fits])

@@ -1,4 +1,4 @@
-"""What can be said, in sentences that do not say more than their intervals."""
+"""What can be said, in sentences that say no more than their intervals and the page's tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.contrasts import ALPHA, DISTURBED, FEWEST, Contrasts
+from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
+from analysis.declaration import Declaration
 from analysis.regression.analyse import Findings
-from analysis.regression.estimators import PRIMARY
+from analysis.regression.estimators import TIMING_FAIR
 from analysis.regression.fit import brief
 from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
@@ -19,15 +20,21 @@ MOST_PAIRS = 12
 """Sentences about pairs of systems; a table has them all."""
 
 
-def findings_of(contrasts: Contrasts, regressions: Sequence[Findings]) -> Markup:
+def findings_of(declared: Declaration, regressions: Sequence[Findings]) -> Markup:
     """Return the key findings as lists under their questions."""
+    contrasts = declared.contrasts
     disturbed = [told for _, told in sentences(contrasts, DISTURBED)]
     families = [each for each in dict.fromkeys(contrasts.table["family"]) if each != DISTURBED]
-    systems = [each for family in families for each in sentences(contrasts, family)]
+    factors = [each for each in families if each.startswith(BY)]
+    under = [each for each in families if each not in factors]
+    systems = [each for family in under for each in sentences(contrasts, family)]
     hidden = max(len(systems) - MOST_PAIRS, 0)
     told: list[Content] = []
     if disturbed:
         told += [tag("h3", "Does a disturbance change the drive?"), bullets(disturbed)]
+    for family in factors:
+        title = f"Does {family.removeprefix(BY)} change the drive?"
+        told += [tag("h3", title), bullets(text for _, text in sentences(contrasts, family))]
     if systems:
         shown = sorted(systems, key=lambda each: not each[0])[:MOST_PAIRS]
         told += [tag("h3", "Do systems differ?"), bullets(each for _, each in shown)]
@@ -36,9 +43,15 @@ def findings_of(contrasts: Contrasts, regressions: Sequence[Findings]) -> Markup
         told.append(paragraph(rest, class_="quiet"))
     if regressions:
         told.append(tag("h3", "Which errors go with violations?"))
-        told.append(bullets(each for found in regressions for each in odds_sentences(found)))
+        told.append(
+            bullets(
+                sentence
+                for found in regressions
+                for sentence in odds_sentences(found, declared.odds.get(found.condition))
+            )
+        )
     if not told:
-        return paragraph("There is nothing to compare: one system under one condition, or none.")
+        return paragraph("There is nothing to compare: one arm, or none.")
     return tag("div", told)
 
 
@@ -66,12 +79,12 @@ def part(row: pd.Series, measure: str, unit: str) -> Content:
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
         told = f"{name} {abs(value):.1f} {unit} {way}"
-        return [tag("b", told), f" ({interval}, Holm p {short_p(row['p holm'])})"]
-    why = f"Holm p {short_p(row['p holm'])}"
+        return [tag("b", told), f" ({interval}, page-wide p {short_p(row['p page'])})"]
+    why = f"page-wide p {short_p(row['p page'])}"
     if row["routes that differ"] < FEWEST:
         differ = int(row["routes that differ"])
         why = f"only {differ} route{'s differ' if differ > 1 else ' differs'}, too few for a test"
-    return [tag("em", "inconclusive"), f" on {name}: {signed(value)} {unit} ({interval}, {why})"]
+    return [tag("em", "not significant"), f" on {name}: {signed(value)} {unit} ({interval}, {why})"]
 
 
 def basis(row: pd.Series) -> str:
@@ -80,27 +93,26 @@ def basis(row: pd.Series) -> str:
     return f". {pairs} pair{'s' * (pairs != 1)} on {routes} route{'s' * (routes != 1)}."
 
 
-def odds_sentences(found: Findings) -> Iterator[Content]:
-    """Yield what the primary regression of a condition can say."""
+def odds_sentences(found: Findings, terms: pd.DataFrame | None) -> Iterator[Content]:
+    """Yield what the timing-fair regression of a condition can say."""
     where = tag("strong", f"Under {found.condition}")
-    fit = next((each for each in found.fits if each.method == PRIMARY), None)
-    if fit is None:
-        yield [where, f": not fitted, {found.refused[PRIMARY]}."]
+    if terms is None:
+        yield [where, f": not fitted, {found.refused[TIMING_FAIR]}."]
         return
-    clear = fit.terms[fit.terms["p_holm"] < ALPHA]
+    clear = terms[terms["p page"] < ALPHA]
     for _, row in clear.iterrows():
         way = "more" if row["odds_ratio"] > 1 else "less"
-        told = f": violations are {way} likely where {row['term']} is more frequent. "
-        odds = f"Odds ratio {brief(row['odds_ratio'])} for one standard deviation of the rate"
-        interval = f"{brief(row['low'])} to {brief(row['high'])}"
-        yield [where, told, f"{odds} ({interval}, Holm p {short_p(row['p_holm'])})."]
+        told = f": on the same stretch of road, drives with a higher rate of {row['term']} violate"
+        odds = f" {way} often. Odds ratio {brief(row['odds_ratio'])} for one standard deviation"
+        interval = f"95 % interval {brief(row['low'])} to {brief(row['high'])}"
+        yield [where, told, odds, f" ({interval}, page-wide p {short_p(row['p page'])})."]
     if clear.empty:
-        names = ", ".join(map(str, fit.terms["term"]))
+        names = ", ".join(map(str, terms["term"]))
         yield [
             where,
             ": ",
-            tag("em", "inconclusive"),
-            f". None of the patterns estimated ({names}) can be told from chance after Holm;"
+            tag("em", "not significant"),
+            f". No association of the patterns estimated ({names}) with violations is significant;"
             " their intervals are in the figure, and none is shown to be harmless.",
         ]
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.arms import arms_in, settings_in
 from analysis.attribution import Attribution, attributions_of
 from analysis.cases import Case, cases_of, some_of
-from analysis.collection import KEY, Collection
+from analysis.collection import KEY, Collection, row_key
 from analysis.contrasts import Contrasts, contrasts_of
+from analysis.declaration import Declaration, declare
 from analysis.drawing.canvas import Canvas
 from analysis.drive import drive_of
 from analysis.figures.moments import story_of
@@ -18,8 +20,8 @@ from analysis.figures.strips import draw_strip
 from analysis.regression.analyse import Findings, analyse
 from analysis.results import writable
 from analysis.tables.every import tables_of
-from analysis.tables.table import Table, in_order
-from harness.records.ledger import lines
+from analysis.tables.table import Table
+from harness.records.ledger import key_of, lines
 
 MOST_STRIPS = 40
 """Violations that are drawn; the others are listed."""
@@ -36,6 +38,7 @@ class Report:
     tables: dict[str, Table]
     contrasts: Contrasts
     regressions: tuple[Findings, ...]
+    declaration: Declaration
     cases: list[Case]
     strips: list[tuple[Case, list[Canvas]]]
     attributions: list[Attribution]
@@ -48,11 +51,11 @@ def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) 
     stage("comparisons")
     contrasts = contrasts_of(found)
     regressions = []
-    conditions = set(found.attempts["condition"])
-    for condition in sorted(conditions, key=lambda each: in_order(("", each))):
+    for condition in settings_in(arms_in(found.attempts)):
         stage(f"regression, {condition}")
         whole = None if results_only else found
         regressions.append(analyse(found.attempts, condition, found=whole))
+    declaration = declare(contrasts, regressions)
     cases = cases_of(found)
     stage("violations")
     strips = [] if results_only else draw_some(cases, found.looked)
@@ -60,8 +63,9 @@ def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) 
         found,
         results_only,
         {table.name: table for table in tables},
-        contrasts,
+        declaration.contrasts,
         tuple(regressions),
+        declaration,
         cases,
         strips,
         attributions_of(cases),
@@ -83,7 +87,7 @@ def draw_some(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case,
 def failures_of(found: Collection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
     tries = [
-        {"campaign": number, **line}
+        {"campaign": number, **line, **dict(zip(KEY, row_key(key_of(line)), strict=True))}
         for number, campaign in enumerate(found.campaigns)
         for line in lines(campaign.folder)
         if line["outcome"] == "failed"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import TypeAlias
+
+from analysis.markup import escape
 
 VOID = {"meta", "br", "hr"}
 

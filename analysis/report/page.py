@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 import yaml
 
-from analysis.collection import KEY, settings_of
+from analysis.arms import factors_of
+from analysis.collection import KEY, WARNING, settings_of
 from analysis.report import evidence
 from analysis.report import tables as told
 from analysis.report.attribution import attribution
@@ -22,6 +23,7 @@ from harness.records.reading import Campaign
 MOST_MISSING = 300
 """Attempts without result in the page; `missing.csv` has all."""
 PLACES = {
+    "overview": "Overview",
     "findings": "Findings",
     "run": "What was run",
     "driving": "Driving",
@@ -54,6 +56,7 @@ def page(report: Report) -> str:
         failures(report),
         settings(report),
     ]
+    first = evidence.overview(report)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -63,7 +66,13 @@ def page(report: Report) -> str:
         tag("style", Markup(style())),
     )
     top = tag("header", tag("h1", title), paragraph(in_short(report), class_="lead"))
-    body = tag("body", top, contents(), tag("main", notes(report), sections), ending())
+    body = tag(
+        "body",
+        top,
+        contents([place for place in PLACES if place != "overview" or first]),
+        tag("main", warnings(report), first, notes(report), sections),
+        ending(),
+    )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -79,27 +88,35 @@ def in_short(report: Report) -> str:
         return f"No attempt has a result; {len(missing)} were planned."
     counts = [
         f"{len(attempts)} drives",
-        numbered(attempts["system"].nunique(), "system"),
-        numbered(attempts["condition"].nunique(), "condition"),
+        *(numbered(attempts[name].nunique(), name) for name in report.found.factors),
         numbered(attempts["cluster"].nunique(), "route"),
         numbered(attempts["seed"].nunique(), "seed"),
     ]
     return ", ".join(counts) + f"; {int(attempts['violated'].sum())} ended in a violation."
 
 
-def contents() -> Markup:
+def contents(places: Sequence[str]) -> Markup:
     """Return links to the sections."""
-    items = [tag("li", tag("a", name, href=f"#{place}")) for place, name in PLACES.items()]
+    items = [tag("li", tag("a", PLACES[place], href=f"#{place}")) for place in places]
     return tag("nav", tag("ul", items))
+
+
+def warnings(report: Report) -> Content:
+    """Return what stands above everything else."""
+    known = [each for each in report.found.notes if each.startswith(WARNING)]
+    return listed(known) if known else ""
 
 
 def notes(report: Report) -> Content:
     """Return what to know before reading on."""
-    known = list(report.found.notes)
+    known = [each for each in report.found.notes if not each.startswith(WARNING)]
     if report.results_only:
         known.append("made from results alone: what needs frames, boxes or messages is left out")
-    if not known:
-        return ""
+    return listed(known) if known else ""
+
+
+def listed(known: list[str]) -> Markup:
+    """Return notes as a list of sentences."""
     return tag("div", bullets(f"{each[:1].upper()}{each[1:]}." for each in known), class_="notes")
 
 
@@ -107,9 +124,10 @@ def findings(report: Report) -> Markup:
     """Return the key findings."""
     if report.found.attempts.empty:
         return section("findings", "Key findings", paragraph("None: no attempt has a result."))
-    text = "Only what its interval carries is said; the rest is called inconclusive."
-    found = findings_of(report.contrasts, report.regressions)
-    return section("findings", "Key findings", paragraph(text, class_="quiet"), found)
+    declared = report.declaration
+    found = findings_of(declared, report.regressions)
+    text = paragraph(declared.in_words(), class_="quiet")
+    return section("findings", "Key findings", text, found)
 
 
 def run(report: Report) -> Markup:
@@ -126,8 +144,7 @@ def facts(campaign: Campaign, report: Report) -> Markup:
     versions = {"Python": header.get("python", "unknown"), **mapping(header.get("versions"))}
     lines = {
         "Folder": str(campaign.folder),
-        "Systems": listing(own, "system"),
-        "Conditions": listing(own, "condition"),
+        **{name.capitalize(): listing(own, name) for name in factors_of(report.found.arms)},
         "Routes": f"{own['route'].nunique()}, of which {own['cluster'].nunique()} geometries",
         "Seeds": ", ".join(map(str, settings_of(campaign)["seeds"])),
         "Simulator": simulators,

@@ -58,7 +58,7 @@ def cell(found: Estimate, digits: int, n: int) -> Content:
 def differences(rows: pd.DataFrame) -> Markup:
     """Return differences with intervals, tests and what they rest on."""
     head = ["second", "first", "measure", "second has", "first has", "second less first"]
-    head += ["p", "p Holm", "pairs", "routes"]
+    head += ["p", "p, page", "pairs", "routes"]
     body = [
         [
             str(row["arm_b"]),
@@ -68,7 +68,7 @@ def differences(rows: pd.DataFrame) -> Markup:
             f"{row['a']:.1f}",
             difference(row),
             p_in_words(row["p"], 4),
-            p_in_words(row["p holm"], 4),
+            p_in_words(row["p page"], 4),
             str(row["pairs"]),
             str(row["routes"]),
         ]

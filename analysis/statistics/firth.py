@@ -7,11 +7,13 @@ the same few matrix products.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
 
+from harness.randomness import stream
 from harness.vocabulary import Floats, Mask
 
 STEPS = 100
@@ -23,6 +25,15 @@ HALVINGS = 12
 CLOSE = 1e-8
 """Steps shorter than this are the last."""
 ROUNDING = 1e-11
+HIGHER = 1e-6
+"""By how much a maximum must be higher to be another one."""
+STARTS = 12
+"""How many further starts there are."""
+FIRST = 6
+"""How many of them are tried if they find nothing higher."""
+REACHES = (0.5, 2.0, 5.0)
+"""How far from nought they lie: standard deviations of the log-odds that each column adds."""
+TINY = 1e-12
 SINGULAR = 1e-10
 """Ratio of the information's smallest to its largest eigenvalue: below it nothing is told."""
 
@@ -36,17 +47,85 @@ class FirthFits:
 
 
 def firth(
-    y: Floats, design: Floats, weights: Floats | None = None, close: float = CLOSE
+    y: Floats,
+    design: Floats,
+    weights: Floats | None = None,
+    close: float = CLOSE,
+    starts: Sequence[Floats] | None = None,
 ) -> FirthFits:
     """Maximise sum(w * log-likelihood) + log det(information) / 2 (Firth 1993, Biometrika 80).
 
-    `design` has the intercept as a column; `weights` is (fits, rows). The score of a fit is
-    sum(w x (y - p + q (1/2 - p))), q = p (1 - p) x' I^-1 x (Heinze and Schemper 2002, Statistics
-    in Medicine 21). Steps that do not climb are halved.
+    `design` has the intercept as a column; `weights` is (fits, rows). The penalised likelihood may
+    have several maxima: each fit is climbed from nought, from every one of `starts` (rows of
+    coefficients; without them from some of `around`, and if any fit has several maxima, from all of
+    them and from where other fits ended), and its highest end is kept.
     """
     weights = np.ones((1, len(y))) if weights is None else weights
     squares: Floats = np.einsum("ni,nj->nij", design, design).reshape(len(y), -1)
-    beta = np.zeros((len(weights), design.shape[1]))
+    best = _climbed(y, design, squares, weights, np.zeros((len(weights), design.shape[1])), close)
+    several = 0
+    for number, start in enumerate(around(design) if starts is None else starts):
+        if starts is None and number >= FIRST and not several:
+            break
+        several += _keep_higher(best, start, y, design, squares, weights, close)
+    for end in _ends(best) if starts is None and several else ():
+        _keep_higher(best, end, y, design, squares, weights, close)
+    told = np.isfinite(best.height)
+    best.beta[~told] = np.nan
+    return FirthFits(best.beta, told & best.ended)
+
+
+def around(design: Floats) -> list[Floats]:
+    """Return starts round nought in all directions, near and far, always the same."""
+    wide = np.maximum(design.std(axis=0), np.abs(design.mean(axis=0)))
+    random = stream(design.shape[1], "analysis", "firth starts")
+    ways = random.normal(size=(STARTS, design.shape[1]))
+    reach = np.resize(REACHES, STARTS)[:, None]
+    return list(np.asarray(reach * ways / np.maximum(wide, TINY)))
+
+
+@dataclass(slots=True, eq=False)
+class _Climbed:
+    """Where fits ended."""
+
+    beta: Floats
+    height: Floats
+    ended: Mask
+
+
+def _keep_higher(
+    best: _Climbed,
+    start: Floats,
+    y: Floats,
+    design: Floats,
+    squares: Floats,
+    weights: Floats,
+    close: float,
+) -> int:
+    """Climb every fit from one start, keep those that end elsewhere and higher, and count them."""
+    begin = np.tile(start, (len(weights), 1))
+    other = _climbed(y, design, squares, weights, begin, close)
+    higher = other.height > best.height + HIGHER
+    best.beta[higher], best.height[higher] = other.beta[higher], other.height[higher]
+    best.ended[higher] = other.ended[higher]
+    return int(higher.sum())
+
+
+def _ends(best: _Climbed) -> Floats:
+    """Return where fits ended, some of them if there are many; none if there is one fit."""
+    known = best.beta[np.isfinite(best.height)]
+    every = np.unique(known.round(3), axis=0)
+    return every[:: max(1, len(every) // STARTS)] if len(best.beta) > 1 else every[:0]
+
+
+def _climbed(
+    y: Floats, design: Floats, squares: Floats, weights: Floats, beta: Floats, close: float
+) -> _Climbed:
+    """Climb every fit from its start.
+
+    The score of a fit is sum(w x (y - p + q (1/2 - p))), q = p (1 - p) x' I^-1 x (Heinze and
+    Schemper 2002, Statistics in Medicine 21). Steps that do not climb are halved.
+    """
     information, climbed = _look(y, design, squares, weights, beta)
     told = np.isfinite(climbed)
     active = told.copy()
@@ -69,8 +148,7 @@ def firth(
         better, there, best = _climb(y, design, squares, w, now, step, climbed[at])
         beta[at], information[at], climbed[at] = better, there, best
         active[at] = np.abs(better - now).max(axis=1) > close
-    beta[~told] = np.nan
-    return FirthFits(beta, told & ~active)
+    return _Climbed(beta, climbed, ~active)
 
 
 def _penalty_curvature(

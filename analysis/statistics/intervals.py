@@ -108,3 +108,10 @@ def wilson(events: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     centre = (events + z * z / 2) / (n + z * z)
     reach = z / (n + z * z) * math.sqrt(events * (n - events) / n + z * z / 4)
     return max(centre - reach, 0.0), min(centre + reach, 1.0)
+
+
+def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact interval of a share (Clopper and Pearson 1934)."""
+    low = stats.beta.ppf((1 - level) / 2, events, n - events + 1) if events else 0.0
+    high = stats.beta.ppf((1 + level) / 2, events + 1, n - events) if events < n else 1.0
+    return float(low), float(high)

@@ -42,6 +42,18 @@ def sign_flip(differences: Floats) -> SignFlip:
     return SignFlip((as_large + 1) / (DRAWS + 1), len(moved), False)
 
 
+def attainable(differences: Floats) -> Floats | None:
+    """Return the p-values that other signs would give, ascending; None beyond exact tests."""
+    moved = differences[np.abs(differences) > ROUNDING]
+    if len(moved) > MOST_EXACT:
+        return None
+    sums = np.sort(np.abs(all_signed_sums(moved)))
+    steps = np.flatnonzero(
+        np.diff(sums, prepend=-np.inf) > ROUNDING * max(1.0, np.abs(moved).sum())
+    )
+    return np.asarray((len(sums) - steps[::-1]) / len(sums), np.float64)
+
+
 def all_signed_sums(values: Floats) -> Floats:
     """Return the sums under all signs, 2 to the power of their number."""
     sums = np.zeros(1)

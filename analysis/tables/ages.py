@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.statistics.intervals import Estimate, expanded, resampled
-from analysis.tables.table import ARM, ESTIMATE, Table, numbered
+from analysis.tables.table import ESTIMATE, Table, numbered
 from harness.vocabulary import Floats
 
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
@@ -18,14 +18,16 @@ EXACT = 6
 """Decimals of a second to which ages are told apart."""
 
 
-def ages(attempts: pd.DataFrame, kinds: Sequence[Mapping[str, object]]) -> Table:
-    """Return the quantiles by system, condition and kind of sender, routes resampled whole."""
-    by = (*ARM, "kind")
+def ages(
+    attempts: pd.DataFrame, arm: tuple[str, ...], kinds: Sequence[Mapping[str, object]]
+) -> Table:
+    """Return the quantiles by arm and kind of sender, routes resampled whole."""
+    by = (*arm, "kind")
     shared = attempts.reset_index(drop=True)
-    groups: dict[tuple[str, str, str], list[tuple[str, Floats]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[str, Floats]]] = {}
     for each in kinds:
         row = shared.iloc[int(str(each["row"]))]
-        name = str(row["system"]), str(row["condition"]), str(each["kind"])
+        name = (*(str(row[factor]) for factor in arm), str(each["kind"]))
         heard: Floats = np.asarray(each["ages"], np.float64).round(EXACT)
         groups.setdefault(name, []).append((str(row["cluster"]), heard))
     cells = [
@@ -35,7 +37,8 @@ def ages(attempts: pd.DataFrame, kinds: Sequence[Mapping[str, object]]) -> Table
     ]
     frame = pd.DataFrame(cells, columns=[*by, "measure", *ESTIMATE])
     digits = dict.fromkeys(QUANTILES, 2)
-    return Table("ages", "Age of messages at delivery, s: quantiles", by, frame, digits)
+    title = "Age of messages at delivery, s: quantiles"
+    return Table("ages", title, by, frame, digits, len(arm))
 
 
 def numbers_of(found: Estimate) -> dict[str, object]:

@@ -9,8 +9,10 @@ import pandas as pd
 
 from analysis.checked import checked_table
 from analysis.collection import Collection
+from analysis.regression.stretches import track_in
 from analysis.tables.ages import ages
-from analysis.tables.table import ARM, Table, cells, mean_of, ratio_of
+from analysis.tables.common import common_stretches
+from analysis.tables.table import Table, cells, mean_of, ratio_of
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from harness.vocabulary import BANDS, PATTERNS
@@ -22,35 +24,50 @@ ON_AIR = "unsent"
 
 def tables_of_frames(found: Collection) -> list[Table]:
     """Return all tables that need frames and messages of every attempt."""
-    sums = [sums_of(campaign, key) for _, campaign, key in found.each()]
+    sums, tracks = [], []
+    for row, campaign, key in found.each():
+        frames = checked_table(campaign, "frames", key)
+        sums.append(sums_of(frames))
+        tracks.append(track_in(found.attempts, row, frames))
     both = pd.concat([found.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
     kinds = [
         {"row": row, **sums_of_kind}
         for row, campaign, key in found.each()
         for sums_of_kind in kinds_of(campaign, key)
     ]
-    attempts = found.attempts
-    return [bands(both), used_ages(both), *messages(attempts, kinds), ages(attempts, kinds)]
+    attempts, arm = found.attempts, found.factors
+    return [
+        bands(both, arm),
+        common_stretches(found, tracks),
+        used_ages(both, arm),
+        *messages(attempts, arm, kinds),
+        ages(attempts, arm, kinds),
+    ]
 
 
-def sums_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
+def sums_of(frames: pd.DataFrame) -> dict[str, float]:
     """Return an attempt's sums over its planning steps."""
-    frames = checked_table(campaign, "frames", key)
     names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
     heard = frames["messages"] > 0
     return {
         **{name: float(frames[name].sum()) for name in names},
         "steps": float(len(frames)),
+        "driven": float(frames["station"].max()) if len(frames) else 0.0,
         "steps_heard": float(heard.sum()),
         "messages_given": float(frames["messages"].sum()),
         "age_sum": float(frames.loc[heard, "oldest_age"].sum()),
     }
 
 
-def bands(sums: pd.DataFrame) -> Table:
+def bands(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     """Return errors for 100 true boxes, by distance from the ego."""
-    by = (*ARM, "band")
+    by = (*arm, "band")
     parts = []
+    exposure = {
+        "true boxes": mean_of("true_boxes"),
+        "driven, m": mean_of("driven"),
+        "driven, s": mean_of("duration"),
+    }
     for band in BANDS:
         own = sums.assign(
             band=band,
@@ -58,13 +75,13 @@ def bands(sums: pd.DataFrame) -> Table:
             true_boxes=sums[f"truth_{band}"],
         )
         measures = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
-        parts.append(cells(own, by, measures | {"true boxes": mean_of("true_boxes")}))
-    found = pd.concat(parts).sort_values(list(ARM), kind="stable")
-    title = "Errors for 100 true boxes by distance, m; true boxes for each drive"
-    return Table("bands", title, by, found)
+        parts.append(cells(own, by, measures | exposure))
+    found = pd.concat(parts).sort_values(list(arm), kind="stable")
+    title = "Errors for 100 true boxes by distance, m; true boxes, way and time of a drive"
+    return Table("bands", title, by, found, arm=len(arm))
 
 
-def used_ages(sums: pd.DataFrame) -> Table:
+def used_ages(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     """Return what systems were given at their planning steps."""
     measures = {
         "steps with messages %": ratio_of("steps_heard", "steps", 100),
@@ -73,7 +90,7 @@ def used_ages(sums: pd.DataFrame) -> Table:
     }
     digits = {"messages a step": 2, "age of the oldest, s": 3}
     title = "What systems were given, at each planning step"
-    return Table("ages_used", title, ARM, cells(sums, ARM, measures), digits)
+    return Table("ages_used", title, arm, cells(sums, arm, measures), digits, len(arm))
 
 
 def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
@@ -99,23 +116,27 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
         }
 
 
-def with_nothing(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> pd.DataFrame:
+def with_nothing(
+    attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
+) -> pd.DataFrame:
     """Return a row for each drive and each kind of sender that its arm knows.
 
     Drives in which nobody of a kind came near had no messages of it, and count as such.
     """
-    shared = attempts.reset_index(drop=True)[[*ARM, "cluster", "duration"]]
+    shared = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
     shared = shared.rename_axis("row").reset_index()
     own = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
-    known = own.merge(shared, on="row")[[*ARM, "kind"]].drop_duplicates()
+    known = own.merge(shared, on="row")[[*arm, "kind"]].drop_duplicates()
     sums = own.drop(columns="ages", errors="ignore")
-    joined = shared.merge(known, on=list(ARM)).merge(sums, on=["row", "kind"], how="left")
+    joined = shared.merge(known, on=list(arm)).merge(sums, on=["row", "kind"], how="left")
     return joined.fillna(dict.fromkeys(sums.columns, 0.0))
 
 
-def messages(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> tuple[Table, Table]:
+def messages(
+    attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
+) -> tuple[Table, Table]:
     """Return messages by kind of sender: what became of them; age, displacement and bytes."""
-    by = (*ARM, "kind")
+    by = (*arm, "kind")
     fates = {
         "messages a drive": mean_of("messages"),
         **{f"{fate} %": ratio_of(fate, "messages", 100) for fate in FATES},
@@ -127,14 +148,15 @@ def messages(attempts: pd.DataFrame, kinds: list[dict[str, object]]) -> tuple[Ta
         "kB/s": ratio_of("kilobytes", "duration"),
     }
     digits = {"age at delivery, s": 3, "displaced, m": 3, "kB a message": 2, "kB/s": 2}
-    joined = with_nothing(attempts, kinds)
+    joined = with_nothing(attempts, arm, kinds)
     return (
-        Table("fates", "What became of messages", by, cells(joined, by, fates), digits),
+        Table("fates", "What became of messages", by, cells(joined, by, fates), digits, len(arm)),
         Table(
             "messages",
             "How late, how far off and how big messages were",
             by,
             cells(joined, by, sizes),
             digits,
+            len(arm),
         ),
     )

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.collection import Collection
+from analysis.silence import WITHOUT
 from analysis.statistics.intervals import NOTHING
-from analysis.tables.table import ARM, UNDISTURBED, Measure, Table, cells, mean_of, rate_of
+from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
 from harness.judging.windows import WINDOWS
+from harness.records.arms import NONE
 from harness.vocabulary import PATTERNS
 
 DRIVING: dict[str, Measure] = {
@@ -19,26 +21,24 @@ DRIVING: dict[str, Measure] = {
     "RCR %": mean_of("completion", 100),
     "violations %": rate_of("violated"),
 }
-PRECISION: dict[str, Measure] = {"AP": mean_of("ap"), "AP alone": mean_of("ap_ego_alone")}
-DIGITS = {"AP": 2, "AP alone": 2}
+PRECISION: dict[str, Measure] = {
+    "AP 10 s": mean_of("ap_end_10s"),
+    "AP 10 s alone": mean_of("ap_ego_alone_end_10s"),
+    "AP": mean_of("ap"),
+    "AP alone": mean_of("ap_ego_alone"),
+}
+DIGITS = dict.fromkeys(PRECISION, 2)
 
 
 def tables_of_results(found: Collection) -> list[Table]:
     """Return all tables that need no Parquet file."""
-    attempts = with_outcome(found.attempts)
-    arms = arms_of(found)
+    attempts, arm = with_outcome(found.attempts), found.factors
     return [
-        driving(attempts, arms),
-        *patterns(attempts),
-        before_violation(attempts),
-        seeds(attempts),
+        driving(attempts, arm, sorted({each.values(arm) for each in found.arms})),
+        *patterns(attempts, arm),
+        before_violation(attempts, arm),
+        seeds(attempts, arm),
     ]
-
-
-def arms_of(found: Collection) -> list[tuple[str, str]]:
-    """Return every system and condition, those without any result too."""
-    both = pd.concat([found.attempts[list(ARM)], found.missing[list(ARM)]])
-    return sorted({(str(system), str(condition)) for system, condition in both.to_numpy()})
 
 
 def with_outcome(attempts: pd.DataFrame) -> pd.DataFrame:
@@ -47,19 +47,24 @@ def with_outcome(attempts: pd.DataFrame) -> pd.DataFrame:
     return attempts.assign(outcome=named.astype(str))
 
 
-def driving(attempts: pd.DataFrame, arms: Sequence[tuple[str, str]]) -> Table:
-    """Return table II: driving score, collisions, completion."""
-    title = "II. Driving: score, collision rate, route completion, by system and condition"
-    return Table("driving", title, ARM, cells(attempts, ARM, DRIVING, arms))
+def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    """Return table II: driving score, collisions, completion; arms without results have rows."""
+    *others, last = arm
+    title = f"II. Driving: score, collision rate, route completion, by {', '.join(others)}"
+    silent: dict[str, Measure] = {"without messages": count_of(WITHOUT)}
+    measures = DRIVING | (silent if attempts[WITHOUT].any() else {})
+    found = cells(attempts, arm, measures, rows)
+    digits = dict.fromkeys(silent, 0)
+    return Table("driving", f"{title} and {last}", arm, found, digits, arm=len(arm))
 
 
-def patterns(attempts: pd.DataFrame) -> tuple[Table, Table]:
+def patterns(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table]:
     """Return tables III and IV: errors of the last 10 s, with and without violation."""
-    by = (*ARM, "outcome")
+    by = (*arm, "outcome")
     measures: dict[str, Measure] = {name: mean_of(f"{name}_end_10s") for name in PATTERNS}
     measures["true boxes"] = mean_of("truth_all_end_10s")
-    disturbed = attempts["condition"] != UNDISTURBED
-    what = "errors in the last 10 s of a drive, and its average precision (11-point, mean)"
+    disturbed = attempts["condition"] != NONE
+    what = "errors in the last 10 s of a drive; average precision (11-point, mean) there and in all"
     return (
         Table(
             "patterns",
@@ -67,6 +72,7 @@ def patterns(attempts: pd.DataFrame) -> tuple[Table, Table]:
             by,
             cells(attempts[~disturbed], by, measures | PRECISION),
             DIGITS,
+            len(arm),
         ),
         Table(
             "patterns_disturbed",
@@ -74,13 +80,14 @@ def patterns(attempts: pd.DataFrame) -> tuple[Table, Table]:
             by,
             cells(attempts[disturbed], by, measures | PRECISION),
             DIGITS,
+            len(arm),
         ),
     )
 
 
-def before_violation(attempts: pd.DataFrame) -> Table:
+def before_violation(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     """Return the errors in t1, t2 and t3 before violations, for 5 s each."""
-    by = (*ARM, "window")
+    by = (*arm, "window")
     violated = attempts[attempts["violated"]]
     parts = [
         cells(
@@ -94,25 +101,26 @@ def before_violation(attempts: pd.DataFrame) -> Table:
     found = pd.concat(parts).sort_values([*by], kind="stable")
     found["measure"] = found["measure"].replace("truth_all", "true boxes")
     title = "Errors for 5 s before a violation: t3 is the last, t2 before it, t1 all earlier"
-    return Table("before_violation", title, by, found)
+    return Table("before_violation", title, by, found, arm=len(arm))
 
 
-def seeds(attempts: pd.DataFrame) -> Table:
+def seeds(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     """Return how far seeds are apart: each by itself, and the range of their values."""
-    by = (*ARM, "seed")
+    by = (*arm, "seed")
     found = cells(attempts.assign(seed=attempts["seed"].astype(str)), by, DRIVING)
     ranges = [
         {
-            **dict(zip((*ARM, "measure"), name, strict=True)),
+            **dict(zip((*arm, "measure"), name, strict=True)),
             "seed": "range",
             "value": part["value"].max() - part["value"].min(),
             "n": part["n"].sum(),
             "routes": part["routes"].max(),
             "method": NOTHING.method,
         }
-        for name, part in found.groupby([*ARM, "measure"], sort=False)
+        for name, part in found.groupby([*arm, "measure"], sort=False)
         if len(part) > 1
     ]
     both = pd.concat([found, pd.DataFrame(ranges, columns=found.columns)])
-    order = both.sort_values([*ARM], kind="stable")
-    return Table("seeds", "Driving by seed, and how far seeds are apart", by, order)
+    order = both.sort_values([*arm], kind="stable")
+    title = "Driving by seed, and how far seeds are apart"
+    return Table("seeds", title, by, order, arm=len(arm))

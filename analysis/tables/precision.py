@@ -1,7 +1,7 @@
 """Average precision of pools of drives, with route-clustered intervals: figure 8, and by distance.
 
-11-point, mean over the classes that occur. A pool is a system under a condition, over its whole
-drives, along the route or in a distance band.
+11-point, mean over the classes that occur. A pool is an arm, over its whole drives,
+along the route or in a distance band.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.arms import arms_in, of_arms
 from analysis.collection import Collection
 from analysis.statistics.intervals import Estimate, expanded, resampled
 from analysis.tables.detections import PARTS, SOURCES, Detections
-from analysis.tables.table import ARM, ESTIMATE, Table
+from analysis.tables.table import ESTIMATE, Table
 from harness.vocabulary import BANDS, CLASSES, Floats, Integers, Mask
 
 RESAMPLES = 400
@@ -35,8 +36,11 @@ def precision_tables(found: Collection, detections: dict[str, Detections]) -> li
         ("along_route", "Figure 8. Average precision along the route (11-point)", "part", along),
         ("precision_bands", "Average precision by distance, m (11-point)", "band", BANDS),
     )
+    arm = found.factors
     return [
-        Table(name, title, (*ARM, by or "pool"), pools(found, detections, by, names), DIGITS)
+        Table(
+            name, title, (*arm, by or "pool"), pools(found, detections, by, names), DIGITS, len(arm)
+        )
         for name, title, by, names in makers
     ]
 
@@ -46,17 +50,19 @@ def pools(
 ) -> pd.DataFrame:
     """Return the cells of every arm, undivided or divided by part of the route or by band."""
     cells = []
-    systems, conditions = (found.attempts[name].to_numpy(str) for name in ARM)
-    for arm in sorted(set(zip(systems.tolist(), conditions.tolist(), strict=True))):
-        own = np.flatnonzero((systems == arm[0]) & (conditions == arm[1]))
+    factors = found.factors
+    for arm in arms_in(found.attempts):
+        own = np.flatnonzero(of_arms(found.attempts, [arm]))
         clusters = np.unique(found.attempts["cluster"].to_numpy(str)[own], return_inverse=True)[1]
         for index, name in enumerate(names):
             for source in SOURCES:
                 estimate = pool(detections[source], own, clusters, by, index)
-                place = dict(zip((*ARM, by or "pool"), (*arm, name), strict=True))
+                place = dict(
+                    zip((*factors, by or "pool"), (*arm.values(factors), name), strict=True)
+                )
                 numbers = {key: getattr(estimate, key) for key in ESTIMATE}
                 cells.append({**place, "measure": NAMES[source], **numbers})
-    return pd.DataFrame(cells, columns=[*ARM, by or "pool", "measure", *ESTIMATE])
+    return pd.DataFrame(cells, columns=[*factors, by or "pool", "measure", *ESTIMATE])
 
 
 def pool(

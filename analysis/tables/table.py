@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TypeAlias
@@ -10,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.statistics.intervals import NOTHING, Estimate, mean, rate, ratio
+from harness.records.arms import sort_key
 
 Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
 
 ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
-ARM = ("system", "condition")
-UNDISTURBED = "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,7 @@ class Table:
     by: tuple[str, ...]
     cells: pd.DataFrame
     digits: Mapping[str, int] = field(default_factory=dict)  # by measure; 1 unless told
+    arm: int = 0  # how many of `by`, from the first, name an arm
 
     @property
     def measures(self) -> list[str]:
@@ -40,18 +41,13 @@ class Table:
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
             found.setdefault(name, {})[measure] = Estimate(*numbers)
-        arms_first = self.by[: len(ARM)] == ARM
-        return (
-            sorted(found.items(), key=lambda row: in_order(row[0]))
-            if arms_first
-            else [*found.items()]
-        )
+        if not self.arm:
+            return [*found.items()]
+        return sorted(found.items(), key=lambda row: sort_key(row[0][: self.arm]))
 
-
-def in_order(names: Sequence[str]) -> tuple[str, bool, str]:
-    """Return how rows are sorted: by system, each undisturbed first."""
-    system, condition = names[:2]
-    return system, condition != UNDISTURBED, condition
+    def arms(self) -> list[tuple[str, ...]]:
+        """Return the arms of its rows, each by the values of its factors."""
+        return list(dict.fromkeys(names[: self.arm] for names, _ in self.rows()))
 
 
 def cells(
@@ -92,6 +88,16 @@ def rate_of(column: str) -> Measure:
     def measure(frame: pd.DataFrame) -> Estimate:
         found = rate(frame[column].to_numpy(np.float64), numbered(frame["cluster"]))
         return scaled(found, 100)
+
+    return measure
+
+
+def count_of(column: str) -> Measure:
+    """Return in how many attempts something happened."""
+
+    def measure(frame: pd.DataFrame) -> Estimate:
+        n, routes = len(frame), frame["cluster"].nunique()
+        return Estimate(float(frame[column].sum()), math.nan, math.nan, n, routes, "none")
 
     return measure
 

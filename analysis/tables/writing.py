@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.arms import spelled
 from analysis.results import writable
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from harness.files import write_whole
 
+FORMULAS = ("=", "+", "-", "@", "\t", "'")
+"""What a cell begins with that spreadsheets run, and the apostrophe that keeps them from it."""
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -20,14 +23,43 @@ LATEX = str.maketrans(
 
 
 def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[str]) -> None:
-    """Write a plain table; LaTeX is for tables of estimates."""
+    """Write a plain table, arms with their factors; LaTeX is for tables of estimates."""
+    frame = spelled(frame)
     for each in formats:
         if each == "csv":
-            write_whole(folder / f"{name}.csv", lambda file: frame.to_csv(file, index=False))
+            write_whole(
+                folder / f"{name}.csv", lambda file: in_csv(frame).to_csv(file, index=False)
+            )
         elif each == "parquet":
             write_whole(
                 folder / f"{name}.parquet", lambda file: frame.to_parquet(file, index=False)
             )
+
+
+def in_csv(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose words no spreadsheet takes for a formula: an apostrophe goes before."""
+    words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    return frame.assign(**{str(name): frame[name].map(no_formula) for name in words})
+
+
+def no_formula(value: object) -> object:
+    """Return a word that begins as formulas do behind an apostrophe, anything else as it is.
+
+    A lone carriage return would end the row for some readers: it is written as `\\r`.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", "\\r")
+    return f"'{text}" if text.startswith(FORMULAS) and not is_number(text) else text
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, or a dash that stands for none."""
+    try:
+        float(text)
+    except ValueError:
+        return text == "-"
+    return not text[0].isspace()
 
 
 def write_table(table: Table, folder: Path, formats: Iterable[str]) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from harness.files import write_whole
-from harness.records.keys import named, safe_name
+from harness.nesting import parse_json
+from harness.records.names import named, safe_name
 from harness.records.reading import BROKEN, broken
 from harness.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
@@ -58,7 +59,7 @@ class Assignment:
     @staticmethod
     def from_json(text: str) -> Assignment:
         """Return the assignment that a text holds."""
-        told = json.loads(text)
+        told = parse_json(text)
         way: dict[str, Any] = {
             **{name: np.array(told["way"][name], np.float64) for name in NUMBERS},
             **{name: np.array(told["way"][name], np.bool_) for name in FLAGS},

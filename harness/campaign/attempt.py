@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,7 @@ import carla
 
 from harness.campaign.assignments import Assignment, read_assignment
 from harness.campaign.config import Settings, build
+from harness.campaign.cooperation import cooperation_of, reference_of
 from harness.campaign.folder import read_header
 from harness.campaign.inputs import other_files
 from harness.campaign.perception import Perception
@@ -21,28 +22,34 @@ from harness.campaign.results import (
     PrecisionBook,
     crucible_record,
     driving_record,
+    hazard_record,
     pattern_record,
     result_record,
+    windows_of,
 )
 from harness.campaign.tasks import Task
 from harness.campaign.town_map import lines_around
 from harness.campaign.witness import Witness
 from harness.channel.channel import Channel
+from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
 from harness.judging.driving import Drive
+from harness.judging.windows import WindowRules
 from harness.randomness import derived_seed
+from harness.records.heard import Heard
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import Control, PrivilegedSystem, Route, System
+from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.hazard import Hazard, HazardReport
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights, force_green
-from harness.world.partners import assemble
+from harness.world.partners import Cooperation, Partners, assemble
 from harness.world.rig import Rig
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.session import open_session
 from harness.world.stage import Stage
+from harness.world.stops import RouteStops
 
 SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before anybody drives."""
@@ -53,7 +60,10 @@ class Company:
     """Everybody and everything of an attempt that acts on its own."""
 
     hazards: list[Hazard]
+    unplaced: list[Hazard]  # had no room: not run in this attempt
     lights: RouteLights
+    stops: RouteStops
+    shows_stops: bool  # to the driver, who takes them for lights that are red until it has stood
     perception: Perception
     ego: Ego
     not_run: tuple[HazardSpec, ...]
@@ -64,11 +74,12 @@ def run_attempt(task: Task) -> str:
     began = time.monotonic()
     settings = read_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route)
-    system = set_up_system(settings, task.key.system)
-    channel = set_up_channel(settings, task.key.condition)
+    system = set_up_system(settings, task.key.arm.system)
+    channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
+    cooperation = cooperation_of(settings, task.key.arm)
     drive = Drive(build(settings["driving"], "driving"), assignment.route.length)
     with on_stage(task, assignment.route, settings["tick"]) as stage:
-        with set_up(stage, assignment, settings, system, channel) as company:
+        with set_up(stage, assignment, settings, system, channel, cooperation) as company:
             keeps_points = settings["record"]["points"]
             recorder = play(stage, company, settings["perceive_every"], drive, keeps_points)
             seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
@@ -77,17 +88,19 @@ def run_attempt(task: Task) -> str:
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         recorder.write(writer, channel.door.close(), lines)
         precision = company.perception.precision
-        result = result_of(task, settings, drive, recorder, precision, stage.seed)
+        messages = {"reads": system.reads_messages, **channel.door.record()}
+        result = result_of(task, settings, drive, recorder, precision, messages, stage.seed)
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
         writer.commit()
-    return in_words(drive, result["crucible"]["driving_score"])
+    words = in_words(drive, result["crucible"]["driving_score"], recorder.hazards)
+    return words + channel_in_words(Heard.of(result))
 
 
 @contextmanager
 def on_stage(task: Task, route: Route, tick: float) -> Iterator[Stage]:
-    """Lend the world of one try, with a seed that system and condition have no part in."""
+    """Lend the world of one try, with a seed that the arm has no part in."""
     seed = derived_seed(task.key.seed, route.town, task.key.route)
     with open_session(task.host, task.port, route.town, tick, seed) as session:
         yield Stage(
@@ -107,19 +120,22 @@ def result_of(
     drive: Drive,
     recorder: Recorder,
     precision: PrecisionBook,
+    messages: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
     """Return the whole result of a drive."""
     coefficients = build(settings["scoring"], "scoring")
     end = drive.violation.time if drive.violation else drive.last_time
+    rules: WindowRules = build(settings["windows"], "windows")
+    found = windows_of(recorder.frames, drive, end - recorder.start, rules)
     result = result_record(task.key, drive, coefficients, recorder)
     result["crucible"] = crucible_record(
         **driving_record(drive, coefficients, recorder),
-        patterns=pattern_record(
-            recorder.frames, drive, end - recorder.start, build(settings["windows"], "windows")
-        ),
-        average_precision=precision.record(),
-        attempt={**asdict(task.key), "episode_seed": seed, "simulator": task.simulator},
+        patterns=pattern_record(recorder.frames, found),
+        average_precision=precision.record(found["end_10s"]),
+        messages=messages,
+        attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
+        hazards=hazard_record(recorder.hazards, recorder.start),
     )
     return result
 
@@ -135,7 +151,17 @@ def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
     return system
 
 
-def set_up_channel(settings: Settings, condition: str) -> Channel:
+def window_of(system: System | PrivilegedSystem, settings: Settings) -> Window:
+    """Return within what a system uses messages; if it does not say, as far as LiDARs reach."""
+    window: Window | None = getattr(system, "window", None)
+    if window is not None:
+        return window
+    rig: Rig = build(settings["rig"], "rig")
+    reach = max(rig.ego.range, build(settings["patterns"], "patterns").reach)
+    return reach, reach
+
+
+def set_up_channel(settings: Settings, condition: str, window: Window) -> Channel:
     """Return the channel with the disturbances of a condition."""
     disturbances = settings["interference"].get(condition, [])
     channel: Channel = build(
@@ -143,8 +169,20 @@ def set_up_channel(settings: Settings, condition: str) -> Channel:
         "channel",
         disturbances=[build(each, f"interference.{condition}") for each in disturbances],
         tick_seconds=settings["tick"],
+        window=window,
     )
     return channel
+
+
+def period_of(settings: Settings) -> float:
+    """Return the seconds between two planning steps."""
+    period: float = settings["tick"] * settings["perceive_every"]
+    return period
+
+
+def reads_points(settings: Settings, system: System | PrivilegedSystem) -> bool:
+    """Return whether anything reads the points of a sweep."""
+    return bool(system.reads_points or settings["record"]["points"])
 
 
 @contextmanager
@@ -154,6 +192,7 @@ def set_up(
     settings: Settings,
     system: System | PrivilegedSystem,
     channel: Channel,
+    cooperation: Cooperation,
 ) -> Iterator[Company]:
     """Bring everybody into the world, and out of it again."""
     if assignment.weather is not None:
@@ -163,24 +202,55 @@ def set_up(
     with ExitStack() as stack:
         ego = Ego(stage)
         stack.callback(ego.end)
-        hazards = [placed(spec, stage, stack) for spec in assignment.runnable]
+        every = [placed(spec, stage, stack) for spec in assignment.runnable]
+        hazards = [each for each in every if each.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
         traffic = build(settings["traffic"], "traffic").populate(stage, taken)
         stack.callback(traffic.end)
-        perception = set_up_perception(
-            stage, settings, system, channel, ego, traffic.vehicles, stack
-        )
+        partners = set_up_partners(stage, settings, cooperation, system, traffic.vehicles, stack)
+        perception = set_up_perception(stage, settings, system, channel, ego, partners, stack)
         system.reset(derived_seed(stage.seed, "system"), stage.route)
         channel.reset(stage.seed, stage.route.name)
-        yield Company(hazards, RouteLights(stage), perception, ego, assignment.not_run)
+        yield Company(
+            hazards=hazards,
+            unplaced=[each for each in every if each not in hazards],
+            lights=RouteLights(stage),
+            stops=RouteStops(stage),
+            shows_stops=settings["lights"] == "working",
+            perception=perception,
+            ego=ego,
+            not_run=assignment.not_run,
+        )
 
 
 def placed(spec: HazardSpec, stage: Stage, stack: ExitStack) -> Hazard:
-    """Return a hazard that waits for the ego; the stack takes it away."""
+    """Return a hazard that waits for the ego, or has no room; the stack takes it away."""
     hazard = build_hazard(spec)
     stack.callback(hazard.end)
     hazard.place(stage)
     return hazard
+
+
+def set_up_partners(
+    stage: Stage,
+    settings: Settings,
+    cooperation: Cooperation,
+    system: System | PrivilegedSystem,
+    vehicles: Sequence[carla.Actor],
+    stack: ExitStack,
+) -> Partners:
+    """Return the ego's partners, and the reference rig where truth depends on it."""
+    partners = assemble(
+        cooperation,
+        stage,
+        build(settings["rig"], "rig"),
+        period_of(settings),
+        reads_points(settings, system),
+        vehicles,
+        reference_of(settings),
+    )
+    stack.callback(partners.end)
+    return partners
 
 
 def set_up_perception(
@@ -189,19 +259,21 @@ def set_up_perception(
     system: System | PrivilegedSystem,
     channel: Channel,
     ego: Ego,
-    vehicles: Sequence[carla.Actor],
+    partners: Partners,
     stack: ExitStack,
 ) -> Perception:
     """Return the senses of the ego and its partners; the stack takes them away."""
     rig: Rig = build(settings["rig"], "rig")
-    reads_points = system.reads_points or settings["record"]["points"]
-    period = settings["tick"] * settings["perceive_every"]
-    cooperation = build(settings["cooperation"], "cooperation")
-    partners = assemble(cooperation, stage, rig, period, reads_points, vehicles)
-    stack.callback(partners.end)
-    rules = build(settings["patterns"], "patterns")
     perception = Perception(
-        stage, system, channel, partners, ego, rig.ego, period, rules, reads_points
+        stage,
+        system,
+        channel,
+        partners,
+        ego,
+        rig.ego,
+        period_of(settings),
+        build(settings["patterns"], "patterns"),
+        reads_points(settings, system),
     )
     stack.callback(perception.end)
     return perception
@@ -214,7 +286,7 @@ def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points:
     snapshot = settle(stage, perception, ego, every)
     state = ego.state(snapshot)
     recorder = Recorder(state.time, state.frame, ego.actor.id, stage.tick_seconds, keeps_points)
-    witness = Witness(stage, ego, company.lights)
+    witness = Witness(stage, ego, company.lights, company.stops)
     began = time.perf_counter()
     for tick in count():
         if tick:
@@ -232,14 +304,21 @@ def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points:
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
         if tick % every == 0:
-            lights = company.lights.ahead(state.station)
+            lights = signals_ahead(company, state.station)
             ego.drive(perception.step(state, snapshot, lights, recorder))
         if drive.ended:
             break
     perception.seconds["drive"] = time.perf_counter() - began
-    for report in hazard_reports(company.hazards, company.not_run):
+    for report in hazard_reports([*company.hazards, *company.unplaced], company.not_run):
         recorder.hazard(report, state.time)
     return recorder
+
+
+def signals_ahead(company: Company, station: float) -> tuple[LightAhead, ...]:
+    """Return the lights ahead, and the stop signs where drivers are to heed them."""
+    lights = company.lights.ahead(station)
+    stops = company.stops.ahead(station) if company.shows_stops else ()
+    return tuple(sorted((*lights, *stops), key=lambda each: each.station))
 
 
 def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.WorldSnapshot:
@@ -265,11 +344,28 @@ def hazard_reports(
         yield hazard.report()
     for spec in not_run:
         reason = spec.kind.removeprefix(NOT_RUN)
-        yield HazardReport(spec.source, spec.source, spec.station, "not_run", None, reason)
+        yield HazardReport(
+            kind=spec.source,
+            source=spec.source,
+            station=spec.station,
+            status="not_run",
+            started_at=None,
+            reason=reason,
+            cause="not_planned",
+        )
 
 
-def in_words(drive: Drive, driving_score: float) -> str:
-    """Return what happened in a few words."""
+def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
+    """Return what happened in a few words, hazards without a place included."""
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
-    return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}"
+    absent = [each.kind for each in hazards if each.cause == "no_place"]
+    without = f"; no place for {', '.join(absent)}" if absent else ""
+    return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
+
+
+def channel_in_words(heard: Heard) -> str:
+    """Return what did not happen on the channel."""
+    if heard.without_messages:
+        return ", without messages"
+    return ", undisturbed" if heard.undisturbed else ""

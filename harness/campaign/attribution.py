@@ -46,7 +46,7 @@ def attribute(
         twins.drive([Twin(of, each) for each in changes])
         return [happens(each) for each in changes]
 
-    names = twins.disturbances(of.condition)
+    names = twins.disturbances(of.arm.condition)
     absences = {ALL: Change(without=tuple(names))}
     if len(names) > 1:
         absences |= {name: Change(without=(name,)) for name in names}

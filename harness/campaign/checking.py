@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import Any, Literal, TypedDict, get_type_hints
 
 from harness.campaign.config import Settings, build, find_class
 from harness.campaign.executors.interface import Executor
 from harness.campaign.shapes import mistakes
+from harness.campaign.trust import targets
 from harness.channel.channel import Channel
 from harness.errors import UserError
 from harness.judging.driving import DrivingRules
 from harness.judging.frames import Judgement
 from harness.judging.scoring import Coefficients
 from harness.judging.windows import WindowRules
-from harness.world.partners import Cooperation
+from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
 from harness.world.simulators import Simulator
 from harness.world.traffic import Traffic
 
 MADE_HERE = (
     "simulator",
-    "cooperation",
+    "reference",
     "traffic",
     "rig",
     "driving",
@@ -50,6 +50,8 @@ class Routes(TypedDict):
     only: list[str | int] | None
     clean_under: str | None
     repeats: bool
+    skip_invalid: bool
+    checkout: str | None
 
 
 class Record(TypedDict):
@@ -62,7 +64,8 @@ class Top(TypedDict):
     """A campaign's settings, but for what people add of their own."""
 
     simulator: Simulator
-    cooperation: Cooperation
+    cooperation: dict[str, Cooperation]
+    reference: Placement
     traffic: Traffic
     rig: Rig
     driving: DrivingRules
@@ -99,21 +102,11 @@ def refuse_misshapen(settings: Settings) -> None:
         refuse_misfit(place, part)
     for name in MADE_HERE:
         build(settings[name], name)
+    for name, each in settings["cooperation"].items():
+        build(each, f"cooperation.{name}")
     for name, disturbances in settings["interference"].items():
         made = [build(each, f"interference.{name}") for each in disturbances]
         build(settings["channel"], f"interference.{name}", disturbances=made)
-
-
-def targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every part of the settings that names what is to be made of it."""
-    if isinstance(value, dict):
-        if "_target_" in value:
-            yield place, value
-        for name, each in value.items():
-            yield from targets(each, f"{place}.{name}" if place else str(name))
-    elif isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from targets(each, f"{place}.{number}")
 
 
 def refuse_misfit(place: str, part: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ OURS = {
     "executor": "harness.campaign.executors.",
     "system": "agents.",
     "cooperation": "harness.world.partners.",
+    "reference": "harness.world.partners.",
     "traffic": "harness.world.traffic.",
     "rig": "harness.world.rig.",
     "driving": "harness.judging.",
@@ -83,7 +84,7 @@ def find_class(target: Any, place: str) -> type[Any]:
     """Return the class that a `_target_` names, if its group may name it."""
     refused = f"configuration: {place} names {target!r}"
     packages = packages_of(place)
-    if not str(target).startswith(packages):
+    if not str(target).startswith(packages) or ".__main__." in str(target):
         known = " and ".join(each + "*" for each in packages) or "nothing"
         raise UserError(f"{refused}; only {known} may be named by _target_ there")
     module, _, name = target.rpartition(".")

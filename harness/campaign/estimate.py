@@ -9,6 +9,7 @@ from statistics import fmean
 
 from harness.campaign.plan import Plan
 from harness.errors import UserError
+from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
 from harness.records.reading import read_json
@@ -66,16 +67,16 @@ def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[floa
 def by_arm(
     left: Sequence[AttemptKey], samples: Mapping[AttemptKey, tuple[float, float]]
 ) -> tuple[float, float]:
-    """Return seconds and bytes of all that is left: each as the mean of its system and condition.
+    """Return seconds and bytes of all that is left: each as the mean of its arm.
 
-    Where nothing of those has been driven yet, as the mean of all.
+    Where nothing of it has been driven yet, as the mean of all.
     """
-    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    groups: dict[Arm, list[tuple[float, float]]] = {}
     for key, each in samples.items():
-        groups.setdefault((key.system, key.condition), []).append(each)
+        groups.setdefault(key.arm, []).append(each)
     overall = mean(list(samples.values()))
     means = {arm: mean(each) for arm, each in groups.items()}
-    expected = [means.get((key.system, key.condition), overall) for key in left]
+    expected = [means.get(key.arm, overall) for key in left]
     return sum(each[0] for each in expected), sum(each[1] for each in expected)
 
 

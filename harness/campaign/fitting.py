@@ -5,14 +5,17 @@ A disturbance that meets no message fails its attempt; told here, it costs nobod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import get_type_hints
 
 import numpy as np
 
-from harness.campaign.config import Settings, build, find_class
+from harness.campaign.config import Settings, find_class
+from harness.campaign.cooperation import cooperation_of
+from harness.campaign.sizes import disturbances_of, refuse_sizes
 from harness.channel.disturbance import Disturbance
 from harness.errors import AttemptError, UserError
+from harness.records.arms import NONE, Arm
 from harness.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
 
@@ -24,25 +27,33 @@ SAMPLES: dict[type, Payload] = {
 """The smallest message of each sort."""
 
 
-def unfit(settings: Settings, arms: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return why some systems cannot be driven under some conditions.
+def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
+    """Return why some arms cannot be driven: a disturbance that can do nothing in them.
 
-    A condition that concerns no partner at all, or suits no system, is refused.
+    A condition that concerns no partner at all, or suits no arm, is refused.
     """
-    present = kinds_of(build(settings["cooperation"], "cooperation"))
+    kinds = {arm.cooperation: kinds_of(cooperation_of(settings, arm)) for arm in arms}
+    for name, present in kinds.items():
+        refuse_nobody(name, present)
+    for condition in dict.fromkeys(arm.condition for arm in arms):
+        refuse_sizes(settings, condition)
+    everybody = frozenset[Kind]().union(*kinds.values())
     reasons = {}
-    for system, condition in arms:
-        payload = payload_of(settings["system"][system]["_target_"], f"system.{system}")
-        for each in disturbances_of(settings, condition):
-            refuse_absent(each, present, condition)
-            if payload is not None and not touches(each, present, payload):
+    for arm in arms:
+        payload = payload_of(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+        present = kinds[arm.cooperation]
+        for each in disturbances_of(settings, arm.condition):
+            refuse_absent(each, everybody, arm.condition)
+            if not each.kinds & present:
+                reasons[arm] = f"{each.name} disturbs nobody of {arm.cooperation}"
+            elif payload is not None and not touches(each, present, payload):
                 sort = type(payload).__name__.lower()
-                reasons[system, condition] = f"{each.name} cannot change the {sort} it shares"
-    for condition in {condition for _, condition in reasons}:
-        if all(arm in reasons for arm in arms if arm[1] == condition):
-            system, reason = next((a[0], reasons[a]) for a in arms if a[1] == condition)
+                reasons[arm] = f"{each.name} cannot change the {sort} it shares"
+    for condition in {arm.condition for arm in reasons}:
+        own = [arm for arm in arms if arm.condition == condition]
+        if all(arm in reasons for arm in own):
             raise UserError(
-                f"configuration: interference.{condition} with {system}: {reason};"
+                f"configuration: interference.{condition} with {own[0].system}: {reasons[own[0]]};"
                 " choose another condition"
             )
     return reasons
@@ -53,15 +64,18 @@ def kinds_of(cooperation: Cooperation) -> frozenset[Kind]:
     kinds: set[Kind] = {"ego"}
     if cooperation.roadside is not None:
         kinds.add("roadside")
-    if cooperation.connected:
+    if cooperation.connected and cooperation.connected_share:
         kinds.add("vehicle")
-    return frozenset(kinds)
+    return frozenset(kinds if cooperation.range and cooperation.maximum else {"ego"})
 
 
-def disturbances_of(settings: Settings, condition: str) -> Iterator[Disturbance]:
-    """Yield the disturbances of a condition."""
-    for each in settings["interference"].get(condition, []):
-        yield build(each, f"interference.{condition}")
+def refuse_nobody(cooperation: str, present: frozenset[Kind]) -> None:
+    """Refuse an arm of cooperation in which nobody could cooperate."""
+    if cooperation != NONE and not present - {"ego"}:
+        raise UserError(
+            f"configuration: cooperation.{cooperation}: nobody could ever be a partner; a roadside"
+            " unit or connected vehicles with a share, a range and a maximum above 0 are needed"
+        )
 
 
 def payload_of(target: str, place: str) -> Payload | None:

@@ -19,8 +19,9 @@ import yaml
 from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, at_home, digest
 from harness.campaign.differences import differences
 from harness.errors import UserError
-from harness.files import write_whole
+from harness.files import refuse_links, write_whole
 from harness.records import reading
+from harness.records.names import safe_name
 from harness.records.schema import VERSION
 
 OURS = re.compile(r"\.lock|\.\d+\.campaign\.yaml")
@@ -43,7 +44,7 @@ def place(settings: Settings) -> Path:
     chosen = settings["out"]
     if chosen is not None:
         return at_home(chosen, "out")
-    return Path("runs") / f"{settings['study']['name']}-{digest(settings)}"
+    return Path("runs") / f"{safe_name(settings['study']['name'])}-{digest(settings)}"
 
 
 def prepare(folder: Path, settings: Settings, simulator: str) -> None:
@@ -107,7 +108,10 @@ def locked(folder: Path) -> Iterator[None]:
     """Keep a second runner out of the folder; the lock goes with the process, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        for inner in (folder, folder / "logs", folder / "routes"):
+            refuse_links(inner)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(folder / ".lock", flags, 0o644)
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
     try:

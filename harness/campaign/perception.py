@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Literal
 
 import carla
 import numpy as np
 
-from harness.campaign.recording import Recorder
+from harness.campaign.recording import Hits, Recorder
 from harness.campaign.results import PrecisionBook
 from harness.channel.channel import Channel
 from harness.errors import AttemptError
@@ -34,6 +35,8 @@ from harness.world.scene import Census, Scene, parked_in_world, within
 from harness.world.stage import EgoState, Stage
 
 EGO: Literal["ego"] = "ego"
+POLE = 0
+"""The carrier of a unit beside the road: no actor."""
 
 
 class Perception:
@@ -90,26 +93,30 @@ class Perception:
         clock = time.perf_counter()
         scene = self._census.scene(snapshot)
         scan = self._post.collect(state.frame)
-        scans = self.partners.collect(state.frame)
+        sweeps = self.partners.collect(state.frame)
         clock = self._spent("sensors", clock)
         reach = max(self._mount.range, self._rules.reach)
         truth = self._truth(scene, scan, reach, self._ego_id)
-        anyone = truth.hits.copy()
-        for partner, each in scans:
-            anyone = np.maximum(anyone, hits_on(truth, each, partner.carrier))
+        hits = Hits(
+            truth.hits,
+            most(truth, ((each, partner.carrier) for partner, each in sweeps.shared)),
+            most(truth, ((each, POLE) for each in sweeps.reference)),
+        )
+        for partner, each in sweeps.shared:
             self._share(partner, each, scene, recorder)
         observation = self._observe(state, scan, lights, recorder)
-        present = {partner.sender for partner, _ in scans}
+        present = {partner.sender for partner, _ in sweeps.shared}
         messages = self._channel.deliver(scan.time, present)
         step = self._decide(observation, messages, truth)
         clock = self._spent("system", clock)
         with _blaming_the_system():
             parked = within(self._parked, scan.lidar_in_world, reach)
-            judged = judge(truth, anyone, step.ego_alone, step.cooperative, self._rules, parked)
+            seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
+            judged = judge(truth, seen, step.ego_alone, step.cooperative, self._rules, parked)
         self.precision.add(judged)
         ages = [scan.time - each.capture_time for each in messages]
         recorder.frame(state, step.control, judged, ages)
-        recorder.boxes(state.frame, judged, truth.actor_ids, truth.hits, anyone)
+        recorder.boxes(state.frame, judged, truth.actor_ids, hits)
         self._spent("judging", clock)
         return step.control
 
@@ -205,6 +212,14 @@ class _blaming_the_system:  # noqa: N801
             raise AttemptError(
                 "agent_exception", f"{type(problem).__name__}: {problem}"
             ) from problem
+
+
+def most(truth: Truth, scans: Iterable[tuple[Scan, int]]) -> Integers:
+    """Return the most returns of the ego or of one of some LiDARs, each with its carrier."""
+    found = truth.hits.copy()
+    for scan, carrier in scans:
+        found = np.maximum(found, hits_on(truth, scan, carrier))
+    return found
 
 
 def hits_on(truth: Truth, scan: Scan, carrier: int) -> Integers:

@@ -1,27 +1,39 @@
-"""The fixed, paired list of attempts: all systems and conditions meet the same routes and seeds."""
+"""The fixed, paired list of attempts: all arms meet the same routes and seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.campaign.assignments import Assignment, assigned_routes, read_assignment
 from harness.campaign.config import Settings, at_home, find_class, find_file
+from harness.campaign.cooperation import (
+    cooperations_of,
+    refuse_uncommon_truth,
+    truth_in_words,
+)
 from harness.campaign.fitting import unfit
 from harness.campaign.folder import read_header
+from harness.campaign.sizes import driven_conditions
 from harness.campaign.summary import marks_of
 from harness.errors import UserError
+from harness.records.arms import NONE, Arm, label, telling
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
+from harness.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
+from harness.world.maps import network_of
+from harness.world.roads import RoadNetwork
 from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.laying import ways
+from harness.world.routes.laying import lay, network_in
 
 SEEDS = 2**31
 """How many there are."""
@@ -35,9 +47,13 @@ class Plan:
     assignments: tuple[Assignment, ...]
     same_way: tuple[tuple[str, ...], ...] = ()  # groups of routes with one geometry
     left_out: tuple[str, ...] = ()  # those of such groups that are not driven
+    invalid: tuple[str, ...] = ()  # routes that cannot be read or laid, and why
+    unplaceable: tuple[tuple[HazardSpec, str], ...] = ()  # no place by the map alone, and why
     spoilt: tuple[str, ...] = ()  # not driven either: not clean under the campaign that was named
-    unfit: tuple[str, ...] = ()  # systems that cannot suffer a condition, and why
+    unfit: tuple[str, ...] = ()  # arms that cannot be driven, and why
     at_a_time: int = 1  # attempts, one for each worker
+    truth: str = ""  # what counts as ground truth, where cooperations are compared
+    size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
 
     @property
     def town(self) -> str:
@@ -53,9 +69,10 @@ class Plan:
 
 def plan(settings: Settings) -> Plan:
     """Return the attempts in the order they are run: route by route, pairs together."""
-    routes, spoilt = chosen_routes(settings)
+    invalid: list[str] | None = [] if settings["routes"]["skip_invalid"] else None
+    routes, spoilt = chosen_routes(settings, invalid)
     arms, unfitting = arms_of(settings)
-    assignments = assigned(settings, routes)
+    assignments = assigned(settings, routes, invalid)
     same_way = duplicates([each.route for each in assignments])
     repeats = settings["routes"]["repeats"]
     left_out = () if repeats else tuple(name for group in same_way for name in group[1:])
@@ -67,42 +84,44 @@ def plan(settings: Settings) -> Plan:
     return Plan(
         attempts,
         assignments,
-        tuple(tuple(group) for group in same_way),
-        left_out,
-        spoilt,
-        unfitting,
-        settings["executor"].get("workers", 1),
+        same_way=tuple(tuple(group) for group in same_way),
+        left_out=left_out,
+        invalid=tuple(invalid or ()),
+        unplaceable=tuple(without_place(settings, assignments)),
+        spoilt=spoilt,
+        unfit=unfitting,
+        at_a_time=settings["executor"].get("workers", 1),
+        truth=truth_in_words(settings) if len(settings["cooperation"]) > 1 else "",
+        size_zero=driven_conditions(settings)[1],
     )
 
 
 def paired(
-    routes: Iterable[str], seeds: Iterable[int], arms: Iterable[tuple[str, str]]
+    routes: Iterable[str], seeds: Iterable[int], arms: Iterable[Arm]
 ) -> tuple[AttemptKey, ...]:
     """Return every arm on every route with every seed."""
     routes, arms = list(routes), list(arms)
-    return tuple(
-        AttemptKey(system, condition, route, seed)
-        for seed in seeds
-        for route in routes
-        for system, condition in arms
-    )
+    return tuple(AttemptKey(arm, route, seed) for seed in seeds for route in routes for arm in arms)
 
 
 def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
-    """Refuse attempts whose systems, conditions or routes are too long for the name of a file."""
+    """Refuse attempts whose factors or routes are too long for the name of a file."""
     for key in keys:
         key.path  # noqa: B018 - it says so
 
 
-def arms_of(settings: Settings) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    """Return the systems, each with its conditions; and what does not go together."""
+def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
+    """Return the arms, each system with its cooperations and conditions; and what does not fit."""
+    cooperations = cooperations_of(settings)
     arms = [
-        (system, condition)
+        Arm.of(system=system, cooperation=cooperation, condition=condition)
         for system in settings["system"]
-        for condition in conditions_of(settings, system)
+        for cooperation, condition in settings_of(settings, system, cooperations)
     ]
+    refuse_uncommon_truth(settings, arms)
     reasons = unfit(settings, arms)
-    told = tuple(f"{arm[0]} under {arm[1]}: {reason}" for arm, reason in reasons.items())
+    factors = telling(arms)
+    told = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
     return [arm for arm in arms if arm not in reasons], told
 
 
@@ -121,8 +140,10 @@ def seeds_of(settings: Settings) -> Sequence[int]:
     return seeds
 
 
-def conditions_of(settings: Settings, system: str) -> list[str]:
-    """Return the conditions of one system: all, or none for one that reads no messages."""
+def settings_of(
+    settings: Settings, system: str, cooperations: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return a system's cooperations and conditions: all, or none if it reads no messages."""
     place = f"system.{system}"
     named = settings["system"][system]
     if not isinstance(named, dict) or "_target_" not in named:
@@ -132,14 +153,20 @@ def conditions_of(settings: Settings, system: str) -> list[str]:
         raise UserError(
             f"configuration: {place}: {named['_target_']} is not a system: it has no reads_messages"
         )
-    return list(settings["interference"]) if reads_messages else ["none"]
+    if not reads_messages:
+        return [(NONE, NONE)]
+    conditions, _ = driven_conditions(settings)
+    return [(each, condition) for each in cooperations for condition in conditions]
 
 
-def chosen_routes(settings: Settings) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
+def chosen_routes(
+    settings: Settings, invalid: list[str] | None = None
+) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
     """Return the routes to drive, by id, in the order of their file; and those left for spoilt."""
     wanted = settings["routes"]
     path = find_file(wanted["file"], "routes.file")
-    routes = {spec.id: spec for spec in read_routes(path)}
+    with naming_the_switch(path.is_dir()):
+        routes = {spec.id: spec for spec in read_routes(path, invalid)}
     if wanted["only"] is not None:
         only = [str(each) for each in wanted["only"]]
         unknown = [each for each in only if each not in routes]
@@ -167,7 +194,7 @@ def clean_routes(folder: Path) -> set[str]:
     keys = list(campaign.attempts())
     if not keys:
         raise UserError(f"routes.clean_under: {folder} holds no finished attempt")
-    systems = {key.system for key in keys}
+    systems = {key.arm.system for key in keys}
     if len(systems) > 1:
         raise UserError(
             f"routes.clean_under: {folder} holds {', '.join(sorted(systems))};"
@@ -181,7 +208,7 @@ def clean_routes(folder: Path) -> set[str]:
 def refuse_unfinished(folder: Path, keys: Sequence[AttemptKey]) -> None:
     """Refuse a campaign in which attempts lack a result: nobody knows whether they are clean."""
     settings = read_header(folder / "campaign.yaml")["settings"]
-    arms = {(key.system, key.condition) for key in keys}
+    arms = {key.arm for key in keys}
     planned = paired(assigned_routes(folder), seeds_of(settings), arms)
     if left := set(planned).difference(keys):
         raise UserError(
@@ -201,10 +228,64 @@ def refuse_other_town(folder: Path, towns: set[str]) -> None:
             )
 
 
-def assigned(settings: Settings, routes: dict[str, RouteSpec]) -> tuple[Assignment, ...]:
-    """Lay the routes on their town's roads, and the hazards on the routes."""
+@contextmanager
+def naming_the_switch(several: bool = True) -> Iterator[None]:
+    """Add to what is wrong with a route how the others can be driven without it."""
+    try:
+        yield
+    except UserError as problem:
+        hint = "; routes.skip_invalid=true leaves such routes out" if several else ""
+        raise UserError(f"{problem}{hint}") from None
+
+
+def laid_routes(
+    routes: dict[str, RouteSpec], maps: Path | None, invalid: list[str] | None
+) -> dict[str, Route]:
+    """Lay the routes; with a list for them, those that cannot be laid are left out."""
+    networks = {spec.town: network_in(spec, maps) for spec in routes.values()}
+    tried = {name: laid_or_not(spec, networks[spec.town]) for name, spec in routes.items()}
+    problems = [each for each in tried.values() if isinstance(each, UserError)]
+    with naming_the_switch(len(problems) < len(tried)):
+        if problems and (invalid is None or len(problems) == len(tried)):
+            raise problems[0]
+    if invalid is not None:
+        invalid += map(str, problems)
+    return {name: each for name, each in tried.items() if isinstance(each, Route)}
+
+
+def laid_or_not(spec: RouteSpec, network: RoadNetwork) -> Route | UserError:
+    """Return a route's way through its town, or what is wrong with it."""
+    try:
+        return lay(spec, network)
+    except UserError as problem:
+        return problem
+
+
+def maps_of(settings: Settings) -> Path | None:
+    """Return the folder of maps, if one is set."""
     folder = settings["simulator"].get("maps")
-    maps = None if folder is None else at_home(folder, "simulator.maps")
+    return None if folder is None else at_home(folder, "simulator.maps")
+
+
+def without_place(
+    settings: Settings, assignments: Iterable[Assignment]
+) -> Iterator[tuple[HazardSpec, str]]:
+    """Yield the hazards that have no place on their routes, as far as the map tells, and why."""
+    maps = maps_of(settings)
+    for each in assignments:
+        track = Track(network_of(each.route.town, maps).map, each.route)
+        for spec in each.runnable:
+            if why := build_hazard(spec).impossible(track):
+                yield spec, why
+
+
+def assigned(
+    settings: Settings, routes: dict[str, RouteSpec], invalid: list[str] | None = None
+) -> tuple[Assignment, ...]:
+    """Lay the routes on their town's roads, and the hazards on the routes."""
+    maps = maps_of(settings)
+    laid = laid_routes(routes, maps, invalid)
+    routes = {name: routes[name] for name in laid}
     hazards: list[HazardSpec] = nested_hazards(kinds=tuple(KINDS), routes=routes, maps=maps)
     name = settings["routes"]["hazards"]
     if name is not None:
@@ -215,5 +296,5 @@ def assigned(settings: Settings, routes: dict[str, RouteSpec]) -> tuple[Assignme
             build_hazard(each)
     return tuple(
         Assignment(way, tuple(each for each in hazards if each.route == name), routes[name].weather)
-        for name, way in ways(routes.values(), maps).items()
+        for name, way in laid.items()
     )

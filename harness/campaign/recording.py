@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,22 @@ COUNTED_BY_NAME = (*PATTERNS, "")
 CLASS_NAMES = np.array(CLASSES)
 NOBODY = np.zeros(0, np.int64)
 PATTERN_NAMES = np.array(COUNTED_BY_NAME)
+
+
+HITS = ("hits_ego", "hits_anyone", "hits_reference")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """How often LiDARs hit each true box: the ego's, and the most of one of several."""
+
+    ego: Integers
+    anyone: Integers  # of the ego and its partners
+    reference: Integers  # of the ego and the units of the reference rig; of the ego without one
+
+    def columns(self) -> dict[str, Integers]:
+        """Return them as `boxes.parquet` has them."""
+        return dict(zip(HITS, (self.ego, self.anyone, self.reference), strict=True))
 
 
 class Recorder:
@@ -48,6 +65,7 @@ class Recorder:
         self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
         self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
+        self.hazards: list[HazardReport] = []
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
@@ -72,9 +90,7 @@ class Recorder:
         }
         _add(self.frames, row)
 
-    def boxes(
-        self, frame: int, judged: JudgedFrame, ids: Integers, hits: Integers, anyone: Integers
-    ) -> None:
+    def boxes(self, frame: int, judged: JudgedFrame, ids: Integers, hits: Hits) -> None:
         """Add all boxes of a planning step; ids and hits are those of the true ones."""
         for source, part in (
             ("truth", judged.truth),
@@ -82,22 +98,13 @@ class Recorder:
             ("cooperative", judged.cooperative),
         ):
             count = len(part.boxes)
-            known = (
-                (ids - self._ego_id, hits, anyone)
-                if source == "truth"
-                else (NOBODY, NOBODY, NOBODY)
-            )
-            self._add_boxes(frame, source, part, *(_padded(each, count) for each in known))
+            known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NOBODY)
+            if source == "truth":
+                known = {"actor_id": ids - self._ego_id, **hits.columns()}
+            padded = {name: _padded(each, count) for name, each in known.items()}
+            self._add_boxes(frame, source, part, padded)
 
-    def _add_boxes(
-        self,
-        frame: int,
-        source: str,
-        part: Judged,
-        actor: Integers,
-        own: Integers,
-        most: Integers,
-    ) -> None:
+    def _add_boxes(self, frame: int, source: str, part: Judged, known: dict[str, Integers]) -> None:
         count = len(part.boxes)
         columns: dict[str, Any] = {
             "frame": np.full(count, frame - self.first_frame),
@@ -105,9 +112,7 @@ class Recorder:
             "class": CLASS_NAMES[part.boxes.classes],
             **{name: part.boxes.geometry[:, at] for at, name in enumerate(AXES)},
             "score": part.boxes.scores,
-            "actor_id": actor,
-            "hits_ego": own,
-            "hits_anyone": most,
+            **known,
             "counted": part.counted,
             "pattern": PATTERN_NAMES[part.pattern],
             "pattern_count": part.times,
@@ -154,6 +159,7 @@ class Recorder:
 
     def hazard(self, report: HazardReport, end: float) -> None:
         """Add what became of a hazard, at the moment it began or else at the end."""
+        self.hazards.append(report)
         time = end if report.started_at is None else report.started_at
         self.event(
             self.first_frame + round((time - self.start) / self._tick_seconds),
@@ -214,6 +220,7 @@ def message_columns(
             "kind": each.kind,
             "capture_frame": each.capture_frame - first_frame,
             "capture_time": each.capture_time - start,
+            "delay": each.delay,
             "delivered_time": each.delivered_time - start,
             "age_asked": each.age_asked,
             "age_found": each.age_found,

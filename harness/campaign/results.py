@@ -14,16 +14,18 @@ from harness.judging.frames import JudgedFrame
 from harness.judging.matching import MatchTable, frame_matches
 from harness.judging.precision import average_precision, mean_precision
 from harness.judging.scoring import Coefficients, collided, score
-from harness.judging.windows import WindowRules, windows
+from harness.judging.windows import Window, WindowRules, frames_in_windows, sums_in
 from harness.records.keys import AttemptKey
 from harness.records.schema import VERSION
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
+from harness.world.hazards.hazard import HazardReport
 
 LEADERBOARD_NAMES = {
     "collision_pedestrian": "collisions_pedestrian",
     "collision_vehicle": "collisions_vehicle",
     "collision_layout": "collisions_layout",
     "red_light": "red_light",
+    "stop_sign": "stop_infraction",
     "off_road": "outside_route_lanes",
     "wrong_lane": "outside_route_lanes",
     "route_deviation": "route_dev",
@@ -46,7 +48,6 @@ def result_record(
     """Return one record as the Leaderboard writes it."""
     marks = score(drive, coefficients)
     told: dict[str, list[str]] = {name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())}
-    told["stop_infraction"] = []
     for each in drive.infractions:
         told[LEADERBOARD_NAMES[each.kind]].append(in_words(each, recorder))
     violation = drive.violation
@@ -116,19 +117,43 @@ def driving_record(drive: Drive, coefficients: Coefficients, recorder: Recorder)
     }
 
 
-def pattern_record(
+def windows_of(
     frames: Mapping[str, Sequence[Any]], drive: Drive, end: float, rules: WindowRules
+) -> dict[str, Window | None]:
+    """Return the planning frames in each window before the end."""
+    times = np.asarray(frames["time"], np.float64)
+    speeds = np.asarray(frames["speed"], np.float64)
+    return frames_in_windows(times, end, rules, speeds, collided(drive.infractions))
+
+
+def pattern_record(
+    frames: Mapping[str, Sequence[Any]], found: Mapping[str, Window | None]
 ) -> dict[str, Any]:
     """Return the six patterns in total and in the windows before the end."""
     counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
-    times = np.asarray(frames["time"], np.float64)
-    speeds = np.asarray(frames["speed"], np.float64)
-    parts = windows(times, counts, end, rules, speeds, collided(drive.infractions))
+    parts = {name: sums_in(part, counts) for name, part in found.items()}
     return {"total": {name: int(each.sum()) for name, each in counts.items()}, **parts}
 
 
+def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[str, Any]]:
+    """Return what became of every hazard; those that no hazard stands for are left to `events`."""
+    return [
+        {
+            "kind": each.kind,
+            "source": each.source,
+            "station": each.station,
+            "status": each.status,
+            "started_at": None if each.started_at is None else each.started_at - start,
+            "cause": each.cause,
+            "reason": each.reason,
+        }
+        for each in reports
+        if each.cause != "not_planned"
+    ]
+
+
 class PrecisionBook:
-    """Right and wrong detections of an attempt, frame by frame."""
+    """Correct and wrong detections of an attempt, frame by frame."""
 
     def __init__(self) -> None:
         self._cooperative: list[MatchTable] = []
@@ -139,24 +164,25 @@ class PrecisionBook:
         self._cooperative.append(frame_matches(judged.truth, judged.cooperative))
         self._ego_alone.append(frame_matches(judged.truth, judged.ego_alone))
 
-    def record(self) -> dict[str, Any]:
-        """Return the average precision of both, with interpolation and number of truths."""
+    def record(self, last: Window | None = None) -> dict[str, Any]:
+        """Return the average precision of both: of the drive, and of its last ten seconds."""
         return {
-            "cooperative": precision_of(MatchTable.join(self._cooperative)),
-            "ego_alone": precision_of(MatchTable.join(self._ego_alone)),
+            "cooperative": precision_of(self._cooperative, last),
+            "ego_alone": precision_of(self._ego_alone, last),
         }
 
 
-def precision_of(table: MatchTable) -> dict[str, Any]:
-    """Return means over the classes, and each class and distance band by itself."""
+def precision_of(frames: Sequence[MatchTable], last: Window | None) -> dict[str, Any]:
+    """Return the precision of all frames, of the last ten seconds, and by class and band."""
+    table = MatchTable.join(frames)
     by_class = [table.select(of_class=index) for index in range(len(CLASSES))]
     parts = dict(zip(CLASSES, by_class, strict=True)) | {
         band: table.select(band=index) for index, band in enumerate(BANDS)
     }
+    ending = [] if last is None else [frames[index] for index in last.frames.tolist()]
     return {
-        "eleven_point": _finite(mean_precision(by_class, "eleven_point")),
-        "all_point": _finite(mean_precision(by_class, "all_point")),
-        "pooled_all_point": _finite(average_precision(table.select(), "all_point")),
+        **in_every_way(table),
+        "end_10s": in_every_way(MatchTable.join(ending)),
         **{
             name: {
                 "eleven_point": _finite(average_precision(each, "eleven_point")),
@@ -165,6 +191,16 @@ def precision_of(table: MatchTable) -> dict[str, Any]:
             }
             for name, each in parts.items()
         },
+    }
+
+
+def in_every_way(table: MatchTable) -> dict[str, float | None]:
+    """Return the precision of a pool as a mean over classes, and with the classes pooled."""
+    by_class = [table.select(of_class=index) for index in range(len(CLASSES))]
+    return {
+        "eleven_point": _finite(mean_precision(by_class, "eleven_point")),
+        "all_point": _finite(mean_precision(by_class, "all_point")),
+        "pooled_all_point": _finite(average_precision(table.select(), "all_point")),
     }
 
 

@@ -15,14 +15,16 @@ from omegaconf import DictConfig
 from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import write_assignments
 from harness.campaign.checking import refuse_misshapen
+from harness.campaign.checkout import with_checkout
 from harness.campaign.config import Settings, build, one_line, plain
 from harness.campaign.executors.interface import Executor, Work
 from harness.campaign.folder import locked, place, prepare, refuse_foreign
 from harness.campaign.inputs import with_inputs
 from harness.campaign.plan import plan
-from harness.campaign.progress import followed, used_up
+from harness.campaign.progress import followed, tell, used_up
 from harness.campaign.runner import NoGroundError, Runner
-from harness.campaign.tables import show_plan, show_results
+from harness.campaign.summary import summarise
+from harness.campaign.tables import show_left_out, show_plan, show_results
 from harness.campaign.terminal import console
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
@@ -56,7 +58,7 @@ def guarded(name: str, work: Callable[[], int]) -> int:
 
 def run_or_refuse(config: DictConfig) -> int:
     """Run what is left, unless something must be put right first."""
-    settings = plain(config)
+    settings = with_checkout(plain(config))
     refuse_misshapen(settings)
     executor: Executor = build(settings["executor"], "executor")
     planned = plan(settings)
@@ -67,6 +69,8 @@ def run_or_refuse(config: DictConfig) -> int:
         show_plan(planned, folder)
         return DONE
     with locked(folder):
+        if settings["progress"] in ("live", "plain"):
+            show_left_out(planned)
         prepare(folder, settings, build(settings["simulator"], "simulator").name)
         write_assignments(folder, planned.assignments)
         rebuild(folder)
@@ -74,11 +78,16 @@ def run_or_refuse(config: DictConfig) -> int:
         agenda = Agenda(planned.attempts, folder, tries, settings["retry_failed"])
         do(agenda, executor, folder, settings, planned.town)
         left = Agenda(planned.attempts, folder, tries, retry_failed=False)
-    if settings["progress"] != "json":
-        show_results(folder, planned)
+    rows, faults = summarise(folder, planned.attempts)
+    if settings["progress"] == "json":
+        for arm, fault in faults.items():
+            tell(event="no such arm", arm=dict(arm.factors), message=fault)
+    else:
+        show_results(folder, planned, rows, faults)
         if left.standing.given_up:
             console.print(used_up(left.standing), highlight=False)
-    return DONE if left.standing.done == len(planned.attempts) else SOME_FAILED
+    whole = left.standing.done == len(planned.attempts) and not faults
+    return DONE if whole else SOME_FAILED
 
 
 def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, town: str) -> None:

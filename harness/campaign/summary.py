@@ -1,4 +1,4 @@
-"""A campaign in a few numbers for each system and condition."""
+"""A campaign in a few numbers for each arm."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.records.arms import Arm
+from harness.records.heard import Heard, fault_of
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from harness.vocabulary import PATTERNS
@@ -21,30 +23,42 @@ class Marks:
     completion: float  # 0 to 1
     violated: bool
     patterns: tuple[int, ...]  # totals over all frames
+    hazards: int
+    hazards_absent: int  # had no place: not run in this attempt
+    heard: Heard
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system under one condition."""
+    """One arm."""
 
-    system: str
-    condition: str
+    arm: Arm
     attempts: int
     driving_score: float  # mean, 0 to 100
     collision_rate: float  # % of attempts
     route_completion: float  # mean %
     violations: int
     patterns: dict[str, int]  # totals over all frames
+    hazards: int  # of all attempts
+    hazards_absent: int  # of those, had no place in their attempt
+    without_messages: int  # attempts
 
 
-def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> list[Row]:
-    """Return a row for each system and condition, in the order of the plan."""
+def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> tuple[list[Row], dict[Arm, str]]:
+    """Return a row for each arm in the order of the plan, and which arms show nothing, and why."""
     campaign = Campaign(folder)
     there = campaign.attempts()
     marks, broken = read_marks(campaign, [key for key in attempts if key in there])
     for problem in broken.values():
         raise problem
-    return rows_of(marks)
+    faults = faults_of(marks)
+    return rows_of({key: own for key, own in marks.items() if key.arm not in faults}), faults
+
+
+def faults_of(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, str]:
+    """Return the arms whose attempts do not show what they are called after, and why."""
+    found = {arm: fault_of([each.heard for each in own]) for arm, own in by_arm(marks).items()}
+    return {arm: fault for arm, fault in found.items() if fault}
 
 
 def read_marks(
@@ -70,41 +84,52 @@ def tried_marks(campaign: Campaign, key: AttemptKey) -> Marks | UserError:
 
 
 def rows_of(marks: Mapping[AttemptKey, Marks]) -> list[Row]:
-    """Return a row for each system and condition."""
-    arms: dict[tuple[str, str], list[Marks]] = {}
+    """Return a row for each arm."""
+    return [row_of(arm, each) for arm, each in by_arm(marks).items()]
+
+
+def by_arm(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, list[Marks]]:
+    """Return the marks of each arm."""
+    arms: dict[Arm, list[Marks]] = {}
     for key, each in marks.items():
-        arms.setdefault((key.system, key.condition), []).append(each)
-    return [row_of(system, condition, each) for (system, condition), each in arms.items()]
+        arms.setdefault(key.arm, []).append(each)
+    return arms
 
 
 def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
     """Read one attempt's result and keep the few numbers; ten thousand whole ones are too many."""
-    ours = campaign.result(key)["crucible"]
+    result = campaign.result(key)
+    ours = result["crucible"]
     try:
         total = ours["patterns"]["total"]
         return Marks(
-            float(ours["driving_score"]),
-            bool(ours["collided"]),
-            float(ours["completion"]),
-            ours["violation"] is not None,
-            tuple([int(total[name]) for name in PATTERNS]),
+            driving_score=float(ours["driving_score"]),
+            collided=bool(ours["collided"]),
+            completion=float(ours["completion"]),
+            violated=ours["violation"] is not None,
+            patterns=tuple([int(total[name]) for name in PATTERNS]),
+            hazards=len(ours["hazards"]),
+            hazards_absent=sum(each["cause"] == "no_place" for each in ours["hazards"]),
+            heard=Heard.of(result),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
 
 
-def row_of(system: str, condition: str, marks: Sequence[Marks]) -> Row:
+def row_of(arm: Arm, marks: Sequence[Marks]) -> Row:
     """Return one row from the marks of its attempts."""
     patterns = map(sum, zip(*(each.patterns for each in marks), strict=True))
     return Row(
-        system,
-        condition,
-        len(marks),
-        mean(each.driving_score for each in marks),
-        100 * mean(each.collided for each in marks),
-        100 * mean(each.completion for each in marks),
-        sum(each.violated for each in marks),
-        dict(zip(PATTERNS, patterns, strict=True)),
+        arm=arm,
+        attempts=len(marks),
+        driving_score=mean(each.driving_score for each in marks),
+        collision_rate=100 * mean(each.collided for each in marks),
+        route_completion=100 * mean(each.completion for each in marks),
+        violations=sum(each.violated for each in marks),
+        patterns=dict(zip(PATTERNS, patterns, strict=True)),
+        hazards=sum(each.hazards for each in marks),
+        hazards_absent=sum(each.hazards_absent for each in marks),
+        without_messages=sum(each.heard.without_messages for each in marks),
     )
 
 

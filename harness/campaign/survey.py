@@ -17,14 +17,21 @@ from harness.campaign.folder import OURS, read_header
 from harness.campaign.plan import arms_of, paired, seeds_of
 from harness.campaign.shapes import mistakes
 from harness.campaign.summary import Marks, mean, read_marks
+from harness.campaign.trust import refuse_untrusted
 from harness.errors import UserError
+from harness.records.arms import Arm
+from harness.records.heard import fault_of
 from harness.records.keys import AttemptKey
-from harness.records.ledger import LEDGER, whole, written
+from harness.records.ledger import LEDGER, key_of, whole, written
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
 KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report")
 """What belongs into a campaign folder."""
+ONLY_NAMED = ("system", "simulator", "executor")
+"""Groups of the settings whose classes a survey never builds."""
+NEVER_WAITS = os.O_NOFOLLOW | os.O_NONBLOCK
+"""Flags for a lock that could be a link or a pipe."""
 LAST_LINES = 5
 """Of a server's log, for each class of failure."""
 
@@ -41,14 +48,15 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """One system under one condition."""
+class ArmProgress:
+    """How far one arm is."""
 
-    system: str
-    condition: str
+    arm: Arm
     planned: int
     final: Means | None  # over all that is done
     first: Means | None  # over what was done at the first try
+    without_messages: int = 0  # attempts in which the system was given none
+    fault: str | None = None  # why the arm does not show what it is called after
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +81,21 @@ class Survey:
     at_work: bool
     planned: int
     done: int
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmProgress, ...]
     tries: dict[int, int]  # attempts by how often they were tried
     failures: tuple[Failures, ...]
     missing: dict[str, str]  # attempts without result, and how the last try ended
     troubles: tuple[str, ...]  # what is broken or foreign in the folder
 
 
-def survey(folder: Path) -> Survey:
+def survey(folder: Path, trust: bool = False) -> Survey:
     """Read a campaign folder; what is broken in it is told, and the rest is read all the same."""
     campaign = Campaign(folder)
     header = read_header(folder / "campaign.yaml")
     there = campaign.attempts()
     told, troubles = ledger_of(folder)
     seen = sorted({*there, *told})
-    planned, unknown = planned_in(folder, header, seen)
+    planned, unknown = planned_in(folder, header, seen, trust)
     marks, broken = read_marks(campaign, [key for key in planned if key in there])
     troubles += unknown
     troubles += [f"{each}; remove its folder, and it is driven again" for each in broken.values()]
@@ -95,6 +103,7 @@ def survey(folder: Path) -> Survey:
     if strangers := set(there).difference(planned):
         troubles.append(f"{len(strangers)} results were never planned: {min(strangers)}, ...")
     missing = {str(key): ending_of(told.get(key)) for key in planned if key not in there}
+    at_first = {key for key in there if there[key].name == "try1"}
     return Survey(
         folder,
         study_of(folder, header["settings"]),
@@ -102,7 +111,7 @@ def survey(folder: Path) -> Survey:
         at_work(folder),
         len(planned),
         len(planned) - len(missing),
-        tuple(arms_in(planned, marks, {key for key in there if there[key].name == "try1"})),
+        tuple(arms_in(planned, marks, at_first, judged="twins_of" not in header)),
         dict(sorted(Counter(len(each) for each in told.values()).items())),
         tuple(failures_in(told, set(there))),
         missing,
@@ -126,22 +135,26 @@ def ending_of(own: Sequence[dict[str, Any]] | None) -> str:
 
 
 def planned_in(
-    folder: Path, header: dict[str, Any], seen: Sequence[AttemptKey]
+    folder: Path, header: dict[str, Any], seen: Sequence[AttemptKey], trust: bool
 ) -> tuple[tuple[AttemptKey, ...], list[str]]:
     """Return the attempts that a folder was made for: its routes, with its seeds and arms.
 
-    Where a system's class is not at hand, or seeds are none, they are those that were seen. Twins
-    are driven one by one: they are those that were seen, too.
+    Where a system's class is not at hand, or seeds are none, they are those that were seen; also
+    where the settings name a class that may not be built without trust. Twins are driven one by
+    one: they are those that were seen, too.
     """
     if "twins_of" in header:
         return tuple(seen), []
     settings: Settings = header["settings"]
     troubles: list[str] = []
-    arms = sorted({(key.system, key.condition) for key in seen})
+    arms = sorted({key.arm for key in seen})
     seeds: Sequence[int] = sorted({key.seed for key in seen})
     try:
         seeds = seeds_of(settings)
         refuse_unnamed(settings)
+        if not trust:
+            built = {name: part for name, part in settings.items() if name not in ONLY_NAMED}
+            refuse_untrusted(folder, built)
         arms, _ = arms_of(settings)
     except UserError as problem:
         troubles.append(f"{problem}; planned is what the folder shows")
@@ -157,8 +170,8 @@ def planned_in(
 
 
 def refuse_unnamed(settings: Settings) -> None:
-    """Refuse systems and conditions whose names are no words: no attempt is called so."""
-    for group in ("system", "interference"):
+    """Refuse names of factors that are no words: no attempt is called so."""
+    for group in ("system", "cooperation", "interference"):
         for mistake in mistakes(settings[group], dict[str, Any], group):
             raise UserError(f"configuration: {mistake}")
 
@@ -178,23 +191,28 @@ def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], lis
         if line is None:
             torn += 1
             continue
-        key = AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
+        key = key_of(line)
         told[key].append(line)
     trouble = f"{folder / LEDGER}: {torn} of {len(texts)} lines cannot be read"
     return dict(told), [trouble] if torn else []
 
 
 def arms_in(
-    planned: Sequence[AttemptKey], marks: Mapping[AttemptKey, Marks], at_first: set[AttemptKey]
-) -> Iterable[Arm]:
-    """Yield every system under every condition."""
-    groups: dict[tuple[str, str], list[AttemptKey]] = defaultdict(list)
+    planned: Sequence[AttemptKey],
+    marks: Mapping[AttemptKey, Marks],
+    at_first: set[AttemptKey],
+    judged: bool,
+) -> Iterable[ArmProgress]:
+    """Yield every arm; twins, driven one by one, are not judged as arms."""
+    groups: dict[Arm, list[AttemptKey]] = defaultdict(list)
     for key in planned:
-        groups[key.system, key.condition].append(key)
-    for (system, condition), keys in groups.items():
+        groups[key.arm].append(key)
+    for arm, keys in groups.items():
         final = {key: marks[key] for key in keys if key in marks}
         first = {key: each for key, each in final.items() if key in at_first}
-        yield Arm(system, condition, len(keys), means_of(final), means_of(first))
+        silent = sum(each.heard.without_messages for each in final.values())
+        fault = fault_of([each.heard for each in final.values()]) if judged else None
+        yield ArmProgress(arm, len(keys), means_of(final), means_of(first), silent, fault)
 
 
 def means_of(marks: Mapping[AttemptKey, Marks]) -> Means | None:
@@ -247,7 +265,7 @@ def foreign(folder: Path) -> list[str]:
 def at_work(folder: Path) -> bool:
     """Return whether a runner holds the folder's lock."""
     try:
-        handle = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC | NEVER_WAITS)
     except OSError:
         return False
     try:

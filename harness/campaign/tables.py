@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
@@ -13,13 +13,17 @@ from rich.table import Table
 from harness.campaign.amounts import bytes_in_words, seconds_in_words
 from harness.campaign.estimate import Estimate, estimate
 from harness.campaign.plan import Plan
-from harness.campaign.summary import Row, summarise
+from harness.campaign.summary import Row
 from harness.campaign.terminal import NARROWEST, console, say
+from harness.records.arms import Arm, label, telling
 from harness.records.ledger import finished
 from harness.vocabulary import PATTERNS
 from harness.world.routes.kinds import NOT_RUN
 
 DRIVING = ("n", "DS", "CR %", "RCR %", "violations")
+WITHOUT = "without messages"
+NAMES = ("system", "condition")
+"""The factors of an arm that are always shown."""
 MARGIN = 12
 """Columns before a note."""
 
@@ -29,12 +33,15 @@ def show_plan(plan: Plan, folder: Path) -> None:
     done = finished(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
     table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}", title_justify="left")
-    for name in ("system", "condition", "routes", "seeds", "attempts", "done"):
-        table.add_column(name, justify="left" if name in ("system", "condition") else "right")
-    finished_of = Counter((key.system, key.condition) for key in done)
-    for arm, count in Counter((key.system, key.condition) for key in plan.attempts).items():
+    factors = telling(key.arm for key in plan.attempts)
+    for name in factors:
+        table.add_column(name)
+    for name in ("routes", "seeds", "attempts", "done"):
+        table.add_column(name, justify="right")
+    finished_of = Counter(key.arm for key in done)
+    for arm, count in Counter(key.arm for key in plan.attempts).items():
         numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
-        table.add_row(*map(escape, arm), *map(str, numbers))
+        table.add_row(*map(escape, arm.values(factors)), *map(str, numbers))
     console.print(table)
     for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder), plan)):
         show_note(name, text)
@@ -61,8 +68,13 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
     for first, *others in plan.same_way:
         if plan.left_out:
             yield "left out", f"the same way as {first}: {', '.join(others)}"
+    yield from notes_on_left_out(plan)
     if plan.spoilt:
         yield "not clean", ", ".join(plan.spoilt)
+    if plan.size_zero:
+        yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
+    if plan.truth:
+        yield "truth", plan.truth
     hazards = Counter(each.kind for part in plan.assignments for each in part.runnable)
     yield "hazards", ", ".join(f"{n} {kind}" for kind, n in sorted(hazards.items())) or "none"
     not_run = Counter(
@@ -74,6 +86,25 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "not run", f"{count} {source}: {reason}"
     for each in plan.unfit:
         yield "not driven", each
+
+
+def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the routes that are invalid, and the hazards that have no place by the map alone."""
+    if plan.invalid:
+        yield "invalid", f"{len(plan.invalid)} routes are left out"
+    for each in plan.invalid:
+        yield "", each
+    routes: dict[tuple[str, str], list[str]] = {}
+    for spec, why in plan.unplaceable:
+        routes.setdefault((spec.kind, why), []).append(spec.route)
+    for (kind, why), names in sorted(routes.items()):
+        yield "no place", f"{len(names)} {kind}: {why} (routes {', '.join(names)})"
+
+
+def show_left_out(plan: Plan) -> None:
+    """Print what will not be driven and what will not be run, before anything is driven."""
+    for name, text in notes_on_left_out(plan):
+        show_note(name, text)
 
 
 def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
@@ -94,19 +125,27 @@ def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
     )
 
 
-def show_results(folder: Path, plan: Plan) -> None:
-    """Print one row for each system and condition, and what is missing."""
-    rows = summarise(folder, plan.attempts)
+def show_results(folder: Path, plan: Plan, rows: Sequence[Row], faults: Mapping[Arm, str]) -> None:
+    """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
-    if console.width >= NARROWEST:
+    more = len(telling(row.arm for row in rows)) - len(NAMES)
+    if console.width >= NARROWEST + more * MARGIN:
         console.print(table_of(title, rows, (*DRIVING, *PATTERNS)))
     else:
         console.print(table_of(title, rows, DRIVING))
         console.print(table_of("", rows, PATTERNS))
     say(f"records: {folder}")
+    for row in rows:
+        if row.hazards_absent:
+            told = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
+            say(f"{row.arm}: {told}")
     for each in plan.unfit:
         say(f"not driven: {each}")
-    missing = len(plan.attempts) - sum(row.attempts for row in rows)
+    factors = telling(key.arm for key in plan.attempts)
+    for arm, fault in faults.items():
+        say(f"no such arm: {label(arm, factors)}: {fault}")
+    done = finished(folder).intersection(plan.attempts)
+    missing = len(plan.attempts) - len(done)
     if missing:
         say(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
@@ -115,21 +154,25 @@ def show_results(folder: Path, plan: Plan) -> None:
 
 
 def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
-    """Return some of what each system and condition came to."""
+    """Return some of what each arm came to."""
     table = Table(title=title or None)
-    for name in ("system", "condition"):
+    factors = telling(row.arm for row in rows)
+    for name in factors:
         table.add_column(name, overflow="fold")
+    if "n" in columns and any(row.without_messages for row in rows):
+        columns = ["n", WITHOUT, *(name for name in columns if name != "n")]
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=name != WITHOUT)
     for row in rows:
         told = {
             "n": str(row.attempts),
+            WITHOUT: str(row.without_messages),
             "DS": f"{row.driving_score:.1f}",
             "CR %": f"{row.collision_rate:.1f}",
             "RCR %": f"{row.route_completion:.1f}",
             "violations": str(row.violations),
             **{name: str(count) for name, count in row.patterns.items()},
         }
-        names = map(escape, (row.system, row.condition))
+        names = map(escape, row.arm.values(factors))
         table.add_row(*names, *(told[name] for name in columns))
     return table

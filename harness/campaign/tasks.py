@@ -26,14 +26,14 @@ class Task:
 
     def to_json(self) -> str:
         """Return the task as one line."""
-        return json.dumps({**asdict(self), "folder": str(self.folder)})
+        return json.dumps({**asdict(self), "folder": str(self.folder), "key": self.key.record()})
 
     @staticmethod
     def from_json(text: str) -> Task:
         """Return the task of a line."""
         told = json.loads(text)
         told["folder"] = Path(told["folder"])
-        told["key"] = AttemptKey(**told["key"])
+        told["key"] = AttemptKey.of_record(told["key"])
         return Task(**told)
 
 

@@ -14,23 +14,27 @@ from typing import Any
 
 from harness.campaign.agenda import Agenda
 from harness.campaign.assignments import read_assignment, write_assignments
-from harness.campaign.checking import refuse_misshapen, targets
+from harness.campaign.checking import refuse_misshapen
 from harness.campaign.config import Settings, build, find_class
 from harness.campaign.executors.local import LocalExecutor
-from harness.campaign.fitting import disturbances_of
 from harness.campaign.folder import locked, read_header, write_header
 from harness.campaign.inputs import other_files
 from harness.campaign.plan import refuse_unnameable
 from harness.campaign.run import do
+from harness.campaign.sizes import described, disturbances_of
+from harness.campaign.trust import refuse_untrusted
 from harness.channel.channel import tell_apart
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
+from harness.files import refuse_links
 from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS, Change, Window
 from harness.world.simulators import CarliteSimulator
 
+HERE: Settings = {"_target_": f"{LocalExecutor.__module__}.{LocalExecutor.__qualname__}"}
+"""The executor of twins, whatever the campaign was driven with."""
 WRAPPER = f"{Counterfactual.__module__}.{Counterfactual.__qualname__}"
 
 
@@ -44,7 +48,8 @@ class Twin:
     @property
     def key(self) -> AttemptKey:
         """The twin's own name."""
-        return replace(self.of, condition=self.change.condition(self.of.condition))
+        arm = self.of.arm
+        return replace(self.of, arm=arm.but(condition=self.change.condition(arm.condition)))
 
 
 class Twins:
@@ -54,22 +59,21 @@ class Twins:
         self, campaign: Path, workers: int = 1, progress: str = "live", trust: bool = False
     ) -> None:
         header = read_header(campaign / "campaign.yaml")
+        refuse_links(campaign)
         self.campaign = campaign
         self.folder = campaign / TWINS
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
         self._of: str = header["digest"]
-        self._settings: Settings = header["settings"]
+        self._settings: Settings = {**header["settings"], "executor": HERE}
         self._executor = LocalExecutor(workers)
         self._progress = progress
+        self._trust = trust
+        refuse_carla(campaign, self._settings)
         if not trust:
-            refuse_doers(campaign, self._settings)
+            refuse_untrusted(campaign, self._settings)
         refuse_misshapen(self._settings)
-        simulator = build(self._settings["simulator"], "simulator")
-        if not isinstance(simulator, CarliteSimulator):
-            raise UserError(
-                f"{campaign}: driven on CARLA, whose worlds do not repeat; twins are for carlite"
-            )
+        simulator: CarliteSimulator = build(self._settings["simulator"], "simulator")
         self._simulator = simulator.name
         if changes := other_files(self._settings, self._settings["system"]):
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
@@ -120,7 +124,10 @@ class Twins:
             if header.get("twins_of") != self._of:
                 raise UserError(f"{self.folder}: twins of another campaign; move them away")
             known = header["settings"]
-        wanted = {twin.key.condition: self._changed(twin) for twin in twins}
+            if not self._trust:
+                conditions = known.get("interference")
+                refuse_untrusted(self.folder, {"interference": conditions})
+        wanted = {twin.key.arm.condition: self._changed(twin) for twin in twins}
         settings = {
             **self._settings,
             "interference": {**known.get("interference", {}), **wanted},
@@ -136,13 +143,13 @@ class Twins:
     def _changed(self, twin: Twin) -> list[Settings]:
         """Return the settings of a condition with a change."""
         change = twin.change
-        names = self.disturbances(twin.of.condition)
+        names = self.disturbances(twin.of.arm.condition)
         for each in change.without:
             if each not in names:
                 raise UserError(
                     f"{twin.of}: no {each!r} among its disturbances ({', '.join(names) or 'none'})"
                 )
-        own: list[Settings] = deepcopy(self._settings["interference"].get(twin.of.condition, []))
+        own = [deepcopy(each) for each, _ in described(self._settings, twin.of.arm.condition)]
         if change == Change():
             return own
         return [
@@ -156,16 +163,16 @@ class Twins:
         ]
 
 
-def refuse_doers(campaign: Path, settings: Settings) -> None:
-    """Refuse settings that would have programs of their own choice started, or files written."""
-    for place, part in targets(settings, ""):
-        if getattr(find_class(part["_target_"], place), "needs_trust", False):
-            raise UserError(
-                f"{campaign}: {place} starts programs or writes files that the folder names;"
-                " look at its campaign.yaml, and say --trust"
-            )
-
-
 def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:
     """Return windows as settings have them."""
     return None if windows is None else [list(each) for each in windows]
+
+
+def refuse_carla(campaign: Path, settings: Settings) -> None:
+    """Refuse the twins of a campaign on CARLA, before anything of its settings is built."""
+    simulator = settings.get("simulator")
+    named = simulator.get("_target_") if isinstance(simulator, dict) else None
+    if named is not None and find_class(named, "simulator") is not CarliteSimulator:
+        raise UserError(
+            f"{campaign}: driven on CARLA, whose worlds do not repeat; twins are for carlite"
+        )

@@ -12,16 +12,18 @@ from harness.vocabulary import Pose
 from harness.world.ego import Ego
 from harness.world.lights import RouteLights
 from harness.world.stage import EgoState, Stage
+from harness.world.stops import RouteStops
 
 
 class Witness:
     """Tells the judge what truly happened."""
 
-    def __init__(self, stage: Stage, ego: Ego, lights: RouteLights) -> None:
+    def __init__(self, stage: Stage, ego: Ego, lights: RouteLights, stops: RouteStops) -> None:
         self._map = stage.map
         self._route = stage.route
         self._ego = ego
         self._lights = lights
+        self._stops = stops
         self._before: carla.WorldSnapshot | None = None
         self._station = 0.0
 
@@ -51,6 +53,7 @@ class Witness:
             lane_angle=wrap(pose.yaw - math.radians(centre.rotation.yaw)),
             in_junction=lane.is_junction,
             red_lights_crossed=self._lights.crossed_on_red(self._station, state.station),
+            stop_signs_run=self._stops.driven_through(self._station, state.station, state.speed),
             contacts=contacts,
         )
         self._before, self._station = snapshot, max(self._station, state.station)

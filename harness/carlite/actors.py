@@ -46,7 +46,8 @@ class ActorTable:
         throttle, steer, brake, hand_brake, reverse, manual_gear, gear: the vehicle control.
         wheel_angle: present angle of the front wheels. slip: sideways speed in the body frame.
         yaw_rate: about the body's up axis. engine_speed: radians per second.
-        shift: seconds until the gear is in. physics: row of its parameters, -1 where it has none.
+        shift: seconds since a shift began. drivetrain: see `dynamics.state`.
+        physics: row of its parameters, -1 where it has none.
         force, torque: world frame, applied for one tick and then cleared.
         speed_limit: metres per second. light_state, has_light, light_id: the light that holds it.
         failure: CARLA's failure state. lamps: vehicle light flags.
@@ -83,6 +84,7 @@ class ActorTable:
     yaw_rate: Floats
     engine_speed: Floats
     shift: Floats
+    drivetrain: Floats
     physics: Int32s
     force: Floats
     torque: Floats
@@ -127,6 +129,7 @@ class ActorTable:
         "yaw_rate": (np.float64, ()),
         "engine_speed": (np.float64, ()),
         "shift": (np.float64, ()),
+        "drivetrain": (np.float64, (10,)),
         "physics": (np.int32, ()),
         "force": (np.float64, (3,)),
         "torque": (np.float64, (3,)),

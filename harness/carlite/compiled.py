@@ -43,6 +43,17 @@ VERSIONS = f"{sys.version} {np.__version__} {numba.__version__}"
 untyped: Any = compiler.CompileResult, serialize.dumps
 CompileResult, dumps = untyped
 
+Listener = Callable[[str, bool], None]
+_listeners: list[Listener] = []
+
+
+def listen(listener: Listener) -> None:
+    """Report every function that is needed for the first time: its name, whether it was on disk.
+
+    What was not on disk is compiled next.
+    """
+    _listeners.append(listener)
+
 
 def compiled(function: Kernel) -> Kernel:
     """Compile `function` to machine code at its first call, or load it from the disk."""
@@ -64,6 +75,12 @@ class Shelf:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for a signature, None if there is none fit to use."""
+        code = self._load(signature, target)
+        for listener in _listeners:
+            listener(f"{self._name}{signature}", code is not None)
+        return code
+
+    def _load(self, signature: Any, target: Any) -> Any:
         target.refresh()
         path = self._path(signature, target.codegen())
         try:

@@ -1,6 +1,7 @@
 """Everything once, before the first client comes, so that nobody waits for a compiler.
 
-The first rehearsal on a machine compiles what moves and senses; later ones load that from disk.
+The first rehearsal on a machine compiles what moves, senses and builds towns; later ones load that
+from disk. A function that is first needed once clients are served is reported by the server.
 """
 
 from __future__ import annotations
@@ -11,19 +12,33 @@ from itertools import count
 from harness.carlite.blueprints import library
 from harness.carlite.errors import CallError
 from harness.carlite.sensors import KINDS
+from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
 from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import ActorDescription, AttributeValue, Transform
+from harness.carlite.world.arrival import FRICTION
 from harness.carlite.world.episode import Episode
 
 CAST = ("vehicle.tesla.model3", "vehicle.carlamotors.firetruck", "walker.pedestrian.0001")
 SMALL = {"image_size_x": "32", "image_size_y": "24", "points_per_second": "1000"}
 ON_TOP = Transform((0.0, 0.0, 2.0), LEVEL)
 STEP = 0.05
+ROAD = """<OpenDRIVE><header revMajor="1" revMinor="4"/>
+<road name="" length="30" id="1" junction="-1"><planView>
+<geometry s="0" x="0" y="0" hdg="0" length="30"><line/></geometry></planView>
+<lanes><laneSection s="0"><center><lane id="0" type="none"/></center><right>
+<lane id="-1" type="driving"><width sOffset="0" a="3.5" b="0" c="0" d="0"/></lane></right>
+</laneSection></lanes></road></OpenDRIVE>"""
 
 
 def rehearse(town: Town) -> None:
-    """Let a small cast drive, collide and be sensed, in an episode nobody sees."""
+    """Build a small town, and let a small cast play in the present one, which nobody sees."""
+    from_opendrive("Rehearsal", ROAD)
+    _play(town)
+
+
+def _play(town: Town) -> None:
+    """Let a cast drive, collide, slide and be sensed."""
     episode = Episode(0, town, 0, count(1))
     stages = [
         Transform((x, y, z), Rotation((pitch, yaw, roll)))
@@ -36,6 +51,7 @@ def rehearse(town: Town) -> None:
         known = {attribute.id: attribute.type for attribute in library()[type_id].attributes}
         values = [AttributeValue(k, known[k], v) for k, v in SMALL.items() if k in known]
         episode.spawn(ActorDescription(0, type_id, tuple(values)), ON_TOP, cast[0])
+    episode.spawn(ActorDescription(0, FRICTION, ()), stages[0])
     episode.traffic.register_vehicle(cast[:2])
     for actor in cast:
         episode.table.position[episode.table.slot(actor), :2] = stages[0].location[:2]

@@ -24,10 +24,9 @@ import msgpack
 
 from harness.carlite import log
 from harness.carlite.errors import CallError
+from harness.carlite.inbox import Backlog, Inbox
 from harness.carlite.streams import StreamHub, token
 
-LONGEST_MESSAGE = 64 << 20
-LONGEST_ARRAY = 1 << 16
 FIRST_BYTE = 0x94
 MOST_HELD = 64
 RETRY = 0.0005
@@ -107,6 +106,7 @@ class Host(Protocol):
 
     calls: dict[str, Call]
     connections: set[Connection]
+    backlog: Backlog
 
     def session(self, peer: str, host: str) -> Session:
         """Describe a new client to its calls."""
@@ -184,12 +184,7 @@ class Connection(asyncio.Protocol):
         self._fresh = True
         self._barred = False
         self._choked = False
-        self._unpacker = msgpack.Unpacker(
-            max_buffer_size=LONGEST_MESSAGE,
-            max_array_len=LONGEST_ARRAY,
-            max_map_len=LONGEST_ARRAY,
-            unicode_errors="surrogateescape",
-        )
+        self._inbox = Inbox(host.backlog, self._hang_up)
         self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -205,6 +200,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client and whatever it still waited for."""
         self._held.clear()
+        self._inbox.clear()
         self._host.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
@@ -213,11 +209,7 @@ class Connection(asyncio.Protocol):
             self._hang_up("not a CARLA client")
             return
         self._fresh = False
-        try:
-            self._unpacker.feed(data)
-        except msgpack.BufferFull:
-            self._hang_up("message too long")
-            return
+        self._inbox.feed(data)
         self._serve()
 
     def pause_writing(self) -> None:
@@ -243,9 +235,13 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _serve(self) -> None:
+        self._serve_what_is_whole()
+        self._inbox.settle()
+
+    def _serve_what_is_whole(self) -> None:
         while not (self._barred or self._choked or self._transport.is_closing()):
             try:
-                request = parse(self._unpacker.unpack())
+                request = parse(self._inbox.take())
             except msgpack.OutOfData:
                 return
             except Exception as problem:
@@ -292,5 +288,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(self._packer.pack([1, request.id, None, result]))
 
     def _hang_up(self, reason: str) -> None:
+        if self._transport.is_closing():
+            return
         log.say(f"closed the connection from {self._session.peer}: {reason}")
         self._transport.abort()

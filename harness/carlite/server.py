@@ -1,8 +1,8 @@
 """The server: listening sockets, one world, and the clock of asynchronous mode.
 
-Everything runs in one thread. Client ticks come in as calls; in asynchronous mode the world runs by
+The world runs in one thread. Client ticks come in as calls; in asynchronous mode the world runs by
 itself in real time, as long as anybody is connected. Ports: remote calls at P, streams at P + 1,
-the Traffic Manager at P + 2, or any three free ones when P is 0.
+the Traffic Manager at P + 2 (in a thread of its own), or any three free ones when P is 0.
 """
 
 from __future__ import annotations
@@ -11,23 +11,20 @@ import asyncio
 import gc
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
 
-from harness.carlite import CARLA_VERSION, calls, log
+from harness.carlite import CARLA_VERSION, calls, compiled, log
 from harness.carlite.errors import UserError
+from harness.carlite.inbox import Backlog
 from harness.carlite.pacing import Guard, Open
 from harness.carlite.rehearsal import rehearse
 from harness.carlite.rpc import Call, Connection, Pace, Session
 from harness.carlite.streams import StreamHub
-from harness.carlite.traffic.endpoint import Connection as TrafficConnection
+from harness.carlite.traffic_port import TrafficPort
 from harness.carlite.world import World
 
 IDLE = 0.02
-PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,16 +51,24 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-@contextmanager
-def explained(reason: str, after: float) -> Iterator[None]:
-    """Tell whoever waits for longer than `after` seconds what for."""
-    timer = Timer(after, log.say, [reason])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+class CompilationNotice:
+    """Tells on stderr when something is compiled: once while starting, and by name afterwards.
+
+    Nothing should be needed for the first time once clients may come: it holds everybody up.
+    """
+
+    def __init__(self) -> None:
+        self.is_ready = False
+        self._told = False
+
+    def __call__(self, name: str, is_on_disk: bool) -> None:
+        """Hear of a function that is needed for the first time."""
+        if self.is_ready:
+            what = "loaded" if is_on_disk else "compiling"
+            log.say(f"{what} {name.partition('(')[0]} in mid-session")
+        elif not (is_on_disk or self._told):
+            self._told = True
+            log.say("compiling for this machine, once; this can take a minute or two")
 
 
 class Server:
@@ -78,10 +83,13 @@ class Server:
         self._traffic_at = at(2) if options.hosts_traffic else None
         self.calls = calls.table()
         self.connections: set[Connection] = set()
+        self.backlog = Backlog()
+        self._traffic: TrafficPort | None = None
+        self._compilation = CompilationNotice()
+        compiled.listen(self._compilation)
         self.streams = StreamHub(streams_at)
         self.world = World(options.town, options.maps, options.seed, self.streams)
-        with explained("compiling for this machine, once; this can take a minute", PATIENCE):
-            rehearse(self.world.town)
+        rehearse(self.world.town)
 
     @property
     def address(self) -> str:
@@ -99,7 +107,8 @@ class Server:
         return Open(self.streams) if self._traffic_at else Guard(self.streams)
 
     def run(self, call: Call, session: Session, arguments: list[object]) -> object:
-        """Run a call on the world."""
+        """Run a call on the world, after what drivers were told before."""
+        self._instruct_drivers()
         return call.run(self.world, session, *arguments)
 
     async def serve(self) -> None:
@@ -111,21 +120,28 @@ class Server:
         self.streams.open()
         listeners = [await loop.create_server(lambda: Connection(self), sock=self._calls_at)]
         if self._traffic_at:
-            endpoint = await loop.create_server(
-                lambda: TrafficConnection(lambda: self.world.traffic), sock=self._traffic_at
+            self._traffic = TrafficPort(
+                self._traffic_at, lambda: loop.call_soon_threadsafe(self._instruct_drivers)
             )
-            listeners.append(endpoint)
+        self._compilation.is_ready = True
         gc.freeze()
         where = f"{self.address}, town {self.world.town.name}"
         print(f"carlite {CARLA_VERSION} ready on {where}", flush=True)
         clock = asyncio.create_task(self._run_free())
         await asked_to_stop.wait()
         clock.cancel()
+        if self._traffic:
+            self._traffic.close()
         for listener in listeners:
             listener.close()
         for connection in tuple(self.connections):
             connection.close()
         self.streams.close()
+
+    def _instruct_drivers(self) -> None:
+        """Carry out what clients have told the Traffic Manager."""
+        if self._traffic:
+            self._traffic.carry_out(self.world.traffic)
 
     async def _run_free(self) -> None:
         """Let an asynchronous world run in real time while anybody is there to see it."""
@@ -138,6 +154,7 @@ class Server:
                 continue
             self.streams.patient = False
             try:
+                self._instruct_drivers()
                 self.world.tick()
             except Exception as problem:
                 log.confess(problem)

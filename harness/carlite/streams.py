@@ -12,6 +12,8 @@ is pending.
 
 A stream may have further ids. The client library keeps its connections by stream id and crashes
 when it opens a stream again before the old connection is gone, so nobody gets the same id twice.
+Whoever was told such an id and dials late, because its machine is busy, gets the latest frame it
+missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ PATIENCE = 1.0
 DIAL_TIME = 0.2
 HOLD = 1.0
 TCP, IP_V4 = 1, 1
+MOST_UNDIALLED = 64
 FURTHER, SERIALS, ID_BITS = 1 << 31, 1 << 23, 8
 """A further id: the top bit, a serial number, and the stream's first id in the lowest bits."""
 
@@ -158,6 +161,7 @@ class StreamHub:
         self._readers: dict[int, list[Reader]] = {}
         self._strangers: set[Reader] = set()
         self._expected: list[tuple[int, float]] = []
+        self._missed: dict[int, bytes] = {}
         self._serials = count()
 
     def open(self) -> None:
@@ -184,6 +188,9 @@ class StreamHub:
 
     def publish(self, stream_id: int, payload: bytes) -> None:
         """Send one frame to everybody who listens to the stream; empty frames are not sent."""
+        for dialled in self._missed:
+            if first_id(dialled) == stream_id:
+                self._missed[dialled] = payload
         readers = self._readers.get(stream_id)
         if not readers or not payload:
             return
@@ -207,6 +214,10 @@ class StreamHub:
         """Note that a client was told where to find a stream and is about to dial."""
         deadline = asyncio.get_running_loop().time() + DIAL_TIME
         self._expected.append((stream_id, deadline))
+        if stream_id & FURTHER:
+            self._missed[stream_id] = b""
+            if len(self._missed) > MOST_UNDIALLED:
+                del self._missed[next(iter(self._missed))]
 
     def all_open(self) -> bool:
         """Whether every expected reader has dialled, or has had its time."""
@@ -228,6 +239,8 @@ class StreamHub:
             if entry[0] == reader.dialled:
                 self._expected.remove(entry)
                 break
+        if missed := self._missed.pop(reader.dialled, b""):
+            reader.send(struct.pack("<I", len(missed)), missed)
 
     def forget(self, reader: Reader) -> None:
         """Drop a reader whose connection is closed."""

@@ -4,43 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-
-from harness.channel.disturbance import NO_SHIFT, Disturbance
+from harness.channel.disturbance import Disturbance
 from harness.channel.door import Door
+from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
+from harness.channel.tally import Act, Underway
 from harness.channel.usable import SAME_MOMENT
-from harness.errors import AttemptError, UserError
+from harness.errors import UserError
 from harness.geometry import wrap
-from harness.vocabulary import Boxes, Features, Message, Observation, Payload, Points
-
-
-@dataclass(frozen=True, slots=True)
-class Underway:
-    """A message that has been sent, and when it arrives."""
-
-    frame: int  # of capture
-    message: Message
-    arrives: float
+from harness.vocabulary import Boxes, Message, Observation, Payload, Points
 
 
 class Channel:
     """One episode's air."""
+
+    safe_from_file = True
 
     def __init__(
         self,
         disturbances: Sequence[Disturbance] = (),
         tick_seconds: float = 0.05,
         maximum_age: float = 2.0,  # s: older ones are of no use to anybody
+        allow_long_delays: bool = False,  # beyond 10 s, which else are a mistake in the unit
+        window: Window = EVERYWHERE,  # m, of the system
     ) -> None:
-        self.disturbances = tuple(disturbances)
+        self.disturbances = tuple(each for each in disturbances if not each.size_zero)
         tell_apart(self.disturbances)
-        if maximum_age < 0:
+        if not maximum_age >= 0:
             raise UserError(f"channel: maximum_age is {maximum_age} s; not below 0")
         self.maximum_age = maximum_age
-        self.door = Door(self.disturbances, tick_seconds, maximum_age)
+        self.allow_long_delays = allow_long_delays
+        self.door = Door(self.disturbances, tick_seconds, maximum_age, window)
         self._underway: dict[str, list[Underway]] = {}
+        self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._begun = False
 
     def reset(self, seed: int, route: str) -> None:
@@ -48,39 +45,44 @@ class Channel:
         for disturbance in self.disturbances:
             disturbance.reset(seed, route)
         self.door.reset()
-        self._underway = {}
+        self._underway, self._shifts = {}, {}
         self._begun = False
 
     def believe(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
         self._count_from(observation.frame)
-        shifts = []
-        for each in self._concerning(observation.kind):
-            shift = each.shift(observation)
-            each.met += 1
-            each.acted += shift != NO_SHIFT
-            shifts.append(shift)
+        concerning = self._concerning(observation.kind)
+        shifts = [each.shift(observation) for each in concerning]
         x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
         pose = observation.lidar_in_world
         believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrap(pose.yaw + yaw))
         self.door.asked(observation, (x, y, yaw))
+        if observation.kind == "ego":
+            self.door.tally.believed(zip(concerning, shifts, strict=True))
+        else:
+            self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
 
     def send(self, message: Message) -> None:
         """Let a message go at the moment of its capture."""
         self._count_from(message.capture_frame)
         concerning = self._concerning(message.kind)
-        sent = self._altered(message, concerning)
+        nothing = [NO_SHIFT] * len(concerning)
+        shifts = self._shifts.pop((message.sender, message.capture_frame), nothing)
+        stages = self._altered(message, concerning)
+        sent = stages[-1]
         for each in concerning:
-            self._withdraw(message.sender, each.displaces(sent))
+            self._withdraw(message.sender, each.displaces(sent), each)
         delays = [each.delay(sent) for each in concerning]
-        losses = [each.loses(sent) for each in concerning]
-        for each, delay, lost in zip(concerning, delays, losses, strict=True):
-            each.acted += delay > 0 or lost
-        self.door.sent(message, sent, sum(delays), any(losses))
-        if not any(losses):
+        losses = [each for each in concerning if each.loses(sent)]
+        self.door.sent(message, sent, sum(delays), losses)
+        if not losses:
+            payloads = [each.payload for each in stages]
+            parts = zip(concerning, shifts, delays, payloads, payloads[1:], strict=False)
+            acts = tuple(Act(*each) for each in parts)
+            arrives = sent.capture_time + sum(delays)
             self._underway.setdefault(message.sender, []).append(
-                Underway(message.capture_frame, sent, sent.capture_time + sum(delays))
+                Underway(message.capture_frame, sent, arrives, payloads[0], acts)
             )
 
     def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
@@ -89,7 +91,7 @@ class Channel:
         Messages to nobody in range wait where they are: whoever comes back is heard at once, but
         with nothing older than `maximum_age`.
         """
-        delivered: dict[tuple[str, int], Message] = {}
+        delivered: dict[tuple[str, int], Underway] = {}
         for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
             arrived = [each for each in waiting if each.arrives <= now + SAME_MOMENT]
@@ -98,25 +100,30 @@ class Channel:
             newest = max(arrived, key=lambda each: each.frame)
             self._underway[sender] = [each for each in waiting if each.frame >= newest.frame]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
-                delivered[sender, newest.frame] = newest.message
+                delivered[sender, newest.frame] = newest
         self.door.delivered(delivered, now, present)
-        return tuple(delivered.values())
+        return tuple(each.message for each in delivered.values())
 
-    def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> Message:
-        message = replace(message, payload=sealed(message.payload))
+    def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
+        """Return the message as captured, and as each disturbance leaves it."""
+        stages = [replace(message, payload=sealed(message.payload))]
         for each in concerning:
-            altered = each.alter(message)
-            if altered is not message:
-                each.acted += differ(altered.payload, message.payload)
-                message = replace(altered, payload=sealed(altered.payload))
-        return message
+            before = stages[-1]
+            altered = each.alter(before)
+            if altered is not before:
+                same = not differ(altered.payload, before.payload)
+                payload = before.payload if same else sealed(altered.payload)
+                altered = replace(altered, payload=payload)
+            stages.append(altered)
+        return stages
 
-    def _withdraw(self, sender: str, frame: int | None) -> None:
+    def _withdraw(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:
             self._underway[sender] = [
                 each for each in self._underway.get(sender, []) if each.frame != frame
             ]
             self.door.withdrawn(sender, frame)
+            by.acted += 1
 
     def _count_from(self, frame: int) -> None:
         if not self._begun:
@@ -144,23 +151,4 @@ def sealed(payload: Payload) -> Payload:
         each.flags.writeable = False
     if isinstance(payload, Boxes):
         return Boxes(*parts)
-    return Points(*parts) if isinstance(payload, Points) else Features(tuple(parts))
-
-
-def differ(one: Payload, other: Payload) -> bool:
-    """Return whether two payloads say different things."""
-    pairs = zip(arrays(one), arrays(other), strict=False)
-    same_parts = type(one) is type(other) and len(arrays(one)) == len(arrays(other))
-    return not (same_parts and all(np.array_equal(a, b) for a, b in pairs))
-
-
-def arrays(payload: Payload) -> list[np.ndarray]:
-    """Return all that a payload holds."""
-    if isinstance(payload, Boxes):
-        return [payload.geometry, payload.classes, payload.scores]
-    if isinstance(payload, Points):
-        return [payload.in_lidar]
-    if isinstance(payload, Features):
-        return list(payload.maps)
-    sent = type(payload).__name__
-    raise AttemptError("agent_exception", f"share returned {sent}, not Boxes, Points or Features")
+    return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

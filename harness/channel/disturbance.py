@@ -8,18 +8,16 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias, get_args
+from collections.abc import Mapping, Sequence
+from typing import get_args
 
 import numpy as np
 
+from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import AttemptError, UserError
 from harness.randomness import stream
 from harness.vocabulary import Kind, Message, Observation
 
-Shift: TypeAlias = tuple[float, float, float]
-"""Metres in x and y of the world, radians of yaw."""
-NO_SHIFT: Shift = (0.0, 0.0, 0.0)
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
 ALL_BUT_IMPOSSIBLE = 1e-6
 
@@ -27,10 +25,12 @@ ALL_BUT_IMPOSSIBLE = 1e-6
 class Disturbance:
     """One thing that goes wrong; subclasses override the moments at which they act.
 
-    What it did is not its own to say: the channel compares before and after, and counts.
+    What it did is not its own to say: it is counted where messages reach the system.
     """
 
     name = "disturbance"
+    certain = False  # leaves nothing to chance
+    beyond_window = False  # is meant to change what lies outside the system's window
 
     def __init__(self, kinds: Sequence[Kind] = PARTNERS) -> None:
         unknown = sorted(set(kinds) - set(get_args(Kind)))
@@ -38,8 +38,10 @@ class Disturbance:
             known = ", ".join(get_args(Kind))
             raise UserError(f"{self.name}: kinds {list(kinds)}; one or more of {known}")
         self.kinds = frozenset(kinds)
-        self.met = 0  # captures of these kinds
-        self.acted = 0  # times it changed something
+        self.reached = 0  # messages of these kinds that reached the system; beliefs of the ego
+        self.acted = 0  # of those, or of those lost, how many this made different
+        self.beyond = 0  # times it changed only what lies outside the system's window
+        self.could = 0  # of those, how often it could have changed what is inside
         self.idle_chance = 0.0  # of having changed nothing so far, were it left to its draws
         self.first_frame = 0  # of the episode
         self._seed = 0
@@ -52,7 +54,7 @@ class Disturbance:
     def reset(self, seed: int, route: str) -> None:
         """Start an episode."""
         self._seed = seed
-        self.met = self.acted = 0
+        self.reached = self.acted = self.beyond = self.could = 0
         self.idle_chance = 0.0
 
     def shift(self, observation: Observation) -> Shift:
@@ -75,15 +77,45 @@ class Disturbance:
         """Return whether the message never arrives."""
         return False
 
+    @property
+    def size_zero(self) -> bool:
+        """Whether this asks for nothing: size 0 is no disturbance."""
+        return False
+
+    @property
+    def silences(self) -> bool:
+        """Whether this asks for every message of its kinds to be lost."""
+        return False
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """The durations in its settings, by name: s."""
+        return {}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds at most; where there is no most, on average."""
+        return 0.0
+
+    def too_small(self) -> str | None:
+        """Return what it asks for, if that cannot make a difference at the system's door."""
+        return None
+
+    def can_reach(self, distance: float, window: Window) -> bool:
+        """Return whether it can change what is in a window, so far from its sender."""
+        return True
+
     def inert(self) -> str | None:
         """Return why this did nothing although it should have, or nothing if all is well."""
-        if self.acted:
+        if self.acted or not self.reached:
             return None
-        if not self.met:
-            return f"met no capture of {' or '.join(sorted(self.kinds))}"
-        if self.idle_chance >= ALL_BUT_IMPOSSIBLE:
+        if small := self.too_small():
+            return small
+        if self.beyond and not self.could:
+            return "changed nothing within the system's window, and could not"
+        if self.beyond or self.idle_chance >= ALL_BUT_IMPOSSIBLE:
             return None
-        return f"changed nothing in {self.met} captures"
+        return f"changed nothing in {self.reached} messages that reached the system"
 
     def random(self, *names: str) -> np.random.Generator:
         """Return this episode's stream of that name."""

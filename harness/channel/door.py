@@ -1,8 +1,8 @@
 """The system's door: what really came, how old and how far off, measured anew.
 
 Ages and displacements are computed here from the simulator's own clock and poses, noted by the
-harness at capture, and compared with what the disturbances were asked for. A disturbance that did
-not happen, or happened otherwise, fails the attempt.
+harness at capture, and compared with what the disturbances were asked for. A disturbance that
+happened otherwise, or made no difference to anything that came, fails the attempt.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.channel.disturbance import Disturbance
+from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, shift_between
+from harness.channel.tally import Key, Place, Tally, Underway
 from harness.channel.usable import SAME_MOMENT, PlanningStep, Sent, first_uses
 from harness.errors import AttemptError
 from harness.geometry import wrap
@@ -20,9 +23,6 @@ from harness.vocabulary import Message, Observation, Pose
 
 EXACT = 1e-6
 """Metres or radians that a displacement may be off by rounding."""
-
-Key = tuple[str, int]
-"""Sender and frame of capture."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class MessageRecord:
     size_bytes: int
     asked_shift: Shift
     found_shift: Shift
-    delay: float  # s, as asked
+    delay: float  # s, as sampled
     delivered_time: float = math.nan
     age_asked: float = math.nan
     age_found: float = math.nan
@@ -51,16 +51,25 @@ class Door:
     disturbances: Sequence[Disturbance]
     tick_seconds: float
     maximum_age: float
+    window: Window = EVERYWHERE  # of the system
+    tally: Tally = field(init=False)
     records: dict[Key, MessageRecord] = field(default_factory=dict)
     _captures: dict[Key, tuple[float, Pose]] = field(default_factory=dict)
     _asked: dict[Key, Shift] = field(default_factory=dict)
     _steps: list[PlanningStep] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
+    _ego: Place | None = None  # at this planning step
+    _senders: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.tally = Tally(self.disturbances, self.window)
 
     def reset(self) -> None:
         """Open an empty book."""
         self.records, self._captures, self._asked = {}, {}, {}
         self._steps, self._problems = [], []
+        self.tally = Tally(self.disturbances, self.window)
+        self._ego, self._senders = None, set()
 
     def captured(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
         """Remember when and where an observation truly was made, as the simulator says."""
@@ -73,11 +82,17 @@ class Door:
     def believed(self, observation: Observation) -> None:
         """Check what the ego believes: it sends no message that could be checked later."""
         key = (observation.sender, observation.frame)
-        found = displacement(observation.lidar_in_world, self._captures[key][1])
+        true = self._captures[key][1]
+        self._ego = (observation.lidar_in_world, true)
+        found = shift_between(observation.lidar_in_world, true)
         self._problems += misplaced(key, found, self._asked.get(key, NO_SHIFT))
 
-    def sent(self, captured: Message, sent: Message, delay: float, lost: bool) -> None:
+    def sent(
+        self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
+    ) -> None:
         """Enter a message as it leaves, with the header it was captured with."""
+        self._senders.add(captured.sender)
+        self.tally.lost(losses)
         key = (captured.sender, captured.capture_frame)
         time, true_pose = self._captures[key]
         if (sent.sender, sent.capture_frame) != key:
@@ -91,9 +106,9 @@ class Door:
             time,
             sent.size_bytes,
             self._asked.get(key, NO_SHIFT),
-            displacement(sent.lidar_in_world, true_pose),
+            shift_between(sent.lidar_in_world, true_pose),
             delay,
-            fate="lost" if lost else "in_flight",
+            fate="lost" if losses else "in_flight",
         )
 
     def withdrawn(self, sender: str, frame: int) -> None:
@@ -101,19 +116,29 @@ class Door:
         self.records[sender, frame].fate = "unsent"
 
     def delivered(
-        self, messages: Mapping[Key, Message], now: float, present: Collection[str]
+        self, messages: Mapping[Key, Underway], now: float, present: Collection[str]
     ) -> None:
         """Enter what the system is given at a planning step, by what was captured."""
         self._steps.append(PlanningStep(now, frozenset(present)))
-        for key, message in messages.items():
+        silent = self._senders.intersection(present) - {sender for sender, _ in messages}
+        self.tally.effects.missing += len(silent)
+        for key, underway in messages.items():
             record = self.records[key]
             record.uses += 1
+            self._used(key, underway, now)
             if record.fate == "delivered":
                 continue
+            self.tally.first_used(underway)
             record.fate = "delivered"
             record.delivered_time = now
             record.age_found = now - record.capture_time
-            self._problems += self._aged(record, now - message.capture_time, "by its stamp")
+            age = now - underway.message.capture_time
+            self._problems += self._aged(record, age, "by its stamp")
+
+    def _used(self, key: Key, underway: Underway, now: float) -> None:
+        sender = (underway.message.lidar_in_world, self._captures[key][1])
+        late = now - self.records[key].capture_time > self.tick_seconds / 2
+        self.tally.used(key, underway, late, sender, self._ego or sender)
 
     def close(self) -> list[MessageRecord]:
         """Work out what each message should have been; return the book in order of capture."""
@@ -131,11 +156,7 @@ class Door:
 
     def verify(self) -> None:
         """Fail the attempt if interference was not what was asked for."""
-        problems = list(self._problems)
-        for disturbance in self.disturbances:
-            reason = disturbance.inert()
-            if reason:
-                problems.append(f"{disturbance.name}: {reason}")
+        problems = [*self._problems, *self.tally.inert()]
         due = self._due()
         for record in self.close():
             key = (record.sender, record.capture_frame)
@@ -144,9 +165,19 @@ class Door:
             elif key in due:
                 problems.append(f"{named(key)} was due at {due[key]:.3f} s and never delivered")
             problems += misplaced(key, record.found_shift, record.asked_shift)
-        if problems:
+        if problems := problems or self.tally.cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
+
+    def record(self) -> dict[str, Any]:
+        """Return what the channel came to, in numbers."""
+        return {
+            "sent": len(self.records),
+            "used": sum(each.uses > 0 for each in self.records.values()),
+            **asdict(self.tally.effects),
+            "silence_asked": 0 < len(self.records) == self.tally.silenced,
+            "disturbances": {each.name: each.acted for each in self.disturbances},
+        }
 
     def _due(self) -> dict[Key, float]:
         """Return when messages should be used first, by the rule and the delays asked for."""
@@ -187,11 +218,6 @@ def misplaced(key: Key, found: Shift, asked: Shift) -> list[str]:
     if agree(found, asked):
         return []
     return [f"{key[0]} at frame {key[1]} is displaced by {told(found)}, not {told(asked)}"]
-
-
-def displacement(believed: Pose, true: Pose) -> Shift:
-    """Return how far a belief is from the truth."""
-    return believed.x - true.x, believed.y - true.y, wrap(believed.yaw - true.yaw)
 
 
 def agree(found: Shift, asked: Shift) -> bool:

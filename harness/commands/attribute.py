@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--workers", type=int, default=1, help="at a time (%(default)s)")
     parser.add_argument(
-        "--trust", action="store_true", help="drive systems that start programs of their settings"
+        "--trust", action="store_true", help="build whatever classes the folder's settings name"
     )
     parser.set_defaults(run=lambda options: guarded("attribute", lambda: attribute_all(options)))
 
@@ -74,13 +74,13 @@ def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
     """Return the violations of these names, or all that happened under a disturbance."""
     disturbed = {name for name, each in campaign.header["settings"]["interference"].items() if each}
     if not names:
-        found = [key for key in violations(campaign) if key.condition in disturbed]
+        found = [key for key in violations(campaign) if key.arm.condition in disturbed]
         if not found:
             raise UserError(f"{campaign.folder}: no violation happened under interference")
         return found
     chosen = [case(campaign, name) for name in names]
     for key in chosen:
-        if key.condition not in disturbed:
+        if key.arm.condition not in disturbed:
             raise UserError(f"{key}: nothing was disturbed, so nothing can be attributed")
         if campaign.result(key)["crucible"]["violation"] is None:
             raise UserError(f"{key}: ended without a violation")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +77,8 @@ def check_routes(options: argparse.Namespace) -> int:
         print(_line(route, hazards.get(name, [])))
     for group in duplicates(list(laid.values())):
         print(f"the same way: {', '.join(group)}")
+    for hazard, why in _without_place(laid, hazards, options.maps):
+        print(f"no place on route {hazard.route}: {hazard.kind} at {hazard.station:.0f} m: {why}")
     left_out = Counter(
         (hazard.source, hazard.kind.removeprefix(NOT_RUN))
         for each in hazards.values()
@@ -128,6 +131,20 @@ def _hazards(
         if not hazard.kind.startswith(NOT_RUN):
             build(hazard)
     return {name: [hazard for hazard in found if hazard.route == name] for name in routes}
+
+
+def _without_place(
+    laid: dict[str, Route], hazards: dict[str, list[HazardSpec]], maps: Path | None
+) -> Iterator[tuple[HazardSpec, str]]:
+    from harness.world.hazards.catalogue import build  # noqa: PLC0415
+    from harness.world.hazards.track import Track  # noqa: PLC0415
+
+    for name, each in hazards.items():
+        track = Track(network_of(laid[name].town, maps).map, laid[name])
+        for hazard in each:
+            why = "" if hazard.kind.startswith(NOT_RUN) else build(hazard).impossible(track)
+            if why:
+                yield hazard, why
 
 
 def _line(route: Route, hazards: list[HazardSpec]) -> str:

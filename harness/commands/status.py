@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.survey import Arm, Failures, Means, Survey, survey
+from harness.campaign.survey import ArmProgress, Failures, Means, Survey, survey
 from harness.campaign.terminal import console, say
+from harness.records.arms import label, telling
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -28,17 +29,26 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("status", help="how far a campaign is, and what failed")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument(
+        "--trust", action="store_true", help="build whatever classes the folder's settings name"
+    )
     parser.set_defaults(run=status)
 
 
 def status(options: argparse.Namespace) -> int:
     """Print what a campaign folder holds."""
-    found = survey(options.folder)
+    found = survey(options.folder, options.trust)
     if options.json:
-        print(json.dumps({**asdict(found), "folder": str(found.folder)}, indent=1))
+        print(json.dumps(in_json(found), indent=1))
     else:
         show(found)
     return 0
+
+
+def in_json(found: Survey) -> dict[str, object]:
+    """Return everything as JSON has it; an arm is its factors by name."""
+    arms = [{**asdict(each), "arm": dict(each.arm.factors)} for each in found.arms]
+    return {**asdict(found), "folder": str(found.folder), "arms": arms}
 
 
 def show(found: Survey) -> None:
@@ -46,11 +56,16 @@ def show(found: Survey) -> None:
     work = "a runner is at work" if found.at_work else "no runner is at work"
     tell(f"{found.folder}: {found.study} on {found.simulator}; {work}")
     tell(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
-    console.print(table_of("", [(each, each.final) for each in found.arms]))
-    if any(each.first != each.final for each in found.arms):
-        console.print(table_of("at the first try", [(each, each.first) for each in found.arms]))
-    for each in found.failures:
-        for line in lines_on(each):
+    arms = [each for each in found.arms if not each.fault]
+    console.print(table_of("", [(each, each.final) for each in arms]))
+    if any(each.first != each.final for each in arms):
+        console.print(table_of("at the first try", [(each, each.first) for each in arms]))
+    factors = telling(each.arm for each in found.arms)
+    for each in found.arms:
+        for line in notes_on(each, factors):
+            tell(line)
+    for failures in found.failures:
+        for line in lines_on(failures):
             tell(line)
     for ending, names in by_ending(found.missing).items():
         told = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
@@ -59,19 +74,31 @@ def show(found: Survey) -> None:
         tell(f"trouble: {trouble}")
 
 
-def table_of(title: str, arms: Sequence[tuple[Arm, Means | None]]) -> Table:
-    """Return one row for each system and condition, from all its results or some of them."""
+def notes_on(each: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
+    """Yield what to say of an arm's messages."""
+    name = label(each.arm, factors)
+    if each.fault:
+        left = each.planned - (each.final.attempts if each.final else 0)
+        yield f"no such arm: {name}: {each.fault}" + (f"; {left} are left" if left else "")
+    elif each.without_messages:
+        yield f"{name}: {each.without_messages} attempts without messages"
+
+
+def table_of(title: str, arms: Sequence[tuple[ArmProgress, Means | None]]) -> Table:
+    """Return one row for each arm, from all its results or some of them."""
     table = Table(title=title or None, title_justify="left")
-    for name in ("system", "condition"):
+    factors = telling(each.arm for each, _ in arms)
+    for name in factors:
         table.add_column(name, overflow="fold")
     for name in ("results", "DS (by seed)", "CR % (by seed)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for arm, means in arms:
-        cells = [arm.system, arm.condition, f"{means.attempts if means else 0}/{arm.planned}"]
-        cells += ["-", "-"]
-        if means is not None:
-            cells[3] = with_span(means.driving_score, means.driving_scores)
-            cells[4] = with_span(means.collision_rate, means.collision_rates)
+    for each, means in arms:
+        cells = [*each.arm.values(factors), f"{means.attempts if means else 0}/{each.planned}"]
+        if means is None:
+            cells += ["-", "-"]
+        else:
+            cells.append(with_span(means.driving_score, means.driving_scores))
+            cells.append(with_span(means.collision_rate, means.collision_rates))
         table.add_row(*map(escape, map(printable, cells)))
     return table
 

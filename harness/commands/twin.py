@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
         "--redraw", type=int, default=0, metavar="N", help="draw the disturbances anew: 1, 2, ..."
     )
     parser.add_argument(
-        "--trust", action="store_true", help="drive systems that start programs of their settings"
+        "--trust", action="store_true", help="build whatever classes the folder's settings name"
     )
     parser.set_defaults(run=lambda options: guarded("twin", lambda: twin(options)))
 

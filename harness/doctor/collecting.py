@@ -15,12 +15,15 @@ from pathlib import Path
 
 import carla
 
-from harness.doctor import facts, trials
+from harness.doctor import facts, trials, working
 from harness.doctor.facts import Section
+from harness.files import write_whole
 from harness.world.session import fresh_world
 
 TIMEOUT = 120.0
 TICK = 0.05
+CAMERAS = "cameras"
+"""Last of all: a server that cannot draw may not outlive them."""
 
 
 def main(host: str, port: str, town: str, file: str) -> None:
@@ -31,7 +34,10 @@ def main(host: str, port: str, town: str, file: str) -> None:
     with synchronous(fresh_world(client, stands if town == "-" else town)) as world:
         told = {name: attempted(name, collect) for name, collect in sections(client, world).items()}
         text = world.get_map().to_opendrive()
-    Path(file).write_text(json.dumps({"facts": told, "opendrive": text}))
+        lost = {CAMERAS: {"failed": {"with": "the server did not answer any more"}}}
+        write_whole(Path(file), json.dumps({"facts": told | lost, "opendrive": text}))
+        told[CAMERAS] = attempted(CAMERAS, lambda: working.cameras(world))
+    write_whole(Path(file), json.dumps({"facts": told, "opendrive": text}))
     os._exit(0)
 
 
@@ -52,6 +58,7 @@ def sections(client: carla.Client, world: carla.World) -> dict[str, Callable[[],
         "LiDAR": lambda: trials.lidar(world),
         "GNSS": lambda: trials.gnss(world),
         "driving": lambda: trials.driving(world),
+        "rays": lambda: working.rays(world),
     }
 
 

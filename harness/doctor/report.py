@@ -9,8 +9,12 @@ from rich.text import Text
 
 from harness.campaign.terminal import console
 from harness.doctor.comparing import Difference
+from harness.doctor.facts import Section
 from harness.doctor.probing import Comparison
 
+TRIED = ("rays", "cameras")
+"""Sections that say what a server can do at all."""
+WORKS = "works"
 SHOWN = 6
 """Differences of a section that are printed; the file has them all."""
 
@@ -30,6 +34,7 @@ def show_comparison(found: Comparison) -> None:
     zero = zero_extents(found)
     if zero:
         console.print(Text(f"zero extents there: {', '.join(zero)}"))
+    console.print(Text(works(found.other)))
     total = len(found.differences)
     console.print("no difference" if not total else f"{total} differences", highlight=False)
 
@@ -43,6 +48,18 @@ def listed(differences: list[Difference]) -> Text:
     return Text(
         "\n".join([*lines, f"and {more} more (--json FILE has all)"] if more > 0 else lines)
     )
+
+
+def works(facts: dict[str, Section]) -> str:
+    """Return what a server can do, and what not and why, in a line."""
+    tried = [each for name in TRIED for each in facts.get(name, {}).items()]
+    can = [name for name, values in tried if values.get(WORKS) is True]
+    cannot = [
+        f"{name} ({values.get('why') or values.get('with')})"
+        for name, values in tried
+        if values.get(WORKS) is not True
+    ]
+    return f"works there: {', '.join(can) or 'nothing'}; does not: {', '.join(cannot) or 'nothing'}"
 
 
 def zero_extents(found: Comparison) -> list[str]:

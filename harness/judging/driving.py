@@ -16,6 +16,7 @@ InfractionKind: TypeAlias = Literal[
     "off_road",
     "wrong_lane",
     "red_light",
+    "stop_sign",
     "route_deviation",
     "blocked",
     "timeout",
@@ -40,11 +41,13 @@ MOST = {"goal_share": 1.0, "deviation_share": 1.0, "wrong_lane_angle": math.pi}
 class DrivingRules:
     """Every threshold of the judgement; the defaults are those of the study `sound`."""
 
+    safe_from_file = True
     ends_at_first_violation: bool = True
     blocked_speed: float = 0.1  # m/s
     blocked_seconds: float = 60.0
     timeout_seconds_per_metre: float = 0.8
     timeout_extra_seconds: float = 30.0
+    stop_signs: bool = True  # judge them
     off_road_margin: float = 1.3  # m beyond half the lane's width
     wrong_lane_angle: float = math.radians(120)
     deviation_limit: float = 30.0  # m from the route, ends at once
@@ -90,6 +93,7 @@ class Moment:
     lane_angle: float  # between the ego's heading and that lane's
     in_junction: bool
     red_lights_crossed: tuple[int, ...] = ()  # lights whose stop line was crossed on red
+    stop_signs_run: tuple[int, ...] = ()  # signs that were left behind without standing
     contacts: tuple[Contact, ...] = ()
 
 
@@ -147,6 +151,8 @@ class Drive:
         self._judge_lane(moment)
         for _ in moment.red_lights_crossed:
             self._note("red_light", moment)
+        for _ in moment.stop_signs_run if self.rules.stop_signs else ():
+            self._note("stop_sign", moment)
         self._judge_progress(moment)
         self._last = moment
         self.ticks += 1

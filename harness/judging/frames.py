@@ -30,7 +30,7 @@ from harness.vocabulary import (
     Truth,
 )
 
-TruthFilter: TypeAlias = Literal["anyone", "ego", "none"]
+TruthFilter: TypeAlias = Literal["reference", "anyone", "ego", "none"]
 Parked: TypeAlias = Literal["ignored", "wrong"]
 PARKED: tuple[Parked, ...] = get_args(Parked)
 TRUTH_FILTERS: tuple[TruthFilter, ...] = get_args(TruthFilter)
@@ -48,11 +48,12 @@ NOBODY = Boxes.none()
 class Judgement:
     """The settings that the literature disagrees about."""
 
+    safe_from_file = True
     tau_vehicle: float = 0.5
     tau_pedestrian: float = 0.5
     tau_cyclist: float = 0.5
     rule: Rule = "max"
-    truth_filter: TruthFilter = "anyone"
+    truth_filter: TruthFilter = "reference"
     least_hits: int = 5
     ahead: float = 50.0  # m, of the ego's LiDAR: the window is a rectangle
     behind: float = 50.0  # m
@@ -138,17 +139,20 @@ class JudgedFrame:
 
 def judge(
     truth: Truth,
-    hits_anyone: Integers,
+    hits_observers: Integers,
     ego_alone: Boxes,
     cooperative: Boxes,
     settings: Judgement,
     parked: Boxes = NOBODY,
 ) -> JudgedFrame:
-    """Judge one planning step; all boxes stand in the ego's LiDAR frame."""
+    """Judge one planning step; all boxes stand in the ego's LiDAR frame.
+
+    `hits_observers` are the most LiDAR returns of one of the observers that the truth filter asks.
+    """
     _refuse_strangers(ego_alone)
     _refuse_strangers(cooperative)
     true_boxes = truth.boxes_in_lidar
-    seen = visible(truth, hits_anyone, settings)
+    seen = visible(truth, hits_observers, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
         cooperative, ego_alone = (Boxes.join([each, EGO_BOX]) for each in (cooperative, ego_alone))
@@ -179,11 +183,11 @@ def _refuse_strangers(detections: Boxes) -> None:
         raise ValueError(f"boxes of classes {classes.min()} to {classes.max()}; there are {known}")
 
 
-def visible(truth: Truth, hits_anyone: Integers, settings: Judgement) -> Mask:
+def visible(truth: Truth, hits_observers: Integers, settings: Judgement) -> Mask:
     """Return which true boxes count by the truth filter."""
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)
-    hits = truth.hits if settings.truth_filter == "ego" else hits_anyone
+    hits = truth.hits if settings.truth_filter == "ego" else hits_observers
     return np.asarray(hits >= settings.least_hits)
 
 

@@ -14,15 +14,17 @@ from harness.judging.driving import COLLISIONS, Drive, Infraction, InfractionKin
 class Coefficients:
     """What each infraction multiplies the score with; the defaults are Leaderboard 1.0's."""
 
+    safe_from_file = True
     collision_pedestrian: float = 0.50
     collision_vehicle: float = 0.60
     collision_layout: float = 0.65
     red_light: float = 0.70
+    stop_sign: float = 0.80
     outside: Literal["share", "flat"] = "share"  # 1 - share outside, or a flat factor
     outside_flat: float = 0.80
 
     def __post_init__(self) -> None:
-        for name in (*COLLISIONS, "red_light", "outside_flat"):
+        for name in (*COLLISIONS, "red_light", "stop_sign", "outside_flat"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} {getattr(self, name)}: a factor from 0 to 1")
 

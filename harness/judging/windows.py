@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,12 +19,15 @@ SPAN = 5.0
 """Seconds in t2 and in t3, and the unit of t1."""
 
 WINDOWS = ("t1", "t2", "t3", "end_10s")
+Short: TypeAlias = Literal["dropped", "kept"]
+SHORT: tuple[Short, ...] = get_args(Short)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
     """Where the study's code departs from its text."""
 
+    safe_from_file = True
     by_frames: bool = False  # count planning frames, 25 for a span, instead of seconds
     frames_in_span: int = 25
     t1_span_frames: int = 25  # t1 is the mean for so many; the code's are 5, about a second
@@ -31,10 +35,13 @@ class WindowRules:
     slow_speed: float = 2.0  # m/s: the tail is what ended slower than this
     slow_mean: float = 0.8  # m/s: and was slower than this on average
     slow_frames: int = 25  # planning frames a tail may have
+    short: Short = "dropped"  # of a drive under 10 s, end_10s is missing; kept: all of the drive
 
     def __post_init__(self) -> None:
         if min(self.frames_in_span, self.t1_span_frames) < 1:
             raise ValueError("frames_in_span and t1_span_frames: 1 or more")
+        if self.short not in SHORT:
+            raise ValueError(f"short = {self.short!r}: unknown; valid: {', '.join(SHORT)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,12 +62,14 @@ def windows(
 ) -> dict[str, dict[str, float | None]]:
     """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
     found = frames_in_windows(times, end, rules, speeds, collided)
+    return {name: sums_in(part, counts) for name, part in found.items()}
+
+
+def sums_in(part: Window | None, counts: Mapping[str, Floats]) -> dict[str, float | None]:
+    """Return the sums over a window's frames; None for a window that a drive is too short for."""
     return {
-        name: {
-            column: None if part is None else float(values[part.frames].sum() * part.scale)
-            for column, values in counts.items()
-        }
-        for name, part in found.items()
+        column: None if part is None else float(values[part.frames].sum() * part.scale)
+        for column, values in counts.items()
     }
 
 
@@ -71,7 +80,10 @@ def frames_in_windows(
     speeds: Floats | None = None,
     collided: bool = False,
 ) -> dict[str, Window | None]:
-    """Return the frames of each window; None where a drive is too short."""
+    """Return the frames of each window; None where a drive is too short.
+
+    If short drives are kept, the last ten seconds of one that lasted less are all of it.
+    """
     rules = rules or WindowRules()
     before = np.round(end - times, 6)  # microseconds: 5 s are 5 s
     frames = np.flatnonzero(before >= 0)
@@ -82,7 +94,10 @@ def frames_in_windows(
         frames = frames[~slow]
         if slow.any() and len(frames):
             before = np.round(times[frames[-1]] - times, 6)
-    return _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
+    found = _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
+    if rules.short == "kept" and found["end_10s"] is None and len(frames):
+        found["end_10s"] = Window(frames)
+    return found
 
 
 def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:

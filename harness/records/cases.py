@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.errors import UserError
+from harness.records.arms import fits
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
@@ -17,17 +18,31 @@ def violations(campaign: Campaign) -> list[AttemptKey]:
 
 
 def case(campaign: Campaign, name: str) -> AttemptKey:
-    """Return the attempt of a name such as `late/latency/7-s1`, or of a violation's number."""
+    """Return the attempt of a violation's number, or of a name such as `late/ahead/latency/7-s1`.
+
+    Factors may be left out of a name where that leaves one attempt: `late/latency/7-s1`.
+    """
     if name.isascii() and name.isdigit():
         found = violations(campaign)
         if not 1 <= int(name) <= len(found):
             raise UserError(f"{campaign.folder}: no case {name}; it has {len(found)} violations")
         return found[int(name) - 1]
-    attempts = {str(key): key for key in campaign.attempts()}
-    if name not in attempts:
-        like = next(iter(attempts), "system/condition/route-s1")
-        raise UserError(
-            f"{campaign.folder}: no result of {name!r}; give a violation's number or a name"
-            f" such as {like}"
-        )
-    return attempts[name]
+    attempts = campaign.attempts()
+    found = [key for key in attempts if is_called(name, key)]
+    found = [key for key in found if str(key) == name] or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        known = ", ".join(map(str, sorted(found)))
+        raise UserError(f"{campaign.folder}: {name} may be any of {known}")
+    like = next(map(str, attempts), "system/cooperation/condition/route-s1")
+    raise UserError(
+        f"{campaign.folder}: no result of {name!r}; give a violation's number or a name such as"
+        f" {like}"
+    )
+
+
+def is_called(name: str, key: AttemptKey) -> bool:
+    """Return whether an attempt is meant, by its whole name or with some factors left out."""
+    route_and_seed = f"/{key.route}-s{key.seed}"
+    return name.endswith(route_and_seed) and fits(name.removesuffix(route_and_seed), key.arm)

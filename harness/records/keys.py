@@ -3,59 +3,57 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from urllib.parse import quote, unquote
+from typing import Any
 
-from harness.errors import UserError
+from harness.records.arms import Arm
+from harness.records.names import named, safe_name
 
-LONGEST = 200
-"""Characters of an escaped name; file systems allow 255 bytes, and a seed comes behind."""
-NOTHING = "%"
-"""Stands for the empty name: escaping makes no single percent sign."""
 ROUTE_AND_SEED = re.compile(r"(.+)-s(0|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class AttemptKey:
-    """One system on one route under one condition with one seed."""
+    """One arm on one route with one seed: attempts of other arms on them are its pairs."""
 
-    system: str
-    condition: str
+    arm: Arm
     route: str
     seed: int
 
     @property
     def path(self) -> PurePosixPath:
         """The attempt's folder below `episodes/`."""
-        return PurePosixPath(
-            safe_name(self.system),
-            safe_name(self.condition),
-            f"{safe_name(self.route)}-s{self.seed}",
-        )
+        return self.arm.path / f"{safe_name(self.route)}-s{self.seed}"
 
     @staticmethod
-    def of(system: str, condition: str, route_and_seed: str) -> AttemptKey:
-        """Return the key whose three folders these are."""
+    def of_path(parts: Sequence[str]) -> AttemptKey:
+        """Return the key whose folders these are."""
+        *arm, route_and_seed = parts
         found = ROUTE_AND_SEED.fullmatch(route_and_seed)
         if found is None:
             raise ValueError(f"not an attempt's folder: {route_and_seed}")
-        return AttemptKey(named(system), named(condition), named(found[1]), int(found[2]))
+        return AttemptKey(Arm.of_path(arm), named(found[1]), int(found[2]))
+
+    def record(self) -> dict[str, Any]:
+        """Return the key as JSON has it."""
+        return {"arm": dict(self.arm.factors), "route": self.route, "seed": self.seed}
+
+    @staticmethod
+    def of_record(record: Any) -> AttemptKey:
+        """Return the key that a record, perhaps with more in it, begins with; ValueError if none.
+
+        Whoever wrote it may have been anybody.
+        """
+        try:
+            arm, route, seed = (record[name] for name in ("arm", "route", "seed"))
+            whole = all(isinstance(each, str) for pair in arm.items() for each in pair)
+            if whole and isinstance(route, str) and type(seed) is int:
+                return AttemptKey(Arm.of(arm), route, seed)
+        except (KeyError, TypeError, AttributeError):
+            pass
+        raise ValueError("no attempt: an arm, a route and a seed are needed")
 
     def __str__(self) -> str:
-        return f"{self.system}/{self.condition}/{self.route}-s{self.seed}"
-
-
-def safe_name(name: str) -> str:
-    """Return a file name for any name: it stays in its folder, is not hidden, and reads back."""
-    escaped = quote(name, safe=" ()+,=@[]{}", errors="surrogatepass") or NOTHING
-    if escaped.startswith("."):
-        escaped = "%2E" + escaped[1:]
-    if len(escaped) > LONGEST:
-        raise UserError(f"{name[:40]!r}...: too long for a file's name; choose a shorter one")
-    return escaped
-
-
-def named(escaped: str) -> str:
-    """Return the name that a safe name stands for."""
-    return "" if escaped == NOTHING else unquote(escaped, errors="surrogatepass")
+        return f"{self.arm}/{self.route}-s{self.seed}"

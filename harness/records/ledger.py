@@ -12,28 +12,28 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.nesting import parse_json
+from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.writing import EPISODES, disk_problem
 
 LEDGER = "ledger.jsonl"
+DEEPEST = 20
+"""Folders below `episodes/` that are looked through: more factors than any arm has."""
 TRY = re.compile(r"try([1-9][0-9]*)")
 KINDS: dict[str, tuple[type, ...]] = {
-    "system": (str,),
-    "condition": (str,),
-    "route": (str,),
-    "seed": (int,),
     "try": (int,),
     "outcome": (str,),
     "failure": (str, type(None)),
     "message": (str,),
     "server": (str,),
 }
-"""What a line holds."""
+"""What a line holds, besides the key of its attempt."""
 BLAMELESS = frozenset({"interrupted", "server_launch", "port_conflict", "disk"})
 """Failures that say nothing about the attempt: they do not use up its tries."""
 
@@ -77,14 +77,19 @@ def written(campaign: Path) -> list[bytes]:
 def whole(text: bytes) -> dict[str, Any] | None:
     """Return what a line says, if it is whole."""
     try:
-        line = json.loads(text)
+        line = parse_json(text)
+        key_of(line)
     except (ValueError, RecursionError):
         return None
-    if isinstance(line, dict) and all(
-        name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()
-    ):
-        return line
+    if all(name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()):
+        found: dict[str, Any] = line
+        return found
     return None
+
+
+def key_of(line: dict[str, Any]) -> AttemptKey:
+    """Return the attempt that a line is about."""
+    return AttemptKey.of_record(line)
 
 
 def tries(campaign: Path) -> dict[AttemptKey, Path]:
@@ -101,7 +106,7 @@ def tried(campaign: Path) -> dict[AttemptKey, Tried]:
     """Return how often attempts were tried; those never heard of are not in it."""
     known: dict[AttemptKey, Tried] = {}
     for line in lines(campaign):
-        each = known.setdefault(_key(line), Tried())
+        each = known.setdefault(key_of(line), Tried())
         each.last = max(each.last, line["try"])
         each.failed += line["outcome"] == "failed" and line["failure"] not in BLAMELESS
     for key, _, number in _finished(campaign):
@@ -117,7 +122,7 @@ def committed(campaign: Path, key: AttemptKey, number: int) -> bool:
 
 def rebuild(campaign: Path) -> None:
     """Add a line for every finished attempt that has none."""
-    known = {_key(line) for line in lines(campaign) if line["outcome"] == "done"}
+    known = {key_of(line) for line in lines(campaign) if line["outcome"] == "done"}
     _write(
         campaign,
         [
@@ -128,15 +133,11 @@ def rebuild(campaign: Path) -> None:
     )
 
 
-def _key(line: dict[str, Any]) -> AttemptKey:
-    return AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
-
-
 def _line(
     key: AttemptKey, number: int, failure: str | None, message: str, server_tail: str
 ) -> dict[str, Any]:
     return {
-        **asdict(key),
+        **key.record(),
         "try": number,
         "outcome": "done" if failure is None else "failed",
         "failure": failure,
@@ -150,7 +151,9 @@ def _write(campaign: Path, new: Sequence[dict[str, Any]]) -> None:
         return
     data = "".join(json.dumps(line) + "\n" for line in new).encode()
     try:
-        handle = os.open(campaign / LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = os.open(
+            campaign / LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644
+        )
         try:
             if _torn(handle):
                 data = b"\n" + data
@@ -171,30 +174,41 @@ def _torn(handle: int) -> bool:
 def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield the attempts with a result, their folders and the numbers of their last tries."""
     try:
-        for system, system_path in _folders(str(campaign / EPISODES)):
-            for condition, condition_path in _folders(system_path):
-                for last, path in _folders(condition_path):
-                    found = (TRY.fullmatch(name) for name, _ in _folders(path))
-                    tried = [int(each[1]) for each in found if each]
-                    key = _key_of(system, condition, last)
-                    if tried and key is not None:
-                        yield key, path, max(tried)
+        yield from _finished_in(str(campaign / EPISODES), ())
     except OSError as problem:
         raise UserError(f"{problem.filename}: {problem.strerror}") from None
 
 
-def _key_of(system: str, condition: str, last: str) -> AttemptKey | None:
-    """Return the attempt that three folders are called after; those of strangers are none."""
+def _finished_in(path: str, parts: tuple[str, ...]) -> Iterator[tuple[AttemptKey, str, int]]:
+    """Yield those in a folder below `episodes/`: an attempt's holds tries, all others an arm's."""
+    folders = list(_folders(path))
+    found = (TRY.fullmatch(name) for name, _ in folders) if len(parts) > len(CORE) else ()
+    if tried := [int(each[1]) for each in found if each]:
+        key = _key_at(parts)
+        if key is not None:
+            yield key, path, max(tried)
+    elif len(parts) < DEEPEST:
+        for name, below in folders:
+            yield from _finished_in(below, (*parts, name))
+
+
+def _key_at(parts: tuple[str, ...]) -> AttemptKey | None:
+    """Return the attempt whose folders are called so; those of strangers are none."""
     try:
-        return AttemptKey.of(system, condition, last)
+        return AttemptKey.of_path(parts)
     except ValueError:
         return None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder; links might lead round in circles."""
+    return entry.is_dir(follow_symlinks=False)
 
 
 def _folders(path: str) -> Iterator[tuple[str, str]]:
     """Yield the names and paths of the folders in a folder, if it is there."""
     try:
         with os.scandir(path) as entries:
-            yield from ((entry.name, entry.path) for entry in entries if entry.is_dir())
+            yield from ((entry.name, entry.path) for entry in entries if _is_folder(entry))
     except FileNotFoundError:
         return

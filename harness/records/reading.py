@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,16 @@ import pyarrow.parquet as pq
 import yaml
 
 from harness.errors import UserError
+from harness.nesting import check_yaml, parse_json
+from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
-from harness.records.schema import ALL_TABLES, VERSION
+from harness.records.schema import ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
 """What readers raise on bytes that are not what they should be."""
-NAMES = tuple(field.name for field in fields(AttemptKey))
+SETTLING = 100
+"""Planning steps before the first one that is recorded, and some."""
 
 
 class Campaign:
@@ -54,10 +55,7 @@ class Campaign:
         ours = result.get("crucible")
         if not isinstance(ours, dict) or ours.get("schema") != VERSION:
             raise UserError(f"{file}: not a result of schema {VERSION}")
-        attempt = ours.get("attempt")
-        if not isinstance(attempt, dict) or any(
-            attempt.get(name) != getattr(key, name) for name in NAMES
-        ):
+        if not _is_of(key, ours.get("attempt")):
             raise UserError(f"{file}: the result of another attempt; folders are not to be renamed")
         return result
 
@@ -75,8 +73,11 @@ class Campaign:
 
     def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
-        parts = [_of_attempt(_read(self._file(name, key), name), key) for key in keys]
-        parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), AttemptKey("", "", "", 0))]
+        keys = list(keys)
+        factors = list(dict.fromkeys(factor for key in keys for factor in key.arm.names))
+        parts = [_of_attempt(_read(self._file(name, key), name), key, factors) for key in keys]
+        nothing = AttemptKey(Arm.of(), "", 0)
+        parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
         return _frame(pa.concat_tables(parts).unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
@@ -100,8 +101,7 @@ def read_header(file: Path) -> dict[str, Any]:
     """
     try:
         text = file.read_text(encoding="utf-8")
-        if any(isinstance(each, yaml.AliasEvent) for each in yaml.parse(text)):
-            raise UserError(f"{file}: holds aliases (*name); write what they stand for")
+        check_yaml(text, aliases=False)
         header = yaml.safe_load(text)
     except (*BROKEN, yaml.YAMLError) as problem:
         raise broken(file, problem) from None
@@ -119,7 +119,7 @@ def read_json(file: Path | str) -> dict[str, Any]:
     """Return what a JSON file says, if it is an object."""
     try:
         with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
-            told = json.loads(opened.read())
+            told = parse_json(opened.read())
     except BROKEN as problem:
         raise broken(file, problem) from None
     if not isinstance(told, dict):
@@ -142,6 +142,7 @@ def _read(file: Path, name: str) -> pa.Table:
             version = (found.metadata or {}).get(b"crucible_schema")
             if version != str(VERSION).encode() or not found.equals(schema):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
+            refuse_overlong(file, name, opened.metadata)
             table: pa.Table = opened.read()
             table.validate(full=True)
     except BROKEN as problem:
@@ -149,13 +150,38 @@ def _read(file: Path, name: str) -> pa.Table:
     return table
 
 
-def _of_attempt(table: pa.Table, key: AttemptKey) -> pa.Table:
+def refuse_overlong(file: Path, name: str, footer: pq.FileMetaData) -> None:
+    """Refuse a table whose footer claims more rows than its attempt can have."""
+    rows, most = rows_in(footer), MOST_ROWS[name]
+    steps = file.with_name("frames.parquet")
+    if name in ROWS_A_STEP and steps.is_file():
+        most = min(most, ROWS_A_STEP[name] * (rows_in(pq.read_metadata(steps)) + SETTLING))
+    if not 0 <= rows <= most:
+        raise UserError(f"{file}: claims {rows:,} rows; its attempt can have {most:,} at most")
+
+
+def rows_in(footer: pq.FileMetaData) -> int:
+    """Return the rows that reading a file would give, part by part."""
+    return sum(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+
+
+def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.Table:
+    """Return a table with its attempt in every row: arm, factors, route and seed."""
     rows = len(table)
     first = pa.array([0] * rows, pa.int32())
-    for name in ("system", "condition", "route"):
-        names = pa.DictionaryArray.from_arrays(first, pa.array([getattr(key, name)], pa.string()))
+    columns = {"arm": str(key.arm), **{each: key.arm[each] for each in factors}, "route": key.route}
+    for name, value in columns.items():
+        names = pa.DictionaryArray.from_arrays(first, pa.array([value], pa.string()))
         table = table.append_column(name, names)
     return table.append_column("seed", pa.array([key.seed] * rows, pa.int64()))
+
+
+def _is_of(key: AttemptKey, record: Any) -> bool:
+    """Return whether a result says that it is of this attempt."""
+    try:
+        return AttemptKey.of_record(record) == key
+    except ValueError:
+        return False
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

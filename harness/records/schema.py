@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
-VERSION = 1
+VERSION = 2
 SOURCES = ("truth", "ego_alone", "cooperative")
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -80,7 +80,10 @@ BOXES = _schema(
     _column("score", pa.float64(), "", "confidence; 1 for truth"),
     _column("actor_id", pa.int64(), "", "counted from the ego, which is 0; 0 for detections"),
     _column("hits_ego", pa.int32(), "", "LiDAR returns of the ego; 0 for detections"),
-    _column("hits_anyone", pa.int32(), "", "most LiDAR returns of one observer; 0 for detections"),
+    _column("hits_anyone", pa.int32(), "", "most of the ego or one partner; 0 for detections"),
+    _column(
+        "hits_reference", pa.int32(), "", "most of the ego or the reference rig; 0 for detections"
+    ),
     _column("counted", pa.bool_(), "", "in the window, hit often enough, of no parked car"),
     _column("pattern", _NAME, "", "error pattern this box shows; empty for none"),
     _column("pattern_count", pa.int16(), "", "times it was counted"),
@@ -99,6 +102,7 @@ MESSAGES = _schema(
     _column("kind", _NAME, "", "roadside or vehicle"),
     _column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
     _column("capture_time", pa.float64(), "s", "since the ego stood ready"),
+    _column("delay", pa.float64(), "s", "as sampled: it arrives so long after its capture"),
     _column("delivered_time", pa.float64(), "s", "planning step that had it first; NaN: none"),
     _column("age_asked", pa.float64(), "s", "at that step, as the settings predict; NaN: none"),
     _column("age_found", pa.float64(), "s", "at that step, measured at the door; NaN: none"),
@@ -145,3 +149,15 @@ TABLES = {
 }
 """What every try holds."""
 ALL_TABLES = {**TABLES, "points": POINTS}
+MOST_ROWS = {
+    "frames": 200_000,  # planning steps: eleven hours at five a second
+    "boxes": 20_000_000,
+    "poses": 2_000_000,
+    "messages": 2_000_000,
+    "events": 200_000,
+    "map": 2_000_000,
+    "points": 2_000_000,
+}
+"""Rows that a table of one attempt can have: more are not read into memory."""
+ROWS_A_STEP = {"boxes": 3_000, "poses": 200, "messages": 200, "points": 200}
+"""Rows for each of an attempt's planning steps, at most."""

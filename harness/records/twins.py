@@ -62,8 +62,9 @@ def twins_of(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[Change, Attempt
     """Return an attempt's twins among the attempts of their campaign."""
     found = {}
     for key in keys:
-        if key.condition.startswith(of.condition) and replace(key, condition=of.condition) == of:
-            change = Change.of_name(key.condition.removeprefix(of.condition))
+        was, now = of.arm.condition, key.arm.condition
+        if now.startswith(was) and replace(key, arm=key.arm.but(condition=was)) == of:
+            change = Change.of_name(now.removeprefix(was))
             if change is not None:
                 found[change] = key
     return found

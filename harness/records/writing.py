@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import AttemptError
+from harness.files import LINK
 from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES, TABLES
 
@@ -37,9 +38,13 @@ class EpisodeWriter:
 
     def __enter__(self) -> EpisodeWriter:
         try:
+            self._refuse_links()
             self._beside.parent.mkdir(parents=True, exist_ok=True)
             for left in self._beside.parent.glob(".try*"):
-                shutil.rmtree(left)
+                if left.is_symlink():
+                    left.unlink()
+                else:
+                    shutil.rmtree(left)
             self._beside.mkdir()
         except OSError as problem:
             raise disk_problem(problem) from None
@@ -52,6 +57,14 @@ class EpisodeWriter:
         trace: TracebackType | None,
     ) -> None:
         shutil.rmtree(self._beside, ignore_errors=True)
+
+    def _refuse_links(self) -> None:
+        """Refuse to write through a link that lies between the campaign and the try."""
+        for folder in self.place.parents:
+            if folder == self._campaign:
+                return
+            if folder.is_symlink():
+                raise AttemptError("disk", f"{folder}: {LINK}")
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Write `<name>.parquet`; every column of its schema must be given, and no other."""

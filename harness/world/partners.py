@@ -1,28 +1,30 @@
 """Who shares with the ego: units beside the road, and vehicles with a rig of their own.
 
-Partners stand and scan whatever the system under test makes of it, so the truth does not depend on
-it. Roadside units are moved, never spawned anew: CARLA fails after thousands of those.
+Partners stand and scan whatever the system under test makes of it. Arms with other partners are
+compared on a ground truth that a reference rig sees: it scans in each of them, and its units send
+nothing. Roadside units are moved, never spawned again: CARLA fails after thousands of those.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import carla
 import numpy as np
 
 from harness.errors import UserError
-from harness.vocabulary import Kind, Pose
+from harness.vocabulary import VEHICLE, Kind, Pose
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
+from harness.world.roadside import ahead_of, beside_road
+from harness.world.scene import class_of
 from harness.world.stage import EgoState, Stage
 
-STEP = 1.0
-WIDEST = 12
-"""Lanes to look through for the edge of the road."""
+Choice: TypeAlias = Literal["nearest", "random"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
 @dataclass(slots=True)
@@ -73,25 +75,23 @@ class Poles:
         return transform_of(Pose(place.x, place.y, place.z, yaw=yaw))
 
 
+@dataclass(slots=True)
 class Ahead:
     """One unit on the right of the road, set up anew ahead of the ego (paper, section IV-D)."""
 
-    def __init__(
-        self,
-        distance: float = 12.0,  # m ahead of the ego
-        height: float = 7.5,  # m
-        renew_seconds: float = 5.0,
-        renew_when_passed: bool = True,  # and whenever the ego has passed it
-        rest_every: int = 0,  # planning steps; V2Xverse has no unit at every fifth: 5
-    ) -> None:
-        if renew_seconds <= 0 or rest_every < 0:
+    safe_from_file = True
+    distance: float = 12.0  # m ahead of the ego
+    height: float = 7.5  # m
+    renew_seconds: float = 5.0
+    renew_when_passed: bool = True  # and whenever the ego has passed it
+    rest_every: int = 0  # planning steps; V2Xverse has no unit at every fifth: 5
+    _since: float = field(default=-math.inf, init=False, compare=False)
+    _pose: Pose = field(default=Pose(0.0, 0.0), init=False, compare=False)
+    _steps: int = field(default=0, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.renew_seconds <= 0 or self.rest_every < 0:
             raise UserError("cooperation: renew_seconds must be above 0, rest_every at least 0")
-        self.distance, self.height = distance, height
-        self.renew_seconds, self.renew_when_passed = renew_seconds, renew_when_passed
-        self.rest_every = rest_every
-        self._since = -math.inf
-        self._pose = Pose(0.0, 0.0)
-        self._steps = 0
 
     def begin(self, poles: Poles) -> list[Partner]:
         """Put up the unit; it is moved before anybody looks."""
@@ -101,7 +101,7 @@ class Ahead:
     def renew(self, poles: Poles, ego: EgoState, units: list[Partner]) -> list[Partner]:
         """Move the unit when its time is up or the ego has passed it."""
         self._steps += 1
-        passed = self.renew_when_passed and _ahead(self._pose, ego.vehicle_in_world) < 0
+        passed = self.renew_when_passed and ahead_of(self._pose, ego.vehicle_in_world) < 0
         if passed or ego.time - self._since >= self.renew_seconds - 1e-6:
             self._since = ego.time
             self._pose = beside_road(
@@ -113,11 +113,12 @@ class Ahead:
         return [] if rests else units
 
 
+@dataclass(slots=True)
 class Surveyed:
     """Fixed units, each at the corner where the route enters a junction."""
 
-    def __init__(self, height: float = 7.5) -> None:
-        self.height = height
+    safe_from_file = True
+    height: float = 7.5  # m
 
     def begin(self, poles: Poles) -> list[Partner]:
         """Put up all units the route passes."""
@@ -139,11 +140,13 @@ class Surveyed:
 class Cooperation:
     """Who may be a partner."""
 
+    safe_from_file = True
     roadside: Placement | None = None
-    connected: int = 0  # vehicles, the nearest
-    connected_share: float = 1.0  # of background vehicles that have a rig
+    connected: int = 0  # vehicles
+    connected_share: float = 1.0  # of the background vehicles that the rig fits
     range: float = 70.0  # m between partner and ego
     maximum: int = 5  # partners at once
+    choice: Choice = "nearest"  # or random: one that is chosen stays as long as it is in range
 
     def __post_init__(self) -> None:
         for name in ("connected", "range", "maximum"):
@@ -151,40 +154,75 @@ class Cooperation:
                 raise UserError(f"cooperation: {name} is {getattr(self, name)}; not below 0")
         if not 0 <= self.connected_share <= 1:
             raise UserError(f"cooperation: connected_share is {self.connected_share}; 0 to 1")
+        if self.choice not in CHOICES:
+            raise UserError(f"cooperation: choice is {self.choice}; {' or '.join(CHOICES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeps:
+    """What was scanned in a planning step."""
+
+    shared: list[tuple[Partner, Scan]]
+    reference: list[Scan]  # of the units whose view decides what ground truth is
+
+
+@dataclass(slots=True)
+class Reference:
+    """The units of the reference rig: they scan in every arm, whoever cooperates."""
+
+    placement: Placement
+    units: list[Partner]
 
 
 @dataclass(slots=True)
 class Partners:
-    """All partners of an attempt."""
+    """All partners of an attempt, and the units of the reference rig."""
 
     settings: Cooperation
     poles: Poles
     units: list[Partner] = field(default_factory=list)
     vehicles: list[Partner] = field(default_factory=list)
+    reference: Reference | None = None  # None where those among `units` are the reference, too
+    refers_to_units: bool = False
     _sharing: list[Partner] = field(default_factory=list)
+    _referred: list[Partner] = field(default_factory=list)
+    _ranks: dict[str, float] = field(default_factory=dict)
 
     def renew(self, ego: EgoState, snapshot: carla.WorldSnapshot) -> None:
         """Choose who shares in the planning step after the next tick."""
         units = []
         if self.settings.roadside is not None:
             units = self.settings.roadside.renew(self.poles, ego, self.units)
+        self._referred = units if self.refers_to_units else []
+        if self.reference is not None:
+            placement = self.reference.placement
+            self._referred = placement.renew(self.poles, ego, self.reference.units)
         self._place_vehicles(snapshot)
-        nearest = self._in_range(ego, self.vehicles)[: self.settings.connected]
-        self._sharing = self._in_range(ego, [*units, *nearest])[: self.settings.maximum]
-        for partner in (*self.units, *self.vehicles):
-            if partner in self._sharing:
+        vehicles = self._in_range(ego, self.vehicles)[: self.settings.connected]
+        self._sharing = self._in_range(ego, [*units, *vehicles])[: self.settings.maximum]
+        for partner in self._everybody():
+            if partner in self._sharing or partner in self._referred:
                 partner.post.listen()
             else:
                 partner.post.rest()
 
-    def collect(self, frame: int) -> list[tuple[Partner, Scan]]:
-        """Return what the sharing partners scanned in this frame."""
-        return [(partner, partner.post.collect(frame)) for partner in self._sharing]
+    def collect(self, frame: int) -> Sweeps:
+        """Return what the sharing partners and the reference rig scanned in this frame."""
+        used = [each for each in self._everybody() if each in self._sharing + self._referred]
+        scans = {each.post: each.post.collect(frame) for each in used}
+        return Sweeps(
+            [(partner, scans[partner.post]) for partner in self._sharing],
+            [scans[partner.post] for partner in self._referred],
+        )
 
     def end(self) -> None:
         """Take everything down."""
-        for partner in (*self.units, *self.vehicles):
+        for partner in self._everybody():
             partner.post.end()
+
+    def _everybody(self) -> list[Partner]:
+        apart = [] if self.reference is None else self.reference.units
+        return [*self.units, *self.vehicles, *apart]
 
     def _place_vehicles(self, snapshot: carla.WorldSnapshot) -> None:
         for partner in self.vehicles:
@@ -196,13 +234,20 @@ class Partners:
                 partner.place = (pose.x, pose.y)
 
     def _in_range(self, ego: EgoState, partners: Sequence[Partner]) -> list[Partner]:
+        """Return those within range, first those who are to share first."""
         here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
-        near = [(math.dist(each.place, here), each) for each in partners]
-        return [
-            each
-            for gap, each in sorted(near, key=lambda pair: (pair[0], pair[1].sender))
-            if gap <= self.settings.range
-        ]
+        gaps = {each.sender: math.dist(each.place, here) for each in partners}
+        near = [each for each in partners if gaps[each.sender] <= self.settings.range]
+        if self.settings.choice == "random":
+            return sorted(near, key=lambda each: (each not in self._sharing, self._rank(each)))
+        return sorted(near, key=lambda each: (gaps[each.sender], each.sender))
+
+    def _rank(self, partner: Partner) -> float:
+        """Return a partner's place among all, sampled once for an attempt."""
+        if partner.sender not in self._ranks:
+            random = self.poles.stage.random("partner", partner.sender)
+            self._ranks[partner.sender] = float(random.random())
+        return self._ranks[partner.sender]
 
 
 def assemble(
@@ -212,46 +257,59 @@ def assemble(
     period: float,
     reads_points: bool,
     fleet: Sequence[carla.Actor],
+    reference: Placement | None = None,
 ) -> Partners:
-    """Put up the units and equip the vehicles."""
+    """Put up the units and equip the vehicles.
+
+    `reference` says where the units stand whose view decides what ground truth is. Where the
+    cooperation places its units in the same way they are one, so that nothing is scanned twice.
+    """
     poles = Poles(stage, rig.roadside, period, reads_points)
     partners = Partners(settings, poles)
     if settings.roadside is not None:
         partners.units = settings.roadside.begin(poles)
     if settings.connected:
-        chosen = stage.random("connected").random(len(fleet)) < settings.connected_share
-        for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
-            if has_rig:
-                seed = int(stage.random("connected", str(number)).integers(2**31))
-                post = ScanningPost(
-                    stage, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
-                )
-                name = f"vehicle-{number}"
-                partners.vehicles.append(Partner(name, "vehicle", post, vehicle.id, (0.0, 0.0)))
+        partners.vehicles = equipped(settings, stage, rig, period, reads_points, fleet)
+    if reference is not None:
+        partners.refers_to_units = settings.roadside == reference
+        if not partners.refers_to_units:
+            apart = replace(poles, reads_points=False)
+            partners.reference = Reference(reference, reference.begin(apart))
     return partners
 
 
-def beside_road(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
-    """Return a place on the right edge of the ego's road, so far ahead and so high."""
-    waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
-    edge = waypoint
-    for _ in range(WIDEST):
-        beside = edge.get_right_lane()
-        if beside is None or beside.lane_id * waypoint.lane_id <= 0:
-            break
-        edge = beside
-    gone = 0.0
-    while gone < distance:
-        following = edge.next(STEP)
-        if not following:
-            break
-        edge = following[0]
-        gone += STEP
-    place = edge.transform.location
-    yaw = math.radians(edge.transform.rotation.yaw)
-    return Pose(place.x, place.y, place.z + height, yaw=yaw)
+def equipped(
+    settings: Cooperation,
+    stage: Stage,
+    rig: Rig,
+    period: float,
+    reads_points: bool,
+    fleet: Sequence[carla.Actor],
+) -> list[Partner]:
+    """Return the background vehicles that have a rig: a share of those that it fits."""
+    chosen = stage.random("connected").random(len(fleet)) < settings.connected_share
+    partners = []
+    for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
+        if has_rig and carries(vehicle, rig.vehicle):
+            seed = int(stage.random("connected", str(number)).integers(2**31))
+            post = ScanningPost(
+                stage, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
+            )
+            name = f"vehicle-{number}"
+            partners.append(Partner(name, "vehicle", post, vehicle.id, (0.0, 0.0)))
+    return partners
 
 
-def _ahead(place: Pose, ego: Pose) -> float:
-    """Return how far ahead of the ego a place is."""
-    return (place.x - ego.x) * math.cos(ego.yaw) + (place.y - ego.y) * math.sin(ego.yaw)
+def carries(vehicle: carla.Actor, mount: LidarMount) -> bool:
+    """Return whether a LiDAR can be mounted: on a car's roof, and not inside a taller body.
+
+    The mount is fixed, so it has to stand above the roof and within the outline.
+    """
+    if class_of(vehicle) != VEHICLE:
+        return False
+    box = vehicle.bounding_box
+    return bool(
+        abs(mount.x - box.location.x) <= box.extent.x
+        and abs(mount.y - box.location.y) <= box.extent.y
+        and box.location.z + box.extent.z <= mount.z
+    )

@@ -8,6 +8,7 @@ episode come from the thread that moves the world.
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 
 import msgpack
 
@@ -19,11 +20,14 @@ LARGEST_REPLY = 4096
 def probe(host: str, port: int, timeout: float = 5.0) -> str:
     """Return the version of the CARLA that listens, or fail with one line saying what is there."""
     where = f"{host}:{port}"
+    version = episode = None
     try:
         with socket.create_connection((host, port), timeout) as connection:
             connection.settimeout(timeout)
-            version = ask(connection, 1, "version")
-            episode = ask(connection, 2, "get_episode_settings") if is_version(version) else None
+            with suppress(ConnectionError):  # hung up before it has answered: no CARLA does that
+                version = ask(connection, 1, "version")
+                if is_version(version):
+                    episode = ask(connection, 2, "get_episode_settings")
     except ConnectionRefusedError:
         raise AttemptError("server_launch", f"{where}: nothing listens there") from None
     except TimeoutError:

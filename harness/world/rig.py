@@ -30,6 +30,7 @@ OWN_BODY = (-2.95, 1.95, 1.1)
 class LidarMount:
     """A spinning LiDAR; the defaults are V2Xverse's for vehicles."""
 
+    safe_from_file = True
     x: float = 1.3  # m, on the vehicle
     y: float = 0.0
     z: float = 1.85
@@ -55,6 +56,7 @@ class LidarMount:
 class Rig:
     """The sensors of the ego, of roadside units and of connected vehicles."""
 
+    safe_from_file = True
     ego: LidarMount
     roadside: LidarMount
     vehicle: LidarMount

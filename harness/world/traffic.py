@@ -14,6 +14,9 @@ from harness.world.stage import Stage
 CYCLES = ("bicycle", "motorcycle")
 WALKING, RUNNING = 1.4, 3.0
 """m/s"""
+LEVELS = 5
+SHORT_OF = 2
+"""Bicycles fewer than the proportion that V2Xverse's loop makes crazy: it counts from two."""
 
 
 @dataclass(slots=True)
@@ -35,15 +38,26 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """How much of it there is; V2Xverse's densities are in `conf/traffic`."""
+    """How much of it there is; V2Xverse's densities are in `conf/traffic`.
 
+    `crazy_level` and `crazy_proportion` do what they do in V2Xverse's code: that share of the
+    walkers run and level/10 of all walkers cross roads anywhere; that share of the bicycles, less
+    two, drive 20 % of the limit faster for each level and ignore lights, signs, vehicles and
+    walkers in 20 % of cases for each level. Its cars and lorries are never affected.
+    """
+
+    safe_from_file = True
     vehicles: int = 60
     bicycles: int = 0
     walkers: int = 60
-    speed_difference: float = 0.0  # % below the limit
-    following_distance: float = 2.5  # m
+    speed_difference: float | None = 0.0  # % below the limit; null: the Traffic Manager's own
+    following_distance: float | None = 2.5  # m; null: the Traffic Manager's own
     running_share: float = 0.1  # of walkers
     crossing_share: float = 0.1  # of walkers, who cross roads where they please
+    crazy_level: int = 0  # 0 to 5, as in V2Xverse; above 0 it replaces the two shares
+    crazy_proportion: float = 0.0  # %, 0 to 100, of walkers and bicycles
+    mixed: bool = False  # vehicles are of every model, two-wheelers too, as in V2Xverse
+    bicycle: str = ""  # the model of all bicycles; "": bicycles and motorcycles of every model
     clear_ahead: float = 25.0  # m of the route's start that stay free
     clear_around: float = 12.0  # m round hazards that stay free
 
@@ -53,6 +67,14 @@ class Traffic:
                 raise UserError(
                     f"traffic: {name} is {getattr(self, name)}; none or more are needed"
                 )
+        if not 0 <= self.crazy_level <= LEVELS:
+            raise UserError(f"traffic.crazy_level = {self.crazy_level}: must be 0 to {LEVELS}")
+        if not 0 <= self.crazy_proportion <= 100:
+            raise UserError(f"traffic.crazy_proportion = {self.crazy_proportion}: 0 to 100 %")
+
+    def crazy(self, number: int) -> int:
+        """Return how many of a number of walkers or bicycles the proportion is."""
+        return int(self.crazy_proportion * number / 100) if self.crazy_level else 0
 
     def populate(self, stage: Stage, taken: Sequence[carla.Actor]) -> Population:
         """Fill the town, except where the ego starts and hazards wait."""
@@ -76,10 +98,12 @@ class Traffic:
         library = list(stage.world.get_blueprint_library().filter("vehicle.*"))
         library.sort(key=lambda each: each.id)
         cycles = [each for each in library if _base(each) in CYCLES]
-        cars = [each for each in library if _base(each) not in CYCLES]
+        cycles = [each for each in library if each.id == self.bicycle] or cycles
+        cars = library if self.mixed else [each for each in library if _base(each) not in CYCLES]
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
         manager = stage.traffic_manager
         port = manager.get_port()
+        bicycles: list[carla.Actor] = []
         for number, at in enumerate(order):
             models = cars if number < self.vehicles else cycles
             blueprint = models[int(random.integers(len(models)))]
@@ -91,10 +115,25 @@ class Traffic:
             actor = stage.world.try_spawn_actor(blueprint, free[int(at)])
             if actor is not None:
                 population.vehicles.append(actor)
+                bicycles += [actor] * (number >= self.vehicles)
         for actor in population.vehicles:
             actor.set_autopilot(True, port)
-            manager.distance_to_leading_vehicle(actor, self.following_distance)
-            manager.vehicle_percentage_speed_difference(actor, self.speed_difference)
+            if self.following_distance is not None:
+                manager.distance_to_leading_vehicle(actor, self.following_distance)
+            if self.speed_difference is not None:
+                manager.vehicle_percentage_speed_difference(actor, self.speed_difference)
+        for actor in bicycles[: max(self.crazy(self.bicycles) - SHORT_OF, 0)]:
+            self._drive_crazily(manager, actor)
+
+    def _drive_crazily(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
+        share = 20 * self.crazy_level
+        manager.ignore_lights_percentage(actor, share)
+        manager.ignore_signs_percentage(actor, share)
+        manager.ignore_vehicles_percentage(actor, share)
+        manager.ignore_walkers_percentage(actor, share)
+        manager.distance_to_leading_vehicle(actor, (100 - share) // 20)
+        manager.vehicle_percentage_speed_difference(actor, -share)
+        manager.keep_slow_lane_rule_percentage(actor, 100 - share)
 
     def _pedestrians(self, stage: Stage, population: Population) -> None:
         if not self.walkers:
@@ -103,7 +142,8 @@ class Traffic:
         library = sorted(
             stage.world.get_blueprint_library().filter("walker.pedestrian.*"), key=lambda b: b.id
         )
-        stage.world.set_pedestrians_cross_factor(self.crossing_share)
+        level = self.crazy_level
+        stage.world.set_pedestrians_cross_factor(level / 10 if level else self.crossing_share)
         for _ in range(self.walkers):
             blueprint = library[int(random.integers(len(library)))]
             if blueprint.has_attribute("is_invincible"):
@@ -120,12 +160,14 @@ class Traffic:
                 stage.world.spawn_actor(controller, carla.Transform(), walker)
             )
         stage.world.tick()
-        for each in population.controllers:
+        for number, each in enumerate(population.controllers):
             each.start()
             goal = stage.world.get_random_location_from_navigation()
             if goal is not None:
                 each.go_to_location(goal)
-            each.set_max_speed(RUNNING if random.random() < self.running_share else WALKING)
+            runs = random.random() < self.running_share
+            runs = number < self.crazy(self.walkers) if level else runs
+            each.set_max_speed(RUNNING if runs else WALKING)
 
 
 def _base(blueprint: carla.ActorBlueprint) -> str:

@@ -90,11 +90,10 @@ class Ego:
 
     def move(self, control: Control) -> None:
         """Drive on for a tick: a bicycle seen from its middle."""
-        asked = self.car.full_throttle * control.throttle - self.car.full_brake * control.brake
-        asked -= self.car.rolling * (self.speed > 0.0)
+        asked = self.car.acceleration(control.throttle, control.brake, self.speed)
         self.pull += 0.5 * (asked - self.pull)
         self.speed = max(self.speed + TICK * self.pull, 0.0)
-        wheel = control.steer * self.car.lock_at(self.speed)
+        wheel = self.car.wheel_angle(control.steer, self.speed)
         slip = math.atan(0.5 * math.tan(wheel))
         self.x += TICK * self.speed * math.cos(self.yaw + slip)
         self.y += TICK * self.speed * math.sin(self.yaw + slip)

@@ -40,10 +40,11 @@ class Attempt:
 
 def attempts(campaign: Path) -> list[Attempt]:
     found = []
-    for file in sorted(campaign.glob("episodes/*/*/*/try1/result.json")):
+    for file in sorted(campaign.glob("episodes/*/*/*/*/try1/result.json")):
         result = json.loads(file.read_text())
         told = result["crucible"]["attempt"]
-        names = told["system"], told["condition"], told["route"], told["seed"]
+        arm = told["arm"]
+        names = arm["system"], arm["condition"], told["route"], told["seed"]
         found.append(Attempt(file.parent, *names, result))
     return found
 
@@ -75,8 +76,10 @@ def precision(rows: list[Row], truths: list[Row], inside: Callable[[float, float
     return mean(found)
 
 
-def matched(some: list[Attempt], source: str) -> tuple[list[Row], list[Row]]:
-    """Every detection that counts, and every true box that does.
+def matched(
+    some: list[Attempt], source: str, last: float = math.inf
+) -> tuple[list[Row], list[Row]]:
+    """Every detection that counts, and every true box that does, of the last seconds or of all.
 
     A right detection is as far off as what it found.
     """
@@ -84,6 +87,8 @@ def matched(some: list[Attempt], source: str) -> tuple[list[Row], list[Row]]:
     truths: list[Row] = []
     for attempt in some:
         frames, boxes = attempt.table("frames"), attempt.table("boxes")
+        early = frames["frame"][frames["time"] <= attempt.result["meta"]["duration_game"] - last]
+        boxes = boxes[~boxes["frame"].isin(early)]
         shares = frames["station"] / attempt.result["meta"]["route_length"]
         share_of = dict(zip(frames["frame"], shares, strict=True))
         for (frame, kind), here in boxes.groupby(["frame", "class"], observed=True):

@@ -14,13 +14,14 @@ import yaml
 
 from harness.campaign.results import PrecisionBook
 from harness.judging.frames import Judged, JudgedFrame, Judgement, judge
-from harness.judging.windows import windows
+from harness.judging.windows import frames_in_windows, windows
 from harness.randomness import stream
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from harness.records.schema import FRAMES, TABLES, VERSION
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import CLASSES, PATTERNS, Boxes, Truth
+from tests.keys import key_of
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
 """`alone` reads no messages: its cooperative boxes are its own."""
@@ -37,6 +38,7 @@ class Drive:
 
     seconds: int = 20
     violation: str = ""  # its kind, at the end
+    cause: str = ""  # why its hazard was not run, if it was not
 
 
 def write_little(
@@ -59,7 +61,7 @@ def write_little(
     for arm in arms:
         for route in routes:
             for seed in seeds:
-                key = AttemptKey(*arm, route, seed)
+                key = key_of(*arm, route, seed)
                 drive = (drives or {}).get(key) or drawn(key)
                 write_attempt(folder, key, drive, simulator)
                 with patch("os.fsync"):
@@ -75,11 +77,16 @@ def write_route(folder: Path, name: str, town: str, beside: float) -> None:
     (folder / "routes" / f"{name}.json").write_text(text)
 
 
+def called(key: AttemptKey) -> str:
+    """Return the name of an attempt's streams."""
+    return f"{key.arm.system}/{key.arm.condition}/{key.route}-s{key.seed}"
+
+
 def drawn(key: AttemptKey) -> Drive:
     """Return a drive: some routes are hard, and late messages make them harder."""
     hard = stream(0, "route", key.route).normal()
-    random = stream(key.seed, "drive", str(key))
-    chance = 1 / (1 + np.exp(0.7 - hard - 1.2 * (key.condition == "latency")))
+    random = stream(key.seed, "drive", called(key))
+    chance = 1 / (1 + np.exp(0.7 - hard - 1.2 * (key.arm.condition == "latency")))
     violated = bool(random.random() < chance)
     kind = KINDS[int(random.integers(len(KINDS)))] if violated else ""
     return Drive(int(random.integers(8, 24)), kind)
@@ -87,9 +94,9 @@ def drawn(key: AttemptKey) -> Drive:
 
 def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -> Path:
     """Write a drive's records, one planning step a second."""
-    random = stream(key.seed, "boxes", str(key))
-    flaw = 0.0 if key.system == "alone" else FLAWS.get(key.condition, 0.1)
-    steps = [step(random, flaw, key.system == "alone") for _ in range(drive.seconds)]
+    random = stream(key.seed, "boxes", called(key))
+    flaw = 0.0 if key.arm.system == "alone" else FLAWS.get(key.arm.condition, 0.1)
+    steps = [step(random, flaw, key.arm.system == "alone") for _ in range(drive.seconds)]
     times = np.arange(drive.seconds, dtype=np.float64)
     book = PrecisionBook()
     for judged, _ in steps:
@@ -102,7 +109,8 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
         writer.table("poses", pose_columns(frames, key))
         writer.table("map", map_columns())
         writer.table("events", empty("events"))
-        result = result_of(key, drive, frames, times, book.record(), simulator)
+        last = frames_in_windows(times, float(drive.seconds))["end_10s"]
+        result = result_of(key, drive, frames, times, book.record(last), simulator)
         writer.json("result", result)
         writer.json("timing", {"seconds": {"total": 1.0}})
         return writer.commit()
@@ -179,7 +187,7 @@ def box_rows(frame: int, source: str, part: Judged) -> list[dict[str, Any]]:
             **dict(zip(axes, part.boxes.geometry[row], strict=True)),
             "score": part.boxes.scores[row],
             "actor_id": row + 1 if source == "truth" else 0,
-            **dict.fromkeys(("hits_ego", "hits_anyone"), 0),
+            **dict.fromkeys(("hits_ego", "hits_anyone", "hits_reference"), 0),
             "counted": bool(part.counted[row]),
             "pattern": PATTERNS[part.pattern[row]] if part.pattern[row] >= 0 else "",
             "pattern_count": int(part.times[row]),
@@ -220,14 +228,14 @@ def map_columns() -> dict[str, Any]:
 
 def hears(key: AttemptKey) -> bool:
     """Return whether there are messages in a drive: the road of route 3 has no unit beside it."""
-    return key.system != "alone" and key.route != "3"
+    return key.arm.system != "alone" and key.route != "3"
 
 
 def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) -> dict[str, Any]:
     """Return one message a second, some lost; late under latency."""
     n = len(times) if hears(key) else 0
     lost = random.random(n) < 0.2
-    late = random.choice([0.4, 0.6, 1.0], n) if key.condition == "latency" else np.zeros(n)
+    late = random.choice([0.4, 0.6, 1.0], n) if key.arm.condition == "latency" else np.zeros(n)
     age = np.where(lost, np.nan, late)
     shift = random.normal(0, 0.1, (6, n))
     names = [f"{part}_{axis}" for part in ("asked", "found") for axis in ("x", "y", "yaw")]
@@ -236,6 +244,7 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
         "kind": ["roadside"] * n,
         "capture_frame": np.arange(n) * 20,
         "capture_time": times[:n],
+        "delay": late,
         "delivered_time": times[:n] + age,
         "age_asked": age,
         "age_found": age,
@@ -246,9 +255,40 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
     }
 
 
+def heard(key: AttemptKey, steps: int) -> dict[str, Any]:
+    """Return what of the messages reached the system."""
+    used = steps if hears(key) else 0
+    late = used if key.arm.condition == "latency" else 0
+    return {
+        "reads": key.arm.system != "alone",
+        "sent": used,
+        "used": used,
+        "uses": used,
+        "late": late,
+        "displaced": 0,
+        "changed": 0,
+        "missing": 0,
+        "silence_asked": False,
+        "disturbances": {"latency": late} if key.arm.condition == "latency" else {},
+    }
+
+
 def empty(table: str) -> dict[str, Any]:
     """Return a table without rows."""
     return {name: [] for name in TABLES[table].names}
+
+
+def hazard_of(drive: Drive) -> dict[str, Any]:
+    """Return what became of the one hazard."""
+    return {
+        "kind": "occluded_cyclist",
+        "source": "Scenario4",
+        "station": 40.0,
+        "status": "not_run" if drive.cause else "over",
+        "started_at": None if drive.cause else 5.0,
+        "cause": drive.cause,
+        "reason": "made up",
+    }
 
 
 def result_of(
@@ -268,13 +308,7 @@ def result_of(
         "meta": {"duration_game": end, "route_length": LENGTH},
         "crucible": {
             "schema": VERSION,
-            "attempt": {
-                "system": key.system,
-                "condition": key.condition,
-                "route": key.route,
-                "seed": key.seed,
-                "simulator": simulator,
-            },
+            "attempt": {**key.record(), "simulator": simulator},
             "driving_score": 100 * completion * penalty,
             "completion": completion,
             "penalty": penalty,
@@ -286,5 +320,7 @@ def result_of(
                 **windows(times, counts, end),
             },
             "average_precision": precision,
+            "hazards": [hazard_of(drive)],
+            "messages": heard(key, len(times)),
         },
     }

@@ -13,15 +13,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.records.keys import AttemptKey
 from harness.records.points import packed, unpacked
 from harness.records.reading import read_table
 from harness.records.schema import POINTS
 from harness.vocabulary import Floats
 from tests.analysis.little import Drive, write_little
+from tests.keys import key_of
 
-HIT = AttemptKey("late", "latency", "0", 1)
-CLEAN = AttemptKey("late", "latency", "1", 1)
+HIT = key_of("late", "latency", "0", 1)
+CLEAN = key_of("late", "latency", "1", 1)
 YAW = 0.7
 AWAY = {"x": 30.0, "y": -20.0, "z": 1.8}
 SECONDS = 12
@@ -54,7 +54,7 @@ class Replayed:
 def replayed(folder: Path) -> Replayed:
     """Write the campaign; the ego's LiDAR is moved and turned, and sweeps are kept."""
     drives = {HIT: Drive(SECONDS, "collision_vehicle"), CLEAN: Drive(SECONDS)}
-    arm = (HIT.system, HIT.condition)
+    arm = (HIT.arm.system, HIT.arm.condition)
     campaign = write_little(folder / "campaign", [arm], ["0", "1"], [1], drives=drives)
     attempt = campaign / "episodes" / HIT.path / "try1"
     poses = pq.read_table(attempt / "poses.parquet")

@@ -15,11 +15,11 @@ from analysis.attribution import Attribution, attributions_of, table_of
 from analysis.cases import cases_of
 from analysis.collection import collect
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from harness.records.twins import TWINS, Change, Window
 from tests.analysis.little import Drive, write_little
+from tests.keys import key_of
 
-OF = AttemptKey("late", "latency", "4", 1)
+OF = key_of("late", "latency", "4", 1)
 HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")
 A, B, C = (0, 40), (40, 80), (80, 120)
@@ -44,7 +44,7 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
     }
     file.write_text(yaml.safe_dump(header))
     arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
-    drives = {AttemptKey(*arm, "4", 1): drive for arm, drive in arms.items()}
+    drives = {key_of(*arm, "4", 1): drive for arm, drive in arms.items()}
     write_little(campaign / TWINS, list(arms), ["4"], [1], drives=drives)
     (found,) = attributions_of(cases_of(collect([campaign])))
     return found
@@ -83,7 +83,7 @@ def test_draws_that_change_no_message_are_no_draws(tmp_path: Path) -> None:
     known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: HIT})
     campaign = tmp_path / "campaign"
     own, redrawn = (
-        next(folder.glob(f"episodes/late/{condition}/4-s1/try1/messages.parquet"))
+        next(folder.glob(f"episodes/late/ahead/{condition}/4-s1/try1/messages.parquet"))
         for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency redrawn 1"))
     )
     redrawn.write_bytes(own.read_bytes())
@@ -141,7 +141,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
         DRAWS[0]: "redrawn 1",
         within(A, C): "within 0-40+80-120",
     }.items():
-        key = AttemptKey("late", change.condition("latency"), "4", 1)
+        key = key_of("late", change.condition("latency"), "4", 1)
         messages = pd.read_parquet(
             folder / TWINS / "episodes" / key.path / "try1" / "messages.parquet"
         )

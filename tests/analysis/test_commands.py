@@ -13,9 +13,9 @@ from analysis.__main__ import main
 from analysis.collection import collect
 from analysis.routes import Way, geometries
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from tests.analysis.little import Drive, write_little, write_route
+from tests.keys import key_of
 
 ARM = [("late", "none")]
 
@@ -64,7 +64,7 @@ def test_campaigns_of_short_clean_or_bad_drives_say_what_they_cannot_tell(
     }
     for name, (drive, told) in words.items():
         routes = list("0123")
-        drives = {AttemptKey(*ARM[0], r, s): drive for r in routes for s in (1, 2)}
+        drives = {key_of(*ARM[0], r, s): drive for r in routes for s in (1, 2)}
         folder = write_little(tmp_path / name, ARM, routes, drives=drives)
         code, out, _ = ran(capsys, "regress", folder)
         assert code == 0
@@ -80,7 +80,7 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
 ) -> None:
     empty = write_little(tmp_path / "empty", [], ["0"], [1], systems=["late"])
     failed = write_little(tmp_path / "failed", [], ["0", "1"], [1], systems=["late"])
-    append(failed, AttemptKey("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
+    append(failed, key_of("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
     for folder, words in (
         (empty, ["no attempt has a result", "nothing of the system late was tried"]),
         (failed, ["2 of 2 attempts have no result: 1 server_crash, 1 not tried yet"]),
@@ -101,7 +101,7 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
 def test_a_truncated_parquet_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
     for name in ("frames", "boxes", "messages"):
-        file = next(folder.glob(f"episodes/*/*/1-s1/try1/{name}.parquet"))
+        file = next(folder.glob(f"episodes/*/*/*/1-s1/try1/{name}.parquet"))
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 2])
         code, _, err = ran(capsys, "tables", folder)
@@ -128,21 +128,21 @@ def test_simulators_are_not_pooled_unless_told(
 def test_the_same_attempt_twice_is_refused(tmp_path: Path) -> None:
     one = write_little(tmp_path / "one", ARM, ["0"], [1])
     two = write_little(tmp_path / "two", ARM, ["0"], [1])
-    with pytest.raises(UserError, match="late/none/0-s1 is in more than one"):
+    with pytest.raises(UserError, match="late/ahead/none/0-s1 is in more than one"):
         collect([one, two])
     other_town = write_little(tmp_path / "three", ARM, ["0"], [1], town="Town05")
     assert collect([one, other_town]).attempts["cluster"].tolist() == ["Crucible05/0", "Town05/0"]
     for file in two.glob("routes/*"):
         file.unlink()
     for folders in ([one, two], [two, one], [two, two]):
-        with pytest.raises(UserError, match="late/none/0-s1 is in more than one"):
+        with pytest.raises(UserError, match="late/ahead/none/0-s1 is in more than one"):
             collect(folders)
 
 
 def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     write_route(folder, "7", "Crucible05", 99.0)
-    append(folder, AttemptKey("late", "none", "7", 2), 1, "agent_exception", "oh", "")
+    append(folder, key_of("late", "none", "7", 2), 1, "agent_exception", "oh", "")
     found = collect([folder])
     told = {(row.route, row.seed): row.ending for row in found.missing.itertuples()}
     assert told == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}
@@ -194,7 +194,7 @@ def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "no column system" in ran(capsys, "regress", file)[2]
     file.write_bytes(b"\xff\xfe\x00")
     assert str(file) in ran(capsys, "regress", file)[2]
-    header = yaml.safe_load("{schema: 1, settings: {}}")
+    header = yaml.safe_load("{schema: 2, settings: {}}")
     folder = tmp_path / "c"
     folder.mkdir()
     (folder / "campaign.yaml").write_text(yaml.safe_dump(header))
@@ -222,7 +222,7 @@ def test_power_and_calibrate_print_shares(
     assert "30% against 70%" in out
     told = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
     assert ran(capsys, "calibrate", *told)[0] == 0
-    assert len(pd.read_csv(tmp_path / "calibration.csv")) == 12
+    assert len(pd.read_csv(tmp_path / "calibration.csv")) == 28
 
 
 def test_few_routes_are_said_to_be_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

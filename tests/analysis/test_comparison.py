@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from analysis.collection import Collection, collect
-from analysis.comparison import Arm, arm_named, by_route, compare, compare_all
+from analysis.comparison import arm_named, by_route, compare, compare_all, sides_of
 from analysis.statistics.paired import mcnemar
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from tests.analysis import again
 from tests.analysis.little import Drive, write_attempt, write_little
+from tests.keys import arm_of, key_of
 
-LATE, LATENCY, EARLY = Arm("late", "none"), Arm("late", "latency"), Arm("early", "none")
+LATE, LATENCY, EARLY = arm_of("late", "none"), arm_of("late", "latency"), arm_of("early", "none")
 
 
 def test_differences_are_over_pairs_and_signs_over_routes(little: Path, found: Collection) -> None:
@@ -55,7 +55,7 @@ def test_mcnemar_only_where_each_route_counts_once(found: Collection) -> None:
 
 
 def test_several_arms_are_corrected_together(found: Collection) -> None:
-    _, told = compare_all(found, [LATE, LATENCY, EARLY])
+    _, told = compare_all(sides_of(found, [LATE, LATENCY, EARLY]))
     for _, own in told.groupby("measure"):
         assert own["p holm"].max() <= 1
         assert own["p holm"].min() == pytest.approx(min(1, 2 * own["p"].min()))
@@ -63,13 +63,13 @@ def test_several_arms_are_corrected_together(found: Collection) -> None:
 
 def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", arms=[("late", "none")], routes=["0", "1"], seeds=[1, 2])
-    other = AttemptKey("late", "latency", "0", 1)
+    other = key_of("late", "latency", "0", 1)
     write_attempt(folder, other, Drive(12), "carlite 0.9.16")
     found = compare(collect([folder]), LATE, LATENCY)
     assert len(found.pairs) == 1
-    assert found.unpaired == (3, 0)
+    assert [len(rest) for rest in found.unpaired] == [3, 0]
     assert found.differences["low"].isna().all()
-    write_attempt(folder, AttemptKey("early", "none", "9", 7), Drive(12), "carlite 0.9.16")
+    write_attempt(folder, key_of("early", "none", "9", 7), Drive(12), "carlite 0.9.16")
     apart = collect([folder])
     with pytest.raises(UserError, match="no route and seed in common"):
         compare(apart, LATENCY, EARLY)
@@ -78,7 +78,7 @@ def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
 def test_arms_by_name(found: Collection) -> None:
     assert arm_named("late/latency", found.attempts) == LATENCY
     assert arm_named("early", found.attempts) == EARLY
-    with pytest.raises(UserError, match="late: several conditions"):
+    with pytest.raises(UserError, match="late: several arms; there are late/latency, late/none"):
         arm_named("late", found.attempts)
     with pytest.raises(UserError, match="nobody: not one arm with results; there are alone/none"):
         arm_named("nobody", found.attempts)

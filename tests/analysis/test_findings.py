@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.collection import collect
-from analysis.contrasts import Contrasts, contrasts_of, judged
+from analysis.contrasts import Contrasts, contrasts_of
+from analysis.declaration import Declaration, declare, judged
 from analysis.report.findings import UNITS, findings_of
-from harness.records.keys import AttemptKey
 from tests.analysis.little import Drive, write_little
 from tests.analysis.page import Page
+from tests.keys import key_of
 
 
 def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -> None:
@@ -21,22 +23,23 @@ def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -
     arms = [("late", "none"), ("late", "latency")]
     routes = list("012345")
     drives = {
-        AttemptKey(*arm, route, 1): Drive(12, "collision_vehicle" if arm in arms[1:] else "")
+        key_of(*arm, route, 1): Drive(12, "collision_vehicle" if arm in arms[1:] else "")
         for arm in arms
         for route in routes
     }
     folder = write_little(tmp_path / "c", arms, routes, [1], drives=drives)
-    contrasts = contrasts_of(collect([folder]))
+    declared = declare(contrasts_of(collect([folder])), [])
+    contrasts = declared.contrasts
     (row,) = (each for _, each in contrasts.of("violations, %").iterrows())
-    assert (row["difference"], row["p holm"]) == (100, 2 / 2**6)
+    assert (row["difference"], row["p page"]) == (100, 2 / 2**6)
     assert math.isnan(row["low"])
     assert row["clear"]
-    assert "violation rate 100.0 percentage points higher" in Page(findings_of(contrasts, [])).words
-    alike = contrasts.table.assign(difference=0.0, p=0.001)
-    assert not judged(alike)["clear"].any()
+    assert "violation rate 100.0 percentage points higher" in Page(findings_of(declared, [])).words
+    alike = replace(contrasts, table=contrasts.table.assign(difference=0.0))
+    assert not judged(alike, declared.tests).table["clear"].any()
 
 
-def strong(difference: float, low: float, high: float, holm: float) -> Contrasts:
+def strong(difference: float, low: float, high: float, level: float) -> Declaration:
     """Return a comparison that says this of every measure."""
     rows = pd.DataFrame(
         {
@@ -44,8 +47,8 @@ def strong(difference: float, low: float, high: float, holm: float) -> Contrasts
             "difference": difference,
             "low": low,
             "high": high,
-            "p holm": holm,
-            "clear": (low > 0 or high < 0 or math.isnan(low)) and holm < 0.05,
+            "p page": level,
+            "clear": (low > 0 or high < 0 or math.isnan(low)) and level < 0.05,
             "pairs": 32,
             "routes": 32,
             "routes that differ": 20,
@@ -54,30 +57,51 @@ def strong(difference: float, low: float, high: float, holm: float) -> Contrasts
             "arm_b": "late/latency",
         }
     )
-    return Contrasts((), rows, ())
+    return Declaration(pd.DataFrame(), Contrasts((), rows, ()), {})
 
 
 @pytest.mark.parametrize(
-    ("difference", "low", "high", "holm", "says", "never"),
+    ("difference", "low", "high", "level", "says", "never"),
     [
-        (-9.0, -14.0, -3.0, 0.01, ["driving score 9.0 points lower"], ["inconclusive", "higher"]),
-        (9.0, 3.0, 14.0, 0.01, ["violation rate 9.0 percentage points higher"], ["inconclusive"]),
-        (-9.0, -14.0, -3.0, 0.2, ["inconclusive", "-14.0 to -3.0", "Holm p 0.2"], ["lower"]),
-        (-9.0, -20.0, 3.0, 0.01, ["inconclusive", "-20.0 to +3.0"], ["lower", "higher"]),
-        (-9.0, math.nan, math.nan, 1.0, ["inconclusive", "without an interval"], ["lower"]),
+        (
+            -9.0,
+            -14.0,
+            -3.0,
+            0.01,
+            ["driving score 9.0 points lower"],
+            ["not significant", "higher"],
+        ),
+        (
+            9.0,
+            3.0,
+            14.0,
+            0.01,
+            ["violation rate 9.0 percentage points higher"],
+            ["not significant"],
+        ),
+        (
+            -9.0,
+            -14.0,
+            -3.0,
+            0.2,
+            ["not significant", "-14.0 to -3.0", "page-wide p 0.2"],
+            ["lower"],
+        ),
+        (-9.0, -20.0, 3.0, 0.01, ["not significant", "-20.0 to +3.0"], ["lower", "higher"]),
+        (-9.0, math.nan, math.nan, 1.0, ["not significant", "without an interval"], ["lower"]),
         (
             100.0,
             math.nan,
             math.nan,
             0.008,
             ["violation rate 100.0 percentage points higher (the same on every route"],
-            ["inconclusive"],
+            ["not significant"],
         ),
     ],
 )
 def test_sentences_say_what_the_interval_carries(
-    difference: float, low: float, high: float, holm: float, says: list[str], never: list[str]
+    difference: float, low: float, high: float, level: float, says: list[str], never: list[str]
 ) -> None:
-    told = Page(findings_of(strong(difference, low, high, holm), [])).words
+    told = Page(findings_of(strong(difference, low, high, level), [])).words
     assert all(each in told for each in says), told
     assert not [each for each in never if each in told]

@@ -7,6 +7,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from analysis.regression.design import design_of
+from analysis.simulated_drives import drives, last_window
+from analysis.simulation import Scene
 from analysis.statistics.firth import corrected_intercept, firth
 from analysis.statistics.jackknife import jackknife_errors, left_out
 from harness.vocabulary import Floats
@@ -66,6 +69,38 @@ def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
     assert found.converged.all()
     assert found.coefficients[0] == pytest.approx(slow_fit(y, design, np.ones(len(y))), abs=2e-5)
     assert found.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_a_lower_maximum_is_left_for_a_higher_one(seed: int) -> None:
+    """From nought alone some fits end in a lower maximum; a wide search finds no higher one."""
+    scene = Scene(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
+    design = design_of(last_window(drives(scene, np.random.default_rng(seed))))
+    weights = np.vstack([np.ones((1, len(design.y))), left_out(design.clusters)])
+    alone = firth(design.y, design.matrix, weights, starts=[])
+    found = firth(design.y, design.matrix, weights)
+    random = np.random.default_rng(0)
+    starts = list(4 * random.normal(size=(40, design.matrix.shape[1])))
+    sought = firth(design.y, design.matrix, weights, starts=starts)
+    heights = [
+        [
+            penalised(design.y, design.matrix, *each)
+            for each in zip(fits.coefficients, weights, strict=True)
+        ]
+        for fits in (alone, found, sought)
+    ]
+    assert (np.array(heights[0]) < np.array(heights[1]) - 0.1).any()
+    assert (np.array(heights[0]) <= np.array(heights[1]) + 1e-6).all()
+    assert (np.array(heights[2]) <= np.array(heights[1]) + 1e-6).all()
+
+
+def penalised(y: Floats, design: Floats, beta: Floats, weights: Floats) -> float:
+    """The penalised likelihood as it is defined."""
+    eta = design @ beta
+    p = expit(eta)
+    information = design.T @ (design * (weights * p * (1 - p))[:, None])
+    likelihood = (weights * (y * eta - np.logaddexp(0, eta))).sum()
+    return float(likelihood + np.linalg.slogdet(information)[1] / 2)
 
 
 def test_weights_are_repeated_rows() -> None:

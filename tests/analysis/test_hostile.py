@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from harness.records.reading import Campaign
 from harness.records.writing import EpisodeWriter
 from tests.analysis.little import Drive, write_little
+from tests.keys import key_of
 
-KEY = AttemptKey("late", "none", "0", 1)
+KEY = key_of("late", "none", "0", 1)
 HUGE = 10**400
 NAN, INF = float("nan"), float("inf")
 

@@ -23,7 +23,6 @@ from analysis.regression.estimators import (
     marginal_effects,
     paper_logit,
 )
-from analysis.regression.hazard import TIME, hazard_design, hazard_sample, moments
 from analysis.regression.sample import (
     COUNTS,
     TRUTHS,
@@ -32,12 +31,18 @@ from analysis.regression.sample import (
     read_table,
     sample_of,
 )
-from analysis.simulation import Scene, draw
+from analysis.simulated_drives import drives, last_window
+from analysis.simulation import Scene
 from analysis.statistics.firth import corrected_intercept, firth
 from analysis.statistics.jackknife import left_out
 from harness.errors import UserError
 from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
+
+
+def draw(scene: Scene, random: np.random.Generator) -> Sample:
+    """The last ten seconds of simulated drives."""
+    return last_window(drives(scene, random))
 
 
 def made(seed: int = 0, routes: int = 12) -> Sample:
@@ -189,15 +194,6 @@ def test_hopeless_samples_are_refused_in_words(
         design_of(spoil(made(5)))
 
 
-def test_two_different_seconds_tell_no_curve() -> None:
-    """The square of a time that has two values is a straight line of it."""
-    sample = made(5)
-    seconds = np.arange(len(sample.y), dtype=np.float64)
-    with pytest.raises(NoFitError, match="too few rows to tell time and time squared apart"):
-        hazard_design(sample, 10 + np.mod(seconds, 2))
-    assert hazard_design(sample, 10 + np.mod(seconds, 5)).names[3:5] == TIME
-
-
 def test_fully_separated_outcomes_leave_firth_standing() -> None:
     sample = made(6)
     high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
@@ -217,7 +213,7 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
 
 def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
     """As many rows as columns are left: the penalised likelihood climbs for ever."""
-    design = design_of(draw(Scene(routes=4, systems=1, seeds=2), np.random.default_rng(18)))
+    design = design_of(draw(Scene(routes=4, systems=2), np.random.default_rng(25)))
     left = firth(design.y, design.matrix, left_out(design.clusters))
     assert np.isfinite(left.coefficients).all()
     assert not left.converged.all()
@@ -274,39 +270,9 @@ def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(found: Coll
     assert set(sample_of(own, ["alone", "late"]).systems) == {"alone", "late"}
 
 
-def test_moments_look_back_ten_seconds_each() -> None:
-    times = np.arange(0, 15, 0.2)
-    counts = np.random.default_rng(0).integers(0, 3, (len(times), 6)).astype(np.float64)
-    truths = np.full(len(times), 2.0)
-    found = moments(times, counts, truths, end=13.4, violated=True)
-    assert found.times.tolist() == [10, 11, 12, 13]
-    assert found.violated.tolist() == [0, 0, 0, 1]
-    for at, own, seen in zip(found.times, found.counts, found.truths, strict=True):
-        inside = (times > at - 10 + 1e-9) & (times <= at + 1e-9)
-        assert own == pytest.approx(counts[inside].sum(axis=0))
-        assert seen == 2 * inside.sum()
-    assert moments(times, counts, truths, 12.0, True).violated.tolist() == [0, 1]
-    assert not moments(times, counts, truths, 14.0, False).violated.any()
-    assert len(moments(times, counts, truths, 9.5, True).times) == 0
-
-
-def test_every_violation_at_risk_is_one_moment(found: Collection) -> None:
-    rows = np.flatnonzero(found.attempts["condition"] == "none")
-    sample, times = hazard_sample(found, rows, {"alone": "for no reason"})
-    own = found.attempts.iloc[rows]
-    own = own[own["system"] != "alone"]
-    early = own["violated"] & (own["violation_time"] <= 10)
-    assert sample.y.sum() == (own["violated"] & ~early).sum()
-    assert sum(sample.dropped.values()) == early.sum()
-    seconds = np.ceil(own["duration"]) - 10
-    assert len(sample.y) == seconds[seconds > 0].sum()
-    design = hazard_design(sample, times)
-    assert design.names[2:4] == ("time", "time squared")
-
-
 def test_systems_that_are_asked_for_are_in_every_model(found: Collection) -> None:
     chosen = analyse(found.attempts, "none", ["alone", "late"], found)
-    for each in (chosen.checks, chosen.hazard_checks):
+    for each in (chosen.checks, chosen.set_checks):
         assert each is not None
         assert each.set_index("what").loc["systems", "says"] == "alone, late"
 

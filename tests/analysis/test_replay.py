@@ -22,10 +22,10 @@ from analysis.figures.moments import story_of
 from analysis.figures.strips import draw_strip
 from analysis.replay.film import film_of, write_film
 from analysis.replay.recording import write_recording
-from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from tests.analysis.little import Drive, write_little
 from tests.analysis.replayed import CLEAN, YAW, Replayed, replayed
+from tests.keys import key_of
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_attempts_and_times_that_are_not_there(
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, empty: bool) -> None:
     """Nobody there, no partner, no message, no map; and nothing that a viewer would warn of."""
-    key = AttemptKey("late", "latency", "0", 1)
+    key = key_of("late", "latency", "0", 1)
     made = {key: Drive(1, "off_road")}
     folder = write_little(tmp_path / "c", [("late", "latency")], ["0"], [1], drives=made)
     drive = drive_of(Campaign(folder), key)

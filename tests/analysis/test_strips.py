@@ -18,9 +18,9 @@ from analysis.drawing.palette import COLOURS
 from analysis.drive import Drive, drive_of, moment_of
 from analysis.figures.moments import View, story_of
 from analysis.figures.strips import SIZE, corners_of, draw_strip
-from harness.records.keys import AttemptKey
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
+from tests.keys import key_of
 
 
 def test_a_view_turns_its_heading_upwards_and_right_to_the_right() -> None:
@@ -43,7 +43,7 @@ def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
     poses = pd.DataFrame([{"frame": 8, "kind": "ego", **lidar}])
     nothing = pd.DataFrame()
     drive = Drive(
-        AttemptKey("late", "none", "0", 1),
+        key_of("late", "none", "0", 1),
         Path(),
         frames,
         boxes,
@@ -94,7 +94,7 @@ def shapes(canvas: Canvas) -> list[Shape]:
 
 
 def test_a_strip_shows_who_is_there_and_who_is_seen(found: Collection) -> None:
-    case = next(each for each in cases_of(found) if each.key.condition == "latency")
+    case = next(each for each in cases_of(found) if each.key.arm.condition == "latency")
     story = story_of(drive_in(case))
     assert len(story.moments) == 3
     assert story.moments[0].before > story.moments[1].before > story.moments[2].before > 0
@@ -122,12 +122,12 @@ def test_cases_are_numbered_alike_and_chosen_from_every_arm(found: Collection) -
     cases = cases_of(found)
     assert [each.number for each in cases] == list(range(1, len(cases) + 1))
     assert [each.key for each in cases] == sorted(each.key for each in cases)
-    arms = {(each.key.system, each.key.condition) for each in cases}
+    arms = {(each.key.arm.system, each.key.arm.condition) for each in cases}
     few = some_of(cases, len(arms))
-    assert {(each.key.system, each.key.condition) for each in few} == arms
+    assert {(each.key.arm.system, each.key.arm.condition) for each in few} == arms
     for each in few:
-        own = [c for c in cases if c.key.system == each.key.system]
-        own = [c for c in own if c.key.condition == each.key.condition]
+        own = [c for c in cases if c.key.arm.system == each.key.arm.system]
+        own = [c for c in own if c.key.arm.condition == each.key.arm.condition]
         collisions = [c for c in own if c.kind.startswith("collision")]
         assert each.kind.startswith("collision") == bool(collisions)
     assert some_of(cases, 1000) == cases
@@ -166,7 +166,7 @@ def test_a_case_that_is_not_there(
 def test_a_campaign_without_violations_has_no_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drives = {AttemptKey("late", "none", "0", 1): Made(12)}
+    drives = {key_of("late", "none", "0", 1): Made(12)}
     folder = write_little(tmp_path / "c", [("late", "none")], ["0"], [1], drives=drives)
     assert main(["replay", str(folder), "--list"]) == 0
     assert "0 violations" in capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_a_campaign_without_violations_has_no_cases(
 
 @pytest.mark.parametrize(("kind", "rings"), [("off_road", 0), ("collision_vehicle", 3)])
 def test_only_whom_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
-    key = AttemptKey("late", "none", "0", 1)
+    key = key_of("late", "none", "0", 1)
     folder = write_little(
         tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Made(12, kind)}
     )

@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,9 +68,15 @@ def driving(some: list[Attempt]) -> dict[str, float]:
 
 def test_driving(tables: dict[str, Table], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {
-        arm: driving(some) for arm, some in by_arm(attempts).items()
+        arm: {**driving(some), "without messages": sum(map(silent, some))}
+        for arm, some in by_arm(attempts).items()
     }
     hold(values(tables["driving"]), slow)
+
+
+def silent(each: Attempt) -> bool:
+    heard = each.ours["messages"]
+    return bool(heard["reads"]) and not heard["used"]
 
 
 def test_precision_of_a_drive_is_told_in_every_way(
@@ -96,6 +103,32 @@ def test_driving_by_seed(tables: dict[str, Table], attempts: list[Attempt]) -> N
     hold(values(tables["seeds"]), slow)
 
 
+PRECISIONS: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("AP", "cooperative", lambda told: told),
+    ("AP alone", "ego_alone", lambda told: told),
+    ("AP 10 s", "cooperative", lambda told: told["end_10s"]),
+    ("AP 10 s alone", "ego_alone", lambda told: told["end_10s"]),
+]
+
+
+@pytest.mark.parametrize("source", ["cooperative", "ego_alone"])
+def test_precision_of_the_last_ten_seconds_is_that_of_their_boxes(
+    attempts: list[Attempt], source: str
+) -> None:
+    long = [each for each in attempts if each.result["meta"]["duration_game"] >= 10]
+    assert len(long) > len(attempts) / 2
+    for each in long[:12]:
+        rows, truths = again.matched([each], source, last=10.0)
+        slow = again.precision(rows, truths, lambda share, distance: True)
+        told = each.ours["average_precision"][source]["end_10s"]["eleven_point"]
+        assert told == pytest.approx(slow, rel=1e-9)
+    short = [each for each in attempts if each.result["meta"]["duration_game"] < 10]
+    assert short
+    assert all(
+        each.ours["average_precision"][source]["end_10s"]["eleven_point"] is None for each in short
+    )
+
+
 def test_patterns(tables: dict[str, Table], attempts: list[Attempt]) -> None:
     for table, disturbed in (("patterns", False), ("patterns_disturbed", True)):
         slow: dict[tuple[str, ...], dict[str, float]] = {}
@@ -111,9 +144,10 @@ def test_patterns(tables: dict[str, Table], attempts: list[Attempt]) -> None:
                         ]
                     } | {
                         name: again.mean(
-                            each.ours["average_precision"][source]["eleven_point"] for each in own
+                            part(each.ours["average_precision"][source])["eleven_point"]
+                            for each in own
                         )
-                        for name, source in (("AP", "cooperative"), ("AP alone", "ego_alone"))
+                        for name, source, part in PRECISIONS
                     }
         assert slow
         hold(values(tables[table]), slow)
@@ -153,6 +187,10 @@ def test_bands(tables: dict[str, Table], attempts: list[Attempt]) -> None:
                     counts[name] += inside.loc[inside["pattern"] == name, "pattern_count"].sum()
             slow[(*arm, band)] = {name: 100 * n / truths for name, n in counts.items()}
             slow[(*arm, band)]["true boxes"] = truths / len(some)
+            ways = [each.table("frames")["station"].max() for each in some]
+            slow[(*arm, band)]["driven, m"] = float(np.mean(ways))
+            seconds = [each.result["meta"]["duration_game"] for each in some]
+            slow[(*arm, band)]["driven, s"] = float(np.mean(seconds))
     hold(values(tables["bands"]), slow)
 
 

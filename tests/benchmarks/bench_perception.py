@@ -77,13 +77,13 @@ def step(scheme: Scheme, detector: Detector, clouds: list[Singles], partners: in
 def parts(detector: Detector, cloud: Singles) -> list[tuple[str, str]]:
     """Where the time of a lite network goes."""
     network, design = detector.network, detector.design
-    raised = raised_points(cloud, 1.85)
+    raised = raised_points(cloud, 1.85, design.grid)
     pillars = network.pillar_vfe([raised])
     levels = network.backbone.levels(pillars)
     maps = detector.encode(cloud, 1.85)
     partner = Partner(maps, relative_place(PLACES[0]))
     shares: list[tuple[str, Callable[[], object]]] = [
-        ("raising and shuffling points", partial(raised_points, cloud, 1.85)),
+        ("raising and shuffling points", partial(raised_points, cloud, 1.85, design.grid)),
         ("pillars", partial(network.pillar_vfe, [raised])),
         ("backbone", partial(network.backbone.levels, pillars)),
         ("joining and shrinking", partial(network.shrunk, levels)),

@@ -17,7 +17,8 @@ import statsmodels.api as sm
 
 from analysis.__main__ import main
 from analysis.regression.design import design_of
-from analysis.simulation import Scene, draw
+from analysis.simulated_drives import drives, last_window
+from analysis.simulation import Scene
 from analysis.statistics.firth import firth
 from analysis.statistics.intervals import resampled
 from harness.vocabulary import PATTERNS
@@ -51,7 +52,7 @@ def of_the_report() -> list[tuple[str, str]]:
 def vary(folder: Path) -> None:
     """Give every result errors of its own in its last ten seconds."""
     random = np.random.default_rng(1)
-    for file in sorted(folder.glob("episodes/*/*/*/try1/result.json")):
+    for file in sorted(folder.glob("episodes/*/*/*/*/try1/result.json")):
         result = json.loads(file.read_text())
         counts = random.poisson(random.gamma(2.0, 5.0, len(PATTERNS))).tolist()
         window = dict(zip(PATTERNS, map(float, counts), strict=True))
@@ -61,10 +62,10 @@ def vary(folder: Path) -> None:
 
 def of_the_bootstrap() -> list[tuple[str, str]]:
     """Fit every resample of a campaign of the paper's size, both ways."""
-    sample = draw(Scene(), np.random.default_rng(3))
+    sample = last_window(drives(Scene(), np.random.default_rng(3)))
     design = design_of(sample)
     weights = resampled(design.groups, RESAMPLES)[:, design.clusters]
-    ours = measured(lambda: firth(design.y, design.matrix, weights, close=1e-4))[0]
+    ours = measured(lambda: firth(design.y, design.matrix, weights, close=1e-4, starts=[]))[0]
     theirs = measured(lambda: one_by_one(design.y, design.matrix, weights))[0]
     return [
         (f"{RESAMPLES} Firth fits at once, s", f"{ours:.2f}"),

@@ -136,7 +136,7 @@ class Chaos:
             assert contents(place) == contents(expected[key]), key
             assert list(place.parent.iterdir()) == [place], key
         done = Counter(
-            (line["system"], line["condition"], line["route"], line["seed"])
+            (line["arm"]["system"], line["arm"]["condition"], line["route"], line["seed"])
             for line in lines(out)
             if line["outcome"] == "done"
         )
@@ -195,7 +195,7 @@ def kind_of(process: psutil.Process) -> str:
 def phase(out: Path, runner: int) -> str:
     """Return what a campaign is about."""
     workers = {str(each.pid) for each in processes(runner, "worker")}
-    if workers & {each.name.rsplit(".")[-1] for each in out.glob("episodes/*/*/*/.try*")}:
+    if workers & {each.name.rsplit(".")[-1] for each in out.glob("episodes/*/*/*/*/.try*")}:
         return "writing"
     if workers:
         return "driving"

@@ -23,6 +23,7 @@ from harness.campaign.results import (
     driving_record,
     pattern_record,
     result_record,
+    windows_of,
 )
 from harness.judging.driving import Contact
 from harness.judging.scoring import Coefficients
@@ -31,11 +32,21 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER
 from harness.records.schema import FRAMES, TABLES
 from harness.records.writing import EPISODES, EpisodeWriter
+from tests.campaign.tiny import composed, write_route
 from tests.judging.test_driving import judged, straight
 from tests.records.samples import columns
 
 STEPS = 200
 """Planning steps of an attempt."""
+
+
+def finished_bend(routes: Path) -> Path:
+    """Return a finished campaign of one system on one route, in a folder of its own."""
+    write_route(routes)
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    settings = composed("routes.only=null", "seeds=[1]", "system=ideal_late", *files)
+    finish(routes / "out", settings)
+    return routes / "out"
 
 
 def finish(folder: Path, settings: Settings, attempts: Iterable[AttemptKey] | None = None) -> Plan:
@@ -85,13 +96,15 @@ def sample_result(key: AttemptKey) -> dict[str, Any]:
     result = result_record(key, drive, Coefficients(), recorder)
     result["crucible"] = crucible_record(
         **driving_record(drive, Coefficients(), recorder),
-        patterns=pattern_record(frames, drive, 40.0, WindowRules()),
+        patterns=pattern_record(frames, windows_of(frames, drive, 40.0, WindowRules())),
         average_precision=PrecisionBook().record(),
+        messages=heard(key),
         attempt={
-            **attempt_of(key),
+            **key.record(),
             "episode_seed": 12345678901234567,
             "simulator": "carlite 0.9.16",
         },
+        hazards=[],
     )
     return result
 
@@ -101,12 +114,29 @@ def fields_of(moment: Any) -> dict[str, Any]:
     return {name: getattr(moment, name) for name in type(moment).__dataclass_fields__}
 
 
+def heard(key: AttemptKey) -> dict[str, Any]:
+    """Return what of the messages reached the system: late ones, under anything but `none`."""
+    late = 0 if key.arm.condition == "none" else 190
+    same = dict.fromkeys(("displaced", "changed", "missing"), 0)
+    return {
+        "reads": key.arm.system not in ("oracle", "blind_corner", "single"),
+        "sent": 200,
+        "used": 190,
+        "uses": 190,
+        "late": late,
+        **same,
+        "silence_asked": False,
+        "disturbances": {key.arm.condition: late} if late else {},
+    }
+
+
 def altered(result: dict[str, Any], key: AttemptKey, number: int) -> dict[str, Any]:
     """Return the result of another attempt, with numbers of its own."""
     other = deepcopy(result)
     ours = other["crucible"]
     random = np.random.default_rng(number)
-    ours["attempt"].update(attempt_of(key))
+    ours["attempt"].update(key.record())
+    ours["messages"] = heard(key)
     ours["driving_score"], ours["completion"] = (
         float(random.uniform(0, 100)),
         float(random.random()),
@@ -120,11 +150,6 @@ def altered(result: dict[str, Any], key: AttemptKey, number: int) -> dict[str, A
     return other
 
 
-def attempt_of(key: AttemptKey) -> dict[str, Any]:
-    """Return which attempt a result says it is of."""
-    return {"system": key.system, "condition": key.condition, "route": key.route, "seed": key.seed}
-
-
 def timing(number: int) -> dict[str, Any]:
     """Return how long it took."""
     return {"seconds": {"drive": 20.0, "total": 24.0 + number % 9}, "ticks": 800}
@@ -136,7 +161,7 @@ def line_of(
     """Return an attempt's line in the ledger."""
     outcome = "done" if failure is None else "failed"
     told = {"message": "made up", "server": server, "outcome": outcome, "failure": failure}
-    return {**attempt_of(key), "try": number, **told}
+    return {**key.record(), "try": number, **told}
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

@@ -80,7 +80,7 @@ def killed(
 def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, done = finished
     assert (done.returncode, complaints(done.stderr)) == (0, [])
-    assert {(key.system, key.condition) for key in Campaign(out).attempts()} == KEYS
+    assert {(key.arm.system, key.arm.condition) for key in Campaign(out).attempts()} == KEYS
     assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
     assert "what happened" in done.stdout
 
@@ -119,11 +119,13 @@ def test_killed_and_finished_it_is_the_same(
     killed: tuple[Path, list[psutil.Process]],
 ) -> None:
     out, _ = killed
-    half = Counter((line["system"], line["condition"]) for line in ledger(out))
+    half = Counter((line["arm"]["system"], line["arm"]["condition"]) for line in ledger(out))
     done = run(routes, *ARMS, f"out={out}")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert f"{len(half)} of 3 are done already" in done.stdout
-    assert Counter((line["system"], line["condition"]) for line in ledger(out)) == Counter(KEYS)
+    assert Counter(
+        (line["arm"]["system"], line["arm"]["condition"]) for line in ledger(out)
+    ) == Counter(KEYS)
 
     alike = sorted(files(finished[0]))
     assert sorted(files(out)) == alike

@@ -41,7 +41,7 @@ def test_an_arm_takes_what_it_took(made: tuple[Plan, Path]) -> None:
     planned, folder = made
     slow = ("ideal_late", "latency")
     for key, place in tries(folder).items():
-        total = 100.0 if (key.system, key.condition) == slow else 10.0
+        total = 100.0 if (key.arm.system, key.arm.condition) == slow else 10.0
         (place / "timing.json").write_text(json.dumps({"seconds": {"total": total}}))
     size = sum(each.stat().st_size for each in place.iterdir())
     left = [key for key in planned.attempts if key.route == "hop"]

@@ -26,6 +26,7 @@ from tests.campaign.chaos import processes
 from tests.campaign.systems import STAYING
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
+from tests.keys import key_of
 from tests.records.samples import write_try
 
 ONE = ("system=blind_corner", "interference=none", "traffic=none", "routes.hazards=null")
@@ -41,7 +42,7 @@ def routes(tmp_path: Path) -> Path:
 
 
 def failures(out: Path) -> list[tuple[str, str]]:
-    return [(line["system"], line["failure"]) for line in ledger(out)]
+    return [(line["arm"]["system"], line["failure"]) for line in ledger(out)]
 
 
 def named(*systems: str) -> list[str]:
@@ -97,7 +98,7 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
         "faller": "agent_exception",
         "deaf": None,
     }
-    told = {line["system"]: line["message"] for line in ledger(out)}
+    told = {line["arm"]["system"]: line["message"] for line in ledger(out)}
     assert told["faller"] == "the worker ended by signal 6"
     assert [
         each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == STAYING
@@ -129,7 +130,7 @@ def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
 
     assert run(routes, *again, "retry_failed=true").returncode == 1
     new = ledger(tmp_path / "out")[2:]
-    assert sorted((line["system"], line["try"]) for line in new) == [
+    assert sorted((line["arm"]["system"], line["try"]) for line in new) == [
         ("quitter", 2),
         ("quitter", 3),
         ("unready", 2),  # what cannot be made is not made twice
@@ -226,7 +227,7 @@ def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, ro
     (said,) = complaints(done.stderr)
     assert said.endswith("No space left on device")
     assert finished(saved) == set()
-    assert list(saved.glob("episodes/*/*/*/try*")) == []
+    assert list(saved.glob("episodes/*/*/*/*/try*")) == []
     assert run(routes, *ONE, f"out={saved}").returncode == 0
     assert len(finished(saved)) == 1
 
@@ -282,7 +283,7 @@ def test_somebody_else_on_the_port_ends_the_campaign(tmp_path: Path, routes: Pat
     assert failures(tmp_path / "out") == [("blind_corner", "port_conflict")] * 3
 
 
-A, B = AttemptKey("system", "none", "a", 1), AttemptKey("system", "none", "b", 1)
+A, B = key_of("system", "none", "a", 1), key_of("system", "none", "b", 1)
 
 
 def agenda(folder: Path, *, tries: int = 2, retry_failed: bool = False) -> Agenda:

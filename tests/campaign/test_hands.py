@@ -29,8 +29,9 @@ from harness.campaign.worker import GIB, limit_memory
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import lines
+from tests.keys import key_of
 
-KEY = AttemptKey("late", "none", "7", 1)
+KEY = key_of("late", "none", "7", 1)
 NO_CARLA = {"_target_": "harness.world.simulators.CarlaSimulator", "root": "/nowhere"}
 ENDED = SimpleNamespace(done=lambda: True, stderr=lambda: "time limit", cancel=lambda check: None)
 """A job that is over."""
@@ -158,7 +159,7 @@ class Slow(Recording):
 
 
 def test_a_hand_that_cannot_be_given_back_leaves_the_others_alone(tmp_path: Path) -> None:
-    keys = [AttemptKey("late", "none", route, 1) for route in "789"]
+    keys = [key_of("late", "none", route, 1) for route in "789"]
     hands = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
     Runner(tmp_path, Agenda(keys, tmp_path, 1, retry_failed=False), hands, Nothing()).run()
     done = [line["route"] for line in lines(tmp_path) if line["outcome"] == "done"]
@@ -213,7 +214,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
 
 
 @pytest.mark.parametrize(
-    ("folder", "key"), [("x" * 300, KEY), ("out", AttemptKey("late", "x" * 300, "7", 1))]
+    ("folder", "key"), [("x" * 300, KEY), ("out", key_of("late", "x" * 300, "7", 1))]
 )
 def test_records_that_nobody_can_look_for_are_not_whole(
     folder: str, key: AttemptKey, tmp_path: Path

@@ -15,23 +15,19 @@ from harness.__main__ import main
 from harness.campaign.folder import read_header
 from harness.campaign.twins import Twin, Twins
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from harness.records.twins import TWINS, Change
-from tests.campaign.many import finish
-from tests.campaign.tiny import composed, write_route
+from tests.campaign.many import finished_bend
+from tests.campaign.tiny import composed
+from tests.keys import key_of
 
-KEY = AttemptKey("ideal_late", "latency", "bend", 1)
+KEY = key_of("ideal_late", "latency", "bend", 1)
 Settings = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a campaign that is finished, of one system."""
-    routes = write_route(tmp_path_factory.mktemp("hostile"))
-    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
-    settings = composed("routes.only=null", "seeds=[1]", "system=ideal_late", *files)
-    finish(routes / "out", settings)
-    return routes / "out"
+    return finished_bend(tmp_path_factory.mktemp("hostile"))
 
 
 @pytest.fixture
@@ -90,7 +86,7 @@ def test_status_starts_nothing(
     theirs: Callable[[Path, Path], Settings], group: str, folder: Path, mark: Path
 ) -> None:
     evil: Any = theirs(folder, mark)
-    named = {"latency": [evil]} if group == "interference" else evil
+    named = {"interference": {"latency": [evil]}, "cooperation": {"ahead": evil}}.get(group, evil)
     rewrite(folder / "campaign.yaml", lambda _: {group: named})
     assert main(["status", str(folder)]) == 0
     for command in ("twin", "attribute"):
@@ -142,6 +138,6 @@ def test_twins_are_driven_with_the_settings_that_were_looked_at(
 
 def test_a_group_names_classes_of_its_own_package_only() -> None:
     with pytest.raises(
-        UserError, match=r"cooperation.roadside names .*; only harness.world.partners.\*"
+        UserError, match=r"cooperation.ahead.roadside names .*; only harness.world.partners.\*"
     ):
-        composed("cooperation.roadside._target_=agents.oracle.Oracle")
+        composed("cooperation.ahead.roadside._target_=agents.oracle.Oracle")

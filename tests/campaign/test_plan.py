@@ -161,10 +161,10 @@ def test_files_that_have_changed_are_other_settings(
 
 def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
     made = planned(routes, "seeds=[7,3]", "system=[blind_corner,ideal_late]")
-    arms = {(key.system, key.condition) for key in made.attempts}
+    arms = {(key.arm.system, key.arm.condition) for key in made.attempts}
     assert arms == {("blind_corner", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
     for arm in arms:
-        met = [(k.route, k.seed) for k in made.attempts if (k.system, k.condition) == arm]
+        met = [(k.route, k.seed) for k in made.attempts if (k.arm.system, k.arm.condition) == arm]
         assert met == [("bend", 7), ("hop", 7), ("bend", 3), ("hop", 3)]
 
 
@@ -180,7 +180,8 @@ def test_one_of_each_way_is_driven_and_the_others_are_named(routes: Path) -> Non
 def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(routes: Path) -> None:
     settings = composed(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null")
     settings["routes"]["only"] = None
-    settings["interference"]["雨" * 40] = []
+    late = {"_target_": "harness.channel.interference.latency.Fixed", "seconds": 0.4}
+    settings["interference"]["雨" * 40] = [late]
     with pytest.raises(UserError, match="too long for a file's name"):
         plan(settings)
 
@@ -207,10 +208,10 @@ def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
         "+system.dots._target_=tests.campaign.test_plan.Dots",
         "interference=[none,stray_points]",
     )
-    arms = {(key.system, key.condition) for key in made.attempts}
+    arms = {(key.arm.system, key.arm.condition) for key in made.attempts}
     assert arms == {("ideal_late", "none"), ("dots", "none"), ("dots", "stray_points")}
     (told,) = made.unfit
-    assert told.startswith("ideal_late under stray_points: ")
+    assert told.startswith("ideal_late / stray_points: ")
 
 
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(routes: Path, tmp_path: Path) -> None:

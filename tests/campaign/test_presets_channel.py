@@ -9,7 +9,7 @@ import pytest
 
 from harness.campaign.config import Settings, build
 from harness.channel.disturbance import Disturbance
-from harness.channel.door import displacement
+from harness.channel.effects import shift_between
 from harness.vocabulary import Pose
 from harness.world.ego import Ego
 from harness.world.stage import Stage
@@ -33,7 +33,7 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
     told = []
     for step in range(len(episode.given)):
         believed = episode.beliefs[sender, step].lidar_in_world
-        told.append(displacement(believed, where(sender, step)))
+        told.append(shift_between(believed, where(sender, step)))
     return np.array(told) / (1.0, 1.0, DEGREE)
 
 
@@ -50,7 +50,8 @@ def test_the_roadside_unit(
     shared: int,
 ) -> None:
     """In 6 s at 8 m/s: set up twice; at each step that has one; or whenever it is passed."""
-    cooperation = build(studies[study]["cooperation"], "cooperation")
+    ((name, settings),) = studies[study]["cooperation"].items()
+    cooperation = build(settings, f"cooperation.{name}")
     told = on_the_way(stage, ego, cooperation.roadside, 30)
     poses: list[Pose] = [pose for step in told for pose in step]
     assert len(poses) == shared

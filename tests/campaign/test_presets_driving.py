@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,9 @@ def by_study(**values: object) -> list[tuple[str, object]]:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_any_system_may_be_driven(study: str) -> None:
-    settings = composed(f"study={study}", "system=[oracle,ideal_late]")
+    paper = study.startswith("paper")
+    ours = ["routes=town05", "traffic=v2xverse_1"] if paper else []
+    settings = composed(f"study={study}", "system=[oracle,ideal_late]", *ours)
     refuse_misshapen(settings)
     assert list(settings["system"]) == ["oracle", "ideal_late"]
 
@@ -76,13 +77,13 @@ FILES = {"file": "routes.xml", "hazards": "hazards.json"}
 
 
 @pytest.mark.parametrize("study", ["paper_text", "paper_code"])
-def test_papers_drive_32_routes_of_town05(study: str) -> None:
-    maps = os.environ.get("CRUCIBLE_MAPS")
-    if not maps:
-        pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
-    planned = plan(composed(f"study={study}", f"simulator.maps={maps}"))
-    assert planned.town == "Town05"
-    assert len(planned.assignments) == 32
+def test_papers_drive_routes_0_to_31_of_v2xverse(study: str) -> None:
+    """How a checkout is read is in test_checkout.py."""
+    chosen = composed(f"study={study}", "routes.checkout=V2Xverse")["routes"]
+    assert chosen["only"] == list(range(32))
+    assert chosen["repeats"]
+    assert chosen["file"].startswith("V2Xverse/")
+    assert chosen["hazards"].startswith("V2Xverse/")
 
 
 @pytest.mark.parametrize(

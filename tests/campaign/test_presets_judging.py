@@ -99,6 +99,17 @@ def test_t1_is_for_five_seconds_or_for_one(
     assert told["end_10s"]["CCME"] == 50
 
 
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=30, paper_code=30, sound=None))
+def test_drives_shorter_than_ten_seconds(
+    studies: dict[str, Settings], study: str, errors: int | None
+) -> None:
+    """Six seconds of one error in each planning step."""
+    rules = build(studies[study]["windows"], "windows")
+    told = windows(TIMES[:30], {"CCME": np.ones(30)}, 6.0, rules)
+    assert told["end_10s"]["CCME"] == errors
+    assert told["t2"]["CCME"] is None
+
+
 @pytest.mark.parametrize(("study", "kept"), by_study(paper_text=10, paper_code=0, sound=10))
 def test_slow_frames_before_a_collision(
     studies: dict[str, Settings], study: str, kept: int

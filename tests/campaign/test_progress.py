@@ -13,15 +13,19 @@ from harness.campaign.agenda import Standing
 from harness.campaign.attribution import Attribution
 from harness.campaign.progress import LiveTable, clock, followed
 from harness.campaign.runner import Listener
-from harness.campaign.summary import Row
+from harness.campaign.summary import Marks, row_of
 from harness.campaign.tables import table_of
 from harness.campaign.tasks import Outcome
 from harness.commands.attribute import table_of as attributed
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
+from harness.records.heard import Heard
+from harness.vocabulary import PATTERNS
+from tests.keys import arm_of, key_of
 
-A, B = AttemptKey("early", "none", "7", 1), AttemptKey("late", "latency", "[7]", 1)
-ODD = AttemptKey("late", "none", "[b]", 1)
+A, B = key_of("early", "none", "7", 1), key_of("late", "latency", "[7]", 1)
+NO_PATTERNS = (0,) * len(PATTERNS)
+UNHEARD = Heard(False, 0, 0, False, False, {})
+ODD = key_of("late", "none", "[b]", 1)
 STANDING = Standing(attempts=6, done=2, given_up=1)
 ALREADY = "2 of 6 are done already"
 USED_UP = "1 of 6 have failed and used up their tries; retry_failed=true tries them again"
@@ -52,8 +56,8 @@ def test_people_without_a_terminal_read_lines(mode: str, written: io.StringIO) -
     assert written.getvalue().splitlines() == [
         ALREADY,
         USED_UP,
-        "  early/none/7-s1  DS 90.0  (20.0 s)",
-        "  late/latency/[7]-s1  try 2 server_crash: it ended; tried again",
+        "  early/ahead/none/7-s1  DS 90.0  (20.0 s)",
+        "  late/ahead/latency/[7]-s1  try 2 server_crash: it ended; tried again",
         "  worker 2 gets no more work: nothing listens",
     ]
 
@@ -73,7 +77,7 @@ def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.S
     assert told[3] == {
         "worker": 2,
         "event": "ends",
-        "attempt": "late/latency/[7]-s1",
+        "attempt": "late/ahead/latency/[7]-s1",
         "try": 2,
         "failure": "server_crash",
         "message": "it ended",
@@ -107,7 +111,7 @@ def test_the_table_has_a_line_for_each_worker_and_one_for_all() -> None:
     out.truncate(0)
     console.print(table)
     worker, total = [line.split() for line in out.getvalue().strip("\0").splitlines()]
-    assert worker[:4] == ["1", "late/latency/[7]-s1", "try", "3"]
+    assert worker[:4] == ["1", "late/ahead/latency/[7]-s1", "try", "3"]
     assert " ".join(total[1:]) == "3 of 6 done, 1 failed, 1 tried again 1:00 left"
 
 
@@ -118,11 +122,13 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     table = LiveTable(STANDING, 1, console)
     table.begins(1, ODD, 1)
     console.print(table)
-    console.print(table_of("", [Row("[/s]", "[c]", 1, 0.0, 0.0, 0.0, 0, {})], ("n",)))
+    marks = Marks(0.0, False, 0.0, False, NO_PATTERNS, 0, 0, UNHEARD)
+    row = row_of(arm_of("[/s]", "[c]"), [marks])
+    console.print(table_of("", [row], ("n",)))
     console.print(attributed([Attribution(ODD, "timeout", True, {"all": True}, (), None)], 0.05))
     terminal.say("records: runs/[/x]")
     said = out.getvalue()
-    assert said.count("late/none/[b]-s1") == 2
+    assert said.count("late/ahead/none/[b]-s1") == 2
     assert all(name in said for name in ("[/s]", "[c]", "records: runs/[/x]"))
 
 

@@ -16,12 +16,12 @@ from harness.campaign.survey import survey
 from harness.campaign.tables import DRIVING, table_of
 from harness.campaign.terminal import NARROWEST
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign
 from harness.vocabulary import PATTERNS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
+from tests.keys import arm_of, key_of
 
 ALL = (*DRIVING, *PATTERNS)
 CHOICES = (
@@ -45,10 +45,10 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
     keys = sorted(campaign.attempts())
     assert len(keys) == 288
     ours = {key: campaign.result(key)["crucible"] for key in keys}
-    rows = {(row.system, row.condition): row for row in summarise(folder, keys)}
+    rows = {(row.arm.system, row.arm.condition): row for row in summarise(folder, keys)[0]}
     assert len(rows) == 3
     for arm, row in rows.items():
-        own = [each for key, each in ours.items() if (key.system, key.condition) == arm]
+        own = [each for key, each in ours.items() if (key.arm.system, key.arm.condition) == arm]
         assert row.attempts == len(own) == 96
         assert row.driving_score == pytest.approx(np.mean([each["driving_score"] for each in own]))
         assert row.collision_rate == pytest.approx(100 * np.mean([e["collided"] for e in own]))
@@ -63,8 +63,8 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
 
 @pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (NARROWEST, ALL)])
 def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
-    rows = summarise(folder, sorted(Campaign(folder).attempts()))
-    long = [replace(row, system="ideal_intermediate", condition="pose_error") for row in rows]
+    rows, _ = summarise(folder, sorted(Campaign(folder).attempts()))
+    long = [replace(row, arm=arm_of("ideal_intermediate", "pose_error")) for row in rows]
     out = StringIO()
     Console(file=out, width=width).print(table_of("", long, columns))
     assert "…" not in out.getvalue()
@@ -93,9 +93,9 @@ def test_clean_routes_are_those_that_nobody_spoilt(tmp_path: Path) -> None:
 
 def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
     settings = composed("routes=crucible05", "system=oracle", "seeds=[1,2]")
-    first = [AttemptKey("oracle", "none", str(route), 1) for route in range(32)]
+    first = [key_of("oracle", "none", str(route), 1) for route in range(32)]
     finish(tmp_path / "out", settings, first)
-    with pytest.raises(UserError, match=r"not finished: 32 of 64 .*, such as oracle/none/0-s2"):
+    with pytest.raises(UserError, match=r"not finished: 32 of 64 .*oracle/none/none/0-s2"):
         clean_routes(tmp_path / "out")
 
 

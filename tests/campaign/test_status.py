@@ -17,15 +17,16 @@ from harness.__main__ import main
 from harness.campaign.folder import locked, read_header, write_header
 from harness.campaign.survey import ledger_of
 from harness.errors import UserError
-from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER
+from harness.records.ledger import key_of as ledger_key
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish, line_of, write_json
 from tests.campaign.tiny import composed, write_route
+from tests.keys import key_of
 
 SYSTEMS = ("seeds=[1,2]", "system=[blind_corner,ideal_late]")
-LOST = AttemptKey("ideal_late", "latency", "hop", 2)
-LATE = AttemptKey("ideal_late", "none", "bend", 1)
+LOST = key_of("ideal_late", "latency", "hop", 2)
+LATE = key_of("ideal_late", "none", "bend", 1)
 FAILED = [
     line_of(LATE, 1, "server_crash", "one\ntwo\n"),
     line_of(LATE, 2),
@@ -52,8 +53,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept = [
         line
         for line in map(json.loads, ledger.read_text().splitlines())
-        if AttemptKey(line["system"], line["condition"], line["route"], line["seed"])
-        not in (LOST, LATE)
+        if ledger_key(line) not in (LOST, LATE)
     ]
     ledger.write_text("".join(json.dumps(line) + "\n" for line in [*kept, *FAILED]))
     return folder
@@ -90,22 +90,23 @@ def test_progress_failures_and_missing_routes_are_told(
     said = told(made)
     assert "11 of 12 attempts have a result; tries: 10 after 1, 2 after 2" in said
     assert "no runner is at work" in said
-    assert "server_crash: 2 tries, 1 without result; last ideal_late/latency/hop-s2" in said
+    assert "server_crash: 2 tries, 1 without result; last ideal_late/ahead/latency/hop-s2" in said
     assert [line for line in said.splitlines() if line.startswith("    server: ")] == [
         "    server: one",
         "    server: two",
         "    server: frame 1",
         "    server: frame 2",
     ]
-    assert "no result, server_crash (1): ideal_late/latency/hop-s2" in said
+    assert "no result, server_crash (1): ideal_late/ahead/latency/hop-s2" in said
     assert "trouble" not in said
 
 
 def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], dict]) -> None:
-    arms = {(each["system"], each["condition"]): each for each in counted(made)["arms"]}
+    told = counted(made)["arms"]
+    arms = {(each["arm"]["system"], each["arm"]["condition"]): each for each in told}
     arm = arms["ideal_late", "none"]
     scores = {}
-    for file in (made / EPISODES / "ideal_late" / "none").rglob("result.json"):
+    for file in (made / EPISODES / "ideal_late" / "ahead" / "none").rglob("result.json"):
         ours = json.loads(file.read_text())["crucible"]
         scores[ours["attempt"]["route"], ours["attempt"]["seed"]] = ours["driving_score"]
     assert len(scores) == arm["planned"] == arm["final"]["attempts"] == 4
@@ -149,7 +150,7 @@ def test_what_was_never_tried_is_said(folder: Path, told: Callable[[Path], str])
     (folder / LEDGER).unlink()
     said = told(folder)
     assert "0 of 12 attempts have a result" in said
-    assert "no result, not tried yet (12): blind_corner/none/bend-s1" in said
+    assert "no result, not tried yet (12): blind_corner/none/none/bend-s1" in said
 
 
 def spoil_ledger(folder: Path) -> None:
@@ -178,12 +179,12 @@ def add_files(folder: Path) -> None:
 
 
 def add_stranger(folder: Path) -> None:
-    place = folder / EPISODES / "..%2F..%2Fetc" / "none" / "..%2Fpasswd-s1" / "try1"
+    place = folder / EPISODES / "..%2F..%2Fetc" / "none" / "none" / "..%2Fpasswd-s1" / "try1"
     place.mkdir(parents=True)
 
 
 def hostile_ledger(folder: Path) -> None:
-    hostile = AttemptKey("../../etc", "\x1b[2J", "/etc/passwd", 1)
+    hostile = key_of("../../etc", "\x1b[2J", "/etc/passwd", 1)
     with (folder / LEDGER).open("a") as ledger:
         ledger.write(json.dumps(line_of(hostile, 1, "\x1b]0;you\x07", "\x1b[2J")) + "\n")
 
@@ -228,7 +229,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
     remove_result: "result.json: No such file or directory",
     half_a_result: "result.json: not a whole result (KeyError('patterns'))",
     add_files: "not of the campaign: '\\x1b[2Jescape', 'thesis.tex'",
-    add_stranger: "1 results were never planned: ../../etc/none/../passwd-s1",
+    add_stranger: "1 results were never planned: ..%2F..%2Fetc/none/none/../passwd-s1",
     hostile_ledger: "\\x1b]0;you\\x07: 1 try, 1 without result",
     no_routes: "nobody knows what was planned",
     foreign_system: "names 'os.system'; only agents.*",
@@ -257,7 +258,7 @@ def test_what_is_not_whole_and_what_nobody_can_read_is_passed_over(
     (folder / ".123.campaign.yaml").touch()
     (folder / "routes" / ".123.bend.json").touch()
     (folder / "routes" / "%FF.json").touch()
-    (folder / EPISODES / "%FF" / "none" / "bend-s1" / "try1").mkdir(parents=True)
+    (folder / EPISODES / "%FF" / "none" / "none" / "bend-s1" / "try1").mkdir(parents=True)
     assert told(folder) == before
 
 
@@ -274,11 +275,11 @@ def test_where_nothing_can_be_locked_nobody_is_at_work(
         pass
 
 
-ENDLESS = "schema: 1\nsettings: {system: &it {again: *it}}"
+ENDLESS = "schema: 2\nsettings: {system: &it {again: *it}}"
 
 
 @pytest.mark.parametrize(
-    "content", [None, "", ENDLESS, "[" * 1000, "schema: 1", "schema: 9\nsettings: {}", "\0", "a: ]"]
+    "content", [None, "", ENDLESS, "[" * 1000, "schema: 2", "schema: 9\nsettings: {}", "\0", "a: ]"]
 )
 def test_a_folder_that_is_no_campaign_is_one_line(
     content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -308,7 +309,7 @@ def test_a_study_that_is_none_is_one_line(
 def test_settings_that_are_none_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "campaign.yaml").write_text("schema: 1\nsettings: {seeds: [1]}\n")
+    (tmp_path / "campaign.yaml").write_text("schema: 2\nsettings: {seeds: [1]}\n")
     assert main(["status", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "not a campaign's settings" in line

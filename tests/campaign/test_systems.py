@@ -56,7 +56,7 @@ def test_who_ignores_messages_meets_the_same_world_under_every_condition(
 
 def test_failures_have_names(ended: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, done = ended
-    failures = {line["system"]: line for line in ledger(out) if line["outcome"] == "failed"}
+    failures = {line["arm"]["system"]: line for line in ledger(out) if line["outcome"] == "failed"}
     assert {name: line["failure"] for name, line in failures.items()} == {
         "quitter": "agent_exception",
         "unready": "agent_setup",

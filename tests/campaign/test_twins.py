@@ -18,7 +18,6 @@ from pandas.testing import assert_frame_equal
 from harness.__main__ import main
 from harness.campaign.attribution import grid, smallest
 from harness.campaign.sameness import partings
-from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window
@@ -26,6 +25,7 @@ from harness.records.writing import EPISODES, EpisodeWriter
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT
+from tests.keys import key_of
 from tests.records.samples import fill, write_try
 
 DEAF = (
@@ -38,7 +38,7 @@ DEAF = (
     "progress=plain",
 )
 """A cyclist crosses before whoever hears nothing of it."""
-CASE = "ideal_late/loss/1-s1"
+CASE = "ideal_late/ahead/loss/1-s1"
 
 
 def harness(*line: str | Path) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = python("run_campaign.py", *DEAF, f"out={out}")
     assert done.returncode == 0, done.stderr
     ends = {
-        key.condition: Campaign(out).result(key)["crucible"]["violation"]
+        key.arm.condition: Campaign(out).result(key)["crucible"]["violation"]
         for key in Campaign(out).attempts()
     }
     assert ends["none"] is None
@@ -77,7 +77,7 @@ def twin_of(out: Path, condition: str) -> Path:
 
 
 def place(campaign: Path, condition: str) -> Path:
-    return Campaign(campaign).attempts()[AttemptKey("ideal_late", condition, "1", 1)]
+    return Campaign(campaign).attempts()[key_of("ideal_late", condition, "1", 1)]
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) ->
 
 
 def test_records_that_only_one_has_are_told(tmp_path: Path) -> None:
-    key = AttemptKey("late", "none", "7", 1)
+    key = key_of("late", "none", "7", 1)
     one, other = (write_try(tmp_path / name, key) for name in ("one", "other"))
     assert partings(one, other) == []
     (other / "boxes.parquet").unlink()
@@ -113,8 +113,8 @@ def test_records_that_only_one_has_are_told(tmp_path: Path) -> None:
 def test_sweeps_that_differ_are_told(tmp_path: Path) -> None:
     tries = []
     for number in (1, 2):
-        with EpisodeWriter(tmp_path, AttemptKey("late", "none", "7", number), 1) as writer:
-            fill(writer, AttemptKey("late", "none", "7", 1), 60, 0)
+        with EpisodeWriter(tmp_path, key_of("late", "none", "7", number), 1) as writer:
+            fill(writer, key_of("late", "none", "7", 1), 60, 0)
             writer.table("points", {"frame": [0], "sender": ["ego"], "points": [bytes([number])]})
             tries.append(writer.commit())
     assert partings(*tries) == ["points.parquet: from row 0 on, there in points"]
@@ -147,7 +147,7 @@ def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
     assert done.returncode == 0, done.stderr
     twins = Campaign(out / TWINS)
     hit = {
-        key.condition: twins.result(key)["crucible"]["violation"] is not None
+        key.arm.condition: twins.result(key)["crucible"]["violation"] is not None
         for key in twins.attempts()
     }
     row = next(line for line in done.stdout.splitlines() if line.startswith(f"│ {CASE}"))
@@ -155,7 +155,7 @@ def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
     assert "5 of 5" in row
     assert not hit["loss without loss"]
     assert [hit[f"loss redrawn {number}"] for number in range(1, 6)] == [True] * 5
-    ends = Campaign(out).result(AttemptKey("ideal_late", "loss", "1", 1))["crucible"]
+    ends = Campaign(out).result(key_of("ideal_late", "loss", "1", 1))["crucible"]
     cells = grid(ends["violation"]["frame"], 4, 3)
     sets = [tuple(c for n, c in enumerate(cells) if bits >> n & 1) for bits in range(1, 8)]
     hitting = [kept for kept in sets if len(kept) == 3 or hit.get(name_of(kept), False)]
@@ -198,6 +198,7 @@ def test_what_cannot_be_is_one_line(out: Path, line: tuple[str, ...], complaint:
 @pytest.mark.slow
 def test_twins_of_another_campaign_and_of_carla_are_refused(out: Path, tmp_path: Path) -> None:
     carla = composed("simulator=carla", "simulator.address=127.0.0.1:2000")["simulator"]
+    assert harness("twin", out, CASE).returncode == 0
     for name, change, complaint in (
         ("renamed", {"digest": "12345678"}, "twins of another campaign"),
         ("carla", {"settings": {**settings_of(out), "simulator": carla}}, "driven on CARLA"),
@@ -222,7 +223,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     routes = write_route(tmp_path_factory.mktemp("made_up"))
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null")
     settings = composed(*DEAF, "routes.only=null", *files)
-    key = AttemptKey("ideal_late", "loss", "bend", 1)
+    key = key_of("ideal_late", "loss", "bend", 1)
     finish(routes / "out", settings, [key])
     file = routes / "out" / EPISODES / key.path / "try1" / "result.json"
     result = json.loads(file.read_text())

@@ -15,9 +15,9 @@ import pandas as pd
 from hydra import compose, initialize_config_dir
 
 from harness.campaign.config import Settings, plain
-from harness.records.keys import AttemptKey
 from harness.records.reading import read_table
 from tests.conftest import ROOT
+from tests.keys import key_of
 
 START = (136.7, 196.6, 0.9)
 GOALS = {"bend": (212.5, 174.1, 1.5), "hop": (166.7, 196.6, 0.9)}
@@ -26,10 +26,10 @@ HAZARD = {"route": "bend", "kind": "occluded_pedestrian", "station": 45.0}
 
 
 def write_route(folder: Path, *names: str) -> Path:
-    """Write the routes of these names; names without a goal of their own go along the bend."""
+    """Write the routes of these names; `hop-3` is a hop, others go along the bend."""
     routes = "".join(
         f'<route id="{name}" town="Crucible05">{point(START)}'
-        f"{point(GOALS.get(name, GOALS['bend']))}</route>"
+        f"{point(GOALS.get(name.partition('-')[0], GOALS['bend']))}</route>"
         for name in names or ("bend",)
     )
     (folder / "routes.xml").write_text(f"<routes>{routes}</routes>")
@@ -95,7 +95,7 @@ def files(folder: Path) -> Iterator[Path]:
 
 def place(folder: Path, system: str, condition: str) -> Path:
     """Return where the first try of an attempt lies."""
-    return folder / "episodes" / AttemptKey(system, condition, "bend", 1).path / "try1"
+    return folder / "episodes" / key_of(system, condition, "bend", 1).path / "try1"
 
 
 def truth(attempt: Path, until: float = math.inf) -> pd.DataFrame:

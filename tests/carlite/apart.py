@@ -17,6 +17,7 @@ from collections.abc import Callable
 import carla
 
 from tests.conftest import ROOT, Carlite
+from tests.dying import refuse_failed
 
 
 def apart(test: Callable[..., None]) -> Callable[[Carlite], None]:
@@ -32,7 +33,7 @@ def apart(test: Callable[..., None]) -> Callable[[Carlite], None]:
             timeout=120,
             check=False,
         )
-        assert done.returncode == 0, done.stderr[-5000:]
+        refuse_failed(done)
 
     run.__dict__["body"] = test
     run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__

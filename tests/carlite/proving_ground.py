@@ -13,6 +13,7 @@ from harness.carlite.arrays import Bools, Floats
 from harness.carlite.dynamics import collisions, vehicles, walkers
 from harness.carlite.dynamics.collisions import Contact, Obstacles
 from harness.carlite.dynamics.physics import Physics, PhysicsControl, defaults
+from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN
 from harness.carlite.towns.model import Ground, Scenery
 
 TESLA = "vehicle.tesla.model3"
@@ -83,6 +84,9 @@ class Place:
         )
         control = defaults(blueprint_id, blueprint.extent, blueprint.wheels, blueprint.mass)
         self.physics.apply(self.table, actor_id, control)
+        ahead = velocity[0] * math.cos(yaw) + velocity[1] * math.sin(yaw)
+        for spin, wheel in ((FRONT_SPIN, control.wheels[0]), (REAR_SPIN, control.wheels[-1])):
+            self.table.drivetrain[slot, spin] = ahead / wheel.radius
         return slot
 
     def walker(self, at: tuple[float, float, float] = (0.0, 0.0, 0.93), yaw: float = 0.0) -> int:

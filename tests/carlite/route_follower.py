@@ -8,6 +8,9 @@ from collections.abc import Callable
 import carla
 import numpy as np
 
+HOLDING = 0.4
+"""Throttle that holds a speed about town: the engine's drag is great."""
+
 LOOKAHEAD, LOOKAHEAD_TIME = 3.0, 0.4
 JUNCTION_SPEED, BEND_SPEED = 6.0, 4.0
 JUNCTION_SIGHT, BEND_SIGHT, CAR_SIGHT = 15, 10, 30
@@ -61,6 +64,7 @@ class Follower:
         wheels = car.get_physics_control().wheels
         self._lock = math.radians(wheels[0].max_steer_angle)
         self._wheelbase = wheels[0].position.distance(wheels[2].position) / 100.0
+        self._width = wheels[0].position.distance(wheels[1].position) / 100.0
         box = car.bounding_box
         self._nose = box.location.x + box.extent.x
         self._others = [
@@ -89,7 +93,7 @@ class Follower:
         wish = 2.0 * (target - speed)
         self.car.apply_control(
             carla.VehicleControl(
-                throttle=min(max(wish / 4.0, 0.0), 0.8),
+                throttle=min(max(HOLDING + wish / 5.0, 0.0), 0.8) if target > 0.0 else 0.0,
                 brake=1.0 if target == 0.0 else min(max(-wish / 7.0, 0.0), 1.0),
                 steer=self._steer(pose, speed),
             )
@@ -143,4 +147,5 @@ class Follower:
         to_target = ahead[beyond[0] if len(beyond) else -1] - rear
         angle = math.atan2(to_target[1], to_target[0]) - yaw
         bend = 2.0 * math.sin(angle) / float(np.linalg.norm(to_target))
-        return min(max(math.atan(self._wheelbase * bend) / self._lock, -1.0), 1.0)
+        inner = math.atan(self._wheelbase * bend / max(1.0 - 0.5 * self._width * abs(bend), 0.2))
+        return min(max(inner / self._lock, -1.0), 1.0)

@@ -121,6 +121,12 @@ def test_bad_values_are_named(name: str, attribute: str, value: str, complaint: 
     assert attribute in str(failure.value)
 
 
+def test_any_walker_may_be_asked_to_use_a_wheelchair_as_generate_traffic_does() -> None:
+    for name, blueprint in library().items():
+        if blueprint.kind is Kind.WALKER:
+            assert validate(blueprint, {"use_wheelchair": "true"})["use_wheelchair"] == "true", name
+
+
 def test_attribute_types_are_numbered_as_the_client_does() -> None:
     assert [kind.value for kind in AttributeType] == [1, 2, 3, 4, 5]
     speed = next(a for a in library()["walker.pedestrian.0001"].attributes if a.id == "speed")

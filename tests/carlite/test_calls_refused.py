@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import carla
 import pytest
 
 from harness.carlite import calls
@@ -136,6 +137,14 @@ def test_the_servers_traffic_manager_answers_for_every_port(raw: Raw) -> None:
         host, there = raw.value("get_traffic_manager_running", port)
         assert host == "127.0.0.1"
         assert there != port
-    assert raw.value("add_traffic_manager_running", ["127.0.0.1", 8000]) is False
+    with pytest.raises(RuntimeError, match="in the client is refused"):
+        raw.value("add_traffic_manager_running", ["127.0.0.1", 8000])
     raw.void("destroy_traffic_manager", 8000)
     assert raw.value("is_traffic_manager_running", 8000) is True
+
+
+@pytest.mark.parametrize("name", ["sensor.other.v2x", "sensor.other.v2x_custom"])
+def test_v2x_sensors_are_listed_and_refused_by_name(world: carla.World, name: str) -> None:
+    sensor = world.get_blueprint_library().find(name)
+    with pytest.raises(RuntimeError, match=f"carlite does not simulate {name}$"):
+        world.spawn_actor(sensor, carla.Transform(carla.Location(z=5.0)))

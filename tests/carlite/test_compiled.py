@@ -97,6 +97,22 @@ def test_a_change_in_another_file_is_seen(house: House) -> None:
     assert house.ask() == (63.0, True)
 
 
+LISTEN = """
+from harness.carlite import compiled
+heard = []
+compiled.listen(lambda name, is_on_disk: heard.append((name.partition("(")[0], is_on_disk)))
+"""
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_what_is_needed_for_the_first_time_is_reported(house: House, is_on_disk: bool) -> None:
+    if is_on_disk:
+        house.ask()
+    child = house.start(f"{LISTEN}{ASK}; print(*heard[0])")
+    last = child.communicate(timeout=120)[0].splitlines()[-1]
+    assert last == f"caller.answer {is_on_disk}"
+
+
 def test_two_servers_start_at_once(house: House) -> None:
     both = [house.start(), house.start()]
     assert [told(process)[0] for process in both] == [42.0, 42.0]

@@ -27,9 +27,7 @@ def volumes(place: Place, *rows: tuple[float, float, float, float, float]) -> Fr
 
 
 def frictions(place: Place, slot: int = 0) -> set[float]:
-    return {
-        wheel.tire_friction for wheel in place.physics.in_effect(int(place.table.id[slot])).wheels
-    }
+    return {wheel.tire_friction for wheel in place.control(slot).wheels}
 
 
 def touch(place: Place, laid: FrictionVolumes) -> None:
@@ -75,20 +73,24 @@ def test_the_youngest_volume_rules_and_a_bridge_above_is_out_of_reach() -> None:
     assert frictions(place) == own
 
 
-def test_what_is_read_changed_and_applied_inside_holds_outside() -> None:
+def test_tyres_are_their_own_again_whatever_was_applied_inside() -> None:
+    """As in CARLA: what was before is put back when the vehicle leaves."""
     place = Place()
     place.car(TESLA)
     laid = volumes(place, (0.0, 0.0, 5.0, 5.0, ICE))
     own = place.control()
     touch(place, laid)
-    assert place.control() == own
-    changed = replace(place.control(), mass=2000.0)
-    place.physics.apply(place.table, 1, changed)
     assert frictions(place) == {ICE}
+    place.physics.apply(place.table, 1, replace(place.control(), mass=2000.0))
+    touch(place, laid)
+    assert frictions(place) == {ICE}
+    worn = [replace(wheel, tire_friction=1.0) for wheel in own.wheels]
+    place.physics.apply(place.table, 1, replace(place.control(), wheels=tuple(worn)))
+    touch(place, laid)
+    assert frictions(place) == {1.0}
     laid.forget(1000)
     touch(place, laid)
-    assert place.control() == changed
-    assert frictions(place) == {wheel.tire_friction for wheel in own.wheels}
+    assert place.control() == replace(own, mass=2000.0)
 
 
 def friction_felt(car: carla.Vehicle) -> float:
@@ -110,10 +112,13 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         volume = spawn(world, TRIGGER, start, friction=friction, **area)
         car = spawn(world, MODEL3, start)
         assert isinstance(car, carla.Vehicle)
+        own = friction_felt(car)
         for _ in range(20):
             world.tick()
         assert friction_felt(car) == pytest.approx(float(friction))
         heavier = car.get_physics_control()
+        for wheel in heavier.wheels:
+            assert wheel.tire_friction == pytest.approx(float(friction))
         heavier.mass += 100.0
         car.apply_physics_control(heavier)
         assert friction_felt(car) == pytest.approx(float(friction))
@@ -124,7 +129,8 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         ways.append(car.get_location().distance(start.location))
         assert volume.destroy()
         world.tick()
-        assert friction_felt(car) == pytest.approx(3.35)
+        assert friction_felt(car) == pytest.approx(own)
+        assert car.get_physics_control().mass == pytest.approx(heavier.mass)
         car.destroy()
     assert ways[0] < 8.0
     assert ways[1] > 15.0
@@ -136,3 +142,24 @@ def test_volumes_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(RuntimeError, match=next(iter(attribute))):
         spawn(world, TRIGGER, **attribute)
+
+
+def test_a_trigger_is_felt_from_its_edge_to_its_edge(world: carla.World) -> None:
+    """As CARLA's own `test_vehicle_friction_volume`: own friction, the trigger's, own again."""
+    start = world.get_map().get_spawn_points()[0]
+    cars = [spawn(world, MODEL3, start)]
+    cars.append(spawn(world, MODEL3, world.get_map().get_spawn_points()[-1]))
+    ahead = start.transform(carla.Location(20.0, 0.0, 0.0))
+    area = {"extent_x": "500", "extent_y": "500", "extent_z": "500"}
+    trigger = spawn(world, TRIGGER, carla.Transform(ahead, start.rotation), friction="5.0", **area)
+    seen: list[list[float]] = []
+    for _ in range(2):
+        for metres in (0.0, 20.0, 60.0):
+            place = carla.Transform(start.transform(carla.Location(metres, 0, 0)), start.rotation)
+            cars[0].set_transform(place)
+            world.tick()
+            seen.append([car.get_physics_control().wheels[0].tire_friction for car in cars])
+        trigger.set_transform(start)
+    own = seen[0][0]
+    assert seen[:3] == [[own, own], [5.0, own], [own, own]]
+    assert seen[3:] == [[5.0, own], [own, own], [own, own]]

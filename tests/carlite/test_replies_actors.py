@@ -224,7 +224,8 @@ def test_telemetry(world: carla.World) -> None:
     assert got.engine_rpm > 0
     assert len(got.wheels) == 4
     left = car.get_wheel_steer_angle(carla.VehicleWheelLocation.FL_Wheel)
-    assert 2 < left < 20
+    right = car.get_wheel_steer_angle(carla.VehicleWheelLocation.FR_Wheel)
+    assert 2 < left < right < 20
     assert car.get_wheel_steer_angle(carla.VehicleWheelLocation.BL_Wheel) == 0
 
 

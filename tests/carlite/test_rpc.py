@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from harness.carlite import pacing
 from harness.carlite.errors import CallError
+from harness.carlite.inbox import Backlog
 from harness.carlite.rpc import Call, Connection, Pace, Reply, Request, Session, failure, parse
 from harness.carlite.streams import StreamHub
 
@@ -46,6 +48,7 @@ class House:
     def __init__(self) -> None:
         self.calls = {call.name: call for call in CALLS}
         self.connections: set[Connection] = set()
+        self.backlog = Backlog(most=3 << 20)
         self.hub = StreamHub(socket.create_server(("127.0.0.1", 0)))
         self.ready = True
         self.served: list[str] = []
@@ -246,7 +249,7 @@ def test_half_a_message_waits_and_harms_nobody() -> None:
 
 
 def test_an_endless_message_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.carlite.rpc.LONGEST_MESSAGE", 1 << 20)
+    monkeypatch.setattr("harness.carlite.inbox.LONGEST_MESSAGE", 1 << 20)
 
     async def story() -> None:
         async with opened() as (house, connect):
@@ -257,6 +260,52 @@ def test_an_endless_message_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
             assert not house.connections
 
     run(story())
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    while not reached():
+        await asyncio.sleep(0.005)
+
+
+def test_what_is_unfinished_is_bounded_over_all_connections() -> None:
+    """The fullest is closed, whoever sent the last byte; then there is room again."""
+    length, part = 1_700_000, 600_000
+    head = b"\x94\x00\x01\xa4echo\x92\x91\xc2\xc6" + length.to_bytes(4, "big")
+
+    async def story() -> None:
+        async with opened() as (house, connect):
+            large, lively, *small = [await connect() for _ in range(5)]
+            for client, count in ((large, 1_500_000), *((client, part) for client in small)):
+                client.writer.write(head + bytes(count))
+            with pytest.raises((EOFError, ConnectionError)):
+                await large.reply()
+            assert len(house.connections) == 4
+            assert await lively.call("add", 1, 2) == [[1, 3]]
+            for client in small:
+                client.writer.write(bytes(length - part))
+                assert (await client.reply())[3] == [[1, bytes(length)]]
+            assert house.backlog.total == 0
+
+    run(story())
+
+
+def test_a_half_message_costs_no_more_than_its_bytes() -> None:
+    """A million empty lists are a million bytes; decoded they would be sixty million."""
+    lists = b"\xdc\xff\xff" + b"\x90" * 0xFFFF
+
+    async def story() -> None:
+        async with opened() as (house, connect):
+            client = await connect()
+            before = tracemalloc.get_traced_memory()[0]
+            client.writer.write(b"\x94\x00\x01\xa4echo\xdc\x00\xff" + lists * 16)
+            await until(lambda: house.backlog.total > 1_000_000)
+            assert tracemalloc.get_traced_memory()[0] - before < 10_000_000
+
+    tracemalloc.start()
+    try:
+        run(story())
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_client_that_never_reads_is_served_no_further() -> None:

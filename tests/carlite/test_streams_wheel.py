@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import queue
+import struct
 import time
 
 import carla
 
+from tests.carlite.byte_client import Raw, Stream
 from tests.conftest import Carlite
 
 
@@ -64,3 +66,21 @@ def test_a_synchronous_world_waits(world: carla.World) -> None:
     time.sleep(0.2)
     assert world.get_snapshot().frame == before
     assert world.tick() == before + 1
+
+
+def test_who_dials_late_still_hears_of_the_tick_it_asked_for(
+    carlite: Carlite, world: carla.World
+) -> None:
+    """A client waits for its tick's snapshot; nobody else may ever tick again."""
+    assert world.get_settings().synchronous_mode
+    for earlier in (0, 3):
+        with Raw(carlite) as raw:
+            _, (token,) = raw.value("get_episode_info")
+            raw.value("get_sensor_token", struct.unpack_from("<I", token)[0])
+            for _ in range(earlier):
+                raw.value("tick_cue")
+            ticked = raw.value("tick_cue")
+            with Stream(token) as snapshots:
+                assert struct.unpack_from("<Q", snapshots.frame(), 8) == (ticked,)
+                following = raw.value("tick_cue")
+                assert struct.unpack_from("<Q", snapshots.frame(), 8) == (following,)

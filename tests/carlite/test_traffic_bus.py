@@ -53,7 +53,7 @@ def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) 
     car = scenario.spawn(CAR, scenario.on_link(link, 30.0, aside))
     slot = scenario.table.slot(car)
     yaw = scenario.table.rotation[slot, 1]
-    scenario.table.velocity[slot, :2] = np.sin(yaw), -np.cos(yaw)
+    scenario.table.velocity[slot, :2] = 3.0 * np.sin(yaw), -3.0 * np.cos(yaw)
     scenario.tick()
     assert touches == any({c.actor, c.other} == {bus, car} for c in scenario.contacts)
 

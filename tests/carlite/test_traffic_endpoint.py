@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -203,6 +204,39 @@ def test_any_arguments_are_answered(carlite: Carlite) -> None:
     replies = talk(carlite, *messages)
     assert [reply[1] for reply in replies] == [message[1] for message in messages]
     assert talk(carlite, [0, 1, "synchronous_tick", []]) == [[1, 1, None, True]]
+
+
+HOSTILE = (
+    msgpack.packb([0, 1, "set_path", []])[:-1] + b"\x81\x91\x01\x02",
+    b"\x81\x91\x01\x02",
+    b"\x94\x00\x01\x81\x90\xc0\x90",
+    b"\x94\x00\x01\xa1x\x91\x81\x81\x01\x02\x03",
+)
+
+
+def test_what_strangers_send_gets_a_line_and_no_traceback() -> None:
+    """Maps with lists for keys, and a peer that hangs up before its 20 000 replies."""
+    with Carlite() as server:
+        for garbage in HOSTILE:
+            with connect(server) as vandal:
+                vandal.sendall(garbage)
+                vandal.settimeout(20.0)
+                with suppress(ConnectionResetError):
+                    assert vandal.recv(100) == b""
+        with connect(server) as hasty:
+            reset = struct.pack("ii", 1, 0)
+            hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            many = [[0, k, "health_check_remote_TM", []] for k in range(20_000)]
+            hasty.sendall(b"".join(map(msgpack.packb, many)))
+        with Raw(server) as raw:
+            reset = struct.pack("ii", 1, 0)
+            raw.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            many = [[0, k, "version", [[False]]] for k in range(20_000)]
+            raw.connection.sendall(b"".join(map(msgpack.packb, many)))
+        assert talk(server, [0, 1, "synchronous_tick", []]) == [[1, 1, None, True]]
+        lines = server.log().splitlines()
+    assert len(lines) == len(HOSTILE)
+    assert all(line.startswith("carlite: closed a connection to the Traffic") for line in lines)
 
 
 @pytest.mark.parametrize(

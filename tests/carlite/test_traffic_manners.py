@@ -226,3 +226,18 @@ def test_runs_a_stop_sign_when_told_to(scenario: Scenario) -> None:
         scenario.tick()
         slowest = min(slowest, scenario.speed(car))
     assert slowest > 1.5
+
+
+@pytest.mark.parametrize("prop", ["streetbarrier", "trafficcone01", "dirtdebris01"])
+def test_props_are_no_obstacles_to_drivers(scenario: Scenario, prop: str) -> None:
+    """CARLA's Traffic Manager minds vehicles and walkers alone: it drives into what else stands."""
+    car, link = up_to_speed(scenario)
+    ahead = float(scenario.driver(car)["station"]) + 40.0
+    scenario.spawn(f"static.prop.{prop}", scenario.on_link(link, ahead))
+    for _ in range(100):
+        scenario.decide()
+        assert scenario.driver(car)["gap"] == np.inf
+        scenario.tick()
+        if scenario.contacts:
+            break
+    assert scenario.driver(car)["station"] > ahead - 4.0

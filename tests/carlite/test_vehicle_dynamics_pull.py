@@ -34,7 +34,7 @@ def test_a_straight_wheel_leads_hardly_astray(blueprint_id: str, throttle: float
         for other in range(number):
             place.car(at=(0.0, 20.0 + 10.0 * other, 0.0))
         found.append(drift(place, place.car(blueprint_id, velocity=(15.0, 0.0)), throttle))
-    assert all(0.002 < abs(y) < 0.1 for y in found)
+    assert all(0.002 < abs(y) < 0.12 for y in found)
     assert len({y > 0.0 for y in found}) == 2
     assert len({round(y, 5) for y in found}) == 4
 

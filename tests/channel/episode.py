@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +63,14 @@ def some_features(channels: int = 10) -> Features:
 class Episode:
     """Drives a channel as a campaign does, and keeps what the system was given."""
 
-    def __init__(self, *disturbances: Disturbance, seed: int = 1, route: str = "route-4") -> None:
-        self.channel = Channel(disturbances)
+    def __init__(
+        self,
+        *disturbances: Disturbance,
+        seed: int = 1,
+        route: str = "route-4",
+        **settings: Any,
+    ) -> None:
+        self.channel = Channel(disturbances, **settings)
         self.channel.reset(seed, route)
         self.given: list[tuple[Message, ...]] = []
         self.beliefs: dict[tuple[str, int], Observation] = {}

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.channel.disturbance import Disturbance
+from harness.channel.effects import NO_SHIFT, Shift
 from harness.channel.interference.bandwidth import Bandwidth
-from harness.channel.interference.counterfactual import Counterfactual, Window
+from harness.channel.interference.counterfactual import Counterfactual, Ticks
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
@@ -62,7 +63,7 @@ def test_without_a_window_nothing_happens(name: str) -> None:
 @pytest.mark.parametrize("windows", [[(0, 8)], [(8, 20)], [(4, 8), (16, 24)]])
 @pytest.mark.parametrize("name", ON_THEIR_OWN)
 def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
-    name: str, windows: Sequence[Window]
+    name: str, windows: Sequence[Ticks]
 ) -> None:
     whole = happened(ON_THEIR_OWN[name]())
     part = happened(Counterfactual(ON_THEIR_OWN[name](), windows))
@@ -108,6 +109,6 @@ def test_a_window_may_stay_empty_and_all_times_may_not() -> None:
 
 
 @pytest.mark.parametrize("window", [(4, 4), (8, 4), (-1, 4)])
-def test_windows_begin_and_end(window: Window) -> None:
+def test_windows_begin_and_end(window: Ticks) -> None:
     with pytest.raises(UserError, match="a window begins and ends"):
         Counterfactual(Fixed(0.4), [window])

@@ -126,7 +126,7 @@ def test_nothing_removed_although_all_but_impossible_fails() -> None:
             return message
 
     Episode(Tells(0.5)).run(3).channel.door.verify()
-    with pytest.raises(AttemptError, match="removed: changed nothing in 5 captures"):
+    with pytest.raises(AttemptError, match="removed: changed nothing in 5 messages"):
         Episode(Tells(0.5)).run(5).channel.door.verify()
 
 
@@ -137,11 +137,11 @@ def test_features_cannot_be_forged(disturbance: Disturbance) -> None:
 
 
 def test_settings_that_make_no_sense() -> None:
-    with pytest.raises(UserError, match="at least one"):
-        Ghosts(count=0)
+    with pytest.raises(UserError, match="not fewer than 0"):
+        Ghosts(count=-1)
     with pytest.raises(UserError, match="the nearest before the farthest"):
         Ghosts(nearest=30.0, farthest=6.0)
-    with pytest.raises(UserError, match="removed: share 0"):
-        Removed(0.0)
+    with pytest.raises(UserError, match=r"removed: share 1\.1"):
+        Removed(1.1)
     with pytest.raises(UserError, match="at least one"):
         Removed(0.5, sectors=0)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.channel.channel import Channel, arrays
+from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
+from harness.channel.effects import arrays
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts

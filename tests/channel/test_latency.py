@@ -63,8 +63,6 @@ def test_a_normal_that_is_zero_by_chance_is_not_inert() -> None:
     ]
     assert 8 < len(zero) < 32
     Episode(Normal(0.0, 0.1, per="episode"), seed=zero[0]).run(50).channel.door.verify()
-    with pytest.raises(AttemptError, match="latency: changed nothing"):
-        Episode(Normal(0.0, 0.0)).run(50).channel.door.verify()
 
 
 @pytest.mark.parametrize(("route", "delay"), [("r12", 0.8), ("town05-7", 1.0), ("5", 0.6)])

@@ -66,6 +66,6 @@ def test_only_sweeps_take_points() -> None:
 
 
 def test_settings_that_make_no_sense() -> None:
-    for settings in ({"count": 0}, {"inside": 150.0}, {"inside": -1.0}):
+    for settings in ({"count": -1}, {"inside": 150.0}, {"inside": -1.0}):
         with pytest.raises(UserError, match="stray_points"):
             StrayPoints(**settings)

@@ -261,7 +261,7 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
     Strict: ("believed pose", "LookupError: nobody stands there"),
     Lonely: ("no messages", "IndexError: nobody sent anything"),
     Impatient: ("late messages", "ValueError: too late"),
-    Deaf: ("messages", "the same without any message in 10 moments"),
+    Deaf: ("messages", "the same without any message in 5 moments"),
     Trusting: ("believed pose", "change nothing"),
     Borrowing: ("ego alone", "what the ego would detect without any"),
 }

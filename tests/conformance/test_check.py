@@ -16,6 +16,7 @@ from agents.conformance.finding import Finding
 from agents.conformance.making import SHIPPED, maker
 from agents.conformance.moments import Recording, read, write
 from agents.conformance.playing import play
+from agents.conformance.recording import cause
 from agents.examples.heaps import Heaps
 from tests.conformance.broken import BROKEN
 from tests.conftest import ROOT
@@ -98,3 +99,27 @@ def test_the_command_line_records_checks_and_prints(tmp_path: Path) -> None:
     assert "reads_messages = True" in done.stdout
     assert "1 failed" in done.stdout
     assert (tmp_path / "street.npz").is_file()
+
+
+NOTICE = "carlite: compiling for this machine, once\n"
+FAILED = '{"failure": "server_hang", "message": "no answer within 5 s"}\n'
+DRIVEN = '{"failure": null, "message": "DS 60.0, collision"}\n'
+
+
+@pytest.mark.parametrize(
+    ("ledger", "stderr", "why"),
+    [
+        (FAILED * 3, NOTICE, "3 tries, the last one failed: server_hang: no answer within 5 s"),
+        (DRIVEN, NOTICE, "the drive ended too soon (DS 60.0, collision)"),
+        (None, NOTICE + "run_campaign: no room\n", "run_campaign: no room"),
+        (None, NOTICE, "the campaign ended with exit code 1 and said nothing"),
+    ],
+)
+def test_a_street_that_is_not_recorded_has_a_cause(
+    ledger: str | None, stderr: str, why: str, tmp_path: Path
+) -> None:
+    """What a server says while it starts is none."""
+    if ledger is not None:
+        (tmp_path / "ledger.jsonl").write_text(ledger)
+    done = subprocess.CompletedProcess([], 1, "", stderr)
+    assert cause(done, tmp_path / "ledger.jsonl") == why

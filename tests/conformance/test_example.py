@@ -16,6 +16,7 @@ from harness.records.keys import AttemptKey
 from harness.records.reading import read_table
 from tests.campaign.tiny import command, ledger, write_route
 from tests.conftest import ROOT
+from tests.keys import arm_of
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +41,9 @@ def test_it_is_as_short_as_promised() -> None:
     assert len(inspect.getsource(heaps).splitlines()) <= 60
 
 
-def test_it_passes_the_check(mylab: dict[str, str]) -> None:
+def test_it_passes_the_check(mylab: dict[str, str], street_file: Path) -> None:
     words = (sys.executable, "-m", "agents", "check", "mylab.system:Heaps", "fewest=9")
-    done = run(*words, environment=mylab)
+    done = run(*words, f"--recording={street_file}", environment=mylab)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "failed" not in done.stdout
 
@@ -59,7 +60,13 @@ def test_it_drives_a_campaign(mylab: dict[str, str], tmp_path: Path) -> None:
     done = run(*command(write_route(tmp_path, "hop"), *settings), environment=mylab)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line["outcome"] for line in ledger(tmp_path / "out")] == ["done", "done"]
-    attempt = tmp_path / "out" / "episodes" / AttemptKey("mine", "none", "hop", 1).path / "try1"
+    attempt = (
+        tmp_path
+        / "out"
+        / "episodes"
+        / AttemptKey(arm_of("mine", "none", "mixed"), "hop", 1).path
+        / "try1"
+    )
     boxes = read_table(attempt / "boxes.parquet", "boxes")
     alone, together = (boxes[boxes.source == each] for each in ("ego_alone", "cooperative"))
     assert len(together) > len(alone) > 0

@@ -174,6 +174,18 @@ def test_a_red_light_is_penalised_and_no_violation() -> None:
     assert score(drive, Coefficients()).driving_score == pytest.approx(70)
 
 
+@pytest.mark.parametrize(("judged_too", "left"), [(True, 80.0), (False, 100.0)])
+def test_a_stop_sign_is_penalised_where_the_study_says_so(judged_too: bool, left: float) -> None:
+    moments = [
+        replace(each, stop_signs_run=(4,)) if each.frame == 10 else each for each in straight(50)
+    ]
+    drive = judged(moments, 50.0, stop_signs=judged_too)
+    assert drive.finished
+    assert drive.violation is None
+    assert [each.kind for each in drive.infractions] == ["stop_sign"] * judged_too
+    assert score(drive, Coefficients()).driving_score == pytest.approx(left)
+
+
 def still(seconds: float) -> list[Moment]:
     first = next(iter(straight(100)))
     return [

@@ -99,6 +99,8 @@ def test_the_record_has_a_column_for_each_number() -> None:
         ("ego", 5, 5, True),
         ("ego", 4, 99, False),
         ("anyone", 0, 5, True),
+        ("reference", 0, 5, True),
+        ("reference", 4, 4, False),
         ("anyone", 4, 4, False),
     ],
 )
@@ -169,7 +171,7 @@ def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
     ("wrong", "says"),
     [
         ({"rule": "best"}, "rule 'best': max, exists, pairs"),
-        ({"truth_filter": "all"}, "truth_filter 'all': anyone, ego, none"),
+        ({"truth_filter": "all"}, "truth_filter 'all': reference, anyone, ego, none"),
         ({"tau_cyclist": 1.0}, "tau_cyclist 1.0: from 0 to below 1"),
         ({"tau_vehicle": math.nan}, "tau_vehicle nan"),
     ],

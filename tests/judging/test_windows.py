@@ -102,6 +102,18 @@ def test_short_drives_miss_windows(seconds: float, there: str) -> None:
     assert " ".join(name for name in WINDOWS if found[name] is not None) == there
 
 
+@pytest.mark.parametrize("by_frames", [False, True])
+def test_short_drives_may_be_kept(by_frames: bool) -> None:
+    rules = WindowRules(by_frames=by_frames, short="kept")
+    times = np.arange(0.0, 6.0, 0.2)
+    counts = np.arange(30.0)
+    told = windows(times, {"LCME": counts}, 6.0, rules)
+    assert told["end_10s"]["LCME"] == counts.sum()
+    assert windows(times[:0], {"LCME": counts[:0]}, 0.0, rules)["end_10s"]["LCME"] is None
+    with pytest.raises(ValueError, match="short = 'maybe': unknown; valid: dropped, kept"):
+        WindowRules(short="maybe")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("rules", [WindowRules(), BY_FRAMES, AS_CODED])
 def test_a_drive_that_never_planned_has_no_windows(rules: WindowRules) -> None:
     nothing = np.zeros(0)

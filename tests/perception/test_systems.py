@@ -11,8 +11,9 @@ import pytest
 import torch
 import yaml
 
-from agents.perception.designs import FUSION_SCHEMES, SCHEMES, FusionScheme, Scheme
+from agents.perception.designs import FUSION_SCHEMES, SCHEMES, FusionScheme, Scheme, design_of
 from agents.perception.fusion.codriving import where_confident
+from agents.perception.pillars import pillared
 from agents.perception.raising import height_above, raised_points
 from agents.perception.systems.early import Early, merged, sent_points
 from agents.perception.systems.intermediate import FilledPlaces, Intermediate
@@ -237,9 +238,33 @@ def test_the_road_is_found_below_a_lidar(height: float) -> None:
     points = sweep(Pose(0.0, 0.0, height))
     assert height_above("road", points, pose) == pytest.approx(height, abs=1e-5)
     assert height_above("world", points, pose) == 31.0 + height
-    raised = raised_points(points, height)
+    grid = design_of("late", "lite").grid
+    raised = raised_points(points, height, grid)
     assert np.percentile(raised[:, 2], 20) == pytest.approx(0.0, abs=1e-5)
-    assert sorted(raised[:, 0]) == sorted(points[:, 0])
+    inside = (points[:, :2] >= grid.low[:2]).all(1) & (points[:, :2] < grid.high[:2]).all(1)
+    assert sorted(raised[:, 0]) == sorted(points[inside, 0])
+
+
+@pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
+def test_points_far_outside_the_window_change_nothing(scheme: Scheme) -> None:
+    """Not even the order of the others, by which those in crowded pillars are chosen."""
+    detector = getattr(system_of(scheme), "detector")  # noqa: B009
+    own = ego()
+    places = [(120.0, 0.0), (0.0, -120.0), (-90.0, 90.0), (60.0, 3.0)]
+    stray = np.array([[x, y, -1.0, 0.5] for x, y in places], np.float32)
+    crowded = np.repeat(own.points_in_lidar, 15, axis=0)
+    crowded[:, :3] += np.random.default_rng(2).normal(0, 0.05, (len(crowded), 3)).astype(np.float32)
+    grid = detector.design.grid
+    _, _, _, counts = pillared(
+        raised_points(crowded, 1.85, grid), np.array(grid.low, np.float32),
+        np.array(grid.high, np.float32), np.float32(grid.pillar), grid.rows, grid.columns,
+        grid.points_per_pillar,
+    )  # fmt: skip
+    assert (counts == grid.points_per_pillar).sum() > 10
+    first = detector.encode(crowded, 1.85)
+    for many in range(1, len(stray) + 1):
+        others = detector.encode(np.concatenate([stray[:many], crowded]), 1.85)
+        assert all(torch.equal(*pair) for pair in zip(first, others, strict=True))
 
 
 def test_without_returns_no_road_is_known() -> None:

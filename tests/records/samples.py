@@ -13,8 +13,9 @@ import yaml
 from harness.records.keys import AttemptKey
 from harness.records.schema import TABLES, VERSION
 from harness.records.writing import EpisodeWriter
+from tests.keys import key_of
 
-KEY = AttemptKey("late fusion", "latency", "crossings.xml:7", 3)
+KEY = key_of("late fusion", "latency", "crossings.xml:7", 3)
 NAMES = ("", "vehicle-117", "städtisch\u2028", "0")
 
 
@@ -38,13 +39,8 @@ def _values(kind: pa.DataType, rows: int, random: np.random.Generator) -> Any:
 
 def result(key: AttemptKey, **ours: Any) -> dict[str, Any]:
     """Return as much of a result as readers insist on."""
-    attempt = {
-        "system": key.system,
-        "condition": key.condition,
-        "route": key.route,
-        "seed": key.seed,
-    }
-    return {"status": "Completed", "crucible": {"schema": VERSION, "attempt": attempt, **ours}}
+    ours = {"schema": VERSION, "attempt": key.record(), **ours}
+    return {"status": "Completed", "crucible": ours}
 
 
 def fill(writer: EpisodeWriter, key: AttemptKey, rows: int, seed: int) -> None:

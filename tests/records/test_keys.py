@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.records.keys import LONGEST, AttemptKey, named, safe_name
+from harness.records.keys import AttemptKey
+from harness.records.names import LONGEST, named, safe_name
+from tests.keys import key_of
 
 NASTY = ("..", ".", "", "%", "%2E", "../../etc", "a/b", "a\0b", ".hidden", "a-s7", " ", "x\n", "=")
 NAMES = st.one_of(st.text(max_size=20), st.sampled_from(NASTY))
@@ -25,9 +29,10 @@ def test_a_safe_name_stays_in_its_folder_and_reads_back(name: str) -> None:
 
 @given(NAMES, NAMES, NAMES, st.integers(0, 2**31))
 def test_a_key_is_found_by_its_folders(system: str, condition: str, route: str, seed: int) -> None:
-    key = AttemptKey(system, condition, route, seed)
-    assert len(key.path.parts) == 3
-    assert AttemptKey.of(*key.path.parts) == key
+    key = key_of(system, condition, route, seed)
+    assert len(key.path.parts) == 4
+    assert AttemptKey.of_path(key.path.parts) == key
+    assert AttemptKey.of_record(json.loads(json.dumps(key.record()))) == key
 
 
 def test_names_differ_where_attempts_differ() -> None:
@@ -35,14 +40,14 @@ def test_names_differ_where_attempts_differ() -> None:
 
 
 def test_plain_names_stay_readable() -> None:
-    key = AttemptKey("ideal_late", "latency 600 ms", "town05_short_r12", 2)
-    assert str(key.path) == "ideal_late/latency 600 ms/town05_short_r12-s2"
+    key = key_of("ideal_late", "latency 600 ms", "town05_short_r12", 2)
+    assert str(key.path) == "ideal_late/ahead/latency 600 ms/town05_short_r12-s2"
 
 
 @pytest.mark.parametrize("folder", ["7", "7-s", "7-sx", "7-s-1", "7-s01", "-s1", "7-s٣"])
 def test_what_is_no_attempt_is_not_taken_for_one(folder: str) -> None:
     with pytest.raises(ValueError, match="not an attempt"):
-        AttemptKey.of("a", "b", folder)
+        AttemptKey.of_path(("a", "b", "c", folder))
 
 
 def test_a_name_too_long_for_a_file_is_refused() -> None:

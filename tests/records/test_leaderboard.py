@@ -12,8 +12,8 @@ from harness.campaign.results import result_record
 from harness.errors import UserError
 from harness.judging.driving import Contact, Drive, DrivingRules, Moment
 from harness.judging.scoring import Coefficients
-from harness.records.keys import AttemptKey
 from harness.records.leaderboard import leaderboard
+from tests.keys import key_of
 
 LENGTH = 200.0
 SCORES = {"score_route", "score_penalty", "score_composed"}
@@ -40,7 +40,7 @@ def driven(route: str, struck_at: float = LENGTH, standing: bool = False) -> dic
         drive.observe(moment(second, x, struck))
         if drive.ended:
             break
-    result = result_record(AttemptKey("s", "c", route, 1), drive, Coefficients(), recorder)
+    result = result_record(key_of("s", "c", route, 1), drive, Coefficients(), recorder)
     return {**result, "crucible": {"schema": 1}}
 
 

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import AttemptError, UserError
-from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, append, finished, lines, rebuild, tries
+from harness.records.ledger import key_of as ledger_key
 from harness.records.writing import EPISODES
+from tests.keys import key_of
 from tests.records.samples import KEY, write_try
 from tests.records.test_writing import full_at
 
@@ -29,8 +30,7 @@ def test_lines_come_back_as_they_were_told(tmp_path: Path) -> None:
     append(tmp_path, KEY, 2, None, "DS 100.0", "")
     first, second = lines(tmp_path)
     assert first == {
-        "system": KEY.system,
-        "condition": KEY.condition,
+        "arm": dict(KEY.arm.factors),
         "route": KEY.route,
         "seed": KEY.seed,
         "try": 1,
@@ -111,15 +111,13 @@ def test_a_place_that_cannot_be_listed_is_said_in_one_line(tmp_path: Path) -> No
 
 
 def test_a_lost_ledger_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
-    keys = [KEY, AttemptKey("../x", "none", "", 0), replace(KEY, seed=4)]
+    keys = [KEY, key_of("../x", "none", "", 0), replace(KEY, seed=4)]
     for key in keys:
         write_try(tmp_path, key, number=2)
     append(tmp_path, keys[0], 2, None, "DS 90.0", "")
     rebuild(tmp_path)
     rebuilt = (tmp_path / LEDGER).read_bytes()
-    found = [
-        AttemptKey(e["system"], e["condition"], e["route"], e["seed"]) for e in lines(tmp_path)
-    ]
+    found = [ledger_key(e) for e in lines(tmp_path)]
     assert sorted(found) == sorted(keys)
     assert {(line["try"], line["outcome"]) for line in lines(tmp_path)} == {(2, "done")}
     assert json.loads(rebuilt.split(b"\n")[0])["message"] == "DS 90.0"

@@ -17,13 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UserError
+from harness.records import reading
+from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_table
-from harness.records.schema import TABLES
+from harness.records.schema import MOST_ROWS, ROWS_A_STEP, TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
 from tests.records.samples import KEY, columns, result, write_campaign, write_try
 
-OTHER = replace(KEY, condition="none=0")
+OTHER = replace(KEY, arm=KEY.arm.but(condition="none=0"))
 ONE_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80
 )
@@ -87,7 +89,7 @@ def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) ->
     for number, key in enumerate((OTHER, KEY)):
         rows = found[number * 60 : (number + 1) * 60].reset_index(drop=True)
         assert {*zip(rows.system, rows.condition, rows.route, rows.seed, strict=True)} == {
-            (key.system, key.condition, key.route, key.seed)
+            (key.arm.system, key.arm.condition, key.route, key.seed)
         }
         alone = campaign.table("messages", key)
         pd.testing.assert_frame_equal(
@@ -99,7 +101,7 @@ def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) ->
 def test_tables_of_no_attempt_have_their_columns(campaign: Campaign) -> None:
     found = campaign.tables("frames", [])
     assert len(found) == 0
-    assert list(found.columns) == [*TABLES["frames"].names, "system", "condition", "route", "seed"]
+    assert list(found.columns) == [*TABLES["frames"].names, "arm", *CORE, "route", "seed"]
 
 
 def test_more_senders_than_a_byte_counts(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_what_is_no_campaign_is_refused(tmp_path: Path, folder: str) -> None:
 
 
 def test_an_attempt_without_result_is_said(campaign: Campaign) -> None:
-    with pytest.raises(UserError, match=r"no result of late fusion/latency/crossings\.xml:7-s99"):
+    with pytest.raises(UserError, match=r"no result of late fusion/.*/crossings\.xml:7-s99"):
         campaign.result(replace(KEY, seed=99))
 
 
@@ -152,12 +154,12 @@ def test_a_flipped_bit_in_the_numbers_is_noticed(campaign: Campaign) -> None:
 
 def test_a_table_under_another_name_is_refused(campaign: Campaign) -> None:
     shutil.copy(place(campaign) / "map.parquet", place(campaign) / "poses.parquet")
-    refused(campaign, "poses.parquet: not a table poses of schema 1")
+    refused(campaign, "poses.parquet: not a table poses of schema 2")
 
 
 def rewritten(table: pa.Table, how: str) -> pa.Table:
     if how == "version":
-        return table.replace_schema_metadata({"crucible_schema": "2"})
+        return table.replace_schema_metadata({"crucible_schema": "1"})
     if how == "foreign":
         return table.replace_schema_metadata(None)
     if how == "type":
@@ -169,7 +171,7 @@ def rewritten(table: pa.Table, how: str) -> pa.Table:
 def test_a_table_of_another_schema_is_refused(campaign: Campaign, how: str) -> None:
     path = place(campaign) / "map.parquet"
     pq.write_table(rewritten(pq.read_table(path), how), path)
-    refused(campaign, f"{path}: not a table map of schema 1")
+    refused(campaign, f"{path}: not a table map of schema 2")
 
 
 def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
@@ -188,9 +190,9 @@ def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
         "null",
         "{}",
         '{"crucible": []}',
-        '{"crucible": {"schema": 2}}',
         '{"crucible": {"schema": 1}}',
-        '{"crucible": {"schema": 1, "attempt": [7]}}',
+        '{"crucible": {"schema": 2}}',
+        '{"crucible": {"schema": 2, "attempt": [7]}}',
         "[" * 100_000,
         "1" * 5000,
         "\ufffe",
@@ -209,7 +211,7 @@ def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", ["", "[]", "schema: 2", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
+    "told", ["", "[]", "schema: 1", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
 )
 def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, told: str) -> None:
     (campaign.folder / "campaign.yaml").write_text(told)
@@ -253,3 +255,40 @@ def test_results_hold_no_code(campaign: Campaign) -> None:
     (campaign.folder / "campaign.yaml").write_text(yaml)
     refused(campaign, "campaign.yaml")
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_more_rows_than_an_attempt_can_have_are_not_read(
+    campaign: Campaign, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of some kilobytes may claim any number of equal rows."""
+    file = place(campaign) / f"{name}.parquet"
+    table = pq.read_table(file).slice(0, 1)
+    rows = MOST_ROWS[name] + 1
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        many = table.take(pa.array(np.zeros(100_000, np.int32)))
+        for _ in range(min(rows // 100_000 + 1, 30)):
+            writer.write_table(many)
+    claimed = pq.read_metadata(file).num_rows
+    if claimed <= MOST_ROWS[name]:
+        monkeypatch.setitem(MOST_ROWS, name, claimed - 1)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(pq.ParquetFile, "read", never)
+    with pytest.raises(UserError, match=f"{name}.parquet: claims {claimed:,} rows"):
+        campaign.table(name, KEY)
+
+
+def test_a_table_has_no_more_rows_than_its_attempts_steps_allow(campaign: Campaign) -> None:
+    steps = len(campaign.table("frames", KEY))
+    file = place(campaign) / "poses.parquet"
+    table = pq.read_table(file)
+    most = ROWS_A_STEP["poses"] * (steps + reading.SETTLING)
+    rows = pa.array(np.zeros(most + 1, np.int64))
+    pq.write_table(table.take(rows), file)
+    with pytest.raises(UserError, match=f"its attempt can have {most:,} at most"):
+        campaign.table("poses", KEY)
+    pq.write_table(table.take(rows[1:]), file)
+    assert len(campaign.table("poses", KEY)) == most

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.records.keys import AttemptKey
 from harness.records.twins import Change, twins_of
+from tests.keys import key_of
 
 words = st.text("abcdefghijklmnopqrstuvwxyz_-0123456789", min_size=1, max_size=8)
 windows = st.lists(
@@ -27,13 +27,13 @@ def test_what_a_twin_is_called_reads_back(condition: str, change: Change) -> Non
 
 @given(st.lists(changes, unique=True, max_size=5))
 def test_an_attempts_twins_are_found_among_others(wanted: list[Change]) -> None:
-    of = AttemptKey("late", "latency", "7", 1)
-    own = {each: AttemptKey("late", each.condition("latency"), "7", 1) for each in wanted}
+    of = key_of("late", "latency", "7", 1)
+    own = {each: key_of("late", each.condition("latency"), "7", 1) for each in wanted}
     others = [
-        AttemptKey("late", "latency_and_pose_error without latency", "7", 1),
-        AttemptKey("late", "latency without latency", "8", 1),
-        AttemptKey("late", "latency without latency", "7", 2),
-        AttemptKey("early", "latency without latency", "7", 1),
-        AttemptKey("late", "latency within", "7", 1),
+        key_of("late", "latency_and_pose_error without latency", "7", 1),
+        key_of("late", "latency without latency", "8", 1),
+        key_of("late", "latency without latency", "7", 2),
+        key_of("early", "latency without latency", "7", 1),
+        key_of("late", "latency within", "7", 1),
     ]
     assert twins_of(of, [*others, *own.values()]) == own

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conftest import ROOT
+from tests.dying import refuse_failed
 
 
 def alone(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -25,7 +26,7 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
         timeout=240,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-5000:]
+    refuse_failed(done)
     return json.loads(done.stdout.splitlines()[-1])
 
 

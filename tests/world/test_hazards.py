@@ -6,20 +6,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import carla
+import numpy as np
 import pytest
 
-from harness.errors import AttemptError, UserError
+from harness.errors import UserError
 from harness.vocabulary import Route
+from harness.world.hazards.cast import Cast
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.meeting import Standing
 from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
 from harness.world.maps import network_of
 from harness.world.routes.files import read_routes
 from harness.world.routes.hazard_files import read_hazards
 from harness.world.stage import Stage
 from tests.conftest import Carlite
 from tests.world.scripted_ego import ScriptedEgo, run
+from tests.world.test_hazard_exits import turning
 
 SHIPPED = Path(__file__).parent.parent.parent / "routes" / "crucible05"
 MEETING = [kind for kind in KINDS if kind not in {"control_loss", "manoeuvre_opposite"}]
@@ -84,6 +89,20 @@ def test_an_ego_that_knows_is_spared(kind: str, stage_for: StageFor) -> None:
     assert not hazard.performance.struck
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("knows", [False, True])
+def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, stage_for: StageFor) -> None:
+    town = network_of("Crucible05", None)
+    track, first, last = next(turning(town, "left", 1))
+    station = float(track.route.station[(first + last) // 2])
+    hazard = build(HazardSpec(track.route.name, "occluded_cyclist", station))
+    ego = run(stage_for(track.route), hazard, knowing(hazard) if knows else never)
+    assert isinstance(hazard, Encounter)
+    assert hazard.plan.meeting.station > track.route.station[last]
+    assert set(ego.hits) == (set() if knows else {"vehicle.bh.crossbike"})
+    hazard.end()
+
+
 def test_what_nobody_came_near_was_not_run(stage_for: StageFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build(spec)
@@ -99,13 +118,38 @@ def test_what_nobody_came_near_was_not_run(stage_for: StageFor) -> None:
     assert "ended before" in hazard.report().reason
 
 
-def test_where_the_road_has_no_place_the_attempt_fails_by_name(stage_for: StageFor) -> None:
+def test_where_the_road_has_no_place_it_is_not_run(stage_for: StageFor) -> None:
     route, _ = shipped("occluded_pedestrian")
     hazard = build(HazardSpec(route.name, "oncoming_turn", 1.0))
-    with pytest.raises(AttemptError, match="oncoming_turn at 1 m") as caught:
-        hazard.place(stage_for(route))
-    assert caught.value.failure == "scenario_error"
+    stage = stage_for(route)
+    assert hazard.impossible(Track(stage.map, route)) == "the road has no place for it"
+    assert not hazard.place(stage)
+    told = hazard.report()
+    assert (told.status, told.cause) == ("not_run", "no_place")
+    assert told.reason == "the road has no place for it"
+    assert not hazard.actors
     hazard.end()
+
+
+def test_where_everything_is_taken_nothing_of_it_stays(stage_for: StageFor) -> None:
+    """A row of lorries stands wherever the hazard could be."""
+    route, spec = shipped("occluded_pedestrian")
+    stage = stage_for(route)
+    hazard = build(spec)
+    track = Track(stage.map, route)
+    cast = Cast(stage)
+    assert hazard.impossible(track) == ""
+    for right in np.arange(2.5, 9.0, 1.0):
+        for station in np.arange(spec.station - 20.0, spec.station + 12.0, 2.0):
+            cast.stand(Standing("vehicle.mercedes.sprinter", track.pose(station, right)))
+    stage.world.tick()
+    before = {each.id for each in stage.world.get_actors()}
+    assert len(cast.actors) > 5
+    assert not hazard.place(stage)
+    assert "places tried, all taken" in hazard.report().reason
+    stage.world.tick()
+    assert {each.id for each in stage.world.get_actors()} <= before
+    cast.dismiss()
 
 
 def test_an_ego_loses_grip_on_the_patches(stage_for: StageFor) -> None:

@@ -51,7 +51,9 @@ class Drive:
         self.partners.renew(self.state, self.stage.world.get_snapshot())
         self.tick()
         frame = self.state.frame
-        shared = [(one.sender, scan.lidar_in_world) for one, scan in self.partners.collect(frame)]
+        shared = [
+            (one.sender, scan.lidar_in_world) for one, scan in self.partners.collect(frame).shared
+        ]
         for _ in range(PLANNING - 1):
             self.tick()
         return shared

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 
@@ -65,6 +66,22 @@ def endless(connection: socket.socket) -> None:
             connection.sendall(b"\x93" * 4096)
 
 
+def hanging_up(reset: bool) -> Answer:
+    """Tell a version, wait for the second question, and go, with the question read or without."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(VERSION)
+        connection.recv(4096, socket.MSG_PEEK if reset else 0)
+
+    return answer
+
+
+def resetting(connection: socket.socket) -> None:
+    """Tell a version, and leave no time for a question."""
+    connection.sendall(VERSION)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 def silent(connection: socket.socket) -> None:
     connection.settimeout(3.0)
     with contextlib.suppress(TimeoutError):
@@ -107,6 +124,9 @@ def test_a_world_that_is_not_there_yet() -> None:
         pytest.param(saying(b"\xdb\xff\xff\xff\xff"), id="text of four gigabytes"),
         pytest.param(lambda connection: None, id="hangs up"),
         pytest.param(lambda connection: connection.sendall(VERSION), id="hangs up later"),
+        pytest.param(hanging_up(reset=False), id="hangs up after the second question"),
+        pytest.param(hanging_up(reset=True), id="resets after the second question"),
+        pytest.param(resetting, id="resets between two answers"),
         pytest.param(endless, id="endless"),
     ],
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
+import carla
 import numpy as np
 import pytest
 
+from harness.errors import UserError
 from harness.world.roads import RoadNetwork
 from harness.world.session import Session, open_session
 from harness.world.simulators import CarliteSimulator, Server
@@ -105,3 +108,89 @@ def test_another_seed_makes_another_world(server: Server, one: dict[str, Any]) -
     other = alone(populate, server.host, server.port, 6, 20)
     assert other["models"] != one["models"]
     assert other["digest"] != one["digest"]
+
+
+CRAZY = Traffic(
+    vehicles=0,
+    walkers=20,
+    bicycles=12,
+    crazy_level=3,
+    crazy_proportion=50.0,
+    bicycle="vehicle.diamondback.century",
+    speed_difference=None,
+    following_distance=None,
+)
+
+
+class Noted:
+    """A Traffic Manager whose calls are noted and passed on."""
+
+    def __init__(self, manager: carla.TrafficManager) -> None:
+        self._manager = manager
+        self.calls: list[tuple[str, int, float]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            if given:
+                self.calls.append((name, given[0].id, float(given[1])))
+            return getattr(self._manager, name)(*given)
+
+        return call
+
+
+def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
+    """Fill a town as V2Xverse does; return models, what drivers were told, and highest speeds."""
+    with open_session(host, port, TOWN, 0.05, 5) as session:
+        stage = stage_in(session, 5)
+        noted = Noted(stage.traffic_manager)
+        population = CRAZY.populate(replace(stage, traffic_manager=noted), [])
+        fastest = dict.fromkeys(population.walkers, 0.0)
+        for _ in range(ticks):
+            session.world.tick()
+            snapshot = session.world.get_snapshot()
+            for actor in fastest:
+                speed = snapshot.find(actor.id).get_velocity().length()
+                fastest[actor] = max(fastest[actor], speed)
+        order = {actor.id: number for number, actor in enumerate(population.vehicles)}
+        answer = {
+            "models": sorted({actor.type_id for actor in population.vehicles}),
+            "calls": sorted((name, order[actor], value) for name, actor, value in noted.calls),
+            "walkers": list(fastest.values()),
+        }
+        population.end()
+        return answer
+
+
+def test_crazy_levels_are_v2xverses(server: Server) -> None:
+    """Half of the walkers run; four of twelve bicycles, two less than half, drive so."""
+    told = alone(hurry, server.host, server.port, 120)
+    assert told["models"] == ["vehicle.diamondback.century"]
+    running = [speed > 2.2 for speed in told["walkers"]]
+    assert sum(running) >= 8
+    assert not any(running[10:])
+    asked = {
+        "distance_to_leading_vehicle": 2.0,
+        "ignore_lights_percentage": 60.0,
+        "ignore_signs_percentage": 60.0,
+        "ignore_vehicles_percentage": 60.0,
+        "ignore_walkers_percentage": 60.0,
+        "keep_slow_lane_rule_percentage": 40.0,
+        "vehicle_percentage_speed_difference": -60.0,
+    }
+    assert told["calls"] == [
+        [name, number, value] for name, value in asked.items() for number in range(4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("proportion", "number", "crazy"), [(50, 60, 30), (50, 61, 30), (0, 60, 0), (100, 7, 7)]
+)
+def test_a_proportion_is_rounded_down(proportion: int, number: int, crazy: int) -> None:
+    assert Traffic(crazy_level=1, crazy_proportion=proportion).crazy(number) == crazy
+    assert Traffic(crazy_level=0, crazy_proportion=proportion).crazy(number) == 0
+
+
+@pytest.mark.parametrize("wrong", [{"crazy_level": 6}, {"crazy_proportion": 101.0}])
+def test_levels_that_v2xverse_refuses_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=next(iter(wrong))):
+        Traffic(**wrong)

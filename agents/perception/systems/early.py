@@ -14,6 +14,7 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Poin
 class Early(Learned):
     """Detects in everybody's points; what the ego has alone takes a second look."""
 
+    safe_from_file = True
     scheme = "early"
 
     def share(self, observation: Observation) -> Points:

@@ -28,6 +28,8 @@ class FilledPlaces(Features):
 class Intermediate(Learned):
     """Fuses features by one of several schemes; the ego is encoded once for both answers."""
 
+    safe_from_file = True
+
     def __init__(
         self,
         scheme: FusionScheme,

@@ -40,6 +40,12 @@ class Learned(ABC):
         self.detector = Detector(network_with_weights(self.scheme, size, weights, checkpoint))
         self._driver = Driver(driving)
 
+    @property
+    def window(self) -> tuple[float, float]:
+        """Metres ahead or behind, and aside, that the network looks at."""
+        low, high = self.detector.design.grid.low, self.detector.design.grid.high
+        return max(high[0], -low[0]), max(high[1], -low[1])
+
     @classmethod
     def files(
         cls,

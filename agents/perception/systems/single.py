@@ -9,6 +9,7 @@ from harness.vocabulary import Boxes, EgoObservation, Message, Observation
 class Single(Learned):
     """Detects in its own points."""
 
+    safe_from_file = True
     scheme = "single"
     reads_messages = False
 

@@ -12,6 +12,8 @@ from harness.campaign.executors.interface import Hand, Work, check
 class LocalExecutor:
     """Hands in this process."""
 
+    safe_from_file = True
+
     def __init__(self, workers: int = 1, memory_limit: float | None = None) -> None:
         check(workers, memory_limit)
         self.workers = workers

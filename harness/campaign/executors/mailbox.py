@@ -40,21 +40,23 @@ class Mailbox:
 
     def ask(self, number: int, key: AttemptKey, of_try: int) -> None:
         """Put a question."""
-        self._write(f"ask-{number}", {"key": asdict(key), "number": of_try})
+        self._write(f"ask-{number}", {"key": key.record(), "number": of_try})
 
     def asked(self, number: int) -> tuple[AttemptKey, int] | None:
         """Return a question, once it is there."""
         told = self._read(f"ask-{number}")
-        return None if told is None else (AttemptKey(**told["key"]), told["number"])
+        return None if told is None else (AttemptKey.of_record(told["key"]), told["number"])
 
     def answer(self, number: int, outcome: Outcome) -> None:
         """Answer a question."""
-        self._write(f"answer-{number}", asdict(outcome))
+        self._write(f"answer-{number}", {**asdict(outcome), "key": outcome.key.record()})
 
     def answered(self, number: int) -> Outcome | None:
         """Return an answer, once it is there."""
         told = self._read(f"answer-{number}")
-        return None if told is None else Outcome(**{**told, "key": AttemptKey(**told["key"])})
+        return (
+            None if told is None else Outcome(**{**told, "key": AttemptKey.of_record(told["key"])})
+        )
 
     def dismiss(self) -> None:
         """Send the job home."""

@@ -15,6 +15,7 @@ from types import TracebackType
 from harness.campaign.config import ROOT
 from harness.campaign.tasks import Task, read_answer
 from harness.errors import AttemptError, FailureClass
+from harness.files import open_here
 from harness.records.writing import disk_problem
 from harness.world.simulators import Server
 
@@ -46,7 +47,7 @@ class WorkerProcess:
         with ExitStack() as files:
             try:
                 log.parent.mkdir(exist_ok=True)
-                self._log = files.enter_context(log.open("a+"))
+                self._log = files.enter_context(open(log, "a+", opener=open_here))
                 self._log_began = os.fstat(self._log.fileno()).st_size
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:

@@ -59,11 +59,11 @@ def _problem(attribute: Attribute, value: str) -> str:
     """Say what is wrong with a value, or nothing."""
     if not attribute.modifiable:
         return "" if value == attribute.value else f"cannot be changed from '{attribute.value}'"
+    if attribute.type is AttributeType.BOOL:
+        return "" if value.lower() in ("true", "false") else "is neither true nor false"
     if attribute.restrict and value not in attribute.recommended:
         return f"is not one of {', '.join(attribute.recommended)}"
     match attribute.type:
-        case AttributeType.BOOL:
-            return "" if value.lower() in ("true", "false") else "is neither true nor false"
         case AttributeType.INT | AttributeType.FLOAT:
             return _numeric_problem(attribute, value)
         case AttributeType.COLOUR:

@@ -30,10 +30,20 @@ def get_traffic_manager_running(world: World, session: Session, port: object) ->
 
 @calls.value
 def add_traffic_manager_running(world: World, session: Session, address: object) -> bool:
-    """Enter a client's Traffic Manager; false where the port has one."""
+    """Enter a client's Traffic Manager; false where the port has one.
+
+    Beside the server's own there is none: a client enters one when it could not reach that.
+    """
+    if session.traffic is not None:
+        where = ":".join(map(str, session.traffic))
+        raise CallError(
+            f"carlite's Traffic Manager did not answer at {where} within two seconds, and a "
+            "Traffic Manager in the client is refused: it can hang for ever (start carlite with "
+            "--traffic-manager client to have it all the same)"
+        )
     host, port = codec.items(address, "address", 2)
     number = codec.integer(port, "port")
-    if session.traffic is not None or number in world.managers:
+    if number in world.managers:
         return False
     world.managers[number] = (codec.text(host, "host"), number)
     return True

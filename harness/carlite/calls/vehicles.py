@@ -7,6 +7,7 @@ from math import degrees
 from harness.carlite.actors import Kind
 from harness.carlite.calls.family import Family
 from harness.carlite.calls.motion import slot_of
+from harness.carlite.dynamics.parameters import wheel_angle
 from harness.carlite.rpc import Session
 from harness.carlite.wire import codec
 from harness.carlite.wire.records import AckermannControl, AckermannSettings, VehicleControl
@@ -113,8 +114,12 @@ def get_vehicle_light_states(world: World, session: Session) -> object:
 def get_wheel_steer_angle(world: World, session: Session, actor: object, wheel: object) -> float:
     """Return the angle of one wheel in degrees: 0 and 1 are the front ones."""
     slot = slot_of(world, actor, Kind.VEHICLE)
-    front = codec.integer(wheel, "wheel") < 2
-    return degrees(float(world.episode.table.wheel_angle[slot])) if front else 0.0
+    number = codec.integer(wheel, "wheel")
+    if number >= 2:
+        return 0.0
+    table, physics = world.episode.table, world.episode.motion.physics
+    row = physics.rows[table.physics[slot]]
+    return degrees(wheel_angle(row, float(table.wheel_angle[slot]), right=number == 1))
 
 
 @calls.value

@@ -13,15 +13,14 @@ class Wheel:
     """One wheel.
 
     Attributes:
-        tire_friction: CARLA's scale, on which 3.5 is a good road tyre.
-        damping_rate: kept for the client, without effect.
-        max_steer_angle: radians; the left and right front wheels hold the mean of the axle.
+        tire_friction: 3.5 in all of CARLA's vehicles; the road's own 0.7 multiplies it.
+        damping_rate: N m per rad/s that slow the wheel down.
+        max_steer_angle: radians, of the wheel on the inside of the bend.
         radius: metres.
         max_brake_torque, max_handbrake_torque: newton metres.
-        lat_stiff_max_load: kept for the client, without effect.
-        lat_stiff_value: side force per unit of load and radian of slip.
-        long_stiff_value: kept for the client, without effect: wheels here roll without slip up to
-            the friction limit.
+        lat_stiff_max_load: multiple of the load at rest beyond which side forces stiffen no more.
+        lat_stiff_value: greatest side force per unit of load at rest and of slip.
+        long_stiff_value: force along the wheel per unit of slip, kilograms times gravity.
         position: in the vehicle's frame, metres.
     """
 
@@ -31,9 +30,9 @@ class Wheel:
     radius: float = 0.35
     max_brake_torque: float = 1500.0
     max_handbrake_torque: float = 0.0
-    lat_stiff_max_load: float = 2.0
-    lat_stiff_value: float = 17.0
-    long_stiff_value: float = 1000.0
+    lat_stiff_max_load: float = 3.0
+    lat_stiff_value: float = 13.5
+    long_stiff_value: float = 3000.0
     position: Vector = (0.0, 0.0, 0.0)
 
 
@@ -51,15 +50,16 @@ class PhysicsControl:
     """What a client may read and change about a vehicle.
 
     Attributes:
-        torque_curve: (revolutions per minute, newton metres), net of losses.
-        max_rpm: the engine gives no torque beyond it.
+        torque_curve: (revolutions per minute, newton metres), flat beyond its ends.
+        max_rpm: the engine turns no faster.
         moi: the engine's moment of inertia, kg m².
         damping_full_throttle, damping_zero_throttle_clutch_engaged,
-            damping_zero_throttle_clutch_disengaged: engine drag, N m per rad/s.
+            damping_zero_throttle_clutch_disengaged: engine drag, N m per rad/s;
+            in between with the throttle.
         use_gear_autobox, gear_switch_time, final_ratio, forward_gears: the gearbox.
-        clutch_strength: kept for the client, without effect.
+        clutch_strength: N m per rad/s by which engine and gearbox differ.
         mass: kilograms.
-        drag_coefficient: on 85 % of the bounding box's front.
+        drag_coefficient: on 1.8 m by 1.4 m, whatever the vehicle.
         center_of_mass: offset from the actor's origin, metres.
         steering_curve: (km/h, share of the full steering angle).
         use_sweep_wheel_collision: kept for the client, without effect.

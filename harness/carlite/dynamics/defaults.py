@@ -1,23 +1,33 @@
-"""The physics control a vehicle is born with, worked out from what is published about it."""
+"""The physics control a vehicle is born with."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
-from harness.carlite.dynamics.control import Curve, Gear, PhysicsControl, Wheel
-from harness.carlite.dynamics.models import CLASSES, MODELS, Drivetrain, Figures
-from harness.carlite.dynamics.parameters import grip
-
-GRAVITY = 9.81
-BRAKE_RESERVE = 1.25
-"""Full brakes could hold this much more than the tyres can."""
+from harness.carlite.dynamics.control import Curve, PhysicsControl, Wheel
+from harness.carlite.dynamics.models import (
+    CLASSES,
+    MKZ,
+    MODELS,
+    PUBLISHED,
+    Engine,
+    Figures,
+    Published,
+)
 
 TRACK_SHARE = 0.80
 """Distance between left and right wheels as a share of the bounding box's width."""
 
 STEERING_CURVE: Curve = ((0.0, 1.0), (20.0, 0.9), (60.0, 0.8), (120.0, 0.7))
+FULL_LOCK = 1.2217304
+"""Radians: CARLA's 70 degrees."""
+
+SPINNING = 40.0
+"""Kilograms as which four of PhysX's wheels count when a vehicle gains speed."""
+
+MKZ_MASS, MKZ_RADIUS, MKZ_BRAKE, MKZ_HAND_BRAKE = 1696.0, 0.355, 800.0, 1600.0
 
 
 @cache
@@ -25,76 +35,89 @@ def defaults(
     blueprint_id: str, extent: tuple[float, float, float], wheels: int, mass: float
 ) -> PhysicsControl:
     """Return the physics control of a blueprint with this bounding box, wheel count and mass."""
+    published = PUBLISHED.get(blueprint_id)
+    if published is not None:
+        return _published(published, published.mass or mass)
     figures = MODELS.get(blueprint_id) or CLASSES[_class(extent, wheels, mass)]
-    length, width = 2.0 * extent[0], 2.0 * extent[1]
-    wheelbase = figures.wheelbase if figures.wheelbase > 1.0 else figures.wheelbase * length
-    track = TRACK_SHARE * width if wheels > 2 else 0.0
-    drivetrain = figures.drivetrain
-    torque = figures.torque or 1.25 * figures.power * 1e3 / _angular(drivetrain.peak_rpm)
-    drag = drivetrain.drag * torque / _angular(drivetrain.max_rpm)
-    return PhysicsControl(
-        torque_curve=_torque_curve(drivetrain, figures.power * 1e3, torque),
-        max_rpm=drivetrain.max_rpm,
-        moi=drivetrain.inertia * torque,
-        damping_full_throttle=0.1 * drag,
-        damping_zero_throttle_clutch_engaged=drag,
-        damping_zero_throttle_clutch_disengaged=0.3 * drag,
-        gear_switch_time=drivetrain.switch_time,
-        final_ratio=drivetrain.final,
-        forward_gears=tuple(Gear(r, drivetrain.down, drivetrain.up) for r in drivetrain.ratios),
-        mass=mass,
-        drag_coefficient=figures.drag,
-        steering_curve=STEERING_CURVE,
-        wheels=_wheels(figures, wheelbase, track, mass),
+    wheelbase = figures.wheelbase
+    if wheelbase < 1.0:
+        wheelbase *= 2.0 * extent[0]
+    track = TRACK_SHARE * 2.0 * extent[1] if wheels > 2 else 0.0
+    return _scaled(figures, wheelbase, track, mass)
+
+
+def _published(known: Published, mass: float) -> PhysicsControl:
+    wheel = Wheel(radius=known.radius, max_brake_torque=known.brake)
+    places = (known.front_axle, known.rear_axle)
+    fitted = _fitted(wheel, places, known.width, FULL_LOCK, known.hand_brake)
+    control = _with_engine(known.engine, mass, fitted)
+    return replace(control, center_of_mass=(known.centre, 0.0, 0.0))
+
+
+def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> PhysicsControl:
+    """Return what the MKZ would be with this mass on these wheels.
+
+    Torques go with the wheels' radius as well, so that forces go with the mass alone.
+    """
+    share = (mass + SPINNING) / (MKZ_MASS + SPINNING)
+    strength = share * figures.strength * figures.wheel / MKZ_RADIUS
+    turning = share * (figures.wheel / MKZ_RADIUS) ** 2
+    wheel = Wheel(
+        radius=figures.wheel,
+        max_brake_torque=round(MKZ_BRAKE * share * figures.wheel / MKZ_RADIUS, 1),
+        damping_rate=round(0.25 * turning, 4),
+        long_stiff_value=round(3000.0 * min(share, 1.0), 1),
     )
+    full, engaged, disengaged = MKZ.damping
+    engine = Engine(
+        torque_curve=tuple((rpm, round(strength * torque, 1)) for rpm, torque in MKZ.torque_curve),
+        max_rpm=MKZ.max_rpm,
+        final=MKZ.final,
+        gears=MKZ.gears,
+        switch_time=MKZ.switch_time,
+        moi=strength * MKZ.moi,
+        damping=(strength * full, strength * engaged, strength * disengaged),
+        clutch=strength * MKZ.clutch,
+    )
+    places = (0.5 * wheelbase, -0.5 * wheelbase)
+    hand_brake = round(MKZ_HAND_BRAKE * share * figures.wheel / MKZ_RADIUS, 1)
+    return _with_engine(engine, mass, _fitted(wheel, places, track, figures.lock, hand_brake))
 
 
-def steering_angle(turning_circle: float, wheelbase: float, track: float) -> float:
-    """Return the mean angle of the front wheels at which the outer one draws this circle."""
-    rear_axle_radius = math.sqrt((0.5 * turning_circle) ** 2 - wheelbase**2) - 0.5 * track
-    return math.atan(wheelbase / rear_axle_radius)
-
-
-def _wheels(figures: Figures, wheelbase: float, track: float, mass: float) -> tuple[Wheel, ...]:
+def _fitted(
+    wheel: Wheel, places: tuple[float, float], track: float, lock: float, hand_brake: float
+) -> tuple[Wheel, ...]:
     """Return two wheels per axle; as in CARLA, two-wheelers have twins, here on the centre line."""
-    hold = BRAKE_RESERVE * grip(figures.friction) * mass * GRAVITY
-    torque = 0.25 * hold * figures.wheel
-    angle = steering_angle(figures.turning_circle, wheelbase, track)
     return tuple(
-        Wheel(
-            tire_friction=figures.friction,
-            max_steer_angle=angle if front else 0.0,
-            radius=figures.wheel,
-            max_brake_torque=torque,
-            max_handbrake_torque=0.0 if front else 2.0 * torque,
-            position=(0.5 * wheelbase if front else -0.5 * wheelbase, side, figures.wheel),
+        replace(
+            wheel,
+            max_steer_angle=0.0 if rear else lock,
+            max_handbrake_torque=hand_brake if rear else 0.0,
+            position=(place, side, wheel.radius),
         )
-        for front in (True, False)
+        for rear, place in enumerate(places)
         for side in (-0.5 * track, 0.5 * track)
     )
 
 
-def _torque_curve(drivetrain: Drivetrain, power: float, torque: float) -> Curve:
-    """Full torque until the power is reached, constant power beyond, fading past its peak."""
-    held = power / torque * 30.0 / math.pi
-    speeds = {0.0, drivetrain.low_rpm, drivetrain.peak_rpm, drivetrain.max_rpm}
-    speeds |= {share * drivetrain.max_rpm for share in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
-    if held < drivetrain.max_rpm:
-        speeds.add(round(held))
-    return tuple(
-        (rpm, round(drivetrain.efficiency * _torque(drivetrain, power, torque, rpm), 1))
-        for rpm in sorted(speeds)
+def _with_engine(engine: Engine, mass: float, wheels: tuple[Wheel, ...]) -> PhysicsControl:
+    full, engaged, disengaged = engine.damping
+    return PhysicsControl(
+        torque_curve=engine.torque_curve,
+        max_rpm=engine.max_rpm,
+        moi=engine.moi,
+        damping_full_throttle=full,
+        damping_zero_throttle_clutch_engaged=engaged,
+        damping_zero_throttle_clutch_disengaged=disengaged,
+        gear_switch_time=engine.switch_time,
+        clutch_strength=engine.clutch,
+        final_ratio=engine.final,
+        forward_gears=engine.gears,
+        mass=mass,
+        drag_coefficient=0.3,
+        steering_curve=STEERING_CURVE,
+        wheels=wheels,
     )
-
-
-def _torque(drivetrain: Drivetrain, power: float, torque: float, rpm: float) -> float:
-    rise = drivetrain.torque_rise
-    spooled = torque * (rise + (1.0 - rise) * min(rpm / drivetrain.low_rpm, 1.0))
-    return min(spooled, power / _angular(max(rpm, 1.0)))
-
-
-def _angular(rpm: float) -> float:
-    return rpm * math.pi / 30.0
 
 
 def _class(extent: Sequence[float], wheels: int, mass: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,16 @@ class Volume:
 
 
 class FrictionVolumes:
-    """All volumes of an episode, by their actors; where they overlap, the youngest one rules."""
+    """All volumes of an episode, by their actors; where they overlap, the youngest one rules.
+
+    As in CARLA, a vehicle's control has the volume's friction from when the vehicle enters until it
+    leaves; then the tyres are as they were before, whatever a client applied in between.
+    """
 
     def __init__(self) -> None:
         self._volumes: dict[int, Volume] = {}
-        self._inside: set[int] = set()
+        self._inside: dict[int, int] = {}
+        self._before: dict[int, tuple[float, ...]] = {}
 
     def add(self, actor_id: int, volume: Volume) -> None:
         """Lay a volume out."""
@@ -36,21 +41,34 @@ class FrictionVolumes:
     def forget(self, actor_id: int) -> None:
         """Drop a destroyed volume or vehicle."""
         self._volumes.pop(actor_id, None)
-        self._inside.discard(actor_id)
+        self._inside.pop(actor_id, None)
+        self._before.pop(actor_id, None)
 
     def step(self, table: ActorTable, slots: Ints, physics: Physics) -> None:
-        """Let the vehicles in `slots` feel the volumes they touch, and no others any more."""
+        """Let the vehicles in `slots` feel the volume they enter, and not the one they leave."""
         if not self._volumes and not self._inside:
             return
-        volumes = list(self._volumes.values())
+        ids = [*self._volumes, -1]
         touched = _touched(self._boxes(table), _vehicle_boxes(table, slots)).tolist()
-        for actor_id, volume in zip(table.id[slots].tolist(), touched, strict=True):
-            if volume >= 0:
-                self._inside.add(actor_id)
-                physics.override_friction(table, actor_id, volumes[volume].friction)
-            elif actor_id in self._inside:
-                self._inside.remove(actor_id)
-                physics.override_friction(table, actor_id, None)
+        for actor_id, index in zip(table.id[slots].tolist(), touched, strict=True):
+            if self._inside.get(actor_id, -1) != ids[index]:
+                self._pass_on(table, actor_id, ids[index], physics)
+
+    def _pass_on(self, table: ActorTable, actor_id: int, volume: int, physics: Physics) -> None:
+        """Give a vehicle the friction of a volume, or its own back for volume -1."""
+        wheels = physics.get(actor_id).wheels
+        self._before.setdefault(actor_id, tuple(wheel.tire_friction for wheel in wheels))
+        if volume >= 0:
+            self._inside[actor_id] = volume
+            frictions: tuple[float, ...] = (self._volumes[volume].friction,) * len(wheels)
+        else:
+            del self._inside[actor_id]
+            frictions = self._before.pop(actor_id)
+        changed = [
+            replace(wheel, tire_friction=friction)
+            for wheel, friction in zip(wheels, frictions, strict=True)
+        ]
+        physics.apply(table, actor_id, replace(physics.get(actor_id), wheels=tuple(changed)))
 
     def _boxes(self, table: ActorTable) -> Boxes:
         slots = [table.slot(actor_id) for actor_id in self._volumes]

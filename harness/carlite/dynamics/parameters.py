@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -17,46 +16,74 @@ from harness.carlite.dynamics.control import PhysicsControl, Wheel
 Rows: TypeAlias = NDArray[np.void]
 
 MAX_GEARS = 10
-TORQUE_SAMPLES = 33
+TORQUE_SAMPLES = 131
 STEERING_SAMPLES = 25
 STEERING_STEP = 10.0 / 3.6
 """Metres per second between two samples of the steering curve."""
 
-GOOD_TYRE = 3.35
-"""CARLA's tyre friction of a tyre whose friction coefficient is one."""
+GRAVITY = 9.81
+ROAD = 0.7
+"""Friction of Unreal's default surface, by which a tyre's own is multiplied."""
 
-AIR_DENSITY = 1.225
-FRONT_SHARE = 0.85
-COMBUSTION_IDLE = 80.0
-"""Radians per second; a vehicle with one gear is electric, or a bicycle, and has no idle speed."""
+WHEEL_MASS = 20.0
+"""Kilograms, of every wheel; a solid disc."""
+
+AIR_DENSITY = 1.25
+FRONT_AREA = 1.8 * 1.4
+"""Square metres: Unreal's default chassis, which CARLA's vehicles keep."""
+
+NEUTRAL_UP = 0.15
+"""Share of the top engine speed from which an automatic gearbox leaves neutral."""
+
+LATENCY = 0.493
+"""Seconds between two shifts of an automatic gearbox, at least."""
+
+REVERSE_RATIO = -4.0
+HEIGHT = 0.8
+"""Height of the centre of mass as a share of half the bounding box's height."""
 
 ROW = np.dtype(
     [
         ("mass", np.float64),
         ("yaw_inertia", np.float64),
         ("centre", np.float64),
+        ("height", np.float64),
         ("front", np.float64),
         ("rear", np.float64),
         ("track", np.float64),
-        ("radius", np.float64),
+        ("width", np.float64),
+        ("front_radius", np.float64),
+        ("rear_radius", np.float64),
         ("front_friction", np.float64),
         ("rear_friction", np.float64),
         ("front_stiffness", np.float64),
         ("rear_stiffness", np.float64),
-        ("max_steer", np.float64),
-        ("pull", np.float64),
+        ("front_most_load", np.float64),
+        ("rear_most_load", np.float64),
+        ("front_long_stiffness", np.float64),
+        ("rear_long_stiffness", np.float64),
+        ("front_inertia", np.float64),
+        ("rear_inertia", np.float64),
+        ("front_damping", np.float64),
+        ("rear_damping", np.float64),
         ("front_brake", np.float64),
         ("rear_brake", np.float64),
-        ("hand_brake", np.float64),
+        ("front_hand_brake", np.float64),
+        ("rear_hand_brake", np.float64),
+        ("max_steer", np.float64),
+        ("pull", np.float64),
         ("drag", np.float64),
         ("max_speed", np.float64),
-        ("idle", np.float64),
         ("inertia", np.float64),
+        ("clutch", np.float64),
         ("drag_full", np.float64),
         ("drag_closed", np.float64),
         ("drag_open", np.float64),
         ("automatic", np.bool_),
         ("switch_time", np.float64),
+        ("latency", np.float64),
+        ("neutral_up", np.float64),
+        ("reverse", np.float64),
         ("final", np.float64),
         ("gears", np.int64),
         ("ratio", np.float64, (MAX_GEARS,)),
@@ -67,7 +94,8 @@ ROW = np.dtype(
     ]
 )
 """One vehicle. Distances along the body are from the centre of mass, which lies `centre` ahead of
-the origin; forces are in newtons at the ground, engine speeds in radians per second; `pull` is the
+the origin; wheels are summed up by axle; torques are in newton metres, engine speeds in radians per
+second; `width` is between the front wheels, `max_steer` the angle of the inner one; `pull` is the
 angle, in radians, by which the front wheels are askew."""
 
 GOLDEN = 0.6180339887498949
@@ -78,33 +106,24 @@ STRONGEST_PULL = 1.6e-5
 
 
 class Physics:
-    """The physics control of every vehicle, by actor id, and the rows made from them.
-
-    The ground may override the friction of a vehicle's own tyres for a while.
-    """
+    """The physics control of every vehicle, by actor id, and the rows made from them."""
 
     def __init__(self) -> None:
         self.rows: Rows = np.zeros(64, ROW)
         self._controls: dict[int, PhysicsControl] = {}
-        self._friction: dict[int, float] = {}
         self._pull: dict[int, float] = {}
         self._born = 0
         self._row_of: dict[int, int] = {}
         self._free: list[int] = []
 
     def get(self, actor_id: int) -> PhysicsControl:
-        """Return an actor's own control, wherever it is; KeyError when there is none."""
+        """Return the control an actor drives with; KeyError when there is none."""
         return self._controls[actor_id]
-
-    def in_effect(self, actor_id: int) -> PhysicsControl:
-        """Return the control an actor drives with where it is now."""
-        return _on_ground(self._controls[actor_id], self._friction.get(actor_id))
 
     def apply(self, table: ActorTable, actor_id: int, control: PhysicsControl) -> None:
         """Give an actor these parameters; ValueError if no vehicle could have them."""
         slot = table.slot(actor_id)
-        effective = _on_ground(control, self._friction.get(actor_id))
-        packed = pack(effective, *table.extent[slot].tolist())
+        packed = pack(control, *table.extent[slot].tolist())
         row = self._row_of.get(actor_id)
         if row is None:
             row = self._free.pop() if self._free else len(self._row_of)
@@ -119,19 +138,8 @@ class Physics:
         table.physics[slot] = row
         table.mass[slot] = control.mass
 
-    def override_friction(self, table: ActorTable, actor_id: int, friction: float | None) -> None:
-        """Let a vehicle's tyres have this friction; None gives their own back."""
-        if friction == self._friction.get(actor_id):
-            return
-        if friction is None:
-            del self._friction[actor_id]
-        else:
-            self._friction[actor_id] = friction
-        self.apply(table, actor_id, self._controls[actor_id])
-
     def forget(self, actor_id: int) -> None:
         """Drop what is known of a destroyed actor."""
-        self._friction.pop(actor_id, None)
         self._pull.pop(actor_id, None)
         if self._controls.pop(actor_id, None) is not None:
             self._free.append(self._row_of.pop(actor_id))
@@ -149,36 +157,47 @@ def pack(
     row["mass"] = control.mass
     row["yaw_inertia"] = yaw_inertia(control.mass, half_length, half_width)
     row["centre"] = centre
+    row["height"] = HEIGHT * half_height
     row["front"] = max(_mean([wheel.position[0] for wheel in front]) - centre, 0.05)
     row["rear"] = max(centre - _mean([wheel.position[0] for wheel in rear]), 0.05)
-    row["track"] = max(wheel.position[1] for wheel in control.wheels) - min(
-        wheel.position[1] for wheel in control.wheels
-    )
-    row["radius"] = _mean([wheel.radius for wheel in control.wheels])
-    for name, axle in (("front", front), ("rear", rear)):
-        row[f"{name}_friction"] = _mean([grip(wheel.tire_friction) for wheel in axle])
-        row[f"{name}_stiffness"] = max(_mean([wheel.lat_stiff_value for wheel in axle]), 0.0)
-        row[f"{name}_brake"] = max(sum(w.max_brake_torque / w.radius for w in axle), 0.0)
-    row["max_steer"] = min(_mean([wheel.max_steer_angle for wheel in front]), 1.4)
-    row["hand_brake"] = max(sum(w.max_handbrake_torque / w.radius for w in control.wheels), 0.0)
-    area = FRONT_SHARE * 4.0 * half_width * half_height
-    row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * area
+    sides = [wheel.position[1] for wheel in control.wheels]
+    row["track"] = max(sides) - min(sides)
+    ahead = [wheel.position[1] for wheel in front]
+    row["width"] = max(ahead) - min(ahead)
+    _pack_axle(row, "front", front)
+    _pack_axle(row, "rear", rear)
+    row["max_steer"] = min(max(wheel.max_steer_angle for wheel in front), 1.4)
+    row["drag"] = 0.5 * AIR_DENSITY * max(control.drag_coefficient, 0.0) * FRONT_AREA
     _pack_engine(row, control)
     speeds = np.arange(STEERING_SAMPLES) * STEERING_STEP * 3.6
     row["steering"] = np.interp(speeds, *_columns(control.steering_curve))
     return row
 
 
+def _pack_axle(row: Any, name: str, axle: list[Wheel]) -> None:
+    row[f"{name}_radius"] = _mean([wheel.radius for wheel in axle])
+    row[f"{name}_friction"] = _mean([grip(wheel.tire_friction) for wheel in axle])
+    row[f"{name}_stiffness"] = max(_mean([wheel.lat_stiff_value for wheel in axle]), 0.0)
+    row[f"{name}_most_load"] = max(_mean([wheel.lat_stiff_max_load for wheel in axle]), 0.1)
+    long_stiffness = GRAVITY * sum(wheel.long_stiff_value for wheel in axle)
+    row[f"{name}_long_stiffness"] = max(long_stiffness, 0.0)
+    row[f"{name}_inertia"] = sum(0.5 * WHEEL_MASS * wheel.radius**2 for wheel in axle)
+    row[f"{name}_damping"] = max(sum(wheel.damping_rate for wheel in axle), 0.0)
+    row[f"{name}_brake"] = max(sum(wheel.max_brake_torque for wheel in axle), 0.0)
+    row[f"{name}_hand_brake"] = max(sum(wheel.max_handbrake_torque for wheel in axle), 0.0)
+
+
 def _pack_engine(row: Any, control: PhysicsControl) -> None:
     gears = control.forward_gears
     row["max_speed"] = control.max_rpm * math.pi / 30.0
-    row["idle"] = min(COMBUSTION_IDLE, 0.3 * row["max_speed"]) if len(gears) > 1 else 0.0
-    row["inertia"] = max(control.moi, 0.0)
+    row["inertia"] = max(control.moi, 1e-3)
+    row["clutch"] = max(control.clutch_strength, 0.0)
     row["drag_full"] = max(control.damping_full_throttle, 0.0)
     row["drag_closed"] = max(control.damping_zero_throttle_clutch_engaged, 0.0)
     row["drag_open"] = max(control.damping_zero_throttle_clutch_disengaged, 0.0)
     row["automatic"] = control.use_gear_autobox
     row["switch_time"] = min(max(control.gear_switch_time, 0.0), 10.0)
+    row["latency"], row["neutral_up"], row["reverse"] = LATENCY, NEUTRAL_UP, REVERSE_RATIO
     row["final"] = control.final_ratio
     row["gears"] = len(gears)
     for index, gear in enumerate(gears):
@@ -187,6 +206,15 @@ def _pack_engine(row: Any, control: PhysicsControl) -> None:
         row["down"][index] = gear.down
     revolutions = np.linspace(0.0, control.max_rpm, TORQUE_SAMPLES)
     row["torque"] = np.interp(revolutions, *_columns(control.torque_curve))
+
+
+def wheel_angle(row: Any, angle: float, *, right: bool) -> float:
+    """Return the angle of one front wheel, by Ackermann, from that midway between the two."""
+    if abs(angle) < 1e-9:
+        return 0.0
+    wheelbase, aside = row["front"] + row["rear"], 0.5 * row["width"]
+    away = wheelbase / math.tan(angle) + (-aside if right else aside)
+    return math.atan2(wheelbase, away) if angle > 0.0 else math.atan2(-wheelbase, -away)
 
 
 def tyre_pull(number: int) -> float:
@@ -230,26 +258,14 @@ def axles(control: PhysicsControl) -> tuple[list[Wheel], list[Wheel]]:
 
 
 def grip(tire_friction: float) -> float:
-    """Return the friction coefficient that a value on CARLA's scale stands for.
-
-    The scale is bent so that a tenth of a good tyre is a wet one, not ice: CARLA's own braking
-    tests expect as much.
-    """
-    friction: float = (max(tire_friction, 0.0) / GOOD_TYRE) ** 0.75
-    return friction
+    """Return the friction coefficient of a tyre on the road."""
+    return ROAD * max(tire_friction, 0.0)
 
 
 @compiled
 def yaw_inertia(mass: float, half_length: float, half_width: float) -> float:
     """Return kg m² about the up axis: four fifths of a uniform box, the ends being light."""
     return 0.8 * mass * (half_length * half_length + half_width * half_width) / 3.0
-
-
-def _on_ground(control: PhysicsControl, friction: float | None) -> PhysicsControl:
-    if friction is None:
-        return control
-    wheels = tuple(replace(wheel, tire_friction=friction) for wheel in control.wheels)
-    return replace(control, wheels=wheels)
 
 
 def _mean(values: list[float]) -> float:

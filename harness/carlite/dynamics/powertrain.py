@@ -1,29 +1,38 @@
-"""Engine and gearbox: from the pedals to a force at the ground. Compiled."""
+"""Pedals, gearbox, engine, clutch and wheels, as PhysX 3's four-wheel drive has them. Compiled."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.parameters import TORQUE_SAMPLES
 
-LIMITER = 0.03
-"""The engine's torque fades to nothing over this share of its top speed."""
+PEDAL_RISE, PEDAL_FALL = 6.0, 10.0
+HAND_BRAKE_RATE = 12.0
+STEER_RISE, STEER_FALL = 2.5, 5.0
+"""Per second: how fast Unreal lets pedals and steering follow the client."""
 
-SPOOL = 6.0
-"""How fast an engine out of gear follows the throttle, per second."""
+FRONT_SHARE = 0.45
+"""Share of the drive that goes to the front axle."""
+
+
+@compiled
+def follow(value: float, wanted: float, rise: float, fall: float, dt: float) -> float:
+    """Return a control after `dt`: slower away from zero than towards it."""
+    change = wanted - value
+    rising = value == 0.0 or (change > 0.0) == (value > 0.0)
+    rate = (rise if rising else fall) * dt
+    return value + min(max(change, -rate), rate)
 
 
 @compiled
 def engine_torque(vehicle: Any, speed: float) -> float:
     """Return the torque at full throttle, N m, at an engine speed in rad/s."""
-    share = speed / vehicle["max_speed"]
-    place = min(max(share, 0.0), 1.0) * (TORQUE_SAMPLES - 1)
+    place = min(max(speed / vehicle["max_speed"], 0.0), 1.0) * (TORQUE_SAMPLES - 1)
     index = min(int(place), TORQUE_SAMPLES - 2)
     rest = place - index
     torque: float = vehicle["torque"][index] * (1.0 - rest) + vehicle["torque"][index + 1] * rest
-    if share > 1.0:
-        torque *= max(0.0, 1.0 - (share - 1.0) / LIMITER)
     return torque
 
 
@@ -32,52 +41,82 @@ def gear_ratio(vehicle: Any, gear: int) -> float:
     """Return engine speed over wheel speed: negative in reverse, zero in neutral."""
     if gear == 0:
         return 0.0
-    ratio: float = vehicle["ratio"][max(gear, 1) - 1] * vehicle["final"]
-    return -ratio if gear < 0 else ratio
+    if gear < 0:
+        reverse: float = vehicle["reverse"] * vehicle["final"]
+        return reverse
+    ratio: float = vehicle["ratio"][gear - 1] * vehicle["final"]
+    return ratio
 
 
 @compiled
 def choose_gear(
-    vehicle: Any, gear: int, shift: float, speed: float, throttle: float, reverse: bool
-) -> tuple[int, float]:
-    """Return the automatic gearbox's gear and the seconds until it is in.
+    vehicle: Any, gear: int, target: int, shift: float, since: float, engine_speed: float, dt: float
+) -> tuple[int, int, float, float]:
+    """Return the automatic gearbox's gear and target, the time in this shift and since the last.
 
-    With little throttle it shifts at lower engine speeds, as automatic gearboxes do.
+    It shifts up and down at shares of the top engine speed, one gear at a time through neutral, and
+    not again before its latency has passed. From neutral it needs a share of its own.
     """
-    if reverse:
-        return -1, 0.0
-    if gear <= 0:
-        return 1, 0.0
-    if shift > 0.0:
-        return gear, shift
-    gear = min(gear, vehicle["gears"])
-    eagerness = 0.45 + 0.55 * throttle
-    share = speed * gear_ratio(vehicle, gear) / (vehicle["radius"] * vehicle["max_speed"])
-    if gear < vehicle["gears"] and share > vehicle["up"][gear - 1] * eagerness:
-        return gear + 1, vehicle["switch_time"]
-    if gear > 1 and share < vehicle["down"][gear - 1] * eagerness:
-        return gear - 1, vehicle["switch_time"]
-    return gear, 0.0
+    if target == gear and since > vehicle["latency"]:
+        share = engine_speed / vehicle["max_speed"]
+        step = 0
+        if gear == 0:
+            step = 1 if share > vehicle["neutral_up"] else 0
+        elif gear > 0:
+            if share > vehicle["up"][gear - 1] and gear < vehicle["gears"]:
+                step = 1
+            elif share < vehicle["down"][gear - 1] and gear > 1:
+                step = -1
+        if step != 0:
+            target, gear, shift, since = gear + step, 0, 0.0, 0.0
+    else:
+        since += dt
+    if target != gear:
+        if shift > vehicle["switch_time"]:
+            gear, shift = target, 0.0
+        else:
+            shift += dt
+    return gear, target, shift, since
 
 
 @compiled
-def drive(
-    vehicle: Any, gear: int, engaged: bool, speed: float, throttle: float, engine_speed: float,
-    dt: float,
+def spin_up(
+    vehicle: Any, ratio: float, throttle: float, drag: float, front_share: float,
+    front: float, rear: float, engine: float,
+    front_torque: float, rear_torque: float, dt: float,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return the driving force, the engine's braking force (>= 0) and the new engine speed."""
-    ratio = gear_ratio(vehicle, gear) if engaged else 0.0
-    if ratio == 0.0:
-        target = vehicle["idle"] + throttle * (vehicle["max_speed"] - vehicle["idle"])
-        drag = vehicle["drag_open"] * engine_speed / (vehicle["inertia"] + 1e-3)
-        rate = min(SPOOL * dt, 1.0) if target > engine_speed else min(drag * dt, 1.0)
-        return 0.0, 0.0, engine_speed + rate * (target - engine_speed)
-    lever = ratio / vehicle["radius"]
-    coupled = speed * lever
-    running = max(coupled, vehicle["idle"])
-    torque = throttle * engine_torque(vehicle, running)
-    heavier = vehicle["inertia"] * lever * lever / vehicle["mass"]
-    force = torque * lever / (1.0 + heavier)
-    drag = vehicle["drag_closed"] + (vehicle["drag_full"] - vehicle["drag_closed"]) * throttle
-    braking = drag * coupled * abs(lever) if coupled > vehicle["idle"] else 0.0
-    return force, braking, running
+    """Return the spins of front axle, rear axle and engine after `dt`.
+
+    The clutch passes its strength times the difference in speed, and the differential shares that
+    torque out; engine and wheels are solved together, implicitly, for it is stiff after a shift.
+    """
+    torque = throttle * engine_torque(vehicle, engine)
+    front_mass = vehicle["front_inertia"] / dt
+    rear_mass = vehicle["rear_inertia"] / dt
+    engine_mass = vehicle["inertia"] / dt
+    front_weight = front_mass + vehicle["front_damping"]
+    rear_weight = rear_mass + vehicle["rear_damping"]
+    engine_weight = engine_mass + drag
+    front = (front_mass * front + front_torque) / front_weight
+    rear = (rear_mass * rear + rear_torque) / rear_weight
+    engine = (engine_mass * engine + torque) / engine_weight
+    if ratio != 0.0:
+        rear_share = 1.0 - front_share
+        shaft = ratio * (front_share * front + rear_share * rear)
+        yields = front_share * front_share / front_weight + rear_share * rear_share / rear_weight
+        clutch = vehicle["clutch"]
+        passed = clutch * (shaft - engine)
+        passed /= 1.0 + clutch * (ratio * ratio * yields + 1.0 / engine_weight)
+        front -= front_share * ratio * passed / front_weight
+        rear -= rear_share * ratio * passed / rear_weight
+        engine += passed / engine_weight
+    return front, rear, min(max(engine, 0.0), vehicle["max_speed"])
+
+
+@compiled
+def centre_angle(inner: float, wheelbase: float, width: float) -> float:
+    """Return the angle of a wheel midway between the front ones; the inner one is told."""
+    if abs(inner) < 1e-9:
+        return 0.0
+    away = wheelbase / math.tan(abs(inner)) + 0.5 * width
+    return math.copysign(math.atan(wheelbase / away), inner)

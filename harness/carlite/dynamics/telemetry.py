@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.dynamics.control import PhysicsControl, Wheel
-from harness.carlite.dynamics.parameters import Physics, axles
-
-GRAVITY = 9.81
+from harness.carlite.dynamics.parameters import GRAVITY, Physics, axles
+from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,8 @@ class WheelTelemetry:
     Attributes:
         tire_friction: on the scale of the physics control, where the wheel is now.
         lat_slip: angle between where the wheel points and where it goes, radians.
-        long_slip: zero, for wheels here roll.
-        omega: radians per second.
+        long_slip: how much faster the axle turns than it rolls, as a share of the faster speed.
+        omega: radians per second, of the axle.
         tire_load, normalized_tire_load: newtons, and as a share of the load at rest.
         torque: what the wheel passes to the ground, N m.
         long_force, lat_force: newtons in the vehicle's frame.
@@ -56,7 +55,7 @@ class Telemetry:
 
 def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
     """Read a vehicle's instruments."""
-    control = physics.in_effect(int(table.id[slot]))
+    control = physics.get(int(table.id[slot]))
     velocity = table.velocity[slot].tolist()
     cos, sin = math.cos(table.rotation[slot, 1]), math.sin(table.rotation[slot, 1])
     along = velocity[0] * cos + velocity[1] * sin
@@ -81,6 +80,7 @@ def telemetry(table: ActorTable, slot: int, physics: Physics) -> Telemetry:
                 wheel,
                 share=share,
                 angle=float(table.wheel_angle[slot]) if wheel in front else 0.0,
+                spin=float(table.drivetrain[slot, FRONT_SPIN if wheel in front else REAR_SPIN]),
                 motion=(along, across, float(table.yaw_rate[slot])),
                 forces=(pull, side, mass * GRAVITY * math.cos(pitch) * math.cos(roll)),
                 flattening=math.cos(pitch) * math.cos(roll),
@@ -107,6 +107,7 @@ def _wheel(
     wheel: Wheel,
     share: float,
     angle: float,
+    spin: float,
     motion: tuple[float, float, float],
     forces: tuple[float, float, float],
     flattening: float,
@@ -116,12 +117,13 @@ def _wheel(
     aside = across + turn * wheel.position[0]
     rolling = ahead * math.cos(angle) + aside * math.sin(angle)
     sliding = aside * math.cos(angle) - ahead * math.sin(angle)
+    fastest = max(abs(spin * wheel.radius), abs(rolling))
     pull, side, load = (share * force for force in forces)
     return WheelTelemetry(
         tire_friction=wheel.tire_friction,
         lat_slip=math.atan2(sliding, abs(rolling)) if abs(rolling) > 0.1 else 0.0,
-        long_slip=0.0,
-        omega=rolling / wheel.radius,
+        long_slip=(spin * wheel.radius - rolling) / fastest if fastest > 0.1 else 0.0,
+        omega=spin,
         tire_load=load,
         normalized_tire_load=flattening,
         torque=pull * wheel.radius,

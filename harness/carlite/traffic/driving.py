@@ -15,9 +15,18 @@ from harness.carlite.traffic.records import Rows, record_dtype
 COMFORT = 2.2
 """Metres per second squared of braking that are planned for."""
 
-HARD = 7.5
+HARD = 6.0
+LAG = 0.15
+"""Seconds until brakes bite."""
+
 HEADWAY = 1.1
 """Seconds kept to the leader."""
+
+SHOWN = -1.0
+"""Acceleration asked for below which the brake lights are lit, though the engine's drag will do."""
+
+LAUNCH = 110.0
+"""Radians per second at which an engine turns when its vehicle sets off."""
 
 LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT = 0x20, 0x10, 0x8
 
@@ -29,18 +38,26 @@ class Machine(Protocol):
     """What a driver knows of its vehicle.
 
     Attributes:
-        wheelbase: metres. rear: from the origin back to the rear axle. max_steer: radians.
+        wheelbase, width: metres. rear: from the origin back to the rear axle.
+        max_steer: of the inner wheel, radians.
         steering: share of it that is available, by speed in steps of 10 km/h.
-        pull: acceleration at full throttle from standstill. power: watts per kilogram.
+        mass: kilograms. lever: radians the engine turns per metre in the first gear.
+        cruising: engine speed around which the gearbox keeps the engine.
+        closed, full: engine drag at no and at full throttle. torque: the engine's greatest.
         brake: deceleration at full brake. eager: acceleration the driver likes.
     """
 
     wheelbase: float
     rear: float
+    width: float
     max_steer: float
     steering: Floats
-    pull: float
-    power: float
+    mass: float
+    lever: float
+    cruising: float
+    closed: float
+    full: float
+    torque: float
     brake: float
     eager: float
 
@@ -105,7 +122,7 @@ def _behind(me: Driver, v: float, eager: float) -> float:
     desired = me.distance + max(HEADWAY * v + v * closing / (2.0 * np.sqrt(eager * COMFORT)), 0.0)
     wanted = eager * (1.0 - (desired / max(me.gap, 0.1)) ** 2)
     if closing > 0.0:
-        left = max(room, 0.3)
+        left = max(room - LAG * v, 0.3)
         needed = (v * v - pace * pace) / (2.0 * max(left + pace * pace / (2.0 * HARD), 0.2))
         if pace <= 0.5:
             needed = v * v / (2.0 * left)
@@ -121,7 +138,7 @@ def _before_stop(room: float, v: float, eager: float) -> float:
     """Brake evenly to stand at the line."""
     if room < 0.15:
         return -3.0
-    needed = v * v / (2.0 * room)
+    needed = v * v / (2.0 * max(room - LAG * v, 0.05))
     if needed > 0.75 * COMFORT:
         return -needed
     soon = np.sqrt(2.0 * 0.75 * COMFORT * room)
@@ -147,7 +164,8 @@ def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
     dx, dy = px - rear_x, py - rear_y
     y = dy * np.cos(yaw) - dx * np.sin(yaw)
     square = max(dx * dx + dy * dy - m.rear * m.rear, 1.0)
-    wheel = np.arctan(2.0 * m.wheelbase * y / square)
+    bend = 2.0 * y / square
+    wheel = np.arctan(m.wheelbase * bend / max(1.0 - 0.5 * m.width * abs(bend), 0.2))
     at = min(abs(speed) * 3.6 / 10.0, STEERING_SAMPLES - 1.001)
     k = int(at)
     share = m.steering[k] + (at - k) * (m.steering[k + 1] - m.steering[k])
@@ -164,27 +182,34 @@ def _pedals(
     gained: float,
     dt: float,
 ) -> None:
-    """Turn the wanted acceleration into throttle or brake, correcting for what came of it."""
+    """Turn the wanted acceleration into throttle or brake, correcting for what came of it.
+
+    An engine's drag is great with the throttle closed: even gentle braking needs some throttle.
+    """
     if wanted <= 0.0 and speed < 0.3:
         me.effort = 0.0
         me.throttle, me.brake = 0.0, max(0.4, min(-wanted / m.brake, 1.0))
         return
-    me.effort = min(max(me.effort + 1.2 * (wanted - gained) * dt, -1.5), 1.5)
-    asked = wanted + me.effort + 0.1 + 0.0004 * speed * speed + 9.81 * np.sin(pitch)
-    if asked >= 0.0 or (wanted > -0.3 and asked > -0.4):
-        available = min(m.pull, m.power / max(speed, 1.0))
-        me.throttle = min(max(asked / available, 0.0), 1.0)
+    me.effort = min(max(me.effort + 2.0 * (wanted - gained) * dt, -3.0), 6.0)
+    asked = wanted + me.effort + 0.0003 * speed * speed + 9.81 * np.sin(pitch)
+    engine = min(max(speed * m.lever, LAUNCH), m.cruising)
+    lever = min(engine / max(speed, 0.5), m.lever)
+    shaft = m.mass * asked / lever
+    pedal = (shaft + m.closed * engine) / (m.torque + (m.closed - m.full) * engine)
+    if pedal >= 0.0 or wanted > -0.3:
+        me.throttle = min(max(pedal, 0.0), 1.0)
         me.brake = 0.0
     else:
+        coasting = m.closed * engine * lever / m.mass
         me.throttle = 0.0
-        me.brake = min(-asked / m.brake, 1.0)
+        me.brake = min(max(-asked - coasting, 0.0) / m.brake, 1.0)
 
 
 @compiled
 def _lamps(me: Driver) -> None:
-    """Brake lights when braking, blinkers when changing lanes; whatever else is lit stays."""
+    """Brake lights when slowing down, blinkers when changing lanes; whatever else is lit stays."""
     lit = me.lit & ~(LEFT_BLINKER | RIGHT_BLINKER | BRAKE_LIGHT)
-    if me.brake > 0.05:
+    if me.brake > 0.05 or me.acceleration < SHOWN:
         lit |= BRAKE_LIGHT
     if me.signal < 0:
         lit |= LEFT_BLINKER

@@ -1,26 +1,12 @@
-"""The Traffic Manager's own socket: plain msgpack-rpc, as the wheel's remote proxy speaks it.
-
-Unlike the simulator's calls these carry no metadata and their results are not wrapped: a request
-is `[0, id, name, arguments]`, its reply `[1, id, error, result]` with rpclib's own error slot.
-"""
+"""The calls of the Traffic Manager, as the wheel's remote proxy makes them."""
 
 from __future__ import annotations
 
-import asyncio
-import struct
-import sys
-import traceback
 from collections.abc import Callable
 
-import msgpack
-
 from harness.carlite.errors import CallError
-from harness.carlite.traffic.manager import TrafficManager
 
 LARGEST = 1e9
-MAX_MESSAGE = 16 * 2**20
-FULL_CONNECTION = 8 * 2**20
-"""A peer that does not read its replies is dropped once this much waits for it."""
 
 Convert = Callable[[object], object]
 
@@ -121,70 +107,22 @@ CALLS: dict[str, tuple[Convert, ...]] = {
 }
 
 
-def answer(manager: TrafficManager, name: object, arguments: object) -> object:
-    """Run one call; `CallError` says what is wrong with it."""
+ASKING = frozenset(("get_next_action", "get_all_actions"))
+"""Calls that only the world can answer. All others are orders, or have nothing to do with it."""
+
+SETTLED: dict[str, object] = {"health_check_remote_TM": None, "synchronous_tick": True}
+"""Calls whose answer is always the same."""
+
+
+def understood(name: object, arguments: object) -> tuple[str, list[object]]:
+    """Return a call's name and converted arguments; `CallError` says what is wrong with it."""
     converts = CALLS.get(name) if isinstance(name, str) else None
     if converts is None:
-        raise CallError(f"the Traffic Manager has no call {name!r}")
+        raise CallError(f"the Traffic Manager has no call {str(name)[:80]!r}")
     values = _list(arguments)
     if len(values) != len(converts):
         raise CallError(f"{name}: expected {len(converts)} arguments, got {len(values)}")
     try:
-        converted = [convert(value) for convert, value in zip(converts, values, strict=True)]
+        return str(name), [convert(v) for convert, v in zip(converts, values, strict=True)]
     except CallError as error:
         raise CallError(f"{name}: {error}") from None
-    result: object = getattr(manager, str(name))(*converted)
-    return result
-
-
-class Connection(asyncio.Protocol):
-    """One client of the Traffic Manager. `manager` is asked anew for each call: worlds change."""
-
-    def __init__(self, manager: Callable[[], TrafficManager]) -> None:
-        self._manager = manager
-        self._transport: asyncio.Transport | None = None
-        self._unpacker = msgpack.Unpacker(
-            raw=False,
-            strict_map_key=False,
-            unicode_errors="surrogateescape",
-            max_buffer_size=MAX_MESSAGE,
-        )
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport for replies."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        """Answer every complete request; bytes that are none close this connection alone."""
-        assert self._transport is not None
-        try:
-            self._unpacker.feed(data)
-            for message in self._unpacker:
-                self._serve(message)
-        except (ValueError, RecursionError, struct.error, msgpack.UnpackException) as error:
-            print(f"traffic manager: dropped a connection: {error!r}", file=sys.stderr)
-            self._transport.abort()
-
-    def _serve(self, message: object) -> None:
-        assert self._transport is not None
-        if not isinstance(message, list) or len(message) not in {3, 4}:
-            raise ValueError("not a request")
-        is_call = message[0] == 0 and len(message) == 4 and isinstance(message[1], int)
-        if not is_call and not (message[0] == 2 and len(message) == 3):
-            raise ValueError("not a request")
-        name, arguments = message[-2:]
-        error, result = None, None
-        try:
-            result = answer(self._manager(), name, arguments)
-        except CallError as refusal:
-            error = str(refusal)
-        except Exception as failure:  # a defect in one call must not end the others
-            traceback.print_exc()
-            error = f"{name}: {failure}"
-        if is_call:
-            self._transport.write(
-                msgpack.packb([1, message[1], error, result], unicode_errors="surrogateescape")
-            )
-        if self._transport.get_write_buffer_size() > FULL_CONNECTION:
-            raise ValueError("replies are not read")

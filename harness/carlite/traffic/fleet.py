@@ -25,7 +25,15 @@ from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.moment import Moment
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies, Body, gather, look_ahead
-from harness.carlite.traffic.routes import LOST_ASIDE, advance, extend, forget, lay_path, place
+from harness.carlite.traffic.routes import (
+    LOST_ASIDE,
+    UNDERGROUND,
+    advance,
+    extend,
+    forget,
+    lay_path,
+    place,
+)
 
 REFRESH = 20
 """Steps between two looks at the physics of the vehicles, which clients may change."""
@@ -154,21 +162,30 @@ class Fleet:
         self._drawn += 1
 
 
+AXLES = ("front", "rear")
+
+
 def _machines(slots: Ints, table: ActorTable, physics: Physics) -> NDArray[np.void]:
     """Read off the physics what drivers have to know."""
     rows = physics.rows[table.physics[slots]]
     grip = GRAVITY * np.minimum(rows["front_friction"], rows["rear_friction"])
-    force = rows["torque"].max(axis=1) * rows["ratio"][:, 0] * rows["final"] / rows["radius"]
-    shaft = np.linspace(0.0, 1.0, rows["torque"].shape[1]) * rows["max_speed"][:, None]
     machines = np.zeros(len(slots), MACHINE)
     machines["wheelbase"] = rows["front"] + rows["rear"]
     machines["rear"] = rows["rear"] - rows["centre"]
+    machines["width"] = rows["width"]
     machines["max_steer"], machines["steering"] = rows["max_steer"], rows["steering"]
-    machines["pull"] = np.minimum(force / rows["mass"], 0.5 * grip)
-    machines["power"] = (rows["torque"] * shaft).max(axis=1) / rows["mass"]
-    brakes = (rows["front_brake"] + rows["rear_brake"]) / rows["mass"]
-    machines["brake"] = np.minimum(brakes, 0.9 * grip)
-    machines["eager"] = np.clip(0.6 * machines["pull"], 0.6, 1.8)
+    turning = sum(rows[f"{axle}_inertia"] / rows[f"{axle}_radius"] ** 2 for axle in AXLES)
+    machines["mass"] = rows["mass"] + turning
+    machines["lever"] = rows["ratio"][:, 0] * rows["final"] / rows["front_radius"]
+    shifting = 0.5 * (rows["up"][:, 0] + rows["down"][:, 0])
+    one_gear = rows["gears"] == 1
+    machines["cruising"] = np.where(one_gear, 1.0, shifting) * rows["max_speed"]
+    machines["closed"], machines["full"] = rows["drag_closed"], rows["drag_full"]
+    machines["torque"] = rows["torque"].max(axis=1)
+    pull = machines["torque"] * machines["lever"] / rows["mass"]
+    brakes = sum(rows[f"{axle}_brake"] / rows[f"{axle}_radius"] for axle in AXLES)
+    machines["brake"] = np.minimum(brakes / machines["mass"], 0.9 * grip)
+    machines["eager"] = np.clip(0.6 * np.minimum(pull, 0.5 * grip), 0.6, 1.8)
     return machines
 
 
@@ -203,7 +220,8 @@ def _locate(net: Network, me: Driver, own: Body, dt: float) -> None:
     """Find a driver's place on its route; one that was moved by other hands starts afresh."""
     speed = np.hypot(own.vx, own.vy)
     if me.placed:
-        if np.hypot(own.x - me.x, own.y - me.y) < speed * dt + 2.0:
+        level = own.z > me.path_z[0] - UNDERGROUND
+        if level and np.hypot(own.x - me.x, own.y - me.y) < speed * dt + 2.0:
             advance(net, me, own.x, own.y)
         else:
             me.placed = False

@@ -1,4 +1,8 @@
-"""Compiled: what stands, walks or drives into the corridor of a driver's path."""
+"""Compiled: who stands, walks or drives into the corridor of a driver's path.
+
+Vehicles and walkers are obstacles, props are none: CARLA's Traffic Manager keeps track of those
+two kinds of actors alone (`ALSM`), and its `CollisionStage` brakes for no other.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.records import Rows, record_dtype
 from harness.carlite.traffic.swinging import foresee_swing
 
-VEHICLE, WALKER, PROP = int(Kind.VEHICLE), int(Kind.WALKER), int(Kind.PROP)
+VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
 MARGIN = 0.3
 """Metres kept clear beside the vehicle."""
 
@@ -61,7 +65,7 @@ BODY = record_dtype(Body)
 def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
     """Collect what drivers must mind, and where in it the vehicles in the slots `driven` are."""
     kind = table.kind
-    minded = table.solid & ((kind == Kind.VEHICLE) | (kind == Kind.WALKER) | (kind == Kind.PROP))
+    minded = table.solid & ((kind == Kind.VEHICLE) | (kind == Kind.WALKER))
     minded[driven] = True
     slots = np.flatnonzero(minded)
     rows = np.zeros(len(slots), BODY)
@@ -109,7 +113,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
         gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
         if gap < np.inf and b[other].kind == VEHICLE:
             _make_way(me, b, other, max(gap, 0.0))
-        stranger = b[other].driver < 0 and b[other].kind != PROP
+        stranger = b[other].driver < 0
         if gap == np.inf and stranger:
             gap, pace = _foreseen(me, b, other, speed)
         if gap < np.inf and gap + _braking(pace) < me.gap + _braking(me.gap_speed):

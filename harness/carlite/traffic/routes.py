@@ -14,6 +14,9 @@ AHEAD = 160.0
 """Metres of route that are decided ahead."""
 
 LOST_ASIDE = 5.0
+UNDERGROUND = 5.0
+"""Metres below all lanes from which on a vehicle is parked, not driven."""
+
 NO_PLAN, LINKS, TURNS = 0, 1, 2
 """Kinds of prescribed routes."""
 
@@ -34,7 +37,7 @@ def angle(value: float) -> float:
 
 @compiled
 def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) -> None:
-    """Put a driver onto the nearest link that runs its way."""
+    """Put a driver onto the nearest link that runs its way, unless it is far below."""
     best, nearest = -1, np.inf
     for p in range(len(net.points)):
         dx, dy, dz = x - net.points[p].x, y - net.points[p].y, z - net.points[p].z
@@ -47,8 +50,8 @@ def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) ->
             cost += 4.0
         if cost < nearest:
             best, nearest = p, cost
-    me.placed = best >= 0
-    if best < 0:
+    me.placed = best >= 0 and z > net.points[best].z - UNDERGROUND
+    if not me.placed:
         return
     link = net.points[best].link
     me.route[0], me.known, me.at = link, 1, 0

@@ -16,6 +16,10 @@ MOVED = (Kind.VEHICLE, Kind.WALKER)
 LIGHT = "traffic.traffic_light"
 FRICTION = "static.trigger.friction"
 CENTIMETRE = 0.01
+FLAT = 0.1
+"""Half the height up to which wheels roll over a prop: debris, tiles, planks, cans."""
+
+SOFT = ("static.prop.plasticbag",)
 
 
 def described(wanted: ActorDescription) -> tuple[Blueprint, ActorDescription]:
@@ -51,8 +55,14 @@ def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
         "body": bodies.library().index(blueprint.body) if blueprint.body else -1,
         "simulated": moved,
         "gravity": moved,
-        "solid": blueprint.mass > 0.0 and not attached,
+        "solid": blueprint.mass > 0.0 and not attached and not is_litter(blueprint),
     }
+
+
+def is_litter(blueprint: Blueprint) -> bool:
+    """Tell whether vehicles drive over a prop without touching it."""
+    flat = blueprint.extent[2] <= FLAT or blueprint.id in SOFT
+    return blueprint.kind == Kind.PROP and flat
 
 
 def friction_of(trigger: Resident) -> tuple[Vector, float]:

@@ -14,6 +14,7 @@ from harness.carlite.dynamics.physics import Physics, defaults
 from harness.carlite.towns.lookup import ground_arrays, height
 from harness.carlite.towns.model import Scenery, Town
 from harness.carlite.wire.codec import Rotation, Vector
+from harness.carlite.world.underground import buried
 
 
 class Motion:
@@ -52,7 +53,9 @@ class Motion:
         self.physics.forget(actor_id)
 
     def step(self, vehicle_slots: Ints, walker_slots: Ints, dt: float) -> None:
-        """Move vehicles and walkers, and let them touch."""
+        """Move vehicles and walkers, and let them touch; those below the ground stay there."""
+        vehicle_slots = self._above_ground(vehicle_slots)
+        walker_slots = self._above_ground(walker_slots)
         self._friction.step(self._table, vehicle_slots, self.physics)
         vehicles.step(self._table, vehicle_slots, self.physics, self._ground, dt)
         walkers.step(self._table, walker_slots, self._ground, dt)
@@ -68,6 +71,8 @@ class Motion:
     def stand(self, slot: int) -> None:
         """Lift a walker that would stick in the ground; vehicles have springs for that."""
         table = self._table
+        if buried(table, np.array([slot]), self._ground)[0]:
+            return
         feet = table.extent[slot, 2] - table.box_centre[slot, 2]
         x, y, z = table.position[slot].tolist()
         ground = height(*ground_arrays(self._ground), x, y, z)
@@ -90,7 +95,7 @@ class Motion:
     def lead_walker(
         self, actor_id: int, location: Vector, rotation: Rotation, speed: float
     ) -> None:
-        """Put a walker on the ground below a place; until told again it walks on for one tick."""
+        """Put a walker on the ground at a place; until the next call it walks on for one tick."""
         table, slot = self._table, self._table.slot(actor_id)
         table.position[slot] = location
         self.stand(slot)
@@ -99,6 +104,16 @@ class Motion:
         table.velocity[slot] = speed * ahead
         table.walk_direction[slot], table.walk_speed[slot] = ahead, speed
         self._led.append(actor_id)
+
+    def _above_ground(self, slots: Ints) -> Ints:
+        """Return the slots of those above the ground, and let the others rest."""
+        below = buried(self._table, slots, self._ground)
+        if not below.any():
+            return slots
+        for slot in slots[below]:
+            if self._table.simulated[slot]:
+                self.rest(int(slot))
+        return slots[~below]
 
     def _stop_led_walkers(self) -> None:
         for actor_id in self._led:

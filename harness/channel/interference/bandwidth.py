@@ -26,7 +26,9 @@ class Bandwidth(Disturbance):
     Of messages that wait for it only the newest is kept: older ones would only be late.
     """
 
+    safe_from_file = True
     name = "bandwidth"
+    certain = True
 
     def __init__(
         self,
@@ -34,7 +36,7 @@ class Bandwidth(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        if bytes_per_second <= 0:
+        if not bytes_per_second > 0:
             raise UserError(f"bandwidth: {bytes_per_second} bytes per second; must be above 0")
         self.bytes_per_second = bytes_per_second
         self._radios: dict[str, Radio] = {}

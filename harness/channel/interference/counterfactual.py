@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.channel.disturbance import NO_SHIFT, Disturbance, Shift
+from harness.channel.disturbance import Disturbance
+from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import UserError
 from harness.randomness import derived_seed
 from harness.vocabulary import Message, Observation
 
-Window = tuple[int, int]
+Ticks = tuple[int, int]
 """Ticks since the episode's first capture, the last not included."""
 
 
 class Counterfactual(Disturbance):
     """Another disturbance, drawn in full, of which only what falls into the windows happens."""
 
+    safe_from_file = True
+
     def __init__(
         self,
         of: Disturbance,
-        windows: Sequence[Window] | None = None,  # null: at all times
+        windows: Sequence[Ticks] | None = None,  # null: at all times
         draw: int = 0,  # 0: as drawn; others: drawn anew
     ) -> None:
         self.of = of
         super().__init__(sorted(of.kinds))
         self.name = of.sort
+        self.certain = of.certain and windows is None
+        self.beyond_window = of.beyond_window
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.draw = draw
         for first, end in self.windows or ():
@@ -44,6 +49,20 @@ class Counterfactual(Disturbance):
     def sort(self) -> str:
         """What the disturbance is called."""
         return self.of.sort
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether the disturbance asks for nothing."""
+        return self.of.size_zero
+
+    @property
+    def silences(self) -> bool:
+        """Whether the disturbance asks, at all times, for every message to be lost."""
+        return self.of.silences and self.windows is None
+
+    def can_reach(self, distance: float, window: Window) -> bool:
+        """Return whether the disturbance can change what is in a window."""
+        return self.of.can_reach(distance, window)
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode of the disturbance, which keeps the streams of its own name."""
@@ -80,7 +99,8 @@ class Counterfactual(Disturbance):
         """Expect of a window nothing, and of all times what the disturbance expects."""
         if self.windows is not None:
             return None
-        self.of.met, self.of.acted = self.met, self.acted
+        for name in ("reached", "acted", "beyond", "could"):
+            setattr(self.of, name, getattr(self, name))
         return self.of.inert()
 
     def _happens(self, frame: int) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
-from harness.channel.interference.loss import check_acts
+from harness.channel.interference.loss import check_share
 from harness.vocabulary import Features, Kind, Message, Singles
 
 ROUNDING = 1e-9
@@ -28,7 +28,7 @@ class FeatureCorruption(Disturbance, ABC):
             raise cannot_touch(self, message)
         random = self.random_at(message.sender, message.capture_frame)
         maps = tuple(self.corrupted(each, random) for each in message.payload.maps)
-        return replace(message, payload=Features(maps))
+        return replace(message, payload=replace(message.payload, maps=maps))
 
     @abstractmethod
     def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
@@ -38,6 +38,7 @@ class FeatureCorruption(Disturbance, ABC):
 class Scattered(FeatureCorruption):
     """Every number may be replaced, whatever its channel."""
 
+    safe_from_file = True
     name = "feature_corruption"
 
     def __init__(
@@ -46,8 +47,13 @@ class Scattered(FeatureCorruption):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check_acts(self.name, probability=probability)
+        check_share(self.name, probability=probability)
         self.probability = probability
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether no number is replaced."""
+        return self.probability == 0
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode in which every number has been sent as it was."""
@@ -64,6 +70,7 @@ class Scattered(FeatureCorruption):
 class WholeChannels(FeatureCorruption):
     """Whole channels are replaced."""
 
+    safe_from_file = True
     name = "channel_corruption"
 
     def __init__(
@@ -72,8 +79,13 @@ class WholeChannels(FeatureCorruption):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check_acts(self.name, share=share)
+        check_share(self.name, share=share)
         self.share = share
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether no channel is replaced."""
+        return self.share == 0
 
     def corrupted(self, features: Singles, random: np.random.Generator) -> Singles:
         """Replace some channels altogether."""

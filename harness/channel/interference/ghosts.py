@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import Disturbance, cannot_touch
+from harness.channel.effects import Window
 from harness.errors import UserError
 from harness.vocabulary import VEHICLE, Boxes, Floats, Kind, Message, Points, Singles
 
@@ -23,6 +24,7 @@ LIDAR_HEIGHT: Mapping[Kind, float] = {"roadside": 7.5, "vehicle": 1.85}
 class Ghosts(Disturbance):
     """Cars that stand round a partner and go where it goes: boxes, or returns from their skins."""
 
+    safe_from_file = True
     name = "ghosts"
 
     def __init__(
@@ -34,14 +36,23 @@ class Ghosts(Disturbance):
         score: float = 0.9,  # 0 to 1
     ) -> None:
         super().__init__(tuple(lidar_height))
-        if count < 1 or not 0 <= nearest <= farthest:
+        if count < 0 or not 0 <= nearest <= farthest:
             raise UserError(
-                f"ghosts: {count} between {nearest} and {farthest} m; at least one,"
+                f"ghosts: {count} between {nearest} and {farthest} m; not fewer than 0,"
                 " the nearest before the farthest"
             )
         self.count, self.nearest, self.farthest = count, nearest, farthest
         self.lidar_height = dict(lidar_height)
         self.score = score
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether there are no ghosts."""
+        return self.count == 0
+
+    def can_reach(self, distance: float, window: Window) -> bool:
+        """Return whether a ghost, standing well, reaches into the window."""
+        return self.nearest - math.hypot(*SIZE[:2]) / 2 <= distance + math.hypot(*window)
 
     def alter(self, message: Message) -> Message:
         """Return the message with the ghosts in it."""

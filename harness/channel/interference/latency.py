@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 
 Per = Literal["episode", "message"]
+FAR = 5.0
+"""Standard deviations that are hardly ever exceeded."""
 
 
 class Latency(Disturbance, ABC):
@@ -26,6 +29,20 @@ class Latency(Disturbance, ABC):
         if per not in ("episode", "message"):
             raise UserError(f"latency: per {per!r}; episode or message")
         self.per = per
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing is late."""
+        return not any(self.seconds.values())
+
+    def too_small(self) -> str | None:
+        """Return the largest delay that can be expected, if it ends within its own moment."""
+        largest = self.largest()
+        return None if largest > SAME_MOMENT else f"{largest:.3g} s is no delay"
+
+    def largest(self) -> float:
+        """Return the most seconds that can be expected."""
+        return self.longest_delay
 
     def delay(self, message: Message) -> float:
         """Draw the delay of this message."""
@@ -41,19 +58,34 @@ class Latency(Disturbance, ABC):
 class Fixed(Latency):
     """Always the same delay."""
 
+    safe_from_file = True
+    certain = True
+
     def __init__(self, seconds: float, kinds: Sequence[Kind] = PARTNERS) -> None:
         super().__init__("episode", kinds)
-        if seconds < 0:
+        if not seconds >= 0:
             raise UserError(f"latency: {seconds} s; nothing arrives before it is sent")
-        self.seconds = seconds
+        self.longest = seconds
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """The one delay."""
+        return {"seconds": self.longest}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds."""
+        return self.longest
 
     def draw(self, random: np.random.Generator) -> float:
         """Return the one delay."""
-        return self.seconds
+        return self.longest
 
 
 class Uniform(Latency):
     """Any delay between two."""
+
+    safe_from_file = True
 
     def __init__(
         self,
@@ -67,6 +99,16 @@ class Uniform(Latency):
             raise UserError(f"latency: low {low} s, high {high} s; 0 <= low <= high")
         self.low, self.high = low, high
 
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """The ends of the range."""
+        return {"low": self.low, "high": self.high}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds at most."""
+        return self.high
+
     def draw(self, random: np.random.Generator) -> float:
         """Return a delay between the two."""
         return float(random.uniform(self.low, self.high))
@@ -74,6 +116,8 @@ class Uniform(Latency):
 
 class Normal(Latency):
     """Delays round a mean; what would be below zero is zero."""
+
+    safe_from_file = True
 
     def __init__(
         self,
@@ -83,9 +127,23 @@ class Normal(Latency):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(per, kinds)
-        if mean < 0 or deviation < 0:
+        if not (mean >= 0 and deviation >= 0):
             raise UserError(f"latency: mean {mean} s, deviation {deviation} s; not below 0")
         self.mean, self.deviation = mean, deviation
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Mean and standard deviation."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds on average; there is no most."""
+        return self.mean
+
+    def largest(self) -> float:
+        """Return what one draw in a few millions exceeds."""
+        return self.mean + FAR * self.deviation
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode in which nothing has been late."""
@@ -101,7 +159,7 @@ class Normal(Latency):
     def _at_once(self) -> float:
         if self.deviation == 0:
             return 0.0
-        return 0.5 * math.erfc(self.mean / self.deviation / math.sqrt(2))
+        return 0.5 * math.erfc((self.mean - SAME_MOMENT) / self.deviation / math.sqrt(2))
 
     def draw(self, random: np.random.Generator) -> float:
         """Return a delay round the mean."""

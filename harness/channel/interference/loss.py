@@ -14,6 +14,7 @@ from harness.vocabulary import Floats, Kind, Message
 class Loss(Disturbance):
     """Every message may be lost, whatever became of others (Bernoulli)."""
 
+    safe_from_file = True
     name = "loss"
 
     def __init__(
@@ -22,8 +23,18 @@ class Loss(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check_acts(self.name, probability=probability)
+        check_share(self.name, probability=probability)
         self.probability = probability
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing is ever lost."""
+        return self.probability == 0
+
+    @property
+    def silences(self) -> bool:
+        """Whether everything is lost."""
+        return self.probability == 1
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode in which nothing has been lost."""
@@ -40,6 +51,7 @@ class Loss(Disturbance):
 class BurstLoss(Disturbance):
     """Each sender's air is good or bad, and changes between messages (Gilbert-Elliott)."""
 
+    safe_from_file = True
     name = "burst_loss"
 
     def __init__(
@@ -54,15 +66,23 @@ class BurstLoss(Disturbance):
         for value in (worsens, recovers, lost_in_good, lost_in_bad):
             if not 0 <= value <= 1:
                 raise UserError(f"burst_loss: {value} is no probability; from 0 to 1")
-        if worsens + recovers == 0:
+        if not worsens + recovers > 0:
             raise UserError("burst_loss: worsens and recovers are both 0; air must change")
         self.lost = np.array([lost_in_good, lost_in_bad])
         self.turns = np.array([[1 - worsens, worsens], [recovers, 1 - recovers]])
         self.at_first = np.array([recovers, worsens]) / (worsens + recovers)
-        if self.at_first @ self.lost == 0:
-            raise UserError("burst_loss: with these probabilities nothing is ever lost")
         self._air: dict[str, int] = {}
         self._nothing_lost: dict[str, Floats] = {}
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing is ever lost."""
+        return bool(self.at_first @ self.lost == 0)
+
+    @property
+    def silences(self) -> bool:
+        """Whether everything is lost."""
+        return bool(np.all(self.lost[self.at_first > 0] == 1))
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode: every sender's air is as it is in the long run."""
@@ -85,8 +105,8 @@ class BurstLoss(Disturbance):
         self.idle_chance = float(np.prod([each.sum() for each in self._nothing_lost.values()]))
 
 
-def check_acts(name: str, **probabilities: float) -> None:
-    """Refuse what is no probability, or that of nothing."""
-    for setting, value in probabilities.items():
-        if not 0 < value <= 1:
-            raise UserError(f"{name}: {setting} {value}; must be above 0 and at most 1")
+def check_share(name: str, **shares: float) -> None:
+    """Refuse what is no probability and no share; 0 is no disturbance."""
+    for setting, value in shares.items():
+        if not 0 <= value <= 1:
+            raise UserError(f"{name}: {setting} {value}; must be from 0 to 1")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.channel.disturbance import Disturbance
 from harness.channel.usable import SAME_MOMENT
-from harness.errors import AttemptError
+from harness.errors import AttemptError, UserError
 from harness.vocabulary import Kind, Message
 
 
 class PaperCodeLatency(Disturbance):
     """A delay by the remainder of the route's number, once the first messages have come at once."""
 
+    safe_from_file = True
     name = "paper_code_latency"
+    certain = True
 
     def __init__(
         self,
@@ -23,10 +25,35 @@ class PaperCodeLatency(Disturbance):
         kinds: Sequence[Kind] = ("roadside",),
     ) -> None:
         super().__init__(kinds)
+        if not (by_remainder and all(each >= 0 for each in (*by_remainder, undelayed))):
+            raise UserError(
+                f"paper_code_latency: by_remainder {list(by_remainder)}, undelayed {undelayed};"
+                " one delay or more, none below 0 s"
+            )
         self.by_remainder = tuple(by_remainder)
         self.undelayed = undelayed
         self._seconds = 0.0
         self._first: dict[str, float] = {}
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether no route has a delay."""
+        return not any(self.by_remainder)
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """The longest delay, and how long there is none."""
+        return {"by_remainder": max(self.by_remainder), "undelayed": self.undelayed}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds at most."""
+        return max(self.by_remainder)
+
+    def too_small(self) -> str | None:
+        """Return the longest delay, if it ends within its own moment."""
+        longest = self.longest_delay
+        return None if longest > SAME_MOMENT else f"{longest:.3g} s is no delay"
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode: the last number in the route's name decides."""
@@ -40,7 +67,7 @@ class PaperCodeLatency(Disturbance):
         first = self._first.setdefault(message.sender, message.capture_time)
         if message.capture_time - first < self.undelayed - SAME_MOMENT:
             return 0.0
-        self.idle_chance = 0.0
+        self.idle_chance = float(self._seconds <= SAME_MOMENT)
         return self._seconds
 
 

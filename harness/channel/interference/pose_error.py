@@ -12,17 +12,40 @@ from typing import Literal
 
 import numpy as np
 
-from harness.channel.disturbance import PARTNERS, Disturbance, Shift
+from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.effects import LEAST_METRES, LEAST_RADIANS, Shift, displaces
 from harness.errors import UserError
 from harness.vocabulary import Floats, Kind, Observation
 
 Per = Literal["episode", "frame"]
+LEAST = np.array([LEAST_METRES, LEAST_METRES, LEAST_RADIANS])
+FAR = 5.0
+"""Standard deviations that are hardly ever exceeded."""
+LONG = 600.0
+"""Seconds after which hardly any drive goes on."""
 
 
 class Misplacement(Disturbance, ABC):
     """An error of each observer's own."""
 
     name = "pose_error"
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nobody is ever wrong."""
+        return not self.largest().any()
+
+    def too_small(self) -> str | None:
+        """Return the largest error that can be expected, if it counts as none."""
+        x, y, yaw = self.largest().tolist()
+        if displaces((x, y, yaw)):
+            return None
+        metres, degrees = math.hypot(x, y), math.degrees(yaw)
+        return f"{metres:.3g} m and {degrees:.3g} degrees are no displacement"
+
+    @abstractmethod
+    def largest(self) -> Floats:
+        """Return the largest x, y (m) and yaw (rad) that can be expected."""
 
     def shift(self, observation: Observation) -> Shift:
         """Return how wrong this observer is now."""
@@ -42,12 +65,25 @@ class Drawn(Misplacement):
         if per not in ("episode", "frame"):
             raise UserError(f"pose_error: per {per!r}; episode or frame")
         self.per = per
+        self._drawn: set[str] = set()
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode in which nobody has been wrong."""
+        super().reset(seed, route)
+        self.idle_chance, self._drawn = 1.0, set()
 
     def error(self, observation: Observation) -> Floats:
         """Draw from this observer's stream."""
+        if self.per == "frame" or observation.sender not in self._drawn:
+            self._drawn.add(observation.sender)
+            self.idle_chance *= self.chance_of_none()
         if self.per == "frame":
             return self.draw(self.random_at(observation.sender, observation.frame))
         return self.draw(self.random(observation.sender))
+
+    @abstractmethod
+    def chance_of_none(self) -> float:
+        """Return how likely an error is to be too small to count."""
 
     @abstractmethod
     def draw(self, random: np.random.Generator) -> Floats:
@@ -56,6 +92,8 @@ class Drawn(Misplacement):
 
 class Uniform(Drawn):
     """Sizes between two, with random signs."""
+
+    safe_from_file = True
 
     def __init__(
         self,
@@ -75,6 +113,17 @@ class Uniform(Drawn):
         self.low = in_radians(low, low, yaw_low)
         self.high = in_radians(high, high, yaw_high)
 
+    def largest(self) -> Floats:
+        """Return the upper ends."""
+        return self.high
+
+    def chance_of_none(self) -> float:
+        """Return the share of the ranges that is too small to count."""
+        width = self.high - self.low
+        fixed = (self.low < LEAST).astype(np.float64)
+        share = np.divide(LEAST - self.low, width, out=fixed, where=width > 0)
+        return float(np.prod(np.clip(share, 0.0, 1.0)))
+
     def draw(self, random: np.random.Generator) -> Floats:
         """Return sizes with signs."""
         sizes = random.uniform(self.low, self.high)
@@ -83,6 +132,8 @@ class Uniform(Drawn):
 
 class Normal(Drawn):
     """Errors round zero."""
+
+    safe_from_file = True
 
     def __init__(
         self,
@@ -94,6 +145,14 @@ class Normal(Drawn):
         super().__init__(per, kinds)
         self.deviation = spread(deviation, yaw_deviation)
 
+    def largest(self) -> Floats:
+        """Return errors that are hardly ever exceeded."""
+        return FAR * self.deviation
+
+    def chance_of_none(self) -> float:
+        """Return how likely an error is to be too small to count."""
+        return none_of_normal(self.deviation)
+
     def draw(self, random: np.random.Generator) -> Floats:
         """Return errors round zero."""
         return np.asarray(random.normal(0.0, self.deviation))
@@ -101,6 +160,9 @@ class Normal(Drawn):
 
 class Constant(Misplacement):
     """The same error for all."""
+
+    safe_from_file = True
+    certain = True
 
     def __init__(
         self,
@@ -112,6 +174,10 @@ class Constant(Misplacement):
         super().__init__(kinds)
         self.bias = in_radians(x, y, yaw)
 
+    def largest(self) -> Floats:
+        """Return the one error."""
+        return np.abs(self.bias)
+
     def error(self, observation: Observation) -> Floats:
         """Return the one error."""
         return self.bias
@@ -119,6 +185,8 @@ class Constant(Misplacement):
 
 class Walk(Misplacement):
     """Errors that grow from nothing, as those of odometry do."""
+
+    safe_from_file = True
 
     def __init__(
         self,
@@ -129,20 +197,38 @@ class Walk(Misplacement):
         super().__init__(kinds)
         self.deviation = spread(deviation, yaw_deviation)
         self._walked: dict[str, tuple[float, Floats]] = {}
+        self._began: dict[str, float] = {}
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode: nobody has drifted yet."""
         super().reset(seed, route)
-        self._walked = {}
+        self._walked, self._began = {}, {}
+        self.idle_chance = 1.0
+
+    def largest(self) -> Floats:
+        """Return errors that are hardly ever exceeded, even after a long drive."""
+        return FAR * self.deviation * math.sqrt(LONG)
 
     def error(self, observation: Observation) -> Floats:
         """Take a step as wide as the time since the last one makes it."""
         sender, now = observation.sender, observation.time
         since, error = self._walked.get(sender, (now, np.zeros(3)))
+        gone = now - self._began.setdefault(sender, now)
+        none = none_of_normal(self.deviation * math.sqrt(gone))
+        self.idle_chance = min(self.idle_chance, none)
         random = self.random_at(sender, observation.frame)
         error = error + random.normal(0.0, self.deviation) * math.sqrt(now - since)
         self._walked[sender] = (now, error)
         return error
+
+
+def none_of_normal(deviation: Floats) -> float:
+    """Return how likely normal errors round zero are to be too small to count."""
+    ratios = [
+        least / each if each else math.inf
+        for least, each in zip(LEAST.tolist(), deviation.tolist(), strict=True)
+    ]
+    return math.prod(math.erf(each / math.sqrt(2)) for each in ratios)
 
 
 def in_radians(x: float, y: float, yaw: float) -> Floats:
@@ -152,7 +238,7 @@ def in_radians(x: float, y: float, yaw: float) -> Floats:
 
 def spread(deviation: float, yaw_deviation: float) -> Floats:
     """Return standard deviations as they are used."""
-    if deviation < 0 or yaw_deviation < 0:
+    if not (deviation >= 0 and yaw_deviation >= 0):
         raise UserError(
             f"pose_error: deviations {deviation} m and {yaw_deviation} degrees; not below 0"
         )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
-from harness.channel.interference.loss import check_acts
+from harness.channel.interference.loss import check_share
 from harness.errors import UserError
 from harness.vocabulary import Boxes, Kind, Message, Points, Singles
 
@@ -17,6 +17,7 @@ from harness.vocabulary import Boxes, Kind, Message, Points, Singles
 class Removed(Disturbance):
     """Boxes are left out one by one; of a sweep, whole sectors, so that objects go as a whole."""
 
+    safe_from_file = True
     name = "removed"
 
     def __init__(
@@ -26,10 +27,15 @@ class Removed(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        check_acts(self.name, share=share)
+        check_share(self.name, share=share)
         if sectors < 1:
             raise UserError(f"removed: {sectors} sectors; at least one")
         self.share, self.sectors = share, sectors
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing is left out."""
+        return self.share == 0
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode in which all has been told."""

@@ -19,7 +19,9 @@ from harness.vocabulary import Kind, Message, Points, Singles
 class StrayPoints(Disturbance):
     """Points between two squares round the partner, as high and as bright as the sweep's own."""
 
+    safe_from_file = True
     name = "stray_points"
+    beyond_window = True
 
     def __init__(
         self,
@@ -29,12 +31,17 @@ class StrayPoints(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(kinds)
-        if count < 1 or not 0 <= inside < outside:
+        if count < 0 or not 0 <= inside < outside:
             raise UserError(
-                f"stray_points: {count} between {inside} and {outside} m; at least one,"
+                f"stray_points: {count} between {inside} and {outside} m; not fewer than 0,"
                 " and the region of interest within the square"
             )
         self.count, self.inside, self.outside = count, inside, outside
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether there are no stray points."""
+        return self.count == 0
 
     def alter(self, message: Message) -> Message:
         """Return the sweep with stray points at its end."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from harness.vocabulary import Pose
 from harness.world.hazards.figures import EGO_LENGTH
-from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.hazard import Hazard, NoPlaceError, Value
 from harness.world.hazards.track import Track
 from harness.world.stage import EgoState
 
@@ -34,7 +34,7 @@ class ControlLoss(Hazard):
             friction = f"{self.number('friction'):g}"
             patch = self.cast.spawn("static.trigger.friction", centre, friction=friction, **size)
             if patch is None:
-                raise self.cannot_stand("a friction trigger was refused")
+                raise NoPlaceError("a friction trigger was refused")
 
     def step(self, ego: EgoState) -> None:
         """Note when the ego is on the patches and when it has left them."""

@@ -44,7 +44,7 @@ def plans(
             standing = parked(track, at - size(blueprint)[1] / 2 - 0.5, row)
             for deep in np.arange(depth, NARROWEST - 0.01, -0.6) if standing else ():
                 start = track.half_width(at) + float(deep) + size(blueprint)[0] / 2
-                plan = _plan(track, at, standing, blueprint, course(at, start))
+                plan = plan_of(track, at, standing, blueprint, course(at, start))
                 if plan is not None and plan.sudden:
                     yield plan
                 elif plan is not None:
@@ -77,9 +77,10 @@ def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, 
     return tuple(standing)
 
 
-def _plan(
+def plan_of(
     track: Track, at: float, standing: tuple[Standing, ...], blueprint: str, course: Course | None
 ) -> Plan | None:
+    """Return how somebody on a course would meet the ego, None where they would not meet."""
     if course is None:
         return None
     mover = Mover(blueprint, course)

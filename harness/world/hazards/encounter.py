@@ -12,7 +12,7 @@ import numpy as np
 from harness.vocabulary import Floats, Pose
 from harness.world.hazards.arrival import STANDING, Arrival
 from harness.world.hazards.figures import EGO_LENGTH
-from harness.world.hazards.hazard import Hazard, Status
+from harness.world.hazards.hazard import Hazard, NoPlaceError, Status
 from harness.world.hazards.meeting import CRUISE, Mover, Plan
 from harness.world.hazards.puppets import Performance, VehiclePuppet
 from harness.world.hazards.track import Track
@@ -20,6 +20,7 @@ from harness.world.stage import EgoState
 
 TRIES = 30
 """Placements tried before a hazard is said not to stand."""
+NO_PLACE = "the road has no place for it"
 
 
 class Encounter(Hazard):
@@ -45,8 +46,11 @@ class Encounter(Hazard):
                 return
             self.cast.dismiss()
             tried += 1
-        why = f"{tried} places tried, all taken" if tried else "the road has no place for it"
-        raise self.cannot_stand(why)
+        raise NoPlaceError(f"{tried} places tried, all taken" if tried else NO_PLACE)
+
+    def impossible(self, track: Track) -> str:
+        """Return why the road has no place for it, whatever stands beside the road."""
+        return "" if next(iter(self.plans(track)), None) is not None else NO_PLACE
 
     def step(self, ego: EgoState) -> None:
         """Wait for the ego, then act."""
@@ -55,6 +59,7 @@ class Encounter(Hazard):
             self.while_waiting(ego)
             to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
             if to_go < -EGO_LENGTH:
+                self.cause = "passed"
                 self.leave("not_run", "the ego had passed before it was due")
             elif self._due(to_go):
                 self.begin(ego)

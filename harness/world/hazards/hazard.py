@@ -9,14 +9,20 @@ from typing import ClassVar, Literal
 
 import carla
 
-from harness.errors import AttemptError
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.stage import EgoState, Stage
 
 Status = Literal["waiting", "running", "over", "not_run"]
+Cause = Literal["", "no_place", "ended_before", "passed", "not_planned"]
+"""Why a hazard was not run: no room for it, the drive ended before it was due, the ego passed
+before it was due, or no hazard stands for it."""
 Value = float | str
+
+
+class NoPlaceError(Exception):
+    """A hazard has no place on its route: for this attempt it is not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class HazardReport:
     status: Status
     started_at: float | None
     reason: str
+    cause: Cause = ""
 
 
 class Hazard(ABC):
@@ -42,6 +49,7 @@ class Hazard(ABC):
         self.status: Status = "waiting"
         self.started_at: float | None = None
         self.reason = ""
+        self.cause: Cause = ""
         self._cast: Cast | None = None
 
     @property
@@ -64,16 +72,31 @@ class Hazard(ABC):
         """Return a parameter that is a word."""
         return str(self.spec.parameters.get(name, self.defaults[name]))
 
-    def place(self, stage: Stage) -> None:
-        """Put occluders and actors into the world, before the run."""
+    def place(self, stage: Stage) -> bool:
+        """Put occluders and actors into the world, before the run; return whether there is room.
+
+        Without room it is not run, and nothing of it stays in the world.
+        """
         self._cast = Cast(stage)
-        self.set_up(Track(stage.map, stage.route))
+        try:
+            self.set_up(Track(stage.map, stage.route))
+        except NoPlaceError as problem:
+            self._cast.dismiss()
+            self.skip("no_place", str(problem))
+            return False
+        return True
 
     def report(self) -> HazardReport:
         """Return what has become of it so far."""
         spec = self.spec
         return HazardReport(
-            spec.kind, spec.source, spec.station, self.status, self.started_at, self.reason
+            kind=spec.kind,
+            source=spec.source,
+            station=spec.station,
+            status=self.status,
+            started_at=self.started_at,
+            reason=self.reason,
+            cause=self.cause,
         )
 
     def end(self) -> None:
@@ -85,7 +108,7 @@ class Hazard(ABC):
     def conclude(self) -> None:
         """Note that time is over: what has not begun was not run."""
         if self.status == "waiting":
-            self.finish("not_run", self.reason or "the attempt ended before the ego came near")
+            self.skip("ended_before", "the attempt ended before the ego came near")
 
     def begin(self, ego: EgoState) -> None:
         """Note that it runs."""
@@ -95,12 +118,14 @@ class Hazard(ABC):
         """Note how it ended."""
         self.status, self.reason = status, reason
 
-    def cannot_stand(self, why: str) -> AttemptError:
-        """Return the error that says why it cannot be placed."""
-        spec = self.spec
-        return AttemptError(
-            "scenario_error", f"{spec.kind} at {spec.station:g} m of route {spec.route}: {why}"
-        )
+    def skip(self, cause: Cause, reason: str) -> None:
+        """Note that it was not run, and why."""
+        self.cause = cause
+        self.finish("not_run", reason)
+
+    def impossible(self, track: Track) -> str:
+        """Return why it has no place on a route, as far as the map alone tells; else ""."""
+        return ""
 
     @abstractmethod
     def set_up(self, track: Track) -> None:

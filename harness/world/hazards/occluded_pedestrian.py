@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import ClassVar
 
-from harness.world.hazards import emerging
+from harness.world.hazards import emerging, exits
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import Plan
@@ -23,7 +24,8 @@ class OccludedPedestrian(Encounter):
     }
 
     def plans(self, track: Track) -> Iterable[Plan]:
-        """Yield places at the kerb near the station."""
+        """Yield places at the kerb, then where lanes lie between, or past a turn."""
         across = emerging.straight_across(track, self.number("speed"))
         depth = self.number("depth")
-        return emerging.plans(track, self.spec.station, "walker.pedestrian.*", depth, across)
+        where = (track, self.spec.station, "walker.pedestrian.*", depth, across)
+        return chain(emerging.plans(*where), exits.plans(*where))

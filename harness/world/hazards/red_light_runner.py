@@ -8,15 +8,18 @@ from typing import ClassVar
 from harness.world.hazards import crossing
 from harness.world.hazards.crossing_vehicle import RUN_OUT, RUN_UP, crosses
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Status, Value
+from harness.world.hazards.hazard import NoPlaceError, Status, Value
 from harness.world.hazards.meeting import Plan
 from harness.world.hazards.signals import HeldLights
 from harness.world.hazards.track import Track
-from harness.world.hazards.ways import ways
+from harness.world.hazards.ways import junction_rows, ways
 from harness.world.stage import EgoState
 
 HOLD = 55.0
 """Metres before the meeting at which the ego is given green."""
+LIGHT, AHEAD = "1000001", 25.0
+"""A traffic light in OpenDRIVE, and the metres before a junction from which it is looked for."""
+NO_LIGHT = "the ego has no light there"
 
 
 class RedLightRunner(Encounter):
@@ -43,8 +46,15 @@ class RedLightRunner(Encounter):
         """Find the lights as well."""
         self._lights = HeldLights(self.cast.stage, self.spec.station)
         if not self._lights.exist:
-            raise self.cannot_stand("the ego has no light there")
+            raise NoPlaceError(NO_LIGHT)
         super().set_up(track)
+
+    def impossible(self, track: Track) -> str:
+        """Return why the road has no place for it: no light ahead of the junction, or no room."""
+        rows = junction_rows(track, self.spec.station)
+        before = track.waypoint(float(max(rows[0] - 2, 0))) if rows else None
+        ahead = before.get_landmarks_of_type(AHEAD, LIGHT) if before else []
+        return super().impossible(track) if ahead else NO_LIGHT
 
     def while_waiting(self, ego: EgoState) -> None:
         """Give the ego green in good time."""

@@ -12,6 +12,8 @@ import numpy as np
 from harness.vocabulary import Floats, Pose, Route
 
 DRIVEN = carla.LaneType.Driving
+WIDEST = 40.0
+"""Metres beyond which a road's end is not looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +73,17 @@ class Track:
 
     def carriageway_left(self, station: float) -> float:
         """Return the metres from the route's centre to the left end of all driving lanes."""
-        right = -self.half_width(station)
-        while self.on_road(self.pose(station, right - 0.5)) and right > -40.0:
-            right -= 0.5
-        return -right
+        return self._carriageway(station, -1.0)
+
+    def carriageway_right(self, station: float) -> float:
+        """Return the metres from the route's centre to the right end of all driving lanes."""
+        return self._carriageway(station, 1.0)
+
+    def _carriageway(self, station: float, side: float) -> float:
+        edge = self.half_width(station)
+        while self.on_road(self.pose(station, side * (edge + 0.5))) and edge < WIDEST:
+            edge += 0.5
+        return edge
 
     def on_road(self, pose: Pose) -> bool:
         """Say whether a place lies on a driving lane."""

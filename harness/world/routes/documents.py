@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from harness.errors import UserError
+from harness.nesting import DEEPEST, TOO_DEEP, NestingError, parse_json
 
 FURTHEST = 1e6
 """Metres from the origin: no town is as large, and CARLA's single floats end there."""
@@ -65,6 +66,8 @@ def parse_xml(content: bytes | str, path: Path) -> Element:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, path)
+        if len(stack) >= DEEPEST:
+            element.wrong(f"is {TOO_DEEP}; flatten the file")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -93,14 +96,14 @@ def parse_xml(content: bytes | str, path: Path) -> Element:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object that a JSON file holds."""
     try:
-        content = json.loads(read_bytes(path).decode("utf-8-sig"))
+        content = parse_json(read_bytes(path).decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         raise UserError(f"{path}: byte {problem.start} is not UTF-8; save it as UTF-8") from None
     except json.JSONDecodeError as problem:
         place = f"line {problem.lineno}, column {problem.colno}"
         raise UserError(f"{path}: {place}: not JSON ({problem.msg}); mend it") from None
-    except RecursionError:
-        raise UserError(f"{path}: nested too deeply to be read; flatten it") from None
+    except NestingError as problem:
+        raise UserError(f"{path}: {problem}; flatten it") from None
     except ValueError as problem:
         raise UserError(f"{path}: a number cannot be read; shorten it ({problem})") from None
     if not isinstance(content, dict):

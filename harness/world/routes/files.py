@@ -68,13 +68,14 @@ class RouteSpec:
         return [carla.Location(*point) for point in self.keypoints[:, :3].tolist()]
 
 
-def read_routes(path: str | Path) -> list[RouteSpec]:
+def read_routes(path: str | Path, invalid: list[str] | None = None) -> list[RouteSpec]:
     """Return the routes of a file, of all XML files in a folder, or of all that a pattern names.
 
-    An id that several files use is told apart by the file's name: `file:id`.
+    An id that several files use is told apart by the file's name: `file:id`. With a list for them,
+    files that cannot be read are left out, and what is wrong with each is added to the list.
     """
     files = route_files(Path(path))
-    routes = [route for file in files for route in _routes_in(file)]
+    routes = [route for file in files for route in _tried(file, invalid)]
     if not routes:
         raise UserError(f"{path}: holds no routes; add <route> elements")
     uses = Counter(route.id for route in routes)
@@ -84,6 +85,16 @@ def read_routes(path: str | Path) -> list[RouteSpec]:
     ]
     _refuse_twins(named)
     return named
+
+
+def _tried(file: Path, invalid: list[str] | None) -> list[RouteSpec]:
+    try:
+        return _routes_in(file)
+    except UserError as problem:
+        if invalid is None:
+            raise
+        invalid.append(str(problem))
+        return []
 
 
 def _refuse_twins(routes: Iterable[RouteSpec]) -> None:

@@ -97,13 +97,10 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
         )  # fmt: skip
         hazard = build(spec)
         try:
-            hazard.place(stage)
-        except AttemptError:
-            return False
+            return hazard.place(stage)
         finally:
             hazard.end()
             session.world.tick()
-        return True
 
     return stands
 

@@ -20,13 +20,17 @@ def lay(spec: RouteSpec, network: RoadNetwork) -> Route:
         raise UserError(f"{spec.file}: line {spec.line}: {problem}") from None
 
 
-def lay_in(spec: RouteSpec, maps: Path | None) -> Route:
-    """Return the way through the town of a route whose map lies in a file."""
+def network_in(spec: RouteSpec, maps: Path | None) -> RoadNetwork:
+    """Return the roads of a route's town, whose map lies in a file."""
     try:
-        network = network_of(spec.town, maps)
+        return network_of(spec.town, maps)
     except UserError as problem:
         raise UserError(f"{spec.file}: line {spec.line}: route {spec.id}: {problem}") from None
-    return lay(spec, network)
+
+
+def lay_in(spec: RouteSpec, maps: Path | None) -> Route:
+    """Return the way through the town of a route whose map lies in a file."""
+    return lay(spec, network_in(spec, maps))
 
 
 def ways(routes: Iterable[RouteSpec], maps: Path | None) -> dict[str, Route]:

@@ -25,7 +25,7 @@ CHOSEN_HERE = ("-carla-rpc-port", "-carla-streaming-port", "-carla-world-port", 
 CURES = {
     "root privileges": "start the campaign as a user other than root",
     "libvulkan": "the Vulkan loader is missing; on Ubuntu: apt install libvulkan1",
-    "Vulkan driver": "CARLA needs a GPU whose driver brings Vulkan",
+    "Vulkan driver": "CARLA draws on a GPU whose driver brings Vulkan, or starts with -nullrhi",
     "error while loading shared libraries": "install that library",
 }
 

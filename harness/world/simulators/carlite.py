@@ -22,6 +22,7 @@ PATIENCE = 2.0
 class CarliteSimulator:
     """Starts the embedded server for every lease."""
 
+    safe_from_file = True
     name = "carlite"
 
     def __init__(

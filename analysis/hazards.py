@@ -1,0 +1,81 @@
+"""Hazards that were not run: how many in each arm, and the pairs in which only one arm met them.
+
+A hazard without a place in one arm makes its pair unequal before anything is driven: such a pair
+is left out of paired tests. A hazard that stood in both arms and set off in one only is another
+matter: whether it sets off depends on the drive, and leaving such pairs out would select by
+outcome. They are listed and stay in. Both choices are reported as a sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.arms import arms_in, brief, of_arms
+from harness.records.arms import telling
+from harness.vocabulary import Mask
+
+ABSENT, RAN, PLANNED = "hazards_absent", "hazards_run", "hazards_planned"
+WORDS = (ABSENT, RAN)
+MOST_NOT_RUN = 0.05
+"""Share of an arm's hazards above which a report begins with a warning."""
+NOT_RUN = {
+    "no_place": "had no place",
+    "ended_before": "not due before the drive ended",
+    "passed": "the ego had passed",
+}
+COLUMNS = ["route", "seed", "hazard", "ran in", "in the other arm", "left out"]
+
+
+def hazards_of(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what an attempt's row says of its hazards, each as `kind@station` in words."""
+    names = [f"{each['kind']}@{float(each['station']):.0f}" for each in told]
+    causes = [str(each["cause"]) for each in told]
+    if strange := set(causes) - {"", *NOT_RUN}:
+        raise ValueError(f"a hazard's cause is {min(strange)[:40]!r}")
+    counts = {f"hazards_{cause}": causes.count(cause) for cause in NOT_RUN}
+    return {
+        PLANNED: len(told),
+        ABSENT: " ".join(n for n, cause in zip(names, causes, strict=True) if cause == "no_place"),
+        RAN: " ".join(n for n, cause in zip(names, causes, strict=True) if not cause),
+        **counts,
+    }
+
+
+def unequal(pairs: pd.DataFrame, column: str) -> Mask:
+    """Return which pairs differ in the hazards that a column names."""
+    return np.asarray(pairs[f"{column}_a"] != pairs[f"{column}_b"], np.bool_)
+
+
+def one_sided(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    """Return a row for each hazard that ran in one arm of a pair only."""
+    rows = []
+    for _, pair in pairs[unequal(pairs, RAN) | unequal(pairs, ABSENT)].iterrows():
+        ran = [set(str(pair[f"{RAN}_{side}"]).split()) for side in "ab"]
+        absent = [set(str(pair[f"{ABSENT}_{side}"]).split()) for side in "ab"]
+        for hazard in sorted((ran[0] ^ ran[1]) | (absent[0] ^ absent[1])):
+            other = 0 if hazard not in ran[0] else 1
+            where = "neither" if hazard not in ran[0] | ran[1] else (a, b)[1 - other]
+            why = "had no place" if hazard in absent[other] else "stood, and did not set off"
+            gone = hazard in absent[0] ^ absent[1]
+            rows.append((pair["route"], pair["seed"], hazard, where, why, gone))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def warnings(attempts: pd.DataFrame) -> Iterator[str]:
+    """Yield a line for each arm with hazards not run: a warning where they are more than 5 %."""
+    arms = arms_in(attempts)
+    for arm in arms:
+        own, name = attempts[of_arms(attempts, [arm])], brief(arm, telling(arms))
+        counts = {cause: int(own[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
+        planned, missed = int(own[PLANNED].sum()), sum(counts.values())
+        if missed:
+            grave = "warning: " if missed > MOST_NOT_RUN * planned else ""
+            why = ", ".join(f"{n} {NOT_RUN[cause]}" for cause, n in counts.items() if n)
+            yield (
+                f"{grave}{name}: {missed} of {planned} hazards were not run"
+                f" ({100 * missed / planned:.0f} %): {why}"
+            )

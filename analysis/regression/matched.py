@@ -1,0 +1,125 @@
+"""From risk sets to a matrix, and the headline's estimator on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.regression.design import FEWEST_ROUTES, FLAT, stands
+from analysis.regression.estimators import TIMING_FAIR
+from analysis.regression.fit import Fit, terms_of
+from analysis.regression.sample import NoFitError
+from analysis.regression.stretches import Passages
+from analysis.statistics.conditional import Sets, firth_conditional
+from analysis.statistics.jackknife import jackknife_errors, left_out
+from analysis.statistics.separation import separation
+from harness.vocabulary import PATTERNS, Floats, Integers
+
+HOPELESS = "every drive on it had the same, one route alone carries it, or the others give it"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """What the estimator is given: no intercept, since what a set has in common cancels."""
+
+    sets: Sets
+    names: tuple[str, ...]  # of the columns, predictors last
+    predictors: tuple[str, ...]
+    units: Floats  # one standard deviation of each predictor, errors for each true box
+    refused: dict[str, str]
+    centred: Floats  # the rows less their set's mean, for checks
+    y: Floats
+
+    @property
+    def tested(self) -> Floats:
+        """The predictors' columns."""
+        return self.centred[:, -len(self.predictors) :]
+
+
+def matched_design(passages: Passages) -> Matched:
+    """Return the design of some risk sets, without predictors that cannot be told apart."""
+    sample, sets = passages.sample, passages.sets
+    if not len(sample.y):
+        raise NoFitError("no violation happened where another drive of its route passed")
+    routes = len(np.unique(sample.clusters))
+    if routes < FEWEST_ROUTES:
+        raise NoFitError(
+            f"violations that other drives passed lie on {routes} routes:"
+            f" leaving one out needs {FEWEST_ROUTES} at least"
+        )
+    columns: dict[str, Floats] = {}
+    for system in sorted(set(sample.systems.tolist()))[1:]:
+        columns[f"system {system}"] = (sample.systems == system).astype(np.float64)
+    units, refused = {}, {}
+    for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
+        unit = float(rate.std())
+        if unit == 0:
+            refused[name] = f"always {rate[0]:.3g}"
+        else:
+            columns[name], units[name] = (rate - rate.mean()) / unit, unit
+    kept: list[str] = []
+    weighted = {name: within(column, sets, share=0.5) for name, column in columns.items()}
+    for name in columns:
+        if np.abs(weighted[name]).max() > FLAT and stands(
+            np.column_stack([weighted[each] for each in (*kept, name)]), sample.clusters
+        ):
+            kept.append(name)
+        else:
+            refused[name] = HOPELESS
+    predictors = tuple(name for name in kept if name in units)
+    if not predictors:
+        raise NoFitError("no error pattern varies within risk sets of more than one route")
+    matrix = np.column_stack([columns[name] for name in kept])
+    return Matched(
+        padded(matrix, sample.y, sets, sample.clusters),
+        tuple(kept),
+        predictors,
+        np.array([units[name] for name in predictors]),
+        refused,
+        np.column_stack([within(columns[name], sets) for name in kept]),
+        sample.y,
+    )
+
+
+def within(column: Floats, sets: Integers, share: float = 0.0) -> Floats:
+    """Return a column less its mean in each set, over the set's size to the power of `share`."""
+    sizes = np.bincount(sets)
+    means = np.bincount(sets, column) / sizes
+    return np.asarray((column - means[sets]) / sizes[sets] ** share)
+
+
+def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> Sets:
+    """Return the rows by set; rows of a set follow each other."""
+    sizes = np.bincount(sets)
+    place = np.arange(len(sets)) - (np.cumsum(sizes) - sizes)[sets]
+    rows = np.zeros((len(sizes), int(sizes.max()), matrix.shape[1]))
+    rows[sets, place] = matrix
+    member = np.zeros(rows.shape[:2], np.bool_)
+    member[sets, place] = True
+    first = np.flatnonzero(place == 0)
+    return Sets(rows, member, matrix[y == 1], clusters[first])
+
+
+def matched_jackknife(design: Matched) -> Fit:
+    """Fit Firth's conditional logit; errors by leaving out one route at a time, t with G - 1."""
+    full = firth_conditional(design.sets)
+    left = firth_conditional(design.sets, left_out(design.sets.clusters), full.coefficients[0])
+    if not (full.converged.all() and left.converged.all()):
+        raise NoFitError("the penalised likelihood has no maximum without some route")
+    k = len(design.predictors)
+    own, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
+    errors = jackknife_errors(own, others)
+    terms = terms_of(design.predictors, design.units, own, errors, len(others) - 1)
+    return Fit(TIMING_FAIR, terms)
+
+
+def separated(design: Matched) -> str:
+    """Return whether some direction never speaks against a violation, and in which columns."""
+    sets = design.sets
+    apart = sets.events[:, None, :] - sets.rows
+    differences = apart[sets.member & (apart != 0).any(axis=2)]
+    found = separation(np.ones(len(differences)), differences)
+    runaway = [name for name, each in zip(design.names, found.infinite, strict=True) if each]
+    told = f" ({', '.join(runaway)}); only Firth's penalty keeps estimates finite"
+    return found.kind + (told if runaway else "")

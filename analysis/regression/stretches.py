@@ -1,0 +1,158 @@
+"""Every violation against the drives that passed the same stretch of the same route.
+
+The last ten seconds before a violation and the last ten before the goal are different stretches of
+road, on which perception has different errors whether or not they matter. Here the ten seconds
+before a violation are a stretch of road, and all drives that came as far on that route, under the
+same condition, are looked at over that stretch. Which of them violated there is the outcome: a risk
+set, with distance along the route for a clock (Cox 1975, Biometrika 62; stratified by route).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.checked import checked_table
+from analysis.collection import Collection
+from analysis.regression.sample import Sample
+from harness.vocabulary import PATTERNS, Floats, Integers
+
+LOOK_BACK = 10.0
+SHORTEST = 10.0
+"""Metres that a stretch has at least: a violator may have stood."""
+ALONE_THERE = "violation where no other drive of the route came by"
+NOBODY = "passage of a stretch without a true box"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """One drive along its route."""
+
+    route: str  # its geometry
+    system: str
+    times: Floats  # s, of planning steps up to the violation or the end
+    reached: Floats  # m, the farthest station so far
+    counts: Floats  # (steps + 1, six): errors before each step
+    truths: Floats  # (steps + 1,): true boxes before each step
+    violated: bool
+
+    def over(self, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
+        """Return errors and true boxes on stretches that begin and end at some stations."""
+        first = np.searchsorted(self.reached, begins, "right")
+        last = np.searchsorted(self.reached, ends, "right")
+        return self.counts[last] - self.counts[first], self.truths[last] - self.truths[first]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passages:
+    """Rows of all risk sets."""
+
+    sample: Sample  # a row for each drive on each stretch; y says whose violation it was
+    sets: Integers  # number of the risk set of each row
+
+
+def track_of(
+    route: str,
+    system: str,
+    steps: tuple[Floats, Floats, Floats, Floats],
+    end: float,
+    violated: bool,
+) -> Track:
+    """Return a drive's track; `steps` are times, stations, counts and true boxes."""
+    times, stations, counts, truths = steps
+    own = times <= end + 1e-6
+    return Track(
+        route,
+        system,
+        times[own],
+        np.maximum.accumulate(stations[own]) if own.any() else stations[own],
+        np.vstack([np.zeros((1, counts.shape[1])), np.cumsum(counts[own], axis=0)]),
+        np.append(0.0, np.cumsum(truths[own])),
+        violated,
+    )
+
+
+def tracks_of(found: Collection, rows: Integers, left_out: Mapping[str, str]) -> Iterator[Track]:
+    """Yield the tracks of some attempts; `left_out` says which systems stay out, and why."""
+    attempts = found.attempts
+    wanted = set(rows.tolist())
+    for row, campaign, key in found.each():
+        if row not in wanted or key.arm.system in left_out:
+            continue
+        yield track_in(attempts, row, checked_table(campaign, "frames", key))
+
+
+def track_in(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> Track:
+    """Return an attempt's track up to its violation or its end."""
+    attempt = attempts.iloc[row]
+    steps = (
+        frames["time"].to_numpy(np.float64),
+        frames["station"].to_numpy(np.float64),
+        frames[list(PATTERNS)].to_numpy(np.float64),
+        frames["truth_all"].to_numpy(np.float64),
+    )
+    violated = bool(attempt["violated"])
+    end = float(attempt["violation_time" if violated else "duration"])
+    return track_of(str(attempt["cluster"]), str(attempt["system"]), steps, end, violated)
+
+
+def passages(tracks: Sequence[Track], left_out: Mapping[str, str]) -> Passages:
+    """Return all risk sets: the drives that reached where a violation was, over its stretch."""
+    parts: list[tuple[Floats, ...]] = []
+    dropped: Counter[str] = Counter()
+    systems, routes = [], sorted({track.route for track in tracks})
+    number = 0
+    for cluster, route in enumerate(routes):
+        own = [track for track in tracks if track.route == route and len(track.times)]
+        violators = [track for track in own if track.violated]
+        ends = np.array([track.reached[-1] for track in violators])
+        begins = np.array([begin_of(track) for track in violators])
+        looks = [track.over(begins, ends) for track in own]
+        for each, violator in enumerate(violators):
+            there = [
+                (track, counts[each], truths[each])
+                for track, (counts, truths) in zip(own, looks, strict=True)
+                if track.reached[-1] >= ends[each]
+            ]
+            seen = [passage for passage in there if passage[2] > 0]
+            dropped[NOBODY] += len(there) - len(seen)
+            if len(seen) < 2 or not any(track is violator for track, _, _ in seen):
+                dropped[ALONE_THERE] += 1
+                continue
+            size = len(seen)
+            parts.append(
+                (
+                    np.array([float(track is violator) for track, _, _ in seen]),
+                    np.stack([counts for _, counts, _ in seen]),
+                    np.array([truths for _, _, truths in seen]),
+                    np.full(size, cluster),
+                    np.full(size, number),
+                )
+            )
+            systems += [track.system for track, _, _ in seen]
+            number += 1
+    nothing = (np.zeros(0), np.zeros((0, len(PATTERNS))), np.zeros(0), np.zeros(0), np.zeros(0))
+    y, counts, truths, clusters, sets = map(np.concatenate, zip(nothing, *parts, strict=True))
+    reasons = {reason: count for reason, count in dropped.items() if count}
+    sample = Sample(
+        y,
+        counts,
+        truths,
+        np.array(systems, dtype=np.str_),
+        np.unique(clusters, return_inverse=True)[1],
+        reasons,
+        dict(left_out),
+    )
+    return Passages(sample, sets.astype(np.int64))
+
+
+def begin_of(track: Track) -> float:
+    """Return where the ten seconds before the end of a track began, at least some metres back."""
+    at = float(np.interp(track.times[-1] - LOOK_BACK, track.times, track.reached))
+    if track.times[-1] - track.times[0] < LOOK_BACK:
+        at = -np.inf
+    return min(at, float(track.reached[-1]) - SHORTEST)

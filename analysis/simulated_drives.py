@@ -1,0 +1,99 @@
+"""Simulated campaigns drive by drive: where on a route errors are, and where violations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from analysis.regression.sample import Sample
+from analysis.regression.stretches import LOOK_BACK, Track
+from analysis.simulation import BOXES, PER_BOX, Scene
+from harness.vocabulary import PATTERNS, Floats, Integers
+
+STEP = 0.5
+"""s between planning steps."""
+SPEED = 6.0
+SLOWER = 0.08
+"""Standard deviation of the logarithm of drives' speeds."""
+LENGTHS = (25.0, 40.0)
+"""How long routes take, s."""
+NEAR = 7.0
+"""s before and after the dangerous place in which rates differ."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drives:
+    """All drives of one condition."""
+
+    route: Integers
+    system: Integers
+    seed: Integers
+    violated: Floats
+    completion: Floats
+    tracks: tuple[Track, ...]
+
+
+def drives(scene: Scene, random: np.random.Generator, harder: Floats | None = None) -> Drives:
+    """Return drives with one dangerous place on each route.
+
+    Whether a drive violates there is decided by its route, by chance, by `harder` (log-odds by
+    system) and, if there is an effect, by its rate of the first pattern. Near that place rates are
+    `scene.place` times as high, in all drives, whether they violate or not.
+    """
+    shape = (np.arange(scene.routes).repeat(scene.seeds), np.arange(scene.systems))
+    route, system = (each.ravel() for each in np.meshgrid(*shape, indexing="ij"))
+    seed = np.tile(np.arange(scene.seeds).repeat(scene.systems), scene.routes)
+    k = len(PATTERNS)
+    mix = np.linalg.cholesky(
+        np.full((k, k), scene.correlation) + (1 - scene.correlation) * np.eye(k)
+    ).T
+    logs = scene.spread * (
+        0.8 * (random.normal(size=(scene.routes, k)) @ mix)[route]
+        + 0.4 * (random.normal(size=(scene.systems, k)) @ mix)[system]
+        + 0.4 * random.normal(size=(len(route), k)) @ mix
+    )
+    first = (logs[:, 0] - logs[:, 0].mean()) / logs[:, 0].std()
+    odds = scene.base + scene.route_sd * random.normal(size=scene.routes)[route]
+    odds = odds + (0.0 if harder is None else harder[system])
+    violated = random.random(len(route)) < expit(odds + scene.effect * first)
+    length = random.uniform(*LENGTHS, scene.routes)
+    danger = length * random.uniform(0.4, 0.8, scene.routes)
+    pace = np.exp(SLOWER * random.normal(size=len(route)))
+    happens = danger[route] + random.uniform(-1.5, 1.5, len(route))
+    busy = BOXES * STEP / LOOK_BACK * np.exp(0.3 * random.normal(size=scene.routes))
+    # On the clock of a drive at the usual pace; each drive has its own.
+    clock = STEP * (np.arange(int(1.5 * LENGTHS[1] / STEP)) + random.random((len(route), 1)))
+    along = clock * pace[:, None]
+    near = np.abs(along - danger[route][:, None]) < NEAR
+    factor = 1 + (scene.place - 1) * (near[:, :, None] & (np.arange(k) < scene.places))
+    boxes = 1 + random.poisson(busy[route][:, None], clock.shape)
+    counts = random.poisson(boxes[:, :, None] * PER_BOX * np.exp(logs)[:, None, :] * factor)
+    ends = np.where(violated, happens, length[route])
+    tracks = []
+    for number in range(len(route)):
+        steps = int((along[number] < ends[number]).sum())
+        tracks.append(
+            Track(
+                f"{route[number]:04}",
+                f"system {system[number]}",
+                clock[number, :steps],
+                SPEED * along[number, :steps],
+                np.vstack([np.zeros((1, k)), np.cumsum(counts[number, :steps], axis=0)]),
+                np.append(0.0, np.cumsum(boxes[number, :steps])),
+                bool(violated[number]),
+            )
+        )
+    share = np.where(violated, happens / length[route], 1.0)
+    return Drives(route, system, seed, violated.astype(np.float64), share, tuple(tracks))
+
+
+def last_window(made: Drives) -> Sample:
+    """Return what the window regressions see: the last ten seconds of each drive."""
+    firsts = [np.searchsorted(each.times, each.times[-1] - LOOK_BACK) for each in made.tracks]
+    both = list(zip(made.tracks, firsts, strict=True))
+    counts = np.stack([each.counts[-1] - each.counts[first] for each, first in both])
+    truths = np.array([each.truths[-1] - each.truths[first] for each, first in both])
+    names = np.array([each.system for each in made.tracks])
+    return Sample(made.violated, counts, truths, names, made.route, {}, {})

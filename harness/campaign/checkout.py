@@ -1,0 +1,37 @@
+"""Settings that read a checkout of V2Xverse become plain settings before anything else is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.campaign.config import Settings, at_home
+from harness.errors import UserError
+from harness.world.routes.checkout import CLONE, ROUTES, refuse_incomplete, traffic_of
+
+PARAMETERS = "parameters"
+"""The setting of a traffic that names a file of the checkout."""
+
+
+def with_checkout(settings: Settings) -> Settings:
+    """Return settings whose traffic is in numbers; refuse what needs a checkout and has none."""
+    routes, traffic = settings.get("routes"), settings.get("traffic")
+    if not isinstance(routes, dict):
+        return settings
+    checkout = routes.get("checkout")
+    reads_routes = str(routes.get("file")).endswith(ROUTES)
+    reads_traffic = isinstance(traffic, dict) and PARAMETERS in traffic
+    if checkout is None and (reads_routes or reads_traffic):
+        what = "routes=v2xverse_town05" if reads_routes else "traffic=v2xverse_checkout"
+        raise UserError(
+            f"{what} reads files of V2Xverse, which are not part of this project; get them with"
+            f" `{CLONE}` and say routes.checkout=V2Xverse"
+            " (or choose routes=town05 traffic=v2xverse_1, which are ours)"
+        )
+    if checkout is not None and reads_routes:
+        refuse_incomplete(at_home(str(checkout), "routes.checkout"))
+    if not reads_traffic:
+        return settings
+    assert isinstance(traffic, dict)
+    rest = {name: each for name, each in traffic.items() if name != PARAMETERS}
+    file = at_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
+    return {**settings, "traffic": {**traffic_of(Path(file)), **rest}}

@@ -1,0 +1,76 @@
+"""Who cooperates in an arm, and who decides what ground truth is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.campaign.config import Settings, build
+from harness.errors import UserError
+from harness.records.arms import NONE, Arm
+from harness.world.partners import Cooperation, Placement
+
+COMMON = "reference"
+"""The truth filter that asks the reference rig, which scans in every arm."""
+DEPENDENT = "anyone"
+"""The truth filter that asks whoever cooperates."""
+
+
+def cooperation_of(settings: Settings, arm: Arm) -> Cooperation:
+    """Return who cooperates in an arm.
+
+    Around a system that reads no messages stand the partners of the campaign's only cooperation:
+    they scan, and nobody hears them. Where there are several, nobody stands there.
+    """
+    name = arm.cooperation
+    if name == NONE:
+        if len(settings["cooperation"]) > 1:
+            return Cooperation()
+        (name,) = settings["cooperation"]
+    found = build(settings["cooperation"][name], f"cooperation.{name}")
+    if not isinstance(found, Cooperation):
+        raise UserError(f"configuration: cooperation.{name} needs a _target_")
+    return found
+
+
+def reference_of(settings: Settings) -> Placement | None:
+    """Return where the units of the reference rig stand, if ground truth depends on them."""
+    if settings["patterns"]["truth_filter"] != COMMON:
+        return None
+    found: Placement = build(settings["reference"], "reference")
+    return found
+
+
+def cooperations_of(settings: Settings) -> list[str]:
+    """Return the names of a campaign's cooperations."""
+    names = list(settings["cooperation"])
+    if not names:
+        raise UserError("configuration: cooperation names nobody; choose one or more")
+    if NONE in names:
+        raise UserError(
+            f"configuration: cooperation.{NONE} is the name of arms whose system reads no messages;"
+            " choose another name"
+        )
+    return names
+
+
+def refuse_uncommon_truth(settings: Settings, arms: Iterable[Arm]) -> None:
+    """Refuse to compare cooperations on a ground truth that depends on who cooperates."""
+    names = sorted({arm.cooperation for arm in arms} - {NONE})
+    if len(names) > 1 and settings["patterns"]["truth_filter"] == DEPENDENT:
+        raise UserError(
+            f"configuration: patterns.truth_filter={DEPENDENT} makes ground truth depend on who"
+            f" cooperates, and {' and '.join(names)} are compared; choose {COMMON}, ego or none"
+        )
+
+
+def truth_in_words(settings: Settings) -> str:
+    """Return what counts as ground truth, and why it is the same in every arm."""
+    rules = settings["patterns"]
+    least = f"at least {rules['least_hits']} LiDAR returns"
+    return {
+        COMMON: f"{COMMON}: road users with {least} of the ego or of a unit of the reference rig,"
+        " which scans in every arm",
+        DEPENDENT: f"{DEPENDENT}: road users with {least} of the ego or of a partner",
+        "ego": f"ego: road users with {least} of the ego, in every arm",
+        "none": "none: all road users in the window, in every arm",
+    }[rules["truth_filter"]]

@@ -1,0 +1,77 @@
+"""How large the disturbances of a condition are: none at all, too small to matter, or too large.
+
+Size 0 is no disturbance. What can make no difference, or only keeps every message away, is refused
+before anything is driven.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from harness.campaign.config import Settings, build
+from harness.channel.channel import Channel
+from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.usable import SAME_MOMENT
+from harness.errors import UserError
+from harness.records.arms import NONE
+
+LONG = 10.0
+"""Seconds beyond which a duration is taken for one in milliseconds."""
+
+
+def disturbances_of(settings: Settings, condition: str) -> list[Disturbance]:
+    """Return the disturbances of a condition."""
+    return [made for _, made in described(settings, condition)]
+
+
+def described(settings: Settings, condition: str) -> list[tuple[Settings, Disturbance]]:
+    """Return the disturbances of a condition with their settings; what has size 0 is none."""
+    listed = settings["interference"].get(condition, [])
+    made = [(each, build(each, f"interference.{condition}")) for each in listed]
+    return [(each, disturbance) for each, disturbance in made if not disturbance.size_zero]
+
+
+def driven_conditions(settings: Settings) -> tuple[list[str], tuple[str, ...]]:
+    """Return the conditions to drive, and those that are `none` under another name."""
+    names = list(settings["interference"])
+    zero = tuple(each for each in names if each != NONE and not disturbances_of(settings, each))
+    return list(dict.fromkeys(NONE if each in zero else each for each in names)), zero
+
+
+def refuse_sizes(settings: Settings, condition: str) -> None:
+    """Refuse disturbances that could not show, or could show nothing but silence."""
+    place = f"configuration: interference.{condition}"
+    made = disturbances_of(settings, condition)
+    if condition == NONE and made:
+        names = ", ".join(each.name for each in made)
+        raise UserError(f"{place}: holds {names}; give the condition another name")
+    for each in made:
+        if small := each.too_small():
+            raise UserError(f"{place}: {each.name}: {small}; ask for more, or for none")
+    channel: Channel = build(settings["channel"], "channel")
+    if not channel.allow_long_delays:
+        refuse_long(place, made)
+    period = settings["tick"] * settings["perceive_every"]
+    for kind in PARTNERS:
+        delay = sum(each.longest_delay for each in made if kind in each.kinds)
+        age = math.ceil(max(delay - SAME_MOMENT, 0.0) / period) * period
+        if delay and age > channel.maximum_age + SAME_MOMENT:
+            raise UserError(
+                f"{place}: after a delay of {delay:g} s a message is {age:g} s old at the first"
+                f" planning step that could use it, and channel.maximum_age is"
+                f" {channel.maximum_age:g} s; choose a shorter delay, a longer channel.maximum_age,"
+                " or a loss of 1.0 to lose them all"
+            )
+
+
+def refuse_long(place: str, disturbances: Iterable[Disturbance]) -> None:
+    """Refuse durations that look like milliseconds."""
+    for each in disturbances:
+        for name, seconds in each.seconds.items():
+            if not seconds <= LONG:
+                raise UserError(
+                    f"{place}: {each.name}: {name} is {seconds:g} s, beyond {LONG:g} s;"
+                    f" if it is meant in milliseconds, {name}={seconds / 1000:g};"
+                    " if not, channel.allow_long_delays=true"
+                )

@@ -1,0 +1,46 @@
+"""What a campaign folder may have built without its reader's consent.
+
+A folder may be anybody's. A class that its settings name is built only if the class declares itself
+safe to be built from a file, in its own body: `safe_from_file: ClassVar[bool] = True`. The
+declaration promises that its constructor and its methods start no program, write no file, open no
+connection and change nothing of the process, whatever their arguments are. A subclass declares for
+itself: nothing is inherited. All other classes need `--trust`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.config import Settings, find_class
+from harness.errors import UserError
+
+DECLARATION = "safe_from_file"
+
+
+def declares_itself_safe(named: type[Any]) -> bool:
+    """Return whether a class itself, not one that it inherits from, is declared safe to build."""
+    return vars(named).get(DECLARATION) is True
+
+
+def refuse_untrusted(folder: Path, settings: Settings) -> None:
+    """Refuse settings of a folder that name any class which is not declared safe to build."""
+    for place, part in targets(settings, ""):
+        if not declares_itself_safe(find_class(part["_target_"], place)):
+            raise UserError(
+                f"{folder}: {place} names {part['_target_']}, which is not declared safe to be"
+                " built from a file; look at its campaign.yaml, and say --trust if you trust it"
+            )
+
+
+def targets(value: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every part of the settings that names a class, with its place."""
+    if isinstance(value, dict):
+        if "_target_" in value:
+            yield place, value
+        for name, inner in value.items():
+            yield from targets(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from targets(inner, f"{place}.{number}")

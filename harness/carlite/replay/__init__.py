@@ -1,0 +1,1 @@
+"""Public records of a real CARLA, driven again on carlite's vehicles."""

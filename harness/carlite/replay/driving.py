@@ -1,0 +1,176 @@
+"""Driving a record's pedals on a carlite vehicle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.carlite import blueprints
+from harness.carlite.actors import ActorTable, Kind
+from harness.carlite.arrays import Floats, Ints
+from harness.carlite.dynamics import vehicles
+from harness.carlite.dynamics.models import PEAK
+from harness.carlite.dynamics.parameters import Rows
+from harness.carlite.dynamics.physics import Physics, defaults
+from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN, SINCE_SHIFT, TARGET_GEAR
+from harness.carlite.errors import UserError
+from harness.carlite.replay.records import STEP, Drive
+from harness.carlite.towns.model import Ground
+
+MOVING = 1.0 / 3.6
+"""Metres per second from which a car that sets off counts as moving."""
+
+SETTLING = 40
+"""Samples after the last one for which the simulated car drives on, to come to rest."""
+
+LONG_AGO = 10.0
+"""Seconds since the gearbox of a car that stands has shifted."""
+
+LEAD = 1.5
+"""Seconds by which pedals that no record tells are pressed before the car is seen to move."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The parameters that are fitted, for fits that leave records out; None: carlite's own."""
+
+    torque: float | None = None
+    up: float | None = None
+    down: float | None = None
+    switch_time: float | None = None
+    latency: float | None = None
+
+    def put(self, row: Rows) -> None:
+        """Change one vehicle's parameters; the torque is a multiple of CARLA 0.10's curve."""
+        for name in ("up", "down", "switch_time", "latency"):
+            value = getattr(self, name)
+            if value is not None:
+                row[name] = value
+        if self.torque is not None:
+            row["torque"] *= self.torque / PEAK
+
+
+class Car:
+    """One vehicle on a ground of its own."""
+
+    def __init__(self, vehicle: str, ground: Ground, values: Values, speed: float = 0.0) -> None:
+        blueprint = blueprints.library().get(vehicle)
+        if blueprint is None or blueprint.kind != Kind.VEHICLE:
+            raise UserError(f"{vehicle}: no such vehicle; see docs/dynamics.md for the ids")
+        self.table, self._physics, self._ground = ActorTable(), Physics(), ground
+        column = round(-ground.x)
+        height = float(ground.lower[0, column])
+        self.table.add(
+            1,
+            kind=Kind.VEHICLE,
+            position=(0.0, 0.0, height),
+            velocity=(speed, 0.0, 0.0),
+            extent=blueprint.extent,
+            box_centre=blueprint.box_centre,
+            simulated=True,
+            solid=True,
+            gravity=True,
+        )
+        control = defaults(vehicle, blueprint.touching, blueprint.wheels, blueprint.mass)
+        self._physics.apply(self.table, 1, control)
+        self.row = self._physics.rows[:1]
+        self.row["pull"] = 0.0
+        values.put(self.row)
+        self.table.drivetrain[0, SINCE_SHIFT] = LONG_AGO
+        self._slots: Ints = np.zeros(1, np.int64)
+        if speed > MOVING:
+            self._roll(speed)
+
+    def _roll(self, speed: float) -> None:
+        """Let wheels and engine turn as they do at a speed, in the lowest gear that allows it."""
+        row = self.row[0]
+        spin = speed / float(row["front_radius"])
+        self.table.drivetrain[0, FRONT_SPIN] = spin
+        self.table.drivetrain[0, REAR_SPIN] = speed / float(row["rear_radius"])
+        for gear in range(1, int(row["gears"]) + 1):
+            turning = spin * float(row["ratio"][gear - 1] * row["final"])
+            if turning < float(row["up"][gear - 1] * row["max_speed"]):
+                break
+        self.table.gear[0] = self.table.drivetrain[0, TARGET_GEAR] = gear
+        self.table.engine_speed[0] = min(turning, float(row["max_speed"]))
+
+    def press(self, throttle: float, brake: float, steer: float) -> None:
+        """Set the controls."""
+        self.table.throttle[0], self.table.brake[0] = max(throttle, 0.0), max(brake, 0.0)
+        self.table.steer[0] = steer
+
+    def tick(self) -> None:
+        """Drive on for 0.05 s."""
+        vehicles.step(self.table, self._slots, self._physics, self._ground, STEP)
+
+    @property
+    def speed(self) -> float:
+        """Speed in metres per second."""
+        return math.hypot(*self.table.velocity[0].tolist())
+
+
+def simulate(drive: Drive, vehicle: str, ground: Ground, values: Values) -> Floats:
+    """Return the simulated speed at each of a record's samples and some after.
+
+    A record that states its pedals starts at its own speed. Otherwise nothing tells when the pedal
+    went down: the simulated car starts from rest, and the samples are shifted so that it begins to
+    move when the record does.
+    """
+    if drive.stated:
+        car = Car(vehicle, ground, values, float(drive.speed[0]))
+        return _driven(car, drive.throttle, drive.brake, drive.steer)
+    car = Car(vehicle, ground, values)
+    begun = first_moving(drive.speed)
+    lead = round(LEAD / STEP)
+    braked = drive.peak - 1 - begun + lead
+    count = len(drive.speed) - begun + lead
+    throttle = np.where(np.arange(count) < braked, float(drive.throttle.max()), 0.0)
+    speed = _driven(Car(vehicle, ground, values), throttle[:lead], throttle[:lead] * 0.0, None)
+    moving = np.flatnonzero(speed >= MOVING)
+    if not len(moving):
+        return np.zeros(len(drive.speed) + SETTLING)
+    late = int(moving[0])
+    count = len(drive.speed) - begun + late
+    braked = drive.peak - 1 - begun + late
+    pressed = np.arange(count) < braked
+    throttle = np.where(pressed, float(drive.throttle.max()), 0.0)
+    speed = _driven(car, throttle, np.where(pressed, 0.0, 1.0), None)
+    return np.concatenate([np.zeros(begun), speed[late:]])
+
+
+def first_moving(speed: Floats) -> int:
+    """Return the sample at which a car that has come to rest, or nearly, is moving."""
+    slowest = int(np.argmin(speed[: max(len(speed) // 4, 1)][:60]))
+    moving = np.flatnonzero(speed[slowest:] >= MOVING)
+    return slowest + int(moving[0]) if len(moving) else slowest
+
+
+def _driven(car: Car, throttle: Floats, brake: Floats, steer: Floats | None) -> Floats:
+    count = len(throttle)
+    speed = np.empty(count + SETTLING)
+    for index in range(count + SETTLING):
+        at = min(index, count - 1)
+        speed[index] = car.speed
+        car.press(float(throttle[at]), float(brake[at]), 0.0 if steer is None else float(steer[at]))
+        car.tick()
+    return speed
+
+
+def curvature(vehicle: str, ground: Ground, steer: float, speed: float) -> float:
+    """Return the curvature, per metre, on which a car settles that is kept at a speed."""
+    car = Car(vehicle, ground, Values(), speed)
+    table = car.table
+    bends = []
+    for tick in range(160):
+        missing = speed - car.speed
+        throttle = min(max(0.4 + 0.5 * missing, 0.0), 1.0)
+        car.press(throttle, min(max(-0.5 * missing, 0.0), 1.0), steer)
+        car.tick()
+        if tick >= 120 and car.speed > 0.1:
+            bends.append(float(table.yaw_rate[0]) / car.speed)
+        # round it goes: keep to the middle of the strip of ground
+        table.position[0, 1] = 0.0
+        table.position[0, 0] = 50.0
+    return float(np.mean(bends)) if bends else 0.0

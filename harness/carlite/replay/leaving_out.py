@@ -1,0 +1,53 @@
+"""Leave-one-record-out: the fitted parameters fitted again on all records but the one compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from harness.carlite.replay.driving import Values, simulate
+from harness.carlite.replay.measures import Measure, compare
+from harness.carlite.replay.records import Drive
+from harness.carlite.towns.model import Ground
+
+START = Values(torque=1.03, up=0.45, down=0.23, switch_time=0.12, latency=0.5)
+STEPS = {"torque": 0.01, "up": 0.006, "down": 0.008, "switch_time": 0.02, "latency": 0.03}
+ROUNDS = 3
+
+Case = tuple[Drive, Ground]
+
+
+def left_out(cases: Sequence[Case], vehicle: str) -> list[tuple[Drive, Values, list[Measure]]]:
+    """Return for each record the values fitted without it and its figures with them."""
+    found = []
+    for index, (drive, ground) in enumerate(cases):
+        others = [case for other, case in enumerate(cases) if other != index]
+        values = fitted(others, vehicle)
+        found.append((drive, values, compare(drive, simulate(drive, vehicle, ground, values))))
+    return found
+
+
+def fitted(cases: Sequence[Case], vehicle: str, start: Values = START) -> Values:
+    """Return the values that miss least: one parameter after the other, in ever smaller steps."""
+    best, least = start, cost(cases, vehicle, start)
+    shrink = 1.0
+    for _ in range(ROUNDS):
+        for name, step in STEPS.items():
+            for change in (shrink * step, -shrink * step):
+                while True:
+                    tried = replace(best, **{name: asdict(best)[name] + change})
+                    price = cost(cases, vehicle, tried)
+                    if price >= least:
+                        break
+                    best, least = tried, price
+        shrink *= 0.5
+    return best
+
+
+def cost(cases: Sequence[Case], vehicle: str, values: Values) -> float:
+    """Return the sum of all errors' squares, in multiples of what is allowed."""
+    return sum(
+        measure.missed**2
+        for drive, ground in cases
+        for measure in compare(drive, simulate(drive, vehicle, ground, values))
+    )

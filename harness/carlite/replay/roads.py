@@ -1,0 +1,70 @@
+"""The ground under a record: as it tells itself, as its town's map tells, or flat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.carlite.arrays import Floats
+from harness.carlite.replay.records import Drive
+from harness.carlite.towns.model import Ground
+
+DATA = Path(__file__).parent / "data"
+BESIDE = 15.0
+"""Metres from a road's centre line within which a record was driven on it."""
+
+WIDTH = 200
+
+
+def under(drive: Drive, *, flat: bool) -> tuple[str, Ground]:
+    """Return a name of what is under a drive and a ground along x on which it starts at 0."""
+    if flat:
+        return "flat, as asked", _along(np.array([0.0, 1.0]), np.zeros(2), drive)
+    if drive.place is not None:
+        gone = _gone(drive.place)
+        if drive.height is not None:
+            return "its own heights", _along(gone, drive.height, drive)
+        for path in sorted(DATA.glob("road-*.csv")):
+            heights = _on_road(path, drive.place)
+            if heights is not None:
+                return path.stem.removeprefix("road-"), _along(gone, heights, drive)
+    return "flat", _along(np.array([0.0, 1.0]), np.zeros(2), drive)
+
+
+def flat_ground() -> Ground:
+    """Return a plane at height zero, 200 m by 200 m."""
+    lower = np.zeros((WIDTH, WIDTH), np.float32)
+    return Ground(
+        -20.0, -0.5 * WIDTH, 1.0, lower, np.full_like(lower, np.nan),
+        np.ones(lower.shape, np.uint8),
+    )  # fmt: skip
+
+
+def _gone(place: Floats) -> Floats:
+    steps = np.hypot(*np.diff(place, axis=0).T)
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _on_road(path: Path, place: Floats) -> Floats | None:
+    """Return the road's heights at these places; None unless all of them are on it."""
+    road = np.loadtxt(path, delimiter=",", skiprows=1)
+    x, y, z = road[np.argsort(road[:, 0])].T
+    aside = np.abs(place[:, 1] - np.interp(place[:, 0], x, y))
+    if place[:, 0].min() < x[0] or place[:, 0].max() > x[-1] or aside.max() > BESIDE:
+        return None
+    heights: Floats = np.interp(place[:, 0], x, z)
+    return heights
+
+
+def _along(gone: Floats, heights: Floats, drive: Drive) -> Ground:
+    """Return a strip of ground along x with these heights; beyond them its grade goes on."""
+    longest = int(1.5 * float(np.max(drive.speed)) * float(drive.time[-1] - drive.time[0])) + 100
+    x = np.arange(-20.0, min(longest, 20000) + 20.0)
+    apart = np.concatenate([[True], np.diff(gone) > 1e-3])
+    profile = np.interp(x, gone[apart], heights[apart])
+    lower = np.ascontiguousarray(np.tile(profile, (WIDTH, 1)), dtype=np.float32)
+    return Ground(
+        -20.0, -0.5 * WIDTH, 1.0, lower, np.full_like(lower, np.nan),
+        np.ones(lower.shape, np.uint8),
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""The Traffic Manager's own port: plain msgpack-rpc, as the wheel's remote proxy speaks it.
+
+Unlike the simulator's calls these carry no metadata and their results are not wrapped: a request
+is `[0, id, name, arguments]`, its reply `[1, id, error, result]` with rpclib's own error slot.
+
+The client library gives every call two seconds. When the first one is late it starts a Traffic
+Manager of its own without a word; when a later one is late, the next snapshot raises. So the port
+has a thread of its own, which is never busy with the world: it answers health checks by itself,
+and acknowledges orders (register a vehicle, set a speed) as soon as it has understood them. The
+world carries them out, in their order, before whatever else it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import msgpack
+
+from harness.carlite import log
+from harness.carlite.errors import CallError
+from harness.carlite.inbox import Backlog, Inbox
+from harness.carlite.traffic.endpoint import ASKING, SETTLED, understood
+from harness.carlite.traffic.manager import TrafficManager
+
+UNREAD = 8 << 20
+"""Bytes; a peer that does not read its replies is dropped once so much waits for it."""
+
+MOST_ORDERS = 100_000
+"""Orders that may wait for the world; who gives more of them is dropped."""
+
+Answer = Callable[[str | None, object], None]
+
+
+class Order(NamedTuple):
+    """Something for the world to do; `answer` is told how it went, where somebody waits for it."""
+
+    name: str
+    arguments: list[object]
+    answer: Answer | None
+
+
+class TrafficPort:
+    """Listens in a thread of its own; `wake` is called there when an order has come in."""
+
+    def __init__(self, listener: socket.socket, wake: Callable[[], object]) -> None:
+        self.backlog = Backlog()
+        self.loop = asyncio.new_event_loop()
+        self._orders: deque[Order] = deque()
+        self._wake = wake
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        server = self.loop.create_server(lambda: Connection(self), sock=listener)
+        asyncio.run_coroutine_threadsafe(server, self.loop).result()
+
+    def give(self, order: Order) -> None:
+        """Leave an order for the world, in the port's thread."""
+        if len(self._orders) >= MOST_ORDERS:
+            raise ValueError("too many calls at once")
+        self._orders.append(order)
+        self._wake()
+
+    def carry_out(self, manager: TrafficManager) -> None:
+        """Do all that was ordered, in the world's thread."""
+        while self._orders:
+            name, arguments, answer = self._orders.popleft()
+            error, result = None, None
+            try:
+                result = getattr(manager, name)(*arguments)
+            except CallError as refusal:
+                error = str(refusal)
+            except Exception as problem:  # a defect in one call must not end the others
+                log.confess(problem)
+                error = f"{name}: {problem}"
+            if answer is not None:
+                self.loop.call_soon_threadsafe(answer, error, result)
+
+    def close(self) -> None:
+        """End the thread; whoever is connected notices when the process ends."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+
+class Connection(asyncio.Protocol):
+    """One client of the Traffic Manager."""
+
+    def __init__(self, port: TrafficPort) -> None:
+        self._port = port
+        self._inbox = Inbox(port.backlog, self._hang_up)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport for replies."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget what was unfinished."""
+        self._inbox.clear()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole request; bytes that are none close this connection alone."""
+        self._inbox.feed(data)
+        try:
+            while not self._transport.is_closing():
+                self._serve(self._inbox.take())
+        except msgpack.OutOfData:
+            self._inbox.settle()
+        except Exception as problem:  # whatever strangers may send
+            self._inbox.give_up(str(problem) or type(problem).__name__)
+
+    def _serve(self, message: object) -> None:
+        match message:
+            case [0, int(number), name, arguments]:
+                self._take(name, arguments, number)
+            case [2, name, arguments]:
+                self._take(name, arguments, None)
+            case _:
+                raise ValueError("not a request")
+
+    def _take(self, name: object, arguments: object, number: int | None) -> None:
+        """Answer a call, or leave it to the world."""
+        try:
+            called, values = understood(name, arguments)
+        except CallError as refusal:
+            self._reply(number, str(refusal), None)
+            return
+        if called in SETTLED:
+            self._reply(number, None, SETTLED[called])
+        elif called in ASKING:
+            self._port.give(Order(called, values, lambda e, result: self._reply(number, e, result)))
+        else:
+            self._port.give(Order(called, values, None))
+            self._reply(number, None, None)
+
+    def _reply(self, number: int | None, error: str | None, result: object) -> None:
+        if number is None or self._transport.is_closing():
+            return
+        reply = [1, number, error, result]
+        self._transport.write(msgpack.packb(reply, unicode_errors="surrogateescape"))
+        if self._transport.get_write_buffer_size() > UNREAD:
+            self._inbox.give_up("replies are not read")
+
+    def _hang_up(self, reason: str) -> None:
+        if not self._transport.is_closing():
+            log.say(f"closed a connection to the Traffic Manager: {reason}")
+            self._transport.abort()

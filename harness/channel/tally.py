@@ -1,0 +1,122 @@
+"""Counts what disturbances came to, message by message, where messages are given to the system."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from harness.channel.disturbance import Disturbance
+from harness.channel.effects import (
+    EVERYWHERE,
+    Effects,
+    Shift,
+    Window,
+    differ_within,
+    displaces,
+    in_words,
+    seen_shift,
+)
+from harness.channel.usable import SAME_MOMENT
+from harness.vocabulary import Message, Payload, Pose
+
+Key = tuple[str, int]
+"""Sender and frame of capture."""
+Place = tuple[Pose, Pose]
+"""Where an observer believes to be, and where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one disturbance did to one message."""
+
+    by: Disturbance
+    shift: Shift
+    delay: float  # s
+    before: Payload
+    after: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A message that has been sent, when it arrives, and what was done to it."""
+
+    frame: int  # of capture
+    message: Message
+    arrives: float
+    captured: Payload  # as it was before any disturbance
+    acts: tuple[Act, ...] = ()
+
+
+@dataclass(slots=True)
+class Tally:
+    """One episode's counts, of all disturbances together and of each."""
+
+    disturbances: Sequence[Disturbance]
+    window: Window = EVERYWHERE
+    effects: Effects = field(default_factory=Effects)
+    silenced: int = 0  # messages lost because all were to be lost
+    _shown: set[tuple[Key, str]] = field(default_factory=set)
+
+    def believed(self, shifts: Iterable[tuple[Disturbance, Shift]]) -> None:
+        """Count what each disturbance makes the ego believe of its place."""
+        for each, shift in shifts:
+            each.reached += 1
+            each.acted += displaces(shift)
+
+    def lost(self, losses: Sequence[Disturbance]) -> None:
+        """Count a message that was lost, to whoever lost it."""
+        self.silenced += any(each.silences for each in losses)
+        for each in losses:
+            each.acted += 1
+
+    def used(self, key: Key, underway: Underway, late: bool, sender: Place, ego: Place) -> None:
+        """Count a message at a planning step, against that of an undisturbed channel."""
+        self.effects.uses += 1
+        self.effects.late += late
+        self.effects.displaced += displaces(seen_shift(sender, ego))
+        self.effects.changed += self._changed(underway, sender[0], ego[0])
+        for act in underway.acts:
+            known = (key, act.by.name) in self._shown
+            if not known and self._shows(act, sender[0], ego[0]):
+                self._shown.add((key, act.by.name))
+                act.by.acted += 1
+
+    def first_used(self, underway: Underway) -> None:
+        """Count a message that has reached the system."""
+        for act in underway.acts:
+            act.by.reached += 1
+
+    def inert(self) -> list[str]:
+        """Return which disturbances made no difference although they should have."""
+        reasons = [(each.name, each.inert()) for each in self.disturbances]
+        return [f"{name}: {reason}" for name, reason in reasons if reason]
+
+    def cancelled(self) -> list[str]:
+        """Return which disturbances undid each other and left nothing to chance."""
+        acting = [each for each in self.disturbances if each.acted]
+        if not acting or not all(each.certain for each in acting):
+            return []
+        if not self.effects.uses or not self.effects.none:
+            return []
+        names = in_words([each.name for each in acting])
+        return [f"{names} cancel: nothing that reached the system was different"]
+
+    def _changed(self, underway: Underway, sender: Pose, ego: Pose) -> bool:
+        after, before = underway.message.payload, underway.captured
+        beyond = any(act.by.beyond_window for act in underway.acts)
+        window = EVERYWHERE if beyond else self.window
+        return after is not before and differ_within(after, before, sender, ego, window)
+
+    def _shows(self, act: Act, sender: Pose, ego: Pose) -> bool:
+        if act.delay > SAME_MOMENT or displaces(act.shift):
+            return True
+        if act.before is act.after:
+            return False
+        window = EVERYWHERE if act.by.beyond_window else self.window
+        if differ_within(act.after, act.before, sender, ego, window):
+            return True
+        distance = math.hypot(sender.x - ego.x, sender.y - ego.y)
+        act.by.beyond += 1
+        act.by.could += act.by.can_reach(distance, window)
+        return False

@@ -1,0 +1,177 @@
+"""Arms: what is compared on the same routes with the same seeds.
+
+An arm is a set of named factors with a value each. Three belong to every arm: the system, who
+cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
+that is not there: an arm with `intervention` at `none` is the arm that names no intervention.
+
+One name says all. It is the arm's folder, the front of its attempts' keys, and reads back:
+
+    late/ahead/latency                        system / cooperation / condition
+    late/ahead/latency/intervention=oracle    and every other factor that is not `none`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from harness.records.names import NOTHING, named, safe_name
+
+SYSTEM, COOPERATION, CONDITION = CORE = ("system", "cooperation", "condition")
+"""The factors of every arm, in the order of its name."""
+NONE = "none"
+"""The value of a factor that is not there."""
+FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")
+SHOWN_APART = " / "
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Arm:
+    """Factors by name; made by `Arm.of`, so that equal arms are equal."""
+
+    factors: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def of(factors: Mapping[str, str] | None = None, /, **more: str) -> Arm:
+        """Return the arm with these factors; those of every arm come first, others by name."""
+        given = {**(factors or {}), **more}
+        for name in given:
+            if not FACTOR.fullmatch(name):
+                raise ValueError(f"{name!r}: a factor's name has a to z, 0 to 9 and _ only")
+        others = sorted(name for name in given if name not in CORE and given[name] != NONE)
+        return Arm(tuple((name, given.get(name, NONE)) for name in (*CORE, *others)))
+
+    @staticmethod
+    def parse(text: str) -> Arm:
+        """Return the arm of a name such as `late/ahead/latency`."""
+        return _parsed(text)
+
+    def __getitem__(self, factor: str) -> str:
+        """Return a factor's value; `none` for a factor that is not there."""
+        return next((value for name, value in self.factors if name == factor), NONE)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The factors that the arm names."""
+        return tuple(name for name, _ in self.factors)
+
+    @property
+    def system(self) -> str:
+        """The system under test."""
+        return self[SYSTEM]
+
+    @property
+    def cooperation(self) -> str:
+        """Who cooperates; `none` for systems that read no messages."""
+        return self[COOPERATION]
+
+    @property
+    def condition(self) -> str:
+        """What disturbs the channel."""
+        return self[CONDITION]
+
+    def but(self, **changes: str) -> Arm:
+        """Return this arm with other values of some factors."""
+        return Arm.of(dict(self.factors) | changes)
+
+    def values(self, factors: Iterable[str]) -> tuple[str, ...]:
+        """Return the values of some factors."""
+        return tuple(self[name] for name in factors)
+
+    @property
+    def path(self) -> PurePosixPath:
+        """The arm's folder below `episodes/`."""
+        return PurePosixPath(
+            *(safe_name(value) for _, value in self.factors[: len(CORE)]),
+            *(f"{name}={safe_name(value)}" for name, value in self.factors[len(CORE) :]),
+        )
+
+    @staticmethod
+    def of_path(parts: Sequence[str]) -> Arm:
+        """Return the arm whose folders these are."""
+        return _of_parts([*parts], named)
+
+    def __str__(self) -> str:
+        return "/".join(
+            value if name in CORE else f"{name}={value}"
+            for name, value in ((name, in_key(value)) for name, value in self.factors)
+        )
+
+
+def telling(arms: Iterable[Arm]) -> tuple[str, ...]:
+    """Return the factors that tell arms apart; system and condition are always among them."""
+    arms = set(arms)
+    others = sorted({name for arm in arms for name in arm.names} - {*CORE})
+    factors = [*CORE, *others]
+    for name in (*reversed(others), COOPERATION):
+        rest = [each for each in factors if each != name]
+        if len({arm.values(rest) for arm in arms}) == len(arms):
+            factors = rest
+    return tuple(factors)
+
+
+def label(arm: Arm, factors: Sequence[str]) -> str:
+    """Return what an arm is called where these factors tell it apart: `late / latency`."""
+    return SHOWN_APART.join(arm.values(factors))
+
+
+def in_order(arm: Arm) -> tuple[tuple[bool, str], ...]:
+    """Return how arms are sorted: factor by factor, `none` first."""
+    return sort_key([value for _, value in arm.factors])
+
+
+def sort_key(values: Sequence[str]) -> tuple[tuple[bool, str], ...]:
+    """Return how the values of factors are sorted, a system first: `none` before all others."""
+    system, *others = values
+    return ((True, system), *((value != NONE, value) for value in others))
+
+
+def fits(text: str, arm: Arm) -> bool:
+    """Return whether an arm is meant: some of its name's parts, in order, the system first.
+
+    `late`, `late/latency` and `late/ahead/latency` all mean the last one.
+    """
+    wanted = text.split("/")
+    parts = str(arm).split("/")
+    if wanted[0] != parts[0]:
+        return False
+    rest = iter(parts)
+    return all(part in rest for part in wanted)
+
+
+def meant(text: str, arms: Iterable[Arm]) -> list[Arm]:
+    """Return the arms that may be meant: one, if its whole name is given."""
+    found = [arm for arm in arms if fits(text, arm)]
+    return [arm for arm in found if str(arm) == text] or found
+
+
+def in_key(value: str) -> str:
+    """Return a value as keys have it: whatever people write, but for what parts a key."""
+    return value.replace("%", "%25").replace("/", "%2F") or NOTHING
+
+
+def out_of_key(text: str) -> str:
+    """Return the value that stands so in a key."""
+    return "" if text == NOTHING else text.replace("%2F", "/").replace("%25", "%")
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Arm:
+    return _of_parts(text.split("/"), out_of_key)
+
+
+def _of_parts(parts: Sequence[str], value_of: Callable[[str], str]) -> Arm:
+    """Return the arm of a name's parts; ValueError if they are no arm's."""
+    core, others = parts[: len(CORE)], parts[len(CORE) :]
+    if len(core) < len(CORE):
+        raise ValueError(f"not an arm: {'/'.join(parts)}")
+    factors = {name: value_of(part) for name, part in zip(CORE, core, strict=True)}
+    for part in others:
+        name, equals, value = part.partition("=")
+        if not equals or name in factors or not FACTOR.fullmatch(name) or value_of(value) == NONE:
+            raise ValueError(f"not an arm: {'/'.join(parts)}")
+        factors[name] = value_of(value)
+    return Arm.of(factors)

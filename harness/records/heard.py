@@ -1,0 +1,76 @@
+"""What a system was given in an attempt, and whether an arm shows what it is called after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+COUNTS = ("sent", "used", "uses", "late", "displaced", "changed", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """`crucible.messages` of a result."""
+
+    reads: bool  # whether the system reads messages at all
+    sent: int
+    used: int  # messages that the system was given at one planning step or more
+    different: bool  # from what an undisturbed channel gives: late, displaced, changed or missing
+    silence_asked: bool  # every message was lost, and was meant to be
+    disturbances: Mapping[str, int]  # messages that each made different
+
+    @staticmethod
+    def of(result: Mapping[str, Any]) -> Heard:
+        """Return that of a result; KeyError, TypeError or ValueError if it is not whole."""
+        record = result["crucible"]["messages"]
+        if not isinstance(record["disturbances"], Mapping):
+            raise TypeError("disturbances are no mapping")
+        counts = {name: count(record[name]) for name in COUNTS}
+        return Heard(
+            bool(record["reads"]),
+            counts["sent"],
+            counts["used"],
+            any(counts[name] for name in ("late", "displaced", "changed", "missing")),
+            bool(record["silence_asked"]),
+            {str(name): count(each) for name, each in record["disturbances"].items()},
+        )
+
+    @property
+    def without_messages(self) -> bool:
+        """Whether the system reads messages and was given none."""
+        return self.reads and not self.used
+
+    @property
+    def undisturbed(self) -> bool:
+        """Whether messages came, disturbances were asked for, and nothing was different."""
+        return bool(self.used and self.disturbances) and not self.different
+
+
+def count(value: Any) -> int:
+    """Return a number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def fault_of(attempts: Sequence[Heard]) -> str | None:
+    """Return why the attempts of an arm do not show what it is called after, or nothing.
+
+    A single attempt may have met nobody, or have ended early. All of them are no such arm.
+    """
+    reading = [each for each in attempts if each.reads]
+    if not reading:
+        return None
+    n = "its one attempt" if len(reading) == 1 else f"all of its {len(reading)} attempts"
+    silent = any(each.silence_asked for each in reading)
+    if all(each.without_messages for each in reading) and not (
+        silent and all(each.silence_asked or not each.sent for each in reading)
+    ):
+        return f"the system was given no message in {n}"
+    for name in sorted({name for each in reading for name in each.disturbances}):
+        if not any(each.disturbances.get(name) for each in reading):
+            return f"{name} made no difference to what the system was given in {n}"
+    if any(each.disturbances for each in reading) and not any(each.different for each in reading):
+        return f"nothing that the system was given was different in {n}"
+    return None

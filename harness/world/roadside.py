@@ -1,0 +1,39 @@
+"""Places beside the road, where roadside units stand."""
+
+from __future__ import annotations
+
+import math
+
+import carla
+
+from harness.vocabulary import Pose
+
+STEP = 1.0
+WIDEST = 12
+"""Lanes to look through for the edge of the road."""
+
+
+def beside_road(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
+    """Return a place on the right edge of the ego's road, so far ahead and so high."""
+    waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
+    edge = waypoint
+    for _ in range(WIDEST):
+        beside = edge.get_right_lane()
+        if beside is None or beside.lane_id * waypoint.lane_id <= 0:
+            break
+        edge = beside
+    gone = 0.0
+    while gone < distance:
+        following = edge.next(STEP)
+        if not following:
+            break
+        edge = following[0]
+        gone += STEP
+    place = edge.transform.location
+    yaw = math.radians(edge.transform.rotation.yaw)
+    return Pose(place.x, place.y, place.z + height, yaw=yaw)
+
+
+def ahead_of(place: Pose, ego: Pose) -> float:
+    """Return how far ahead of the ego a place is."""
+    return (place.x - ego.x) * math.cos(ego.yaw) + (place.y - ego.y) * math.sin(ego.yaw)

@@ -1,0 +1,82 @@
+"""Stop signs on a route: where each asks a vehicle to stand, and which were driven through.
+
+As in Leaderboard 1.0: a sign counts as kept if the ego stood, slower than 0.1 m/s, in the sign's
+trigger volume or on the 20 m of its way before it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.vocabulary import LightAhead, Route
+from harness.world.lights import clear_of_junction
+from harness.world.stage import Stage
+
+BEFORE = 20.0
+"""Metres before the trigger volume on which standing counts."""
+STANDING = 0.1
+"""m/s below which a vehicle stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """The part of a route that lies in a sign's trigger volume."""
+
+    sign: int  # actor
+    begin: float  # m along the route
+    end: float
+    clear: float  # where the junction behind it has been left
+
+
+class RouteStops:
+    """The stop signs a route passes."""
+
+    def __init__(self, stage: Stage) -> None:
+        signs = stage.world.get_actors().filter("traffic.stop")
+        zones = [zone for sign in signs for zone in zones_of(stage.route, sign)]
+        self._zones = sorted(zones, key=lambda each: each.begin)
+        self._kept: set[Zone] = set()
+
+    def ahead(self, station: float) -> tuple[LightAhead, ...]:
+        """Return the signs that are still to be stood at, as red lights at their trigger's end."""
+        return tuple(
+            LightAhead(each.end, each.clear, "red")
+            for each in self._zones
+            if station <= each.end and each not in self._kept
+        )
+
+    def driven_through(self, before: float, now: float, speed: float) -> tuple[int, ...]:
+        """Return the signs left behind in a tick at which the ego has not stood."""
+        if speed < STANDING:
+            self._kept |= {each for each in self._zones if each.begin - BEFORE <= now <= each.end}
+        return tuple(
+            each.sign for each in self._zones if before <= each.end < now and each not in self._kept
+        )
+
+
+def zones_of(route: Route, sign: carla.Actor) -> list[Zone]:
+    """Return the parts of a route that lie in a sign's trigger volume, seen from above."""
+    place, box = sign.get_transform(), sign.trigger_volume
+    inside = within(route.xyz[:, 0], route.xyz[:, 1], place, box)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
+    return [
+        Zone(sign.id, begin, end, clear_of_junction(route, end))
+        for first, after in zip(edges[::2], edges[1::2], strict=True)
+        for begin, end in [(float(route.station[first]), float(route.station[after - 1]))]
+    ]
+
+
+def within(
+    x: np.ndarray, y: np.ndarray, place: carla.Transform, box: carla.BoundingBox
+) -> np.ndarray:
+    """Return which places lie in a box that an actor carries, whatever their height."""
+    centre = place.transform(carla.Location(box.location))
+    yaw = math.radians(place.rotation.yaw + box.rotation.yaw)
+    ahead = (x - centre.x) * math.cos(yaw) + (y - centre.y) * math.sin(yaw)
+    beside = (y - centre.y) * math.cos(yaw) - (x - centre.x) * math.sin(yaw)
+    found: np.ndarray = (np.abs(ahead) <= box.extent.x) & (np.abs(beside) <= box.extent.y)
+    return found

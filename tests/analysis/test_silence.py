@@ -1,0 +1,126 @@
+"""Attempts without messages are counted; arms that show nothing are named, and are no rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.collection import collect
+from analysis.regression.sample import ALONE, SILENT, UNMOVED, sample_of
+from analysis.tables.from_results import tables_of_results
+from harness.errors import UserError
+from harness.records.reading import Campaign
+from tests.analysis.little import write_little
+
+NOTHING = dict.fromkeys(("used", "uses", "late"), 0)
+
+
+def rewrite(folder: Path, system: str, condition: str, **changes: Any) -> Path:
+    """Let the attempts of an arm say something else of their messages."""
+    campaign = Campaign(folder)
+    for key in campaign.attempts():
+        if (key.arm.system, key.arm.condition) == (system, condition):
+            result = campaign.result(key)
+            result["crucible"]["messages"].update(changes)
+            campaign.file_of(key).write_text(json.dumps(result))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_little(tmp_path / "little", routes=("0", "1", "3"), seeds=(1, 2))
+
+
+def test_attempts_without_messages_stand_beside_n(folder: Path) -> None:
+    found = collect([folder])
+    driving = tables_of_results(found)[0]
+    row = dict(driving.rows())["late", "latency"]
+    assert [(each.value, each.n) for name, each in row.items() if name == "without messages"] == [
+        (2.0, 6)
+    ]
+    assert "late/latency: 2 of 6 attempts without messages" in found.notes
+    assert found.exit_code == 0
+    assert found.attempts.groupby("route")["without_messages"].sum().to_dict()["3"] == 6
+
+
+def test_where_all_had_messages_nothing_is_said(tmp_path: Path) -> None:
+    found = collect([write_little(tmp_path / "little", routes=("0", "1"))])
+    assert "without messages" not in tables_of_results(found)[0].measures
+    assert not any("without messages" in each for each in found.notes)
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "silent": ({**NOTHING, "missing": 9}, "the system was given no message in all of its 6"),
+    "inert": ({"late": 0, "disturbances": {"latency": 0}}, "latency made no difference"),
+    "undone": ({"late": 0}, "nothing that the system was given was different"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_arm_that_shows_nothing_is_an_error_by_name(
+    folder: Path, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes, fault = FAULTS[name]
+    rewrite(folder, "late", "latency", **changes)
+    out = tmp_path / "out"
+    assert main(["tables", str(folder), "--results-only", "--out", str(out)]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith(f"no such arm: late/latency: {fault}")
+    for file in out.glob("*.csv"):
+        table = pd.read_csv(file)
+        assert not len(table) or "condition" not in table or set(table["condition"]) == {"none"}
+    assert main(["regress", str(folder), "--out", str(out)]) == 1
+    assert "Condition latency" not in capsys.readouterr().out
+    assert main(["compare", str(folder), "late/none", "late/latency", "--out", str(out)]) == 2
+
+
+def test_silence_that_was_asked_for_is_an_arm(folder: Path) -> None:
+    silence: dict[str, Any] = {**NOTHING, "missing": 9, "silence_asked": True}
+    rewrite(folder, "late", "latency", **silence, disturbances={"loss": 9})
+    found = collect([folder])
+    assert not found.faults
+    assert "late/latency: 6 of 6 attempts without messages" in found.notes
+
+
+def test_folders_held_against_each_other_are_judged_each_by_itself(
+    folder: Path, tmp_path: Path
+) -> None:
+    rewrite(folder, "late", "none", **NOTHING)
+    other = write_little(tmp_path / "other", routes=("0", "1"))
+    found = collect([folder, other], pooled=False)
+    assert [(str(each.arm), set(each.campaigns)) for each in found.faults] == [
+        ("late/ahead/none", {0})
+    ]
+    undisturbed = found.attempts[found.attempts["condition"] == "none"]
+    assert set(undisturbed[undisturbed["system"] == "late"]["campaign"]) == {1}
+    assert set(undisturbed[undisturbed["system"] == "early"]["campaign"]) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"messages_used": 0, "reads_messages": True}, SILENT),
+        ({"messages_used": 7, "reads_messages": True}, UNMOVED),
+        ({"messages_used": 0, "reads_messages": False}, ALONE),
+    ],
+)
+def test_regress_says_why_a_system_is_left_out(
+    folder: Path, changes: dict[str, Any], reason: str
+) -> None:
+    attempts = collect([folder]).attempts
+    undisturbed = attempts[attempts["condition"] == "none"].assign(**changes)
+    assert sample_of(undisturbed).left_out == {"alone": reason}
+    stranger = undisturbed.drop(columns=["reads_messages", "messages_used"])
+    assert sample_of(stranger).left_out == {"alone": UNMOVED}
+
+
+@pytest.mark.parametrize("changes", [{"used": -1}, {"disturbances": [1]}, {"late": None}])
+def test_what_is_no_record_of_messages_is_named(folder: Path, changes: dict[str, Any]) -> None:
+    rewrite(folder, "late", "none", **changes)
+    with pytest.raises(UserError, match=r"late/ahead/none.*result\.json: not a whole result"):
+        collect([folder])

@@ -1,0 +1,116 @@
+"""Risk sets: who passed where, what was seen there, and what cannot be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.collection import Collection
+from analysis.regression.checks import checks_of_sets
+from analysis.regression.matched import matched_design, matched_jackknife
+from analysis.regression.sample import NoFitError
+from analysis.regression.stretches import (
+    ALONE_THERE,
+    SHORTEST,
+    Track,
+    begin_of,
+    passages,
+    track_of,
+    tracks_of,
+)
+from analysis.simulated_drives import drives
+from analysis.simulation import Scene
+from harness.vocabulary import Floats
+
+
+def track(
+    speed: float, end: float, violated: bool, route: str = "a", standing: float = 0.0
+) -> Track:
+    """A drive at one speed, perhaps standing at its end; one error a step, two true boxes."""
+    times = np.arange(0.0, 60.0, 0.2)
+    stations = np.minimum(times, end - standing) * speed
+    counts: Floats = np.zeros((len(times), 6))
+    counts[:, 0] = stations
+    steps = (times, stations, counts, np.full(len(times), 2.0))
+    return track_of(route, "late", steps, end, violated)
+
+
+def test_everybody_is_looked_at_over_the_violators_last_ten_seconds_of_road() -> None:
+    violator, slower, short = track(5, 20, True), track(2.5, 50, False), track(5, 15, False)
+    passed = passages([violator, slower, short], {})
+    assert passed.sample.y.tolist() == [1, 0]
+    begin, end = 50.0, 100.0
+    for row, own in enumerate((violator, slower)):
+        steps = (own.reached > begin + 1e-9) & (own.reached <= end + 1e-9)
+        assert passed.sample.exposure[row] == 2 * steps.sum()
+        assert passed.sample.counts[row, 0] == pytest.approx(own.reached[steps].sum())
+
+
+def test_a_violator_that_stood_is_looked_at_over_some_road() -> None:
+    stood = track(5, 40, True, standing=15)
+    assert begin_of(stood) == stood.reached[-1] - SHORTEST
+    assert begin_of(track(5, 6, True)) == -np.inf
+
+
+def test_who_violated_before_is_not_at_risk_and_who_was_alone_is_dropped() -> None:
+    early, late = track(5, 12, True), track(5, 18, True)
+    passed = passages([early, late, track(5, 14, True, route="b")], {})
+    assert passed.sample.y.tolist() == [1, 0]
+    assert passed.sample.dropped == {ALONE_THERE: 2}
+    told = checks_of_sets(passed, None).set_index("what")["says"]
+    assert told["risk sets"] == "1 violations, each with 2.0 drives"
+    with pytest.raises(NoFitError, match="lie on 1 routes"):
+        matched_design(passed)
+
+
+def test_nothing_to_compare_is_said_in_words() -> None:
+    with pytest.raises(NoFitError, match="no violation happened where another drive"):
+        matched_design(passages([track(5, 20, False)], {}))
+
+
+def test_every_violation_that_others_passed_is_one_risk_set(found: Collection) -> None:
+    rows = np.flatnonzero(found.attempts["condition"] == "none")
+    tracks = list(tracks_of(found, rows, {"alone": "for no reason"}))
+    own = found.attempts.iloc[rows]
+    own = own[own["system"] != "alone"]
+    assert len(tracks) == len(own)
+    passed = passages(tracks, {})
+    violations = int(own["violated"].sum())
+    assert passed.sample.y.sum() == violations - passed.sample.dropped.get(ALONE_THERE, 0)
+    assert (np.bincount(passed.sets) >= 2).all()
+    assert (np.bincount(passed.sets, passed.sample.y) == 1).all()
+
+
+def test_jackknife_is_refitting_without_the_sets_of_each_route() -> None:
+    made = drives(Scene(routes=10, systems=3, seeds=2), np.random.default_rng(1))
+    design = matched_design(passages(made.tracks, {}))
+    terms = matched_jackknife(design).terms
+    routes = np.unique(design.sets.clusters)
+    spread = np.zeros(len(terms))
+    for route in routes:
+        rest = design.sets.clusters != route
+        sets = replace(
+            design.sets,
+            rows=design.sets.rows[rest],
+            member=design.sets.member[rest],
+            events=design.sets.events[rest],
+            clusters=design.sets.clusters[rest],
+        )
+        own = matched_jackknife(replace(design, sets=sets)).terms["coefficient"].to_numpy()
+        share = (len(routes) - 1) / len(routes)
+        spread += share * (own - terms["coefficient"].to_numpy()) ** 2
+    assert terms["error"].to_numpy() == pytest.approx(np.sqrt(spread), rel=1e-3)
+
+
+def test_a_pattern_that_no_set_tells_apart_is_not_estimated() -> None:
+    made = drives(Scene(routes=10, systems=3, seeds=2), np.random.default_rng(2))
+    passed = passages(made.tracks, {})
+    passed.sample.counts[:, 2] = 3 * passed.sample.exposure
+    passed.sample.counts[:, 4] = passed.sample.exposure * (1 + passed.sample.clusters)
+    design = matched_design(passed)
+    assert set(design.refused) == {"LADE", "CCLE"}
+    assert set(design.predictors) == {"LCME", "LCLE", "CCME", "CADE"}
+    told = checks_of_sets(passed, design)
+    assert {"not estimated", "separation", "VIF"} <= set(told["what"])

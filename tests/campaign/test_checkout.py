@@ -1,0 +1,215 @@
+"""`routes=v2xverse_town05` and the paper's studies read a user's checkout of V2Xverse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import run_campaign
+from harness.campaign.checking import refuse_misshapen
+from harness.campaign.checkout import with_checkout
+from harness.campaign.config import Settings, digest
+from harness.campaign.plan import plan
+from harness.campaign.tables import notes_on
+from harness.errors import UserError
+from harness.world.maps import network_of
+from harness.world.routes.checkout import CLONE, PARAMETERS, ROUTES, SCENARIOS, traffic_of
+from harness.world.routes.files import read_routes
+from harness.world.routes.laying import lay
+from tests.campaign.tiny import command, composed, run, write_route
+from tests.world.little_checkout import trigger_on, write_checkout
+
+PAPERS = ("paper_text", "paper_code")
+Refuse = Callable[..., str]
+PARAMETER_FILE = f"{PARAMETERS}/scenario_parameter_1.yaml"
+
+
+def settings_of(checkout: Path, *more: str, study: str = "paper_text") -> Settings:
+    """Return the settings of a paper's study on a small checkout."""
+    told = (f"study={study}", f"routes.checkout={checkout}", "routes.only=[0,1,2]", *more)
+    settings = with_checkout(composed(*told))
+    refuse_misshapen(settings)
+    return settings
+
+
+@pytest.fixture
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Refuse:
+    """Give campaigns that are refused in one line."""
+
+    def refuse(*settings: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["run_campaign.py", f"out={tmp_path / 'out'}", *settings])
+        with pytest.raises(SystemExit) as ended:
+            run_campaign.main()
+        said = capsys.readouterr()
+        assert (ended.value.code, said.out) == (2, "")
+        assert not (tmp_path / "out").exists()
+        (line,) = said.err.splitlines()
+        return line
+
+    return refuse
+
+
+@pytest.mark.parametrize("study", PAPERS)
+def test_without_a_checkout_a_paper_is_refused_with_the_command(
+    study: str, refused: Refuse
+) -> None:
+    line = refused(f"study={study}")
+    assert f"`{CLONE}`" in line
+    assert "routes.checkout=" in line
+
+
+def test_a_missing_folder_is_refused_with_the_command(refused: Refuse, tmp_path: Path) -> None:
+    assert CLONE in refused("study=paper_text", f"routes.checkout={tmp_path / 'nowhere'}")
+
+
+@pytest.mark.parametrize("part", [SCENARIOS, ROUTES, PARAMETER_FILE])
+def test_a_checkout_that_lacks_a_part_is_refused_by_its_name(
+    part: str, refused: Refuse, tmp_path: Path
+) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    lost = checkout / part
+    shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
+    assert part in refused("study=paper_text", f"routes.checkout={checkout}")
+
+
+@pytest.mark.parametrize("study", PAPERS)
+def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    settings = settings_of(checkout, study=study)
+    planned = plan(settings)
+    assert [each.route.name for each in planned.assignments] == ["0", "1", "2"]
+    assert planned.same_way == (("0", "2"),)
+    assert planned.left_out == ()
+    assert settings["traffic"] == {
+        "_target_": "harness.world.traffic.Traffic",
+        "vehicles": 6,
+        "walkers": 4,
+        "bicycles": 4,
+        "crazy_level": 3,
+        "crazy_proportion": 50.0,
+        "mixed": True,
+        "bicycle": "vehicle.diamondback.century",
+        "speed_difference": None,
+        "following_distance": None,
+    }
+
+
+def test_other_traffic_in_the_checkout_is_another_campaign(tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    before = digest(settings_of(checkout))
+    write_checkout(checkout, vehicles=7)
+    assert digest(settings_of(checkout)) != before
+
+
+def test_our_routes_stay_available_by_name() -> None:
+    told = composed("study=paper_text", "routes=town05", "traffic=v2xverse_1")
+    assert with_checkout(told) == told
+    assert told["routes"]["file"] == "routes/town05/routes.xml"
+
+
+def test_the_checkouts_scenarios_become_hazards(tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    (spec, *_) = read_routes(checkout / ROUTES)
+    way = lay(spec, network_of("Crucible05", None))
+    write_checkout(checkout, triggers=(trigger_on(way, 20, "Scenario1"),))
+    planned = plan(settings_of(checkout))
+    assert [(each.kind, each.source) for each in planned.assignments[0].runnable] == [
+        ("control_loss", "Scenario1")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no Background"),
+        ("Background: [1, 2]", "no Background"),
+        ("Background: {vehicle_amount: many}", "vehicle_amount = 'many'"),
+        ("Background: {vehicle_amount: 1.5}", "not a whole number"),
+        ("Background: {vehicle_amount: -1}", "a number ≥ 0"),
+        ("a: b: c", "not a scenario_parameter file"),
+    ],
+)
+def test_traffic_parameters_that_are_none_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "scenario_parameter.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=said) as caught:
+        traffic_of(file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_an_invalid_route_is_refused_and_the_switch_named(refused: Refuse, tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse", broken="323")
+    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
+    line = refused(*told)
+    assert "town05_short_r323.xml: line 1: route 323: point 1 (-93.0, -1120.0) lies" in line
+    assert line.endswith("routes.skip_invalid=true leaves such routes out")
+
+
+@pytest.mark.parametrize("text", ["<route id='9'", "<route id='9' town='T'/>"])
+def test_files_that_cannot_be_read_are_left_out_too(
+    text: str, tmp_path: Path, refused: Refuse
+) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse")
+    (checkout / ROUTES / "town05_short_r9.xml").write_text(f"<routes>{text}</routes>")
+    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
+    assert "routes.skip_invalid=true leaves such routes out" in refused(*told)
+    planned = plan(with_checkout(composed(*told, "routes.skip_invalid=true")))
+    assert len(planned.assignments) == 3
+    assert len(planned.invalid) == 1
+    assert "town05_short_r9.xml" in planned.invalid[0]
+
+
+def test_where_no_route_is_valid_nothing_is_left_out(tmp_path: Path) -> None:
+    checkout = write_checkout(tmp_path / "V2Xverse", broken="323")
+    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=[323]")
+    with pytest.raises(UserError, match=r"route 323: point 1 .* \(within 80 m\)$"):
+        plan(with_checkout(composed(*told, "routes.skip_invalid=true")))
+
+
+def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
+    tmp_path: Path,
+) -> None:
+    """Driven: the route is listed and left out, the hazard is not run, the attempts finish."""
+    routes = write_route(tmp_path, "hop")
+    text = (routes / "routes.xml").read_text()
+    far = "".join(f'<waypoint x="-93" y="{y}" z="0" yaw="0"/>' for y in (-1120, -1090))
+    broken = f'<route id="far" town="Crucible05">{far}</route>'
+    (routes / "routes.xml").write_text(text.replace("</routes>", f"{broken}</routes>"))
+    hazards = [
+        {"route": "hop", "kind": "oncoming_turn", "station": 15.0},
+        {"route": "hop", "kind": "control_loss", "station": 15.0},
+    ]
+    (routes / "hazards.json").write_text(json.dumps({"version": 1, "hazards": hazards}))
+    out = tmp_path / "out"
+    told = ("system=oracle", "interference=none", f"out={out}", "routes.skip_invalid=true")
+    done = run(routes, *told)
+    assert done.returncode == 0, done.stderr
+    lines = " ".join(done.stdout.split())
+    assert "invalid 1 routes are left out" in lines
+    assert "route far: point 1 (-93.0, -1120.0) lies" in lines
+    assert "1 oncoming_turn: the road has no place for it (routes hop)" in lines
+    assert "no place for oncoming_turn" in lines
+    assert "1 of 2 hazards had no place and were not run" in lines
+    (file,) = out.rglob("hop-s1/try1/result.json")
+    told_of = json.loads(file.read_text())["crucible"]["hazards"]
+    assert {each["kind"]: (each["status"], each["cause"]) for each in told_of} == {
+        "oncoming_turn": ("not_run", "no_place"),
+        "control_loss": ("running", ""),
+    }
+
+
+def test_the_plan_names_hazards_without_a_place(tmp_path: Path) -> None:
+    routes = write_route(tmp_path)
+    hazard = {"route": "bend", "kind": "oncoming_turn", "station": 45.0}
+    (routes / "hazards.json").write_text(json.dumps({"version": 1, "hazards": [hazard]}))
+    planned = plan(composed(*command(routes)[2:]))
+    assert ("no place", "1 oncoming_turn: the road has no place for it (routes bend)") in list(
+        notes_on(planned)
+    )

@@ -1,0 +1,122 @@
+"""Records of a real CARLA driven again: how near carlite comes, and what bad records are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.carlite.errors import UserError
+from harness.carlite.replay import __main__ as command
+from harness.carlite.replay.driving import Values, curvature, simulate
+from harness.carlite.replay.leaving_out import cost, fitted
+from harness.carlite.replay.measures import compare
+from harness.carlite.replay.records import is_steering, read_drive, read_turns
+from harness.carlite.replay.roads import DATA, flat_ground, under
+
+MKZ = "vehicle.lincoln.mkz_2020"
+DRIVES = sorted(DATA.glob("mkz2020-throttle-*.csv"))
+EVEN = "time_s,speed_kmh\n" + "\n".join(f"{k / 20},5" for k in range(30))
+KNOWN = {
+    ("mkz2020-throttle-0.5", "1 to 80 km/h"),
+    ("mkz2020-throttle-0.5", "stop from 80"),
+}
+"""What is missed, and said so in docs/dynamics.md."""
+
+
+@pytest.mark.parametrize("path", DRIVES, ids=[path.stem for path in DRIVES])
+def test_a_public_record_is_driven_as_carla_drove_it(path: Path) -> None:
+    drive = read_drive(path)
+    road, ground = under(drive, flat=False)
+    assert road == "town04-highway"
+    measures = compare(drive, simulate(drive, MKZ, ground, Values()))
+    missed = {(drive.name, measure.name) for measure in measures if measure.missed > 1.0}
+    assert missed <= KNOWN
+    assert len(measures) >= 3
+
+
+def test_the_grade_of_the_road_matters() -> None:
+    drive = read_drive(DATA / "mkz2020-throttle-0.4.csv")
+    errors = []
+    for flat in (False, True):
+        _, ground = under(drive, flat=flat)
+        errors.append(compare(drive, simulate(drive, MKZ, ground, Values()))[-1].missed)
+    assert errors[0] < 1.0 < errors[1]
+
+
+def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> None:
+    drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
+    rows = ["time_s,speed_mps,throttle,brake,steer"]
+    rows += [
+        f"{0.05 * k},{10.0},{0.6 if k < 60 else 0.0},{0.0 if k < 60 else 1.0},0" for k in range(100)
+    ]
+    path = tmp_path / "own.csv"
+    path.write_text("\n".join(rows))
+    own = read_drive(path)
+    assert own.stated
+    assert not drive.stated
+    speed = simulate(own, MKZ, flat_ground(), Values())
+    assert speed[0] == 10.0
+    assert speed[60] > 10.5
+    assert speed[-1] == 0.0
+
+
+def test_a_car_turns_by_carla_s_angle_and_ackermann() -> None:
+    """At 2 m/s a hundredth of a lock: 0.7 degrees of the inner wheel on a 2.86 m wheelbase."""
+    bend = curvature(MKZ, flat_ground(), 0.01, 2.0)
+    assert bend == pytest.approx(np.tan(np.radians(0.7 * 0.964)) / 2.86, rel=0.03)
+
+
+def test_steering_figures_are_read() -> None:
+    path = DATA / "steering-world-on-rails.csv"
+    assert is_steering(path)
+    assert [turn.steer for turn in read_turns(path)] == [0.25, 0.5, 0.5, 1.0]
+
+
+def test_fitting_finds_what_was_changed() -> None:
+    drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
+    _, ground = under(drive, flat=False)
+    worse = Values(torque=1.0)
+    found = fitted([(drive, ground)], MKZ, Values(1.0, 0.447, 0.2265, 0.11, 0.493))
+    assert cost([(drive, ground)], MKZ, found) < cost([(drive, ground)], MKZ, worse)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", EVEN, "no throttle"),
+        ("m-throttle-0.5.csv", "time_s,speed_kmh\n0,1\n0.05,x\n", ":3: speed_kmh is no number"),
+        ("m-throttle-0.5.csv", "time_s,speed_kmh\n0,1\n", "1 samples"),
+        ("m-throttle-1.5.csv", EVEN, "within 0 and 1"),
+        ("m-throttle-0.5.csv", "x\n1\n", "no column time_s"),
+        ("m-throttle-0.5.csv", "time_s,speed_kmh\n" + "0,1\n" * 30, "do not grow"),
+    ],
+)  # fmt: skip
+def test_bad_records_are_told_in_one_line(tmp_path: Path, name: str, text: str, told: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(UserError, match=told) as caught:
+        read_drive(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert command.main([str(DATA / "mkz2020-throttle-1.0.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "recorded" in printed
+    assert "RMSE" in printed
+    assert command.main([str(tmp_path / "nowhere")]) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert command.main([str(DATA / "mkz2020-throttle-1.0.csv"), "--vehicle", "vehicle.x"]) == 2
+
+
+def test_it_is_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.carlite.replay", "--help"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "curvature_per_m" in done.stdout

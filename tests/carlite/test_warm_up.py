@@ -1,0 +1,98 @@
+"""Nothing is compiled, nor loaded, once clients may come."""
+
+from __future__ import annotations
+
+import itertools
+
+import carla
+import pytest
+
+from harness.carlite.server import CompilationNotice
+from tests.carlite.opendrive_samples import crossing
+from tests.carlite.test_replies_actors import MODEL3, spawn
+from tests.conftest import Carlite
+
+SENSORS = (
+    "sensor.camera.rgb",
+    "sensor.camera.depth",
+    "sensor.camera.semantic_segmentation",
+    "sensor.camera.instance_segmentation",
+    "sensor.lidar.ray_cast",
+    "sensor.lidar.ray_cast_semantic",
+    "sensor.other.radar",
+    "sensor.other.obstacle",
+    "sensor.other.gnss",
+    "sensor.other.imu",
+    "sensor.other.collision",
+)
+
+
+def play(client: carla.Client, world: carla.World) -> None:
+    """Let a bit of everything happen: traffic, walkers, crashes, triggers, sensors, rays."""
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    points = world.get_map().get_spawn_points()
+    car = spawn(world, MODEL3, points[0])
+    listening = [spawn(world, name, carla.Transform(), car) for name in SENSORS]
+    for sensor in listening:
+        assert isinstance(sensor, carla.Sensor)
+        sensor.listen(lambda data: None)
+    spawn(world, "static.trigger.friction", points[0], friction="0.2", extent_x="3000")
+    spawn(world, "static.prop.streetbarrier", carla.Transform(points[1].location))
+    batch = [
+        carla.command.SpawnActor(blueprint, point).then(
+            carla.command.ApplyVehicleControl(
+                carla.command.FutureActor, carla.VehicleControl(throttle=1.0, steer=0.3)
+            )
+        )
+        for blueprint, point in zip(
+            itertools.cycle(world.get_blueprint_library().filter("vehicle.*")), points, strict=False
+        )
+    ]
+    client.apply_batch_sync(batch[:20], True)
+    somewhere = world.get_random_location_from_navigation()
+    above = carla.Transform(points[0].location + carla.Location(z=4.0))
+    walker = spawn(world, "walker.pedestrian.0001", above)
+    assert isinstance(walker, carla.Walker)
+    walker.apply_control(carla.WalkerControl(carla.Vector3D(1, 0, 0), 2.0, True))
+    for vehicle in world.get_actors().filter("vehicle.*"):
+        vehicle.set_simulate_physics(True)
+        vehicle.add_impulse(carla.Vector3D(500, 500, 0))
+    world.cast_ray(points[0].location, somewhere or points[1].location)
+    world.project_point(points[0].location, carla.Vector3D(0, 0, -1), 10.0)
+    world.ground_projection(points[0].location, 10.0)
+    for _ in range(30):
+        world.tick()
+    for sensor in listening:
+        assert isinstance(sensor, carla.Sensor)
+        sensor.stop()
+    world.apply_settings(carla.WorldSettings())
+
+
+def test_nothing_is_compiled_in_mid_session() -> None:
+    with Carlite() as server:
+        client = server.client(60.0)
+        play(client, client.get_world())
+        play(client, client.load_world("CrucibleHill"))
+        uploaded = crossing().replace("</OpenDRIVE>", f"<!-- {server.port} --></OpenDRIVE>")
+        parameters = carla.OpendriveGenerationParameters()
+        play(client, client.generate_opendrive_world(uploaded, parameters))
+        assert server.log() == ""
+
+
+def test_the_notice_is_told_once_and_only_when_something_is_compiled(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    notice = CompilationNotice()
+    notice("lookup.nearest(float64)", True)
+    assert capsys.readouterr().err == ""
+    notice("lookup.nearest(float64)", False)
+    notice("lookup.height(float64)", False)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "compiling for this machine, once" in line
+    notice.is_ready = True
+    notice("lookup.nearest(float64)", False)
+    notice("lookup.height(float64)", True)
+    assert capsys.readouterr().err.splitlines() == [
+        "carlite: compiling lookup.nearest in mid-session",
+        "carlite: loaded lookup.height in mid-session",
+    ]

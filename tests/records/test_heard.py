@@ -1,0 +1,96 @@
+"""When an arm shows what it is called after, and when it is an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.records.heard import Heard, fault_of
+
+UNDISTURBED = Heard(True, 50, 50, False, False, {})
+LATE = Heard(True, 50, 47, True, False, {"latency": 47})
+NOBODY = Heard(True, 0, 0, False, False, {})
+TOO_SHORT = Heard(True, 3, 0, True, False, {"latency": 0})
+IN_VAIN = Heard(True, 50, 50, False, False, {"loss": 0})
+SILENT = Heard(True, 50, 0, True, True, {"loss": 50})
+ALONE = Heard(False, 0, 0, False, False, {})
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        [UNDISTURBED],
+        [UNDISTURBED, NOBODY],
+        [LATE, TOO_SHORT, TOO_SHORT],
+        [LATE, replace(NOBODY, disturbances={"latency": 0})],
+        [IN_VAIN, replace(IN_VAIN, different=True, disturbances={"loss": 1})],
+        [SILENT, replace(SILENT, sent=0, silence_asked=False, disturbances={"loss": 0})],
+        [ALONE, ALONE],
+        [],
+    ],
+)
+def test_an_arm_that_is_what_it_is_called(arm: list[Heard]) -> None:
+    assert fault_of(arm) is None
+
+
+@pytest.mark.parametrize(
+    ("arm", "fault"),
+    [
+        ([NOBODY], "the system was given no message in its one attempt"),
+        ([NOBODY, NOBODY], "the system was given no message in all of its 2 attempts"),
+        ([TOO_SHORT, TOO_SHORT], "the system was given no message in all of its 2 attempts"),
+        ([SILENT, TOO_SHORT], "the system was given no message in all of its 2 attempts"),
+        (
+            [IN_VAIN, IN_VAIN, IN_VAIN],
+            "loss made no difference to what the system was given in all of its 3 attempts",
+        ),
+        (
+            [replace(LATE, disturbances={"latency": 47, "ghosts": 0})],
+            "ghosts made no difference to what the system was given in its one attempt",
+        ),
+        (
+            [replace(LATE, different=False)],
+            "nothing that the system was given was different in its one attempt",
+        ),
+    ],
+)
+def test_an_arm_that_is_not(arm: list[Heard], fault: str) -> None:
+    assert fault_of(arm) == fault
+
+
+def test_an_attempt_that_reads_nothing_lacks_nothing() -> None:
+    assert [each.without_messages for each in (NOBODY, TOO_SHORT, SILENT, LATE, ALONE)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [each.undisturbed for each in (IN_VAIN, LATE, UNDISTURBED, TOO_SHORT)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    """Return as much of a result as says what was heard."""
+    counts = {"sent": 9, "used": 7, "uses": 8, "late": 8, "displaced": 0, "changed": 0}
+    told = {"reads": True, **counts, "missing": 0, "silence_asked": False}
+    return {"crucible": {"messages": {**told, "disturbances": {"latency": 7}, **changes}}}
+
+
+def test_read_from_a_result() -> None:
+    assert Heard.of(record()) == Heard(True, 9, 7, True, False, {"latency": 7})
+    assert not Heard.of(record(late=0)).different
+
+
+@pytest.mark.parametrize(
+    "changes", [{"used": -1}, {"late": 1.5}, {"sent": True}, {"disturbances": {"x": None}}]
+)
+def test_what_is_no_count_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="is no count"):
+        Heard.of(record(**changes))

@@ -1,0 +1,110 @@
+"""Crossings where the ego's lane is not at the kerb, and past a junction in which it turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from harness.errors import UserError
+from harness.vocabulary import Floats, Pose, Route
+from harness.world.hazards.catalogue import build
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
+from harness.world.roads import RoadNetwork
+from harness.world.routes.scenarios import junctions, turn_of
+from tests.world.town_maps import roads
+
+KINDS = ("occluded_cyclist", "occluded_pedestrian")
+
+
+def turning(network: RoadNetwork, turn: str, count: int) -> Iterator[tuple[Track, int, int]]:
+    """Yield routes through a junction that turn so, and the junction's first and last row."""
+    town = network.map.name.rsplit("/", 1)[-1]
+    for number, (start, _) in enumerate(network.map.get_topology()):
+        ahead = start.next(90.0) if not start.is_junction else []
+        for goal in (each for each in ahead if not each.is_junction):
+            places = [start.transform.location, goal.transform.location]
+            try:
+                route = network.route(str(number), town, places)
+            except UserError:
+                continue
+            for first, last in junctions(route):
+                room = first > 30.0 and last < route.length - 25.0 and route.length < 130.0
+                if room and turn_of(route, first, last) == turn:
+                    yield Track(network.map, route), first, last
+                    count -= 1
+                    break
+        if count <= 0:
+            return
+
+
+def middle(route: Route, first: int, last: int) -> float:
+    return float(route.station[(first + last) // 2])
+
+
+@pytest.mark.parametrize("town", ["Crucible05", "Town05"])
+@pytest.mark.parametrize("turn", ["left", "right"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_turn_has_a_plan(town: str, turn: str, kind: str) -> None:
+    tried = sudden = 0
+    for track, first, last in turning(roads(town), turn, 8):
+        hazard = build(HazardSpec("0", kind, middle(track.route, first, last)))
+        assert isinstance(hazard, Encounter)
+        plan = next(iter(hazard.plans(track)), None)
+        assert plan is not None, (track.route.name, first, last)
+        assert not track.on_road(plan.mover.course.start)
+        for each in plan.standing:
+            station, _ = track.project(_xy(each.pose))
+            assert not track.in_junction(float(station))
+        if plan.standing and turn == "left":
+            assert plan.meeting.station > track.route.station[last]
+        tried, sudden = tried + 1, sudden + plan.sudden
+    assert tried >= 4
+    assert sudden >= tried / 2
+
+
+def test_where_the_route_ends_past_the_junction_nothing_hides_the_start() -> None:
+    track, first, last = next(turning(roads("Crucible05"), "left", 1))
+    route = track.route
+    short = Route(
+        route.name,
+        route.town,
+        **{name: getattr(route, name)[: last + 5] for name in COLUMNS},
+    )
+    hazard = build(HazardSpec("0", "occluded_cyclist", middle(short, first, last)))
+    assert isinstance(hazard, Encounter)
+    plan = next(iter(hazard.plans(Track(track.map, short))))
+    assert plan.standing == ()
+    assert plan.meeting.station < short.length
+
+
+def test_on_an_inner_lane_a_pedestrian_comes_from_behind_what_stands_in_the_next_one() -> None:
+    network = roads("Crucible05")
+    town, found = network.map.name.rsplit("/", 1)[-1], 0
+    for start, _ in network.map.get_topology():
+        ahead = start.next(70.0) if not start.is_junction else []
+        if not ahead or ahead[0].lane_id != start.lane_id or ahead[0].road_id != start.road_id:
+            continue
+        places = [start.transform.location, ahead[0].transform.location]
+        track = Track(network.map, network.route("0", town, places))
+        if track.beside_kerb(40.0) or track.route.lane_change.any():
+            continue
+        hazard = build(HazardSpec("0", "occluded_pedestrian", 40.0))
+        assert isinstance(hazard, Encounter)
+        plan = next(iter(hazard.plans(track)))
+        assert plan.sudden
+        assert track.on_road(plan.standing[0].pose)
+        found += 1
+        if found == 3:
+            break
+    assert found
+
+
+COLUMNS = ("xyz", "yaw", "station", "lane_width", "speed_limit", "in_junction", "lane_change")
+
+
+def _xy(pose: Pose) -> Floats:
+    return np.array([pose.x, pose.y])

@@ -1,0 +1,124 @@
+"""The reference rig sees the same whoever cooperates; a partner chosen at random stays."""
+
+from __future__ import annotations
+
+import carla
+import pytest
+
+from harness.world.ego import Ego
+from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
+from harness.world.stage import Stage
+from tests.world.test_partners import PLANNING, RIG, Drive, ego, fleet_of, stage
+
+__all__ = ["ego", "stage"]
+
+
+def cooperations() -> dict[str, Cooperation]:
+    """Return ways to cooperate; placements know where their units stand."""
+    return {
+        "ahead": Cooperation(Ahead()),
+        "mixed": Cooperation(Ahead(), connected=2),
+        "connected": Cooperation(connected=2),
+        "surveyed": Cooperation(Surveyed()),
+        "farther ahead": Cooperation(Ahead(distance=20.0)),
+        "nobody": Cooperation(),
+    }
+
+
+def sensors(stage: Stage) -> int:
+    stage.world.tick()
+    return len(stage.world.get_actors().filter("sensor.*"))
+
+
+def test_the_reference_rig_sees_the_same_in_every_arm(stage: Stage, ego: Ego) -> None:
+    fleet = fleet_of(stage, ego, [20.0, 35.0])
+    stage.world.tick()
+    arms = {
+        name: assemble(settings, stage, RIG, 0.2, False, fleet, Ahead())
+        for name, settings in cooperations().items()
+    }
+    drive = Drive(stage, ego, arms["nobody"])
+    seen = 0
+    for _ in range(12):
+        snapshot = stage.world.get_snapshot()
+        for partners in arms.values():
+            partners.renew(drive.state, snapshot)
+        drive.tick()
+        swept = {name: each.collect(drive.state.frame) for name, each in arms.items()}
+        (wanted,) = swept["nobody"].reference
+        for name, sweeps in swept.items():
+            (scan,) = sweeps.reference
+            assert scan.hits == wanted.hits, name
+            assert scan.lidar_in_world == wanted.lidar_in_world, name
+        seen += sum(actor.id in wanted.hits for actor in fleet)
+        for _ in range(PLANNING - 1):
+            drive.tick()
+    assert seen >= 12
+    assert swept["nobody"].shared == []
+    for partners in arms.values():
+        partners.end()
+
+
+def test_a_unit_that_is_the_reference_is_not_scanned_twice(stage: Stage, ego: Ego) -> None:
+    before = sensors(stage)
+    for name, units in (("ahead", 1), ("farther ahead", 2), ("nobody", 1)):
+        partners = assemble(cooperations()[name], stage, RIG, 0.2, False, [], Ahead())
+        assert sensors(stage) - before == units
+        partners.end()
+    partners = assemble(cooperations()["farther ahead"], stage, RIG, 0.2, True, [], Ahead())
+    assert sensors(stage) - before == 2 + 1  # nobody reads the points of the reference
+    partners.end()
+
+
+def test_without_a_reference_nothing_more_is_scanned(stage: Stage, ego: Ego) -> None:
+    partners = assemble(cooperations()["ahead"], stage, RIG, 0.2, False, [])
+    drive = Drive(stage, ego, partners)
+    partners.renew(drive.state, stage.world.get_snapshot())
+    drive.tick()
+    sweeps = partners.collect(drive.state.frame)
+    assert (len(sweeps.shared), sweeps.reference) == (1, [])
+    partners.end()
+
+
+def random_partner(stage: Stage, fleet: list[carla.Actor], seed: int) -> Partners:
+    one = Cooperation(connected=1, maximum=1, choice="random")
+    there = Stage(stage.client, stage.world, stage.map, None, stage.route, seed, 0.05)
+    return assemble(one, there, RIG, 0.2, False, fleet)
+
+
+def test_one_partner_is_chosen_at_random_and_kept_while_in_range(stage: Stage, ego: Ego) -> None:
+    fleet = fleet_of(stage, ego, [15.0, 25.0, 35.0, 45.0])
+    stage.world.tick()
+    chosen = {}
+    for seed in range(12):
+        partners = random_partner(stage, fleet, seed)
+        drive = Drive(stage, ego, partners, speed=0.0)
+        told = [name for _ in range(3) for name, _ in drive.plan()]
+        assert len(told) == 3
+        (chosen[seed],) = set(told)
+        partners.end()
+    assert len(set(chosen.values())) >= 3
+    again = random_partner(stage, fleet, 0)
+    drive = Drive(stage, ego, again, speed=0.0)
+    assert [name for name, _ in drive.plan()] == [chosen[0]]
+    fleet[int(chosen[0].removeprefix("vehicle-"))].destroy()
+    for _ in range(PLANNING):
+        drive.tick()
+    ((other, _),) = drive.plan()
+    assert other != chosen[0]
+    assert [name for name, _ in drive.plan()] == [other]
+    again.end()
+
+
+@pytest.mark.parametrize("name", ["paper_v2v", "paper_v2i"])
+def test_the_papers_single_partner_is_a_choice_of_the_configuration(name: str) -> None:
+    from harness.campaign.config import build
+    from tests.campaign.tiny import composed
+
+    settings = composed(f"cooperation={name}")["cooperation"]
+    assert list(settings) == [name]
+    made = build(settings[name], f"cooperation.{name}")
+    assert (made.choice, made.maximum) == ("random", 1)
+    assert (made.connected, made.roadside is None) == (
+        (1, True) if name.endswith("v") else (0, False)
+    )

@@ -1,0 +1,103 @@
+"""Which background vehicles carry a rig: those that it fits, and a share of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import carla
+import numpy as np
+import pytest
+
+from harness.world.partners import Cooperation, carries, equipped
+from harness.world.poses import transform_of
+from harness.world.stage import Stage
+from tests.world.staging import clear_away, stage_of, where
+from tests.world.test_partners import RIG
+
+CYCLES = {"bicycle", "motorcycle"}
+TALL = {
+    "vehicle.carlamotors.firetruck",
+    "vehicle.ford.ambulance",
+    "vehicle.mercedes.sprinter",
+    "vehicle.mitsubishi.fusorosa",
+    "vehicle.tesla.cybertruck",
+    "vehicle.volkswagen.t2",
+}
+SHORT = {"vehicle.micro.microlino"}
+"""Their body ends before the place where the LiDAR is mounted."""
+
+
+@pytest.fixture
+def stage(client: carla.Client, world: carla.World) -> Stage:
+    clear_away(world)
+    return stage_of(client, world)
+
+
+@pytest.fixture
+def fleet(stage: Stage) -> Iterator[list[carla.Actor]]:
+    """One vehicle of every kind, each high above a place of its own."""
+    points = stage.map.get_spawn_points()
+    actors = []
+    for number, blueprint in enumerate(stage.world.get_blueprint_library().filter("vehicle.*")):
+        place = points[number]
+        place.location.z += 40.0
+        actors.append(stage.world.spawn_actor(blueprint, place))
+        actors[-1].set_simulate_physics(False)
+    stage.world.tick()
+    yield actors
+    for actor in actors:
+        actor.destroy()
+
+
+def test_only_vehicles_that_the_rig_fits_are_equipped(
+    stage: Stage, fleet: list[carla.Actor]
+) -> None:
+    partners = equipped(Cooperation(connected=3), stage, RIG, 0.2, False, fleet)
+    types = {actor.id: actor.type_id for actor in fleet}
+    chosen = {types[each.carrier] for each in partners}
+    cycles = {each.type_id for each in fleet if each.attributes["base_type"] in CYCLES}
+    assert len(cycles) >= 6
+    assert not chosen & (cycles | TALL | SHORT)
+    assert {"vehicle.tesla.model3", "vehicle.audi.tt", "vehicle.lincoln.mkz_2017"} <= chosen
+    assert len(partners) == len(chosen) == sum(carries(each, RIG.vehicle) for each in fleet)
+    assert (len(fleet), len(chosen)) == (41, 21)
+    for each in partners:
+        each.post.end()
+
+
+def test_a_higher_mount_fits_taller_vehicles(stage: Stage, fleet: list[carla.Actor]) -> None:
+    high = replace(RIG.vehicle, z=2.7)
+    vans = [each for each in fleet if each.type_id in {"vehicle.mercedes.sprinter"}]
+    assert [carries(each, RIG.vehicle) for each in vans] == [False]
+    assert [carries(each, high) for each in vans] == [True]
+    cycles = [each for each in fleet if each.attributes["base_type"] in CYCLES]
+    assert not any(carries(each, high) for each in cycles)
+
+
+def test_the_share_is_of_the_vehicles_that_it_fits(stage: Stage, fleet: list[carla.Actor]) -> None:
+    fitting = [each for each in fleet if carries(each, RIG.vehicle)]
+    counts = {}
+    for share in (0.0, 0.5, 1.0):
+        settings = Cooperation(connected=3, connected_share=share)
+        partners = equipped(settings, stage, RIG, 0.2, False, fleet * 4)
+        counts[share] = len(partners)
+        for each in partners:
+            each.post.end()
+    n = 4 * len(fitting)
+    assert (counts[0.0], counts[1.0]) == (0, n)
+    assert abs(counts[0.5] - n / 2) < 4 * np.sqrt(n / 4)
+
+
+def test_a_mounted_lidar_sees_round_itself(stage: Stage, fleet: list[carla.Actor]) -> None:
+    """Nothing of a vehicle that the rig fits stands in the way of what is beside it."""
+    for vehicle in [each for each in fleet if carries(each, RIG.vehicle)][:3]:
+        partners = equipped(Cooperation(connected=1), stage, RIG, 0.05, False, [vehicle])
+        seen = next(each for each in fleet if each.type_id == "vehicle.mercedes.sprinter")
+        ahead = transform_of(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
+        seen.set_transform(carla.Transform(ahead, vehicle.get_transform().rotation))
+        partners[0].post.listen()
+        stage.world.tick()
+        scan = partners[0].post.collect(stage.world.tick())
+        assert scan.hits.get(seen.id, 0) >= 50
+        partners[0].post.end()

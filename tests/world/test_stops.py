@@ -1,0 +1,111 @@
+"""Stop signs on a route: where they ask one to stand, and who drove through them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import carla
+import numpy as np
+import pytest
+
+from harness.vocabulary import Route
+from harness.world.session import open_session
+from harness.world.simulators import CarliteSimulator
+from harness.world.stage import Stage
+from harness.world.stops import RouteStops
+from tests.world.alone import alone
+
+TOWN = "Crucible05"
+TICKS = 20
+"""A second."""
+
+
+def over_a_sign(town: carla.Map, sign: carla.Actor) -> Route:
+    """Return a way of 60 m along the lane of a sign, and on through the junction."""
+    centre = sign.get_transform().transform(carla.Location(sign.trigger_volume.location))
+    lane = town.get_waypoint(centre)
+    back, ahead = lane.previous(30.0)[0], lane
+    points = [back]
+    while points[-1].transform.location.distance(lane.transform.location) > 1.0:
+        points.append(points[-1].next(0.5)[0])
+    for _ in range(60):
+        ahead = ahead.next(0.5)[0]
+        points.append(ahead)
+    xyz = np.array([[p.transform.location.x, p.transform.location.y, 0.0] for p in points])
+    station = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
+    return Route(
+        "over",
+        TOWN,
+        xyz=xyz,
+        yaw=np.array([math.radians(p.transform.rotation.yaw) for p in points]),
+        station=station,
+        lane_width=np.full(len(points), 3.5),
+        speed_limit=np.full(len(points), 8.0),
+        in_junction=np.array([p.is_junction for p in points]),
+        lane_change=np.zeros(len(points), bool),
+    )
+
+
+def passed(stops: RouteStops, end: float, stand_at: float | None) -> tuple[list[int], list[float]]:
+    """Drive a route at 10 m/s, standing a moment somewhere; return signs run, and those ahead."""
+    run: list[int] = []
+    shown = [each.station for each in stops.ahead(0.0)]
+    station, before = 0.0, 0.0
+    while station < end:
+        before, station = station, station + 10.0 / TICKS
+        if stand_at is not None and before < stand_at <= station:
+            run += stops.driven_through(before, before, 0.05)
+        run += stops.driven_through(before, station, 10.0)
+    return run, shown
+
+
+def look(host: str, port: int) -> dict[str, Any]:
+    """Pass every stop sign of the town: without standing, standing before it, and far before."""
+    with open_session(host, port, TOWN, 0.05, 1) as session:
+        signs = list(session.world.get_actors().filter("traffic.stop"))
+        found = []
+        for sign in signs:
+            route = over_a_sign(session.map, sign)
+            stage = Stage(
+                session.client, session.world, session.map, session.traffic_manager, route, 1, 0.05
+            )
+            end = float(route.station[-1])
+            (first, shown), (kept, _), (early, _) = (
+                passed(RouteStops(stage), end, at) for at in (None, 25.0, 3.0)
+            )
+            standing = RouteStops(stage)
+            standing.driven_through(25.0, 25.0, 0.0)
+            found.append(
+                {
+                    "sign": sign.id,
+                    "without": first,
+                    "with": kept,
+                    "too early": early,
+                    "shown": shown,
+                    "after": [each.station for each in standing.ahead(25.0)],
+                }
+            )
+        return {"found": found}
+
+
+@pytest.fixture(scope="module")
+def looked() -> Iterator[list[dict[str, Any]]]:
+    with CarliteSimulator().lease(TOWN) as server:
+        yield alone(look, server.host, server.port)["found"]
+
+
+def test_each_of_the_towns_seven_signs_must_be_stood_at(looked: list[dict[str, Any]]) -> None:
+    assert len(looked) == 7
+    for each in looked:
+        assert each["without"] == [each["sign"]]
+        assert each["with"] == []
+        assert each["too early"] == [each["sign"]]
+
+
+def test_drivers_are_shown_a_sign_until_they_have_stood(looked: list[dict[str, Any]]) -> None:
+    for each in looked:
+        (station,) = each["shown"]
+        assert station == pytest.approx(30.0, abs=3.5)
+        assert each["after"] == []
