@@ -15,9 +15,10 @@ from harness.nesting import parse_json
 
 ROOT = Path(__file__).parents[2]
 ROUTE = """<routes><route id="street" town="Crucible05">
-<waypoint x="136.7" y="196.6" z="0.9" pitch="0" roll="0" yaw="0"/>
-<waypoint x="166.7" y="196.6" z="0.9" pitch="0" roll="0" yaw="0"/>
+<waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
+<waypoint x="209.8" y="87.5" z="2.0" pitch="0" roll="0" yaw="90"/>
 </route></routes>"""
+"""A street with enough road users in sight that boxes of a wrong frame, or mirrored, are noticed."""
 TRIES = 4
 """On a busy machine a server may be late more than once."""
 NOTICE = re.compile("carlite: ")
