@@ -129,6 +129,10 @@ BROKEN = {
     "another document": ("<html></html>", "not <OpenDRIVE>"),
     "empty": ("<OpenDRIVE/>", "no road"),
     "entities": ('<!DOCTYPE x [<!ENTITY a "b">]>' + STRAIGHT, "DOCTYPE"),
+    "nested too deeply": (
+        STRAIGHT.replace("<line/>", "<a>" * 200_000 + "</a>" * 200_000),
+        "<a> is nested deeper than 64 levels",
+    ),
     "no id": (STRAIGHT.replace(' id="1" junction', " junction"), "id is missing"),
     "id not a number": (STRAIGHT.replace('id="1" junction', 'id="one" junction'), "whole number"),
     "id too big": (STRAIGHT.replace('id="1" junction', f'id="{2**40}" junction'), "beyond 32 bits"),
@@ -180,6 +184,25 @@ def test_broken_files_are_refused_in_one_clear_line(fault: str, tmp_path: Path) 
     with pytest.raises(UserError) as told:
         towns.load("Broken", tmp_path)
     assert str(told.value) == f"{file}: {wrong.value}"
+
+
+def test_elements_may_be_nested_as_deeply_as_is_said() -> None:
+    """A geometry is at the fourth level: 60 more are read, 61 are not."""
+    for levels, readable in ((60, True), (61, False)):
+        nested = "<userData>" * levels + "</userData>" * levels
+        text = STRAIGHT.replace("<line/>", f"<line/>{nested}")
+        if readable:
+            assert opendrive.parse(text).roads[1].plan == opendrive.parse(STRAIGHT).roads[1].plan
+        else:
+            with pytest.raises(ValueError, match="<userData> is nested deeper than 64 levels"):
+                opendrive.parse(text)
+
+
+def test_deep_nesting_is_refused_before_the_rest_is_read() -> None:
+    """What follows, further on, is no XML; it is not reached."""
+    text = "<OpenDRIVE>" + "<a>" * 200 + " " * (1 << 16) + "<<<"
+    with pytest.raises(ValueError, match="nested deeper"):
+        opendrive.parse(text)
 
 
 def test_damaged_files_never_fail_in_another_way() -> None:

@@ -1,7 +1,7 @@
 """Reads OpenDRIVE 1.4. Anything broken is a ValueError that names the place.
 
 Only elements and attributes are read: document types and entities are refused, so a file can
-neither reach outside itself nor blow up.
+neither reach outside itself nor blow up. Elements may be nested 64 levels deep; maps have eight.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 LONGEST, SHARPEST = 100_000.0, 100.0
 """Beyond these, a road's length or curvature is taken for a mistake."""
+DEEPEST = 64
+"""Levels of elements that a document may have."""
+PIECE = 1 << 16
+"""Characters that are parsed before a problem with them is noticed."""
 
 
 class _HasId(Protocol):
@@ -75,13 +79,35 @@ def parse(document: str) -> Network:
 def _root(document: str) -> Element:
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise ValueError("document types and entities are not accepted; remove the DOCTYPE")
+    document = document.lstrip("\ufeff \t\r\n")
+    parser = ElementTree.XMLParser(target=_BoundedTree())
     try:
-        root = ElementTree.fromstring(document.lstrip("\ufeff \t\r\n"))
+        for start in range(0, len(document), PIECE):
+            parser.feed(document[start : start + PIECE])
+        root: Element = parser.close()
     except (ElementTree.ParseError, UnicodeError) as error:
         raise ValueError(f"not well-formed XML ({error}); export the map again") from None
     if root.tag != "OpenDRIVE":
         raise ValueError(f"the root element is <{root.tag[:40]}>, not <OpenDRIVE>")
     return root
+
+
+class _BoundedTree(ElementTree.TreeBuilder):
+    """Builds elements; ValueError once they are nested too deeply."""
+
+    _depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str]) -> Element:
+        """Open an element."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ValueError(f"<{tag[:40]}> is nested deeper than {DEEPEST} levels")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str) -> Element:
+        """Close an element."""
+        self._depth -= 1
+        return super().end(tag)
 
 
 def _road(node: Element) -> Road:
