@@ -2,7 +2,8 @@
 
 A message is decoded when its last byte is there, so an unfinished one costs the bytes that were
 sent and nothing more. How many bytes may wait is bounded for each connection, and for all
-connections of a port together: then the one that has most waiting is closed.
+connections of a port together: then the one that has most waiting is closed. So is the number of
+values in a message, since a byte can be a list, which takes eighty when it is decoded.
 """
 
 from __future__ import annotations
@@ -10,11 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgpack
+import numpy as np
+
+from harness.carlite.wire.counting import values_in
 
 LONGEST_MESSAGE = 64 << 20
 MOST_UNFINISHED = 128 << 20
 LONGEST_ARRAY = 1 << 16
+MOST_VALUES = 1 << 21
+"""A client that spawns ten thousand vehicles in one call sends a third of it."""
 READ_SIZE = 1 << 16
+
+
+def count_values(message: bytes) -> None:
+    """Refuse a whole message that consists of too many values."""
+    if values_in(np.frombuffer(message, np.uint8), MOST_VALUES) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values in a message")
 
 
 class Backlog:
@@ -64,6 +76,8 @@ class Inbox:
         self._taken += length
         message = bytes(self._bytes[:length])
         del self._bytes[:length]
+        if length > MOST_VALUES:
+            count_values(message)
         return msgpack.unpackb(
             message,
             max_array_len=LONGEST_ARRAY,

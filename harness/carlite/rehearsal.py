@@ -11,6 +11,7 @@ from itertools import count
 
 from harness.carlite.blueprints import library
 from harness.carlite.errors import CallError
+from harness.carlite.inbox import count_values
 from harness.carlite.sensors import KINDS
 from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
@@ -33,6 +34,7 @@ ROAD = """<OpenDRIVE><header revMajor="1" revMinor="4"/>
 
 def rehearse(town: Town) -> None:
     """Build a small town, and let a small cast play in the present one, which nobody sees."""
+    count_values(b"")
     from_opendrive("Rehearsal", ROAD)
     _play(town)
 

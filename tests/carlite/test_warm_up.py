@@ -8,6 +8,7 @@ import carla
 import pytest
 
 from harness.carlite.server import CompilationNotice
+from tests.carlite.byte_client import Raw
 from tests.carlite.opendrive_samples import crossing
 from tests.carlite.test_replies_actors import MODEL3, spawn
 from tests.conftest import Carlite
@@ -76,6 +77,8 @@ def test_nothing_is_compiled_in_mid_session() -> None:
         uploaded = crossing().replace("</OpenDRIVE>", f"<!-- {server.port} --></OpenDRIVE>")
         parameters = carla.OpendriveGenerationParameters()
         play(client, client.generate_opendrive_world(uploaded, parameters))
+        with Raw(server) as raw:
+            raw.reply("no_such_call", "long" * 1_000_000)
         assert server.log() == ""
 
 
