@@ -33,3 +33,11 @@ class AttemptError(Exception):
     def __init__(self, failure: FailureClass, message: str) -> None:
         super().__init__(message)
         self.failure: FailureClass = failure
+
+
+class ScenarioError(RuntimeError):
+    """A hazard failed though it had a place.
+
+    The client library raises RuntimeError for a server that has gone, too: a session looks whether
+    the server still answers before it lets the hazard have the blame.
+    """

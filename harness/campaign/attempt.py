@@ -41,7 +41,7 @@ from harness.records.writing import EpisodeWriter
 from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
-from harness.world.hazards.hazard import Hazard, HazardReport
+from harness.world.hazards.hazard import Hazard, HazardReport, blaming
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights, force_green
 from harness.world.partners import Cooperation, Partners, assemble
@@ -227,7 +227,8 @@ def placed(spec: HazardSpec, stage: Stage, stack: ExitStack) -> Hazard:
     """Return a hazard that waits for the ego, or has no room; the stack takes it away."""
     hazard = build_hazard(spec)
     stack.callback(hazard.end)
-    hazard.place(stage)
+    with blaming(hazard):
+        hazard.place(stage)
     return hazard
 
 
@@ -298,7 +299,8 @@ def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points:
             snapshot = stage.world.get_snapshot()
             state = ego.state(snapshot)
         for hazard in company.hazards:
-            hazard.step(state)
+            with blaming(hazard):
+                hazard.step(state)
         known = len(drive.infractions)
         drive.observe(witness.moment(state, snapshot))
         for infraction in drive.infractions[known:]:

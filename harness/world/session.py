@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import carla
 
-from harness.errors import AttemptError, FailureClass
+from harness.errors import AttemptError, FailureClass, ScenarioError
 from harness.world.ports import reserve
 from harness.world.probe import ask, probe
 
@@ -104,4 +104,6 @@ def naming_problems(host: str, port: int) -> Iterator[None]:
             raise AttemptError(failure, f"{said}; {gone}") from problem
         if "time-out" in said:
             raise AttemptError("rpc_timeout", said) from problem
+        if isinstance(problem, ScenarioError):
+            raise AttemptError("scenario_error", said) from problem
         raise

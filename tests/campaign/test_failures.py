@@ -106,6 +106,18 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
 
 
 @slow
+def test_a_hazard_that_fails_is_no_fault_of_the_system(tmp_path: Path) -> None:
+    routes = write_route(tmp_path)
+    settings = (*named("Vandal"), f"routes.hazards={routes / 'hazards.json'}")
+    limits = ("attempts_per_route=1", f"out={tmp_path / 'out'}")
+    assert run(routes, *settings, *limits).returncode == 1
+    assert failures(tmp_path / "out") == [("vandal", "scenario_error")]
+    (line,) = ledger(tmp_path / "out")
+    said = "occluded_pedestrian at 45 m: RuntimeError: no longer in the world: "
+    assert line["message"].startswith(said)
+
+
+@slow
 def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> None:
     limits = ("attempts_per_route=1", "attempt_timeout=20")
     assert run(routes, *named("Sleeper"), *limits, f"out={tmp_path / 'out'}").returncode == 1

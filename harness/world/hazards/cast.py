@@ -46,6 +46,8 @@ class Cast:
         """Spawn by name; a name with a `*` stands for any that fits, drawn by the seed."""
         library = self.stage.world.get_blueprint_library()
         names = sorted(each.id for each in library if fnmatch.fnmatchcase(each.id, blueprint))
+        if not names:
+            raise RuntimeError(f"the simulator has no blueprint {blueprint}")
         chosen = library.find(
             names[0]
             if len(names) == 1
@@ -80,6 +82,14 @@ class Cast:
         Without an ego it counts as one of the others.
         """
         return self._crowd.places({actor.id for actor in self.actors}, ego)
+
+    def missing(self) -> list[str]:
+        """Return the types of actors that the world has no more.
+
+        The library says that they stand at the origin, and that they are alive.
+        """
+        snapshot = self.stage.world.get_snapshot()
+        return [actor.type_id for actor in self.actors if not snapshot.has_actor(actor.id)]
 
     def dismiss(self, *chosen: carla.Actor) -> None:
         """Take some out of the world, or everybody."""

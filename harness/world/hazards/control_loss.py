@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from harness.vocabulary import Pose
 from harness.world.hazards.figures import EGO_LENGTH
-from harness.world.hazards.hazard import Hazard, NoPlaceError, Value
+from harness.world.hazards.hazard import Hazard, Value
 from harness.world.hazards.track import Track
 from harness.world.stage import EgoState
 
@@ -34,9 +34,9 @@ class ControlLoss(Hazard):
             friction = f"{self.number('friction'):g}"
             patch = self.cast.spawn("static.trigger.friction", centre, friction=friction, **size)
             if patch is None:
-                raise NoPlaceError("a friction trigger was refused")
+                raise RuntimeError("a friction trigger, which needs no room, was refused")
 
-    def step(self, ego: EgoState) -> None:
+    def act(self, ego: EgoState) -> None:
         """Note when the ego is on the patches and when it has left them."""
         nose = ego.station + EGO_LENGTH / 2
         if self.status == "waiting" and nose >= self.spec.station - HALF:

@@ -52,7 +52,7 @@ class Encounter(Hazard):
         """Return why the road has no place for it, whatever stands beside the road."""
         return "" if next(iter(self.plans(track)), None) is not None else NO_PLACE
 
-    def step(self, ego: EgoState) -> None:
+    def act(self, ego: EgoState) -> None:
         """Wait for the ego, then act."""
         self._arrival.observe(ego)
         if self.status == "waiting":
@@ -64,7 +64,7 @@ class Encounter(Hazard):
             elif self._due(to_go):
                 self.begin(ego)
         if self.status == "running":
-            self._act(ego)
+            self._play(ego)
 
     def while_waiting(self, ego: EgoState) -> None:
         """Prepare what has to be prepared while the ego comes nearer."""
@@ -80,7 +80,7 @@ class Encounter(Hazard):
             if isinstance(each.puppet, VehiclePuppet) and not each.struck:
                 each.puppet.actor.set_autopilot(True, port)
 
-    def _act(self, ego: EgoState) -> None:
+    def _play(self, ego: EgoState) -> None:
         mover, seconds = self.performance, self.cast.stage.tick_seconds
         everybody = self.cast.others(None)
         if mover.held_up:

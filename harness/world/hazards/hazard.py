@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import carla
 
+from harness.errors import AttemptError, ScenarioError, UserError
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
@@ -131,6 +133,25 @@ class Hazard(ABC):
     def set_up(self, track: Track) -> None:
         """Spawn what it needs."""
 
-    @abstractmethod
     def step(self, ego: EgoState) -> None:
-        """Act after a tick."""
+        """Act after a tick; RuntimeError if actors have left the world before it is over."""
+        if self.status in {"waiting", "running"} and (missing := self.cast.missing()):
+            raise RuntimeError(f"no longer in the world: {', '.join(missing)}")
+        self.act(ego)
+
+    @abstractmethod
+    def act(self, ego: EgoState) -> None:
+        """Do what is due after a tick."""
+
+
+@contextmanager
+def blaming(hazard: Hazard) -> Iterator[None]:
+    """Turn whatever a hazard raises into a ScenarioError that names it."""
+    try:
+        yield
+    except (AttemptError, UserError):
+        raise
+    except Exception as problem:
+        spec = hazard.spec
+        said = f"{spec.kind} at {spec.station:g} m: {type(problem).__name__}: {problem}"
+        raise ScenarioError(said) from problem
