@@ -15,7 +15,7 @@ from harness.vocabulary import Pose
 HOLD_BRAKE = 0.5
 """Brake with which the car stands."""
 
-SPEED_MEMORY, MOST_MEMORY = 1.5, 3.0
+SPEED_MEMORY, MOST_MEMORY = 0.3, 3.0
 """1/s, at each step, on the speed missed; m/s² that memory may add."""
 
 FIRM_BRAKING = 4.0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.vocabulary import Route
+from harness.vocabulary import Pose, Route
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
@@ -197,3 +197,62 @@ def test_a_blocked_lane_is_free_again_after_a_while(stage_for: StageFor) -> None
 def test_what_does_not_exist_is_answered_with_what_does(spec: HazardSpec, said: str) -> None:
     with pytest.raises(UserError, match=said):
         build(spec)
+
+
+@pytest.mark.slow
+def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None:
+    """The ego stands before the junction for longer than the lorry pauses, then drives on."""
+    route, spec = shipped("oncoming_turn")
+    hazard = build(spec)
+    assert isinstance(hazard, Encounter)
+    stage = stage_for(route)
+    assert hazard.place(stage)
+    (lorry,) = hazard.screens
+    pause_over = lorry.puppet.course.pause_over
+    stations, clocks = [], []
+    running = 0
+    with ScriptedEgo(stage) as ego:
+        for _ in range(1200):
+            running += hazard.status == "running"
+            ego.drive(brake=6 < running < (pause_over + 5.0) / stage.tick_seconds)
+            stage.world.tick()
+            hazard.step(ego.state())
+            stations.append(ego.distance)
+            clocks.append(lorry.clock)
+            if hazard.status == "over":
+                break
+    assert ego.hits == []
+    went_on = next(i for i, clock in enumerate(clocks) if clock > pause_over)
+    assert stations[went_on] > hazard.plan.meeting.station
+    assert clocks.count(clocks[went_on - 1]) > 3.0 / stage.tick_seconds
+    assert hazard.report().reason == "its course was done"
+    hazard.end()
+
+
+@pytest.mark.slow
+def test_a_lorry_that_cannot_go_on_is_taken_away(stage_for: StageFor) -> None:
+    """A car stands in its way when its patience with an ego that never comes is over."""
+    route, spec = shipped("oncoming_turn")
+    hazard = build(spec)
+    assert isinstance(hazard, Encounter)
+    stage = stage_for(route)
+    assert hazard.place(stage)
+    (lorry,) = hazard.screens
+    course = lorry.puppet.course
+    cast = Cast(stage)
+    with ScriptedEgo(stage) as ego:
+        for _ in range(1600):
+            ego.drive(brake=hazard.status == "running" and hazard.performance.clock > 0.3)
+            stage.world.tick()
+            hazard.step(ego.state())
+            if not cast.actors and hazard.performance.over:
+                (x, y, z), yaw = course.poses(course.pause_at + 8.0)
+                pose = Pose(float(x), float(y), float(z), float(yaw))
+                assert cast.stand(Standing("vehicle.mercedes.sprinter", pose)) is not None
+            if hazard.status == "over":
+                break
+    assert hazard.status == "over"
+    assert lorry.stuck
+    assert lorry.puppet.actor.id not in {actor.id for actor in hazard.actors}
+    cast.dismiss()
+    hazard.end()

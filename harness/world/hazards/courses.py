@@ -70,6 +70,11 @@ class Course:
         """Return when a distance has been done."""
         return float(np.interp(distance, self.along, self.times))
 
+    @property
+    def pause_over(self) -> float:
+        """Seconds from the start after which it goes on from its pause."""
+        return float(self.times[self._pausing]) + self.pause
+
     def poses(self, distance: float | Floats) -> tuple[Floats, Floats]:
         """Return places (…, 3) and yaws (…) at distances along."""
         xyz = [np.interp(distance, self.along, self.xyz[:, axis]) for axis in range(3)]

@@ -69,15 +69,22 @@ class Encounter(Hazard):
     def while_waiting(self, ego: EgoState) -> None:
         """Prepare what has to be prepared while the ego comes nearer."""
 
+    def lets_screens_go(self, ego: EgoState) -> bool:
+        """Say whether what hides the mover may go on from where it pauses."""
+        return True
+
     def leave(self, status: Status, reason: str) -> None:
-        """End it; vehicles that can still drive become traffic."""
+        """End it; vehicles that can still drive become traffic, what stands in its way for good goes."""
         self.finish(status, reason)
+        stranded = [each for each in self.screens if each.stuck]
         if self.performance.stuck and not self.drives_on:
-            self.cast.dismiss(self.performance.puppet.actor)
+            stranded.append(self.performance)
+        if stranded:
+            self.cast.dismiss(*(each.puppet.actor for each in stranded))
         port = self.cast.stage.traffic_manager.get_port()
         movers = [self.performance] if self.drives_on else []
         for each in (*movers, *self.screens):
-            if isinstance(each.puppet, VehiclePuppet) and not each.struck:
+            if isinstance(each.puppet, VehiclePuppet) and each not in stranded and not each.struck:
                 each.puppet.actor.set_autopilot(True, port)
 
     def _play(self, ego: EgoState) -> None:
@@ -91,7 +98,7 @@ class Encounter(Hazard):
             others = everybody
         mover.step(seconds, others)
         for screen in self.screens:
-            screen.step(seconds, everybody)
+            screen.step(seconds, everybody, stays=not self.lets_screens_go(ego))
         if mover.held_up and self.drives_on and not mover.over:
             self.leave("over", "held up by others, it became traffic")
         elif mover.over and all(screen.over for screen in self.screens):

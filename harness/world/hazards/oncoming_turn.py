@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.figures import EGO_WIDTH, size
+from harness.world.hazards.figures import EGO_LENGTH, EGO_WIDTH, size
 from harness.world.hazards.hazard import Status, Value
 from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, meet, outline
 from harness.world.hazards.sightline import Sightline
@@ -27,9 +27,11 @@ TURNING = 4.7
 HOLD = 55.0
 """Metres before the meeting at which the ego and who comes towards it are given green."""
 SCREEN = "vehicle.carlamotors.carlacola"
-PATIENCE = 15.0
-"""Seconds after the meeting for which the lorry lets others go first."""
-ROOM = 1.0
+PAUSE = 2.0
+"""Seconds after the meeting for which the lorry waits in any case."""
+PATIENCE = 30.0
+"""Seconds after its start for which the ego is let past first."""
+ROOM = 1.6
 """Metres that the lorry leaves beside the ego's way."""
 
 
@@ -72,6 +74,11 @@ class OncomingTurn(Encounter):
         if self.plan.meeting.station - ego.station < HOLD:
             self._lights.hold()
 
+    def lets_screens_go(self, ego: EgoState) -> bool:
+        """Say whether the ego is past the lorry's way, or has let it wait for too long."""
+        past = ego.station - EGO_LENGTH / 2 > self.plan.meeting.station + ROOM
+        return past or ego.time - (self.started_at or ego.time) > PATIENCE
+
     def leave(self, status: Status, reason: str) -> None:
         """Let the lights go on too."""
         self._lights.release()
@@ -102,7 +109,7 @@ def _screen(track: Track, way: Way, other: Way, meeting: Meeting) -> Mover | Non
     stop = float(creeping.course.distance_at(times[touching[0]])) if len(touching) else 0.0
     if stop < 1.0:
         return None
-    wait = max(meeting.seconds + PATIENCE - creeping.course.seconds_to(stop), 1.0)
+    wait = max(meeting.seconds + PAUSE - creeping.course.seconds_to(stop), 1.0)
     return replace(creeping, course=replace(creeping.course, pause_at=stop, pause=wait))
 
 

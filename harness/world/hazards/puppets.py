@@ -131,8 +131,11 @@ class Performance:
             return "struck"
         return "stuck" if self.stuck else "its course was done"
 
-    def step(self, seconds: float, others: Floats) -> None:
-        """Follow the course for one tick; stop for `others` (N, 2)."""
+    def step(self, seconds: float, others: Floats, stays: bool = False) -> None:
+        """Follow the course for one tick; stop for `others` (N, 2).
+
+        Whoever `stays` does not go on from where the course pauses.
+        """
         if self.over:
             return
         distance = float(self.puppet.course.distance_at(max(self.clock, 0.0)))
@@ -144,7 +147,9 @@ class Performance:
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
         self.held_up |= self.rate < HELD_UP
         self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
-        self.clock += seconds * (self.rate if self.clock > 0.0 else 1.0)
+        clock = self.clock + seconds * (self.rate if self.clock > 0.0 else 1.0)
+        pause_over = self.puppet.course.pause_over
+        self.clock = min(clock, pause_over) if stays and self.clock <= pause_over else clock
         if self.clock > 0.0:
             self.puppet.follow(float(self.puppet.course.distance_at(self.clock)), self.rate)
 
