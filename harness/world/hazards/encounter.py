@@ -74,7 +74,7 @@ class Encounter(Hazard):
         return True
 
     def leave(self, status: Status, reason: str) -> None:
-        """End it; vehicles that can still drive become traffic, what stands in its way for good goes."""
+        """End it; vehicles that can still drive become traffic, what hid it and is stuck goes."""
         self.finish(status, reason)
         stranded = [each for each in self.screens if each.stuck]
         if self.performance.stuck and not self.drives_on:
