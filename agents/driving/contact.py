@@ -11,14 +11,17 @@ from agents.driving.path import Path
 from agents.driving.prediction import Future
 from agents.driving.settings import Car
 from agents.driving.speed import Profiles
-from agents.driving.tracking import Tracks
-from harness.vocabulary import PEDESTRIAN, Floats, Mask
+from agents.driving.tracking import Tracks, sets_off
+from harness.vocabulary import CYCLIST, PEDESTRIAN, Floats, Mask
 
 SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
 """For coming close; for touching; for each metre that we drive in touch."""
 
 CERTAIN = 0.4
 """Of a contact at the end of the horizon, what is left of its price."""
+
+GETTING_AWAY, RIDING = 3.0, 4.5
+"""m/s² and m/s that a cyclist who sets off across our way may reach."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +31,7 @@ class Margins:
     front: float
     rear: float
     side: Floats  # (T,) beside us
-    their_front: Floats  # (N,)
+    their_front: Floats  # (N, T), or (N, 1) where it stays the same
     their_rear: Floats  # (N,)
     their_side: Floats  # (N,)
 
@@ -41,7 +44,7 @@ def liked(tracks: Tracks, future: Future, times: Floats) -> Margins:
         front=2.0,
         rear=1.0,
         side=np.full(len(times), 0.3),
-        their_front=np.minimum(0.6 * future.speed, 5.0) * crossing,
+        their_front=(np.minimum(0.6 * future.speed, 5.0) * crossing)[:, None],
         their_rear=np.minimum(0.3 * future.speed, 2.0) * crossing,
         their_side=np.where(walking, 0.5, np.where(crossing, 0.2, 0.0)),
     )
@@ -53,10 +56,24 @@ def needed(tracks: Tracks, future: Future, times: Floats) -> Margins:
         front=0.5,
         rear=0.3,
         side=0.2 + 0.03 * times,
-        their_front=0.15 * future.speed,
+        their_front=0.15 * future.speed[:, None] + gained(tracks, future, times),
         their_rear=np.zeros(len(tracks)),
         their_side=np.where(tracks.classes == PEDESTRIAN, 0.1, 0.0),
     )
+
+
+def gained(tracks: Tracks, future: Future, times: Floats) -> Floats:
+    """Return metres (N, T) by which cyclists who set off across our way may be farther on.
+
+    Steady speed is what all others are foreseen with. Taken for somebody as slow as in the first
+    moments, a cyclist seems to let us pass and then does not.
+    """
+    crossing = np.abs(np.sin(future.heading)) > 0.4
+    may = sets_off(tracks) & crossing & ~future.standing & (tracks.classes == CYCLIST)
+    more = np.where(may, np.maximum(RIDING - future.speed, 0.0), 0.0)[:, None]
+    until = np.minimum(times, more / GETTING_AWAY)
+    way: Floats = 0.5 * GETTING_AWAY * until**2 + more * (times - until)
+    return way
 
 
 def contact_cost(
@@ -97,7 +114,7 @@ def meets(
         future.centre,
         future.yaw,
         (tracks.size[:, :1], tracks.size[:, 1:]),
-        margins.their_front[:, None],
+        margins.their_front,
         margins.their_rear[:, None],
         margins.their_side[:, None],
     ).widened(0)

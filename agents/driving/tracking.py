@@ -49,6 +49,9 @@ TREMBLING = np.array([1.5, 0.8, 1.5])
 FASTEST_TURN = 0.8
 """rad/s"""
 
+WELL_KNOWN, STEADY_SHARE = 10, 0.5
+"""Looks from which it shows whether somebody is steady; the share of the steady's way from home."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracks:
@@ -219,3 +222,11 @@ def resting(tracks: Tracks) -> Mask:
     trembles = (away < AT_HOME[tracks.classes]) & (speed < TREMBLING[tracks.classes])
     rests: Mask = trembles | (tracks.looks < CLOCKED)
     return rests
+
+
+def sets_off(tracks: Tracks) -> Mask:
+    """Tell who has just left home: at a steady pace they would be farther away from there."""
+    away = np.linalg.norm(tracks.position - tracks.home, axis=1)
+    steady = LATELY * np.linalg.norm(tracks.velocity, axis=1)
+    leaves: Mask = (tracks.looks >= WELL_KNOWN) & (away < STEADY_SHARE * steady)
+    return leaves

@@ -201,3 +201,17 @@ def moves(
         return start[0] + way * math.cos(yaw), start[1] + way * math.sin(yaw), yaw
 
     return Other(kind, pose)
+
+
+def gets_away(
+    kind: int, start: tuple[float, float], yaw: float, speed: float, rate: float, begin: float
+) -> Other:
+    """Return somebody who stands, sets off at a moment at so many m/s² and goes straight on."""
+
+    def pose(time: float) -> tuple[float, float, float]:
+        going = max(time - begin, 0.0)
+        gaining = min(going, speed / rate)
+        way = 0.5 * rate * gaining**2 + speed * (going - gaining)
+        return start[0] + way * math.cos(yaw), start[1] + way * math.sin(yaw), yaw
+
+    return Other(kind, pose)

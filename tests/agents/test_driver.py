@@ -11,8 +11,10 @@ from agents.driving.footprint import spread
 from agents.driving.path import Path
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
 from tests.agents.little_world import (
+    Ego,
     LittleWorld,
     Other,
+    gets_away,
     moves,
     right_turn,
     route_along,
@@ -54,6 +56,18 @@ def test_who_crosses_on_foot_is_not_touched(speed: float, begin: float) -> None:
 def test_a_cyclist_from_the_side_is_not_touched() -> None:
     cyclist = moves(CYCLIST, (50.0, -30.0), RIGHTWARDS, 5.0)
     assert not LittleWorld(straight(), [cyclist]).drive(20).touched
+
+
+@pytest.mark.parametrize(
+    ("speed", "away", "begin"),
+    [(0.0, 24.0, 2.2), (3.0, 28.0, 2.0), (4.7, 28.0, 1.8), (6.0, 32.0, 2.2), (8.0, 36.0, 2.6)],
+)
+def test_a_cyclist_who_sets_off_is_not_raced(speed: float, away: float, begin: float) -> None:
+    """At the speed of the first moments the cyclist would arrive behind us, and does not."""
+    cyclist = gets_away(CYCLIST, (away, -6.3), RIGHTWARDS, 4.1, 4.0, begin)
+    world = LittleWorld(straight(), [cyclist], ego=Ego(speed=speed)).drive(12)
+    assert not world.touched
+    assert world.ego.x > away + 10.0
 
 
 def test_a_slow_leader_is_followed_at_its_pace() -> None:

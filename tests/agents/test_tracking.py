@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from agents.driving.tracking import Tracker
+from agents.driving.tracking import Tracker, sets_off
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 
 STEP = 0.2
@@ -113,3 +113,22 @@ def test_turning_is_noticed() -> None:
         x, y = speed / rate * math.sin(yaw), speed / rate * (1.0 - math.cos(yaw))
         tracks = tracker.step(k * STEP, boxes((VEHICLE, x, y), yaw=yaw))
     assert tracks.turn_rate[0] == pytest.approx(rate, abs=0.05)
+
+
+def test_who_sets_off_is_told_from_the_steady_and_from_those_who_tremble() -> None:
+    chance, tracker = np.random.default_rng(3), Tracker()
+    leaving = []
+    for k in range(60):
+        time = max(k * STEP - 6.0, 0.0)
+        starts, steady = 1.5 * time**2, 4.0 * k * STEP
+        trembles = float(np.clip(0.2 * chance.standard_normal(), -0.4, 0.4))
+        rows = ((CYCLIST, 0.0, starts), (CYCLIST, 50.0, steady), (CYCLIST, 100.0, trembles))
+        tracks = tracker.step(k * STEP, boxes(*rows))
+        found = sets_off(tracks)[np.argsort(tracks.position[:, 0])] if k > 1 else [False] * 3
+        leaving.append(found)
+    starts_at = 30
+    left, steady_leaves, trembling_leaves = np.array(leaving).T
+    assert not left[: starts_at + 1].any()
+    assert left[starts_at + 4 : starts_at + 8].all()
+    assert not steady_leaves.any()
+    assert not trembling_leaves.any()
