@@ -14,6 +14,7 @@ A stream may have further ids. The client library keeps its connections by strea
 when it opens a stream again before the old connection is gone, so nobody gets the same id twice.
 Whoever was told such an id and dials late, because its machine is busy, gets the latest frame it
 missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
+For the same reason a reader by such an id that has lost frames gets the last of them in the end.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Reader:
         self._socket = connection
         self._loop = asyncio.get_running_loop()
         self._queue: deque[memoryview] = deque()
+        self._lost = b""
         self._greeting = b""
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -66,6 +68,7 @@ class Reader:
 
     def send(self, header: bytes, payload: bytes) -> None:
         """Hand a frame to the kernel, or queue what it does not take."""
+        self._lost = b""
         sent = 0
         if not (self._queue or self._held):
             try:
@@ -84,6 +87,12 @@ class Reader:
             sent = len(header)
         self._queue.append(memoryview(payload)[sent - len(header) :])
         self.waiting = sum(map(len, self._queue))
+
+    def lose(self, payload: bytes) -> None:
+        """Go without a frame; by a further id, the last one comes once the queue is empty."""
+        assert self.dialled is not None
+        if self.dialled & FURTHER:
+            self._lost = payload
 
     def is_late(self, now: float) -> bool:
         """Whether the server should wait for this reader; its time runs from the first asking."""
@@ -109,6 +118,7 @@ class Reader:
         self._loop.remove_writer(self._socket.fileno())
         self._socket.close()
         self._queue.clear()
+        self._lost = b""
         self.waiting = 0
         self._hub.forget(self)
 
@@ -149,6 +159,8 @@ class Reader:
             return
         self._loop.remove_writer(self._socket.fileno())
         self.stalled = False
+        if self._lost:
+            self.send(struct.pack("<I", len(self._lost)), self._lost)
 
 
 class StreamHub:
@@ -197,8 +209,9 @@ class StreamHub:
         header = struct.pack("<I", len(payload))
         for reader in tuple(readers):
             if reader.stalled or (reader.waiting and not self.patient):
-                continue
-            reader.send(header, payload)
+                reader.lose(payload)
+            else:
+                reader.send(header, payload)
 
     def further_id(self, stream_id: int) -> int:
         """Return one more id by which a stream can be dialled."""

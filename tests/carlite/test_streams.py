@@ -55,7 +55,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def dial(hub: StreamHub, stream_id: int) -> Client:
     client = Client(hub, struct.pack("<I", stream_id))
-    await until(lambda: hub.has_listener(stream_id))
+    await until(lambda: hub.has_listener(streams.first_id(stream_id)))
     return client
 
 
@@ -177,6 +177,52 @@ def test_an_impatient_hub_drops_frames_while_one_is_under_way() -> None:
             await until(lambda: not reader.waiting)
             hub.publish(1, b"b")
             assert await client.frame() == b"b"
+
+    run(story())
+
+
+def test_a_lost_snapshot_is_forgotten_when_a_newer_one_waits() -> None:
+    """Lost in an asynchronous world that becomes synchronous: no frame comes out of order."""
+
+    async def story() -> None:
+        async with opened() as hub:
+            client = await dial(hub, hub.further_id(1))
+            hub.patient = False
+            hub.publish(1, b"a" * (16 << 20))
+            hub.publish(1, b"lost")
+            hub.patient = True
+            hub.publish(1, b"newer")
+            await client.frame()
+            assert await client.frame() == b"newer"
+            await until(lambda: not hub._readers[1][0].waiting)
+            hub.publish(1, b"next")
+            assert await client.frame() == b"next"
+
+    run(story())
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_the_last_snapshot_that_was_lost_comes_in_the_end(patient: bool) -> None:
+    """A client that waits for it would wait for ever; older ones, and sensors' frames, are gone."""
+
+    async def story() -> None:
+        async with opened() as hub:
+            hub.patient = patient
+            snapshots = hub.further_id(1)
+            client, sensor = await dial(hub, snapshots), await dial(hub, 2)
+            for stream_id in (1, 2):
+                hub.publish(stream_id, b"a" * (HIGH_WATER + (8 << 20)))
+                (reader,) = hub._readers[stream_id]
+                reader.stalled = patient  # as after a second
+                hub.publish(stream_id, b"older")
+                hub.publish(stream_id, b"last")
+            await client.frame()
+            assert await client.frame() == b"last"
+            await sensor.frame()
+            await until(lambda: not hub._readers[2][0].waiting)
+            for stream_id, reading in ((1, client), (2, sensor)):
+                hub.publish(stream_id, b"next")
+                assert await reading.frame() == b"next"
 
     run(story())
 
