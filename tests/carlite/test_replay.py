@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from harness.carlite.dynamics.models import (
+    HIGH_TORQUE,
+    LOW_TORQUE,
+    SHIFT_DOWN,
+    SHIFT_UP,
+    SWITCH_TIME,
+)
+from harness.carlite.dynamics.parameters import LATENCY
 from harness.carlite.errors import UserError
 from harness.carlite.replay import __main__ as command
-from harness.carlite.replay.driving import Values, curvature, simulate
+from harness.carlite.replay.driving import Car, Values, curvature, simulate
 from harness.carlite.replay.leaving_out import cost, fitted
 from harness.carlite.replay.measures import compare
 from harness.carlite.replay.records import is_steering, read_drive, read_turns
@@ -20,11 +29,6 @@ from harness.carlite.replay.roads import DATA, flat_ground, under
 MKZ = "vehicle.lincoln.mkz_2020"
 DRIVES = sorted(DATA.glob("mkz2020-throttle-*.csv"))
 EVEN = "time_s,speed_kmh\n" + "\n".join(f"{k / 20},5" for k in range(30))
-KNOWN = {
-    ("mkz2020-throttle-0.5", "1 to 80 km/h"),
-    ("mkz2020-throttle-0.5", "stop from 80"),
-}
-"""What is missed, and said so in docs/dynamics.md."""
 
 
 @pytest.mark.parametrize("path", DRIVES, ids=[path.stem for path in DRIVES])
@@ -33,8 +37,7 @@ def test_a_public_record_is_driven_as_carla_drove_it(path: Path) -> None:
     road, ground = under(drive, flat=False)
     assert road == "town04-highway"
     measures = compare(drive, simulate(drive, MKZ, ground, Values()))
-    missed = {(drive.name, measure.name) for measure in measures if measure.missed > 1.0}
-    assert missed <= KNOWN
+    assert not [measure.name for measure in measures if measure.missed > 1.0]
     assert len(measures) >= 3
 
 
@@ -45,6 +48,44 @@ def test_the_grade_of_the_road_matters() -> None:
         _, ground = under(drive, flat=flat)
         errors.append(compare(drive, simulate(drive, MKZ, ground, Values()))[-1].missed)
     assert errors[0] < 1.0 < errors[1]
+
+
+def test_more_throttle_is_never_slower_and_a_little_creeps() -> None:
+    ground = flat_ground()
+    reached = []
+    for tenths in range(2, 11):
+        car = Car(MKZ, ground, Values())
+        for _ in range(200):
+            car.press(tenths / 10.0, 0.0, 0.0)
+            car.tick()
+            car.table.position[0, 0] = 50.0
+        reached.append(car.speed)
+    assert reached == sorted(reached)
+    assert 0.1 < reached[1] < 1.0
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Values)])
+def test_every_fitted_value_changes_the_drive(name: str) -> None:
+    drive = read_drive(DATA / "mkz2020-throttle-0.8.csv")
+    _, ground = under(drive, flat=False)
+    own = simulate(drive, MKZ, ground, Values())
+    fitted_ones = {
+        "low_torque": LOW_TORQUE, "high_torque": HIGH_TORQUE, "up": SHIFT_UP, "down": SHIFT_DOWN,
+        "switch_time": SWITCH_TIME, "latency": LATENCY,
+    }  # fmt: skip
+    same = simulate(drive, MKZ, ground, Values(**{name: fitted_ones[name]}))
+    other = simulate(drive, MKZ, ground, Values(**{name: 1.1 * fitted_ones[name]}))
+    np.testing.assert_allclose(same, own, atol=1e-6)
+    assert np.abs(other - own).max() > 0.05
+
+
+def test_a_fit_minds_a_figure_that_is_never_reached_no_more_than_twice_what_is_allowed() -> None:
+    drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
+    _, ground = under(drive, flat=False)
+    weak = Values(low_torque=0.3, high_torque=0.3)
+    measures = compare(drive, simulate(drive, MKZ, ground, weak))
+    assert max(measure.missed for measure in measures) == 5.0
+    assert cost([(drive, ground)], MKZ, weak) <= 4.0 * len(measures)
 
 
 def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> None:
@@ -79,8 +120,8 @@ def test_steering_figures_are_read() -> None:
 def test_fitting_finds_what_was_changed() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
     _, ground = under(drive, flat=False)
-    worse = Values(torque=1.0)
-    found = fitted([(drive, ground)], MKZ, Values(1.0, 0.447, 0.2265, 0.11, 0.493))
+    worse = Values(low_torque=1.0, high_torque=1.0)
+    found = fitted([(drive, ground)], MKZ, Values(1.0, 1.0, 0.4603, 0.2272, 0.168, 0.463))
     assert cost([(drive, ground)], MKZ, found) < cost([(drive, ground)], MKZ, worse)
 
 

@@ -1,7 +1,8 @@
 """CARLA's own controllers, gains unchanged, hold a lane and a speed on carlite's car.
 
-`agent` is the PID pair of CARLA's `BasicAgent` (speed error in km/h, heading error in radians),
-`traffic` that of its Traffic Manager in town (speed error as a share of the target).
+`agent` is the PID pair of CARLA's `BasicAgent` (`LocalPlanner`'s gains and limits; speed error in
+km/h, heading error in radians), `traffic` that of its Traffic Manager in town (speed error as a
+share of the target, heading error as a share of half a turn).
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ RADIUS = 30.0
 
 class Pid:
     def __init__(self, gains: tuple[float, float, float], memory: int) -> None:
-        self.gains, self.errors = gains, deque([0.0], maxlen=memory)
+        self.gains = gains
+        self.errors: deque[float] = deque(maxlen=memory)
 
     def __call__(self, error: float) -> float:
         p, i, d = self.gains
-        slope = (error - self.errors[-1]) / DT
+        slope = (error - self.errors[-1]) / DT if self.errors else 0.0
         self.errors.append(error)
         return p * error + i * DT * sum(self.errors) + d * slope
 
@@ -39,7 +41,7 @@ def basic_agent() -> Controller:
         push = min(max(speed_pid(3.6 * (target - speed)), -1.0), 1.0)
         steer = min(max(heading_pid(heading), -1.0), 1.0)
         last[0] = min(max(steer, last[0] - 0.1, -0.8), last[0] + 0.1, 0.8)
-        return min(max(push, 0.0), 0.75), min(max(-push, 0.0), 0.5), last[0]
+        return min(max(push, 0.0), 0.75), min(max(-push, 0.0), 0.3), last[0]
 
     return act
 

@@ -42,6 +42,13 @@ def test_what_is_applied_is_what_one_gets() -> None:
     assert place.table.mass[0] == 2222.0
 
 
+def test_the_model_3_has_the_tyres_that_are_published_of_it() -> None:
+    place = Place()
+    tesla, lincoln = place.car(TESLA), place.car(LINCOLN)
+    assert {wheel.lat_stiff_value for wheel in place.control(tesla).wheels} == {20.0}
+    assert {wheel.lat_stiff_value for wheel in place.control(lincoln).wheels} == {13.5}
+
+
 def test_each_vehicle_has_its_own_and_a_new_one_takes_the_row_of_a_gone_one() -> None:
     place = Place()
     for _ in range(200):

@@ -47,7 +47,7 @@ def defaults(
 
 
 def _published(known: Published, mass: float) -> PhysicsControl:
-    wheel = Wheel(radius=known.radius, max_brake_torque=known.brake)
+    wheel = Wheel(radius=known.radius, max_brake_torque=known.brake, lat_stiff_value=known.lateral)
     places = (known.front_axle, known.rear_axle)
     fitted = _fitted(wheel, places, known.width, FULL_LOCK, known.hand_brake)
     control = _with_engine(known.engine, mass, fitted)

@@ -30,9 +30,11 @@ def _gears(ratios: tuple[float, ...], down: float, up: float) -> tuple[Gear, ...
     return tuple(Gear(ratio, down, up) for ratio in ratios)
 
 
-SHIFT_DOWN, SHIFT_UP, SWITCH_TIME, PEAK = 0.2265, 0.447, 0.11, 1.04
-"""Fitted to the MKZ's records: when it shifts, for how long, and its torque beside the curve that
-CARLA 0.10 has for it."""
+SHIFT_DOWN, SHIFT_UP, SWITCH_TIME = 0.2272, 0.4603, 0.168
+"""Fitted to the MKZ's records: when it shifts and for how long."""
+
+LOW_TORQUE, HIGH_TORQUE = 1.04, 1.079
+"""Fitted likewise: its torque beside CARLA 0.10's curve, up to 2000 and from 2800 rpm."""
 
 _CURVE = (
     (1000.0, 347.0),
@@ -45,7 +47,10 @@ _CURVE = (
 )
 
 MKZ = Engine(
-    torque_curve=tuple((rpm, round(PEAK * torque, 1)) for rpm, torque in _CURVE),
+    torque_curve=tuple(
+        (rpm, round((LOW_TORQUE if rpm <= 2000.0 else HIGH_TORQUE) * torque, 1))
+        for rpm, torque in _CURVE
+    ),
     max_rpm=6500.0,
     final=3.21,
     gears=_gears((4.584, 2.964, 1.912, 1.446, 1.0, 0.746), SHIFT_DOWN, SHIFT_UP),
@@ -75,7 +80,7 @@ class Published:
     Attributes:
         mass: kilograms; zero: not known, the blueprint's is taken.
         front_axle, rear_axle, width: places ahead of the origin, distance of the front wheels.
-        centre: of mass, ahead of the origin. radius, brake, hand_brake: of each wheel.
+        centre: of mass, ahead of the origin. radius, brake, hand_brake, lateral: of each wheel.
     """
 
     engine: Engine
@@ -87,6 +92,7 @@ class Published:
     radius: float = 0.355
     brake: float = 1500.0
     hand_brake: float = 3000.0
+    lateral: float = 13.5
 
 
 _MKZ = Published(
@@ -97,7 +103,9 @@ PUBLISHED = {
     "vehicle.lincoln.mkz_2020": Published(
         MKZ, 1.4718, -1.3886, 1.5929, 1696.0, 0.3, 0.355, 800.0, 1600.0
     ),
-    "vehicle.tesla.model3": Published(MODEL3, 1.4375, -1.4375, 1.58, 1845.0, 0.45, 0.37),
+    "vehicle.tesla.model3": Published(
+        MODEL3, 1.4375, -1.4375, 1.58, 1845.0, 0.45, 0.37, lateral=20.0
+    ),
 }
 
 

@@ -35,7 +35,7 @@ FRONT_AREA = 1.8 * 1.4
 NEUTRAL_UP = 0.15
 """Share of the top engine speed from which an automatic gearbox leaves neutral."""
 
-LATENCY = 0.493
+LATENCY = 0.463
 """Seconds between two shifts of an automatic gearbox, at least."""
 
 REVERSE_RATIO = -4.0

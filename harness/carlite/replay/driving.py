@@ -11,8 +11,8 @@ from harness.carlite import blueprints
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Floats, Ints
 from harness.carlite.dynamics import vehicles
-from harness.carlite.dynamics.models import PEAK
-from harness.carlite.dynamics.parameters import Rows
+from harness.carlite.dynamics.models import HIGH_TORQUE, LOW_TORQUE
+from harness.carlite.dynamics.parameters import TORQUE_SAMPLES, Rows
 from harness.carlite.dynamics.physics import Physics, defaults
 from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN, SINCE_SHIFT, TARGET_GEAR
 from harness.carlite.errors import UserError
@@ -32,24 +32,32 @@ LEAD = 1.5
 """Seconds by which pedals that no record tells are pressed before the car is seen to move."""
 
 
+BENDS = (2000.0, 2800.0)
+"""Revolutions per minute between which the low torque's factor gives way to the high one's."""
+
+
 @dataclass(frozen=True)
 class Values:
     """The parameters that are fitted, for fits that leave records out; None: carlite's own."""
 
-    torque: float | None = None
+    low_torque: float | None = None
+    high_torque: float | None = None
     up: float | None = None
     down: float | None = None
     switch_time: float | None = None
     latency: float | None = None
 
     def put(self, row: Rows) -> None:
-        """Change one vehicle's parameters; the torque is a multiple of CARLA 0.10's curve."""
+        """Change one vehicle's parameters; torques are multiples of CARLA 0.10's curve."""
         for name in ("up", "down", "switch_time", "latency"):
             value = getattr(self, name)
             if value is not None:
                 row[name] = value
-        if self.torque is not None:
-            row["torque"] *= self.torque / PEAK
+        low = LOW_TORQUE if self.low_torque is None else self.low_torque
+        high = HIGH_TORQUE if self.high_torque is None else self.high_torque
+        rpm = np.linspace(0.0, float(row["max_speed"][0]) * 30.0 / math.pi, TORQUE_SAMPLES)
+        factor = np.interp(rpm, BENDS, (low / LOW_TORQUE, high / HIGH_TORQUE))
+        row["torque"] *= factor
 
 
 class Car:
