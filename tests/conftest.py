@@ -15,8 +15,12 @@ from typing import IO, ClassVar
 import carla
 import msgpack
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.dying import Again
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # on a busy machine an example takes as long as it takes
 
 ROOT = Path(__file__).parent.parent
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")

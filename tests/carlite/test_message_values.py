@@ -10,7 +10,7 @@ import carla
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.carlite.inbox import MOST_VALUES, Backlog, Inbox
@@ -65,7 +65,6 @@ def single(number: float) -> bytes:
     return bytes(msgpack.packb(number, use_single_float=True))
 
 
-@settings(deadline=None)  # its first call may compile
 @given(VALUES)
 def test_values_are_counted_as_they_decode(value: object) -> None:
     assert counted(msgpack.packb(value)) == count(value)

@@ -105,7 +105,7 @@ def test_nor_do_episodes_before_nor_the_frame_counter(name: str) -> None:
     assert story(alone) == story(later.run(STEPS, ONE, payload))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(sorted(ON_BOXES)), unique=True, min_size=1), st.integers(0, 5))
 def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
     names: list[str], seed: int

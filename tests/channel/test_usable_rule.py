@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.channel.disturbance import Disturbance
@@ -68,7 +68,6 @@ def slow_rule(
     return chosen
 
 
-@settings(deadline=None)
 @given(st.data(), st.integers(1, 20))
 def test_the_rule_is_the_slow_rule_and_the_door_agrees(data: st.DataObject, steps: int) -> None:
     senders = [name for name, _ in NAMES]

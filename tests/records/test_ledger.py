@@ -18,7 +18,9 @@ from tests.keys import key_of
 from tests.records.samples import KEY, write_try
 from tests.records.test_writing import full_at
 
-ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+ONE_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def told(campaign: Path) -> list[tuple[int, str | None, str]]:

@@ -26,7 +26,9 @@ from tests.world.town_maps import location, roads
 BAD = Path(__file__).parent.parent / "bad_inputs"
 Found = TypeVar("Found")
 KINDS = ("occluded_pedestrian", "hard_braking")
-ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+ONE_FOLDER = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 SHORTENED = """<?xml version='1.0' encoding='utf-8'?>
 <routes>
   <route id="7" town="Town05">
