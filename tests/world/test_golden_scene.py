@@ -6,6 +6,7 @@ Where things stand is worked out by `carla.Transform`, never by our own arithmet
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import carla
@@ -40,7 +41,9 @@ class Golden:
 
 
 @pytest.fixture(params=[-90.0, 0.0, 25.0])
-def golden(client: carla.Client, world: carla.World, request: pytest.FixtureRequest) -> Golden:
+def golden(
+    client: carla.Client, world: carla.World, request: pytest.FixtureRequest
+) -> Iterator[Golden]:
     """The ego turned out of its lane, three others round it, a unit looking elsewhere."""
     clear_away(world)
     stage = stage_of(client, world)
@@ -72,7 +75,8 @@ def golden(client: carla.Client, world: carla.World, request: pytest.FixtureRequ
     scene = Census(world).scene(world.get_snapshot())
     for post in posts:
         post.end()
-    return Golden(stage, ego, actors, scene, ego_scan, unit_scan)
+    yield Golden(stage, ego, actors, scene, ego_scan, unit_scan)
+    ego.end()  # its sensor keeps the client alive, which each later world would have to wait for
 
 
 def inside(points: Singles, box: Floats, margin: float) -> Mask:
