@@ -9,9 +9,9 @@ from pathlib import Path
 from agents.commandline import ended
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "python -m agents") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = argparse.ArgumentParser(prog="python -m agents", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     check = commands.add_parser("check", help="put a system to all checks")
     check.add_argument("system", help="package.module:Class, or the name of a shipped system")

@@ -23,10 +23,10 @@ EXTRAS = {"rerun": "replay", "av": "replay", "open3d": "clouds"}
 """Which extra brings what only some commands need."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "python -m analysis") -> int:
     """Run one command; what the user can put right is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():

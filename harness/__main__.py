@@ -20,10 +20,10 @@ COMMANDS = {
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "python -m harness") -> int:
     """Run one command; what the user can put right is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="python -m harness", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():

@@ -17,9 +17,9 @@ from harness.errors import UserError
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "python -m agents.training") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = argparse.ArgumentParser(prog="python -m agents.training", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_collect(commands)
     add_train(commands)

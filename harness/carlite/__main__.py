@@ -64,10 +64,10 @@ def folder(text: str) -> Path:
     return path
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
+def parse(arguments: list[str], program: str) -> argparse.Namespace:
     """Return what the command line asks for."""
     parser = Parser(
-        prog="python -m harness.carlite",
+        prog=program,
         description=f"Answers carla.Client {CARLA_VERSION} as a CARLA server does, without a GPU.",
         epilog="Calls come in at PORT, sensor streams go out at PORT + 1, and PORT + 2 is for the "
         "Traffic Manager.",
@@ -95,12 +95,12 @@ def stop_at_once(*_: object) -> NoReturn:
     sys.exit(0)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], program: str = "python -m harness.carlite") -> int:
     """Run a server until it is asked to stop; return the exit code."""
     signal.signal(signal.SIGTERM, stop_at_once)
     signal.signal(signal.SIGINT, stop_at_once)
     try:
-        options = parse(arguments)
+        options = parse(arguments, program)
         from harness.carlite.server import Options, Server  # noqa: PLC0415 - bad options fail fast
 
         server = Server(

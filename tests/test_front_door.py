@@ -1,0 +1,94 @@
+"""The `crucible` command: every subcommand is reached, and bad input is one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from crucible.commandline import GROUPS, SUBCOMMANDS, main
+from tests.conftest import ROOT
+
+
+def crucible(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "crucible", *words],
+        check=False, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_the_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    for group, subcommands in GROUPS.items():
+        assert f"{group}:" in printed
+        for each in subcommands:
+            assert f"  {each.name} " in printed
+            assert each.purpose in printed
+
+
+@pytest.mark.parametrize("name", sorted(set(SUBCOMMANDS) - {"run"}))
+def test_each_subcommand_has_help_under_its_own_name(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: crucible {name}")
+
+
+def test_run_composes_as_run_campaign_does() -> None:
+    words = ["system=oracle", "routes.only=['0']", "interference=none", "--cfg", "job"]
+    there = subprocess.run(
+        [sys.executable, "run_campaign.py", *words],
+        check=True, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert crucible("run", *words).stdout == there.stdout
+    assert "oracle" in there.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rnu"], "crucible: unknown subcommand rnu; did you mean run?\n"),
+        (["run", "nothing=1"], "crucible run: "),
+        (["serve", "--port", "70000"], "carlite: "),
+        (["status", "/nowhere"], "/nowhere"),
+        (["tables", "/nowhere"], "/nowhere"),
+        (["check", "nobody"], "nobody: "),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str) -> None:
+    done = crucible(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_words_it_prints_its_help_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage: crucible" in capsys.readouterr().out
+
+
+def test_a_missing_package_is_named_with_what_brings_it() -> None:
+    code = (
+        "import sys; sys.modules['hydra'] = None;"
+        "from crucible.commandline import main; sys.exit(main(['run']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "crucible run: hydra is not installed: pip install 'v2x-crucible[run]'\n"
+    )
+
+
+def test_the_console_command_is_installed() -> None:
+    (script,) = entry_points(group="console_scripts", name="crucible")
+    assert script.value == "crucible.commandline:entry"
+    assert (Path(sys.executable).parent / "crucible").is_file()
