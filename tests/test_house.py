@@ -167,3 +167,18 @@ def test_files_stay_short() -> None:
     }
     long = {str(path): n for path, n in lengths.items() if n > 450}
     assert not long
+
+
+def test_nobody_knows_the_front_door() -> None:
+    for folder in ("harness", "agents", "analysis"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not [name for name in imports(path) if name.split(".")[0] == "crucible"], path
+
+
+def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
+    code = (
+        "import sys, crucible.commandline;"
+        "print(sorted({'harness', 'agents', 'analysis', 'carla', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
