@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import carla
 import numpy as np
@@ -20,6 +22,11 @@ AHEAD, BACK = 20, 5
 """Rows of the route, one for each metre, in which the ego is looked for."""
 DROP = 0.3
 """Metres above the road at which a vehicle is spawned."""
+
+JOLT = 20.0
+"""m/s² within a tick that neither brakes nor tyres give, so that it was a collision."""
+PATIENCE = 1.0
+"""Seconds on the clock for which the report of a jolt is waited for, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +73,14 @@ class Ego:
     def touches(self, until: carla.WorldSnapshot | None) -> list[Touch]:
         """Return what was touched up to a past tick and not told before, everybody once.
 
-        What was touched in a tick may be told a moment after it; of a past one it is all known.
+        What was touched in a tick may be told a moment after it; of a past one it is all known,
+        unless this process got no processor for a whole tick: a jolt is waited for.
         """
         while not self._told.empty():
             self._waiting.append(self._told.get_nowait())
         last = 0 if until is None else until.frame
+        if self._jolted(last):
+            self._await(last)
         due = [each for each in self._waiting if each[0] <= last]
         self._waiting = [each for each in self._waiting if each[0] > last]
         met: dict[int, Touch] = {}
@@ -94,6 +104,26 @@ class Ego:
         self._feeler.stop()
         self._feeler.destroy()
         self.actor.destroy()
+
+    def _jolted(self, frame: int) -> bool:
+        """Say whether the ego's speed changed in a tick as only a blow changes it."""
+        by_frame = {each.frame: each for each in self._past}
+        now, before = by_frame.get(frame), by_frame.get(frame - 1)
+        if now is None or before is None:
+            return False
+        here, there = now.find(self.actor.id), before.find(self.actor.id)
+        if here is None or there is None:
+            return False
+        change = here.get_velocity() - there.get_velocity()
+        jolt: bool = math.hypot(change.x, change.y) > JOLT * now.timestamp.delta_seconds
+        return jolt
+
+    def _await(self, frame: int) -> None:
+        """Wait until something is told of a tick, or until patience is at its end."""
+        end = time.monotonic() + PATIENCE
+        with suppress(Empty):
+            while not any(each[0] >= frame for each in self._waiting):
+                self._waiting.append(self._told.get(timeout=max(end - time.monotonic(), 0.0)))
 
     def _note(self, event: carla.CollisionEvent) -> None:
         other = event.other_actor

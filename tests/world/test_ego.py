@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from queue import SimpleQueue
+from threading import Timer
+from typing import Any
 
 import carla
 import pytest
@@ -109,6 +112,25 @@ def test_every_touch_is_told_one_tick_later(stage: Stage, ego: Ego) -> None:
         assert delay == 1
         assert touch.ego_speed == pytest.approx(SPEED, abs=1.0)
         assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
+
+
+class Slow(SimpleQueue[Any]):
+    """Hands over what it is given a while later, as on a machine that is busy with other work."""
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        Timer(0.3, super().put, (item,)).start()
+
+
+def test_a_touch_that_is_told_late_belongs_to_its_tick(stage: Stage, ego: Ego) -> None:
+    """The client library hands it over in a thread of its own, which may get no processor."""
+    truck = stand(
+        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
+    )
+    stage.world.tick()
+    ego._told = Slow()
+    touch, delay = crash(stage, ego, ego.actor)
+    assert touch.actor_id == truck.id
+    assert delay == 1
 
 
 def test_who_is_struck_standing_stood(stage: Stage, ego: Ego) -> None:
