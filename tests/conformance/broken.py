@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -38,15 +39,15 @@ class Altered(Heaps):
         return step
 
 
-class AlteredBoxes(Altered):
+class AlteredBoxes(Altered, ABC):
     """Changes one thing about what the ego has alone."""
 
     def altered(self, step: Step, observation: EgoObservation) -> Step:
         boxes = step.ego_alone
         return replace(step, ego_alone=self.changed(boxes, observation))
 
-    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes:
-        raise NotImplementedError
+    @abstractmethod
+    def changed(self, boxes: Boxes, observation: EgoObservation) -> Boxes: ...
 
 
 class WithoutReset:

@@ -16,6 +16,7 @@ from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.meeting import Standing
+from harness.world.hazards.puppets import Performance
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.maps import network_of
@@ -199,15 +200,21 @@ def test_what_does_not_exist_is_answered_with_what_does(spec: HazardSpec, said: 
         build(spec)
 
 
-@pytest.mark.slow
-def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None:
-    """The ego stands before the junction for longer than the lorry pauses, then drives on."""
+def left_turn(stage_for: StageFor) -> tuple[Stage, Encounter, Performance]:
+    """Return a left turn across oncoming traffic, placed, and the lorry that hides it."""
     route, spec = shipped("oncoming_turn")
     hazard = build(spec)
     assert isinstance(hazard, Encounter)
     stage = stage_for(route)
     assert hazard.place(stage)
     (lorry,) = hazard.screens
+    return stage, hazard, lorry
+
+
+@pytest.mark.slow
+def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None:
+    """The ego stands before the junction for longer than the lorry pauses, then drives on."""
+    stage, hazard, lorry = left_turn(stage_for)
     pause_over = lorry.puppet.course.pause_over
     stations, clocks = [], []
     running = 0
@@ -232,12 +239,7 @@ def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None
 @pytest.mark.slow
 def test_a_lorry_that_cannot_go_on_is_taken_away(stage_for: StageFor) -> None:
     """A car stands in its way when its patience with an ego that never comes is over."""
-    route, spec = shipped("oncoming_turn")
-    hazard = build(spec)
-    assert isinstance(hazard, Encounter)
-    stage = stage_for(route)
-    assert hazard.place(stage)
-    (lorry,) = hazard.screens
+    stage, hazard, lorry = left_turn(stage_for)
     course = lorry.puppet.course
     cast = Cast(stage)
     with ScriptedEgo(stage) as ego:
