@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.hazards import hazards_of
 from harness.errors import UserError
-from harness.judging.windows import WINDOWS
+from harness.evaluation.windows import WINDOWS
 from harness.records.heard import Heard
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign

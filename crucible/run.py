@@ -11,8 +11,8 @@ os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # its problems come to us, and l
 import hydra
 from omegaconf import DictConfig
 
-from harness.campaign.config import ROOT, one_line
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
+from harness.campaign.settings.config import ROOT, one_line
 
 SWEEPS = ("-m", "--multirun")
 

@@ -47,13 +47,15 @@ GROUND = {"errors", "files", "geometry", "nesting", "overlap", "randomness", "vo
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),
-    "judging": set[str](),
+    "evaluation": set[str](),
     "records": set[str](),
-    "campaign": {"world", "channel", "judging", "records"},
-    "doctor": {"world", "channel", "judging", "records", "campaign"},
-    "commands": {"world", "channel", "judging", "records", "campaign", "doctor"},
+    "campaign": {"world", "channel", "evaluation", "records"},
+    "doctor": {"world", "channel", "evaluation", "records", "campaign"},
+    "commands": {"world", "channel", "evaluation", "records", "campaign", "doctor"},
 }
 """Whom each room may know, besides itself and the common ground."""
+CAMPAIGN = ("settings", "folder", "attempt", "running", "planning", "printing", "run", "twins")
+"""From the bottom to the top: each may import itself and those before it, so there is no circle."""
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -100,8 +102,8 @@ def test_rooms_keep_to_the_common_ground(room: str) -> None:
                 )
 
 
-def test_analysis_knows_records_and_judging_only() -> None:
-    allowed = ("analysis", "harness.records", "harness.judging", *COMMON_GROUND)
+def test_analysis_knows_records_and_evaluation_only() -> None:
+    allowed = ("analysis", "harness.records", "harness.evaluation", *COMMON_GROUND)
     files = sorted((ROOT / "analysis").rglob("*.py"))
     assert files
     for path in files:
@@ -139,6 +141,23 @@ def test_arrows_between_the_rooms(room: str) -> None:
                 assert name.split(".")[1] in allowed, f"{path.relative_to(ROOT)} imports {name}"
 
 
+@pytest.mark.parametrize("room", CAMPAIGN)
+def test_layers_of_a_campaign(room: str) -> None:
+    allowed = CAMPAIGN[: CAMPAIGN.index(room) + 1]
+    campaign = ROOT / "harness" / "campaign"
+    paths = list((campaign / room).rglob("*.py")) or [campaign / f"{room}.py"]
+    for path in paths:
+        for name in imports(path):
+            if name.startswith("harness.campaign."):
+                assert name.split(".")[2] in allowed, f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_every_part_of_a_campaign_has_its_layer() -> None:
+    campaign = ROOT / "harness" / "campaign"
+    parts = {path.relative_to(campaign).parts[0] for path in campaign.rglob("*.py")}
+    assert {part.removesuffix(".py") for part in parts} == {"__init__", *CAMPAIGN}
+
+
 def test_only_training_drives_the_harness_and_nobody_knows_it() -> None:
     for path in (ROOT / "agents").rglob("*.py"):
         training = "training" in path.relative_to(ROOT).parts
@@ -146,7 +165,9 @@ def test_only_training_drives_the_harness_and_nobody_knows_it() -> None:
         for name in imports(path):
             where = f"{path.relative_to(ROOT)} imports {name}"
             if name.startswith("harness."):
-                assert name.startswith((*COMMON_GROUND, "harness.judging.precision", *rooms)), where
+                assert name.startswith((*COMMON_GROUND, "harness.evaluation.precision", *rooms)), (
+                    where
+                )
             assert training or not name.startswith("agents.training"), where
 
 

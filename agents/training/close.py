@@ -13,9 +13,9 @@ import numpy as np
 
 from agents.training.crowd import LIFT, outermost, places_on_lanes
 from harness.vocabulary import Pose
+from harness.world.attempt_context import Stage
 from harness.world.roadside import beside_road
 from harness.world.scene import Scene
-from harness.world.stage import Stage
 
 ACROSS, VANS = 90, 40
 FROM_LANE = (1.2, 7.0)

@@ -8,8 +8,8 @@ import carla
 import numpy as np
 
 from harness.vocabulary import CYCLIST, VEHICLE
+from harness.world.attempt_context import Stage
 from harness.world.scene import class_of_base
-from harness.world.stage import Stage
 
 SPACING = 10.0
 """Metres between places on a lane where somebody may start."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.perception.grid import Grid
 from agents.training.samples import Sample
-from harness.judging.precision import (
+from harness.evaluation.precision import (
     Matches,
     average_precision,
     match_overlaps,

@@ -22,12 +22,12 @@ from agents.training.crowd import stand_beside_roads, start_driving
 from agents.training.layout import PROTOCOL, Look, write_look
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
+from harness.world.attempt_context import Stage
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, ScanningPost
 from harness.world.roadside import beside_road
 from harness.world.scene import Census, Scene, class_of, parked_in_world, within
 from harness.world.session import open_session
-from harness.world.stage import Stage
 from harness.world.traffic import Traffic
 
 TICK = 0.05

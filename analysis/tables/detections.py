@@ -15,8 +15,8 @@ import pandas as pd
 from analysis.checked import checked_table
 from analysis.collection import Collection
 from harness.errors import UserError
-from harness.judging.frames import TABLE, Judged, bands_of
-from harness.judging.matching import MatchTable, frame_matches
+from harness.evaluation.frame_evaluation import TABLE, Judged, bands_of
+from harness.evaluation.matching import MatchTable, frame_matches
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask

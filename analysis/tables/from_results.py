@@ -10,7 +10,7 @@ from analysis.collection import Collection
 from analysis.silence import WITHOUT
 from analysis.statistics.intervals import NOTHING
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
-from harness.judging.windows import WINDOWS
+from harness.evaluation.windows import WINDOWS
 from harness.records.arms import NONE
 from harness.vocabulary import PATTERNS
 

@@ -12,20 +12,20 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from harness.campaign.agenda import Agenda
-from harness.campaign.assignments import write_assignments
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.checkout import with_checkout
-from harness.campaign.config import Settings, build, one_line, plain
-from harness.campaign.executors.interface import Executor, Work
-from harness.campaign.folder import locked, place, prepare, refuse_foreign
-from harness.campaign.inputs import with_inputs
-from harness.campaign.plan import plan
-from harness.campaign.progress import followed, tell, used_up
-from harness.campaign.runner import NoGroundError, Runner
-from harness.campaign.summary import summarise
-from harness.campaign.tables import show_left_out, show_plan, show_results
-from harness.campaign.terminal import console
+from harness.campaign.folder.assignments import write_assignments
+from harness.campaign.folder.campaign_folder import locked, place, prepare, refuse_foreign
+from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.folder.summary import summarise
+from harness.campaign.planning.plan import plan
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.printing.progress import followed, tell, used_up
+from harness.campaign.printing.tables import show_left_out, show_plan, show_results
+from harness.campaign.printing.terminal import console
+from harness.campaign.running.executors.interface import Executor, Work
+from harness.campaign.running.runner import NoGroundError, Runner
+from harness.campaign.running.work_queue import Agenda
+from harness.campaign.settings.checkout import with_checkout
+from harness.campaign.settings.config import Settings, build, one_line, plain
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from harness.channel.delivery_audit import Door
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
-from harness.channel.door import Door
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
 from harness.channel.tally import Act, Underway
-from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.geometry import wrap
 from harness.vocabulary import Boxes, Message, Observation, Payload, Points

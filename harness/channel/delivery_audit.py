@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from harness.channel.delivery_rule import SAME_MOMENT, PlanningStep, Sent, first_uses
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, shift_between
 from harness.channel.tally import Key, Place, Tally, Underway
-from harness.channel.usable import SAME_MOMENT, PlanningStep, Sent, first_uses
 from harness.errors import AttemptError
 from harness.geometry import wrap
 from harness.vocabulary import Message, Observation, Pose

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import (
     EVERYWHERE,
@@ -17,7 +18,6 @@ from harness.channel.effects import (
     in_words,
     seen_shift,
 )
-from harness.channel.usable import SAME_MOMENT
 from harness.vocabulary import Message, Payload, Pose
 
 Key = tuple[str, int]

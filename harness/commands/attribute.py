@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
+from harness.campaign.printing.terminal import console, say
 from harness.campaign.run import DONE, guarded
-from harness.campaign.terminal import console, say
-from harness.campaign.twins import Twins
+from harness.campaign.twins.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
+from harness.campaign.twins.twins import Twins
 from harness.errors import UserError
 from harness.records.cases import case, violations
 from harness.records.keys import AttemptKey

@@ -18,7 +18,7 @@ from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.laying import lay_in, ways
+from harness.world.routes.resolve import lay_in, ways
 from harness.world.routes.scenarios import SAMPLINGS, junctions, turn_of
 
 if TYPE_CHECKING:

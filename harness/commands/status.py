@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.survey import ArmProgress, Failures, Means, Survey, survey
-from harness.campaign.terminal import console, say
+from harness.campaign.planning.survey import ArmProgress, Failures, Means, Survey, survey
+from harness.campaign.printing.terminal import console, say
 from harness.records.arms import label, telling
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.campaign.printing.terminal import say
 from harness.campaign.run import DONE, SOME_FAILED, guarded
-from harness.campaign.sameness import partings
-from harness.campaign.terminal import say
-from harness.campaign.twins import Twin, Twins
+from harness.campaign.twins.record_diff import partings
+from harness.campaign.twins.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.cases import case
 from harness.records.keys import AttemptKey

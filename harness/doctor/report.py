@@ -7,7 +7,7 @@ from collections import defaultdict
 from rich.table import Table
 from rich.text import Text
 
-from harness.campaign.terminal import console
+from harness.campaign.printing.terminal import console
 from harness.doctor.comparing import Difference
 from harness.doctor.facts import Section
 from harness.doctor.probing import Comparison

@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from harness.judging.patterns import RULES, Rule, classify_overlaps
-from harness.judging.precision import on_parked, overlaps_of_a_class
+from harness.evaluation.patterns import RULES, Rule, classify_overlaps
+from harness.evaluation.precision import on_parked, overlaps_of_a_class
 from harness.vocabulary import (
     BANDS,
     CLASSES,

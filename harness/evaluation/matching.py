@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judging.frames import TABLE, Judged
-from harness.judging.precision import OVERLAP, Matches, match_overlaps, overlaps_of_a_class
+from harness.evaluation.frame_evaluation import TABLE, Judged
+from harness.evaluation.precision import OVERLAP, Matches, match_overlaps, overlaps_of_a_class
 from harness.vocabulary import Floats, Integers, Mask
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.judging.driving import COLLISIONS, Drive, Infraction, InfractionKind
+from harness.evaluation.driving import COLLISIONS, Drive, Infraction, InfractionKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from harness.errors import AttemptError
 from harness.vocabulary import Control, Pose, Route
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.poses import pose_of, transform_of
-from harness.world.stage import EgoState, Stage
 
 MODELS = ("vehicle.lincoln.mkz_2017", "vehicle.lincoln.mkz", "vehicle.tesla.model3")
 AHEAD, BACK = 20, 5

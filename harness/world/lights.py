@@ -9,7 +9,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import LightAhead, LightState, Route
-from harness.world.stage import Stage
+from harness.world.attempt_context import Stage
 
 ON_ROUTE = 1.5
 """Metres from the route within which a stop line's lane is the route's."""

@@ -17,11 +17,11 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.vocabulary import VEHICLE, Kind, Pose
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
 from harness.world.roadside import ahead_of, beside_road
 from harness.world.scene import class_of
-from harness.world.stage import EgoState, Stage
 
 Choice: TypeAlias = Literal["nearest", "random"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)

@@ -13,7 +13,7 @@ from harness.errors import AttemptError
 from harness.geometry import matrix, pose_of
 from harness.vocabulary import Pose, Singles
 from harness.world import poses
-from harness.world.stage import Stage
+from harness.world.attempt_context import Stage
 
 SEMANTIC_RETURN = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")]

@@ -13,8 +13,8 @@ import carla
 import numpy as np
 
 from harness.vocabulary import LightAhead, Route
+from harness.world.attempt_context import Stage
 from harness.world.lights import clear_of_junction
-from harness.world.stage import Stage
 
 BEFORE = 20.0
 """Metres before the trigger volume on which standing counts."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import carla
 
 from harness.errors import UserError
-from harness.world.stage import Stage
+from harness.world.attempt_context import Stage
 
 CYCLES = ("bicycle", "motorcycle")
 WALKING, RUNNING = 1.4, 3.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tests.judging.slowly import eleven_point, iou
+from tests.evaluation.slowly import eleven_point, iou
 
 CLASSES = ("vehicle", "pedestrian", "cyclist")
 AXES = ["x", "y", "z", "length", "width", "height", "yaw"]

@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 import yaml
 
-from harness.campaign.results import PrecisionBook
-from harness.judging.frames import Judged, JudgedFrame, Judgement, judge
-from harness.judging.windows import frames_in_windows, windows
+from harness.campaign.attempt.results import PrecisionBook
+from harness.evaluation.frame_evaluation import Judged, JudgedFrame, Judgement, judge
+from harness.evaluation.windows import frames_in_windows, windows
 from harness.randomness import stream
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append

@@ -2,7 +2,7 @@
 
 A route of ours with its hazard, V2Xverse's traffic, one roadside unit, planning at 5 Hz. The
 harness's own share is all that is neither the simulator's tick nor the system under test: reading
-sensors, truth, the channel, judging, records.
+sensors, truth, the channel, evaluation, records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def run() -> list[tuple[str, str]]:
         "system under test": seconds["system"],
         "harness": own,
         "of it reading sensors and truth": seconds["sensors"],
-        "of it judging and recording": seconds["judging"],
+        "of it evaluation and recording": seconds["evaluation"],
     }
     rows = [(f"{name}, ms a tick", f"{1000 * value / ticks:.2f}") for name, value in parts.items()]
     simulated = ticks * 0.05

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.campaign.agenda import Agenda
-from harness.campaign.estimate import estimate
-from harness.campaign.plan import Plan, plan
-from harness.campaign.summary import summarise
-from harness.campaign.survey import survey
+from harness.campaign.folder.summary import summarise
+from harness.campaign.planning.estimate import estimate
+from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.planning.survey import survey
+from harness.campaign.running.work_queue import Agenda
 from harness.records.ledger import rebuild
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed

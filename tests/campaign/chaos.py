@@ -40,7 +40,7 @@ SETTINGS = (
 MARK = "CRUCIBLE_CHAOS"
 SIGNS = {
     "keeper.py": "keeper",
-    "harness.campaign.worker": "worker",
+    "harness.campaign.attempt.attempt_process": "worker",
     "harness.carlite": "server",
     "run_campaign.py": "runner",
 }

@@ -11,13 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.assignments import write_assignments
-from harness.campaign.config import Settings
-from harness.campaign.folder import prepare
-from harness.campaign.inputs import with_inputs
-from harness.campaign.plan import Plan, plan
-from harness.campaign.recording import Recorder
-from harness.campaign.results import (
+from harness.campaign.attempt.recorder import Recorder
+from harness.campaign.attempt.results import (
     PrecisionBook,
     crucible_record,
     driving_record,
@@ -25,15 +20,20 @@ from harness.campaign.results import (
     result_record,
     windows_of,
 )
-from harness.judging.driving import Contact
-from harness.judging.scoring import Coefficients
-from harness.judging.windows import WindowRules
+from harness.campaign.folder.assignments import write_assignments
+from harness.campaign.folder.campaign_folder import prepare
+from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.settings.config import Settings
+from harness.evaluation.driving import Contact
+from harness.evaluation.scoring import Coefficients
+from harness.evaluation.windows import WindowRules
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER
 from harness.records.schema import FRAMES, TABLES
 from harness.records.writing import EPISODES, EpisodeWriter
 from tests.campaign.tiny import composed, write_route
-from tests.judging.test_driving import judged, straight
+from tests.evaluation.test_driving import judged, straight
 from tests.records.samples import columns
 
 STEPS = 200

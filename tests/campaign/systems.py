@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
-from harness.world.stage import Stage
+from harness.world.attempt_context import Stage
 
 STAYING = ["sleep", "86399"]
 """A child that would stay."""

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 import run_campaign
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.checkout import with_checkout
-from harness.campaign.config import Settings, digest
-from harness.campaign.plan import plan
-from harness.campaign.tables import notes_on
+from harness.campaign.planning.plan import plan
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.printing.tables import notes_on
+from harness.campaign.settings.checkout import with_checkout
+from harness.campaign.settings.config import Settings, digest
 from harness.errors import UserError
 from harness.world.maps import network_of
 from harness.world.routes.checkout import CLONE, PARAMETERS, ROUTES, SCENARIOS, traffic_of
 from harness.world.routes.files import read_routes
-from harness.world.routes.laying import lay
+from harness.world.routes.resolve import lay
 from tests.campaign.tiny import command, composed, run, write_route
 from tests.world.little_checkout import trigger_on, write_checkout
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from harness.campaign import tables, terminal
-from harness.campaign.plan import Plan, plan
+from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.printing import tables, terminal
 from harness.errors import UserError
 from harness.records.reading import Campaign
 from tests.campaign.tiny import composed, run, write_route

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.campaign.amounts import bytes_in_words, seconds_in_words
-from harness.campaign.estimate import (
+from harness.campaign.planning.estimate import (
     BYTES_PER_METRE,
     SECONDS_PER_METRE,
     STARTING,
     estimate,
 )
-from harness.campaign.plan import Plan
+from harness.campaign.planning.plan import Plan
+from harness.campaign.printing.units import bytes_in_words, seconds_in_words
 from harness.records.ledger import tries
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish

@@ -17,8 +17,8 @@ from threading import Thread
 import psutil
 import pytest
 
-from harness.campaign.agenda import MISFORTUNES, Agenda
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.running.work_queue import MISFORTUNES, Agenda
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append, finished

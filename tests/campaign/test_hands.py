@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.agenda import Agenda
-from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Hand, Work
-from harness.campaign.executors.mailbox import Mailbox, serve
-from harness.campaign.executors.process import WorkerProcess
-from harness.campaign.executors.slurm import JobHand
-from harness.campaign.progress import Nothing
+from harness.campaign.attempt.attempt_process import GIB, limit_memory
+from harness.campaign.attempt.tasks import Outcome, Task
+from harness.campaign.printing.progress import Nothing
 from harness.campaign.run import do
-from harness.campaign.runner import NoGroundError, Runner
-from harness.campaign.tasks import Outcome, Task
-from harness.campaign.worker import GIB, limit_memory
+from harness.campaign.running.executors.interface import Hand, Work
+from harness.campaign.running.executors.mailbox import Mailbox, serve
+from harness.campaign.running.executors.process import WorkerProcess
+from harness.campaign.running.executors.slurm import JobHand
+from harness.campaign.running.executors.worker_slot import LocalHand
+from harness.campaign.running.runner import NoGroundError, Runner
+from harness.campaign.running.work_queue import Agenda
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import lines
@@ -109,7 +109,7 @@ def test_a_job_that_is_started_again_goes_on_where_it_was(
     for question in range(2):
         mailbox.answer(question, Outcome(KEY, question + 1))
     hand = Recording(mailbox)
-    monkeypatch.setattr("harness.campaign.executors.mailbox.LocalHand", lambda *given: hand)
+    monkeypatch.setattr("harness.campaign.running.executors.mailbox.LocalHand", lambda *given: hand)
     serve(tmp_path, work_in(tmp_path), 0)
     assert hand.asked == [(KEY, 3), (KEY, 4)]
     assert mailbox.answered(3) == Outcome(KEY, 4)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.campaign.attempt import hazard_reports
+from harness.campaign.attempt.attempt import hazard_reports
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.spec import HazardSpec
-from harness.world.stage import EgoState
 
 
 def test_every_hazard_is_told_and_none_is_left_waiting() -> None:

@@ -12,8 +12,8 @@ import yaml
 
 from agents.v2xverse.system import NEEDED
 from harness.__main__ import main
-from harness.campaign.folder import read_header
-from harness.campaign.twins import Twin, Twins
+from harness.campaign.folder.campaign_folder import read_header
+from harness.campaign.twins.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.twins import TWINS, Change
 from tests.campaign.many import finished_bend
@@ -126,7 +126,7 @@ def test_twins_with_programs_are_asked_about(
 def test_twins_are_driven_with_the_settings_that_were_looked_at(
     folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.campaign.twins.do", lambda *given: None)
+    monkeypatch.setattr("harness.campaign.twins.twins.do", lambda *given: None)
     twins, twin = Twins(folder), Twin(KEY, Change(draw=1))
     twins.drive([twin])
     header = folder / TWINS / "campaign.yaml"

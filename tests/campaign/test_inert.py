@@ -14,9 +14,9 @@ from pandas.testing import assert_frame_equal
 from rich.console import Console
 
 from analysis.__main__ import main as analyse
-from harness.campaign import tables, terminal
-from harness.campaign.plan import Plan, plan
-from harness.campaign.survey import survey
+from harness.campaign.planning.plan import Plan, plan
+from harness.campaign.planning.survey import survey
+from harness.campaign.printing import tables, terminal
 from harness.errors import UserError
 from harness.records.reading import Campaign, read_table
 from tests.campaign.tiny import HAZARD, composed, run, write_route

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.__main__ import main
-from harness.campaign.executors.process import WorkerProcess
-from harness.campaign.folder import locked, place
-from harness.campaign.survey import at_work
-from harness.campaign.tasks import Task
+from harness.campaign.attempt.tasks import Task
+from harness.campaign.folder.campaign_folder import locked, place
+from harness.campaign.planning.survey import at_work
+from harness.campaign.running.executors.process import WorkerProcess
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import LEDGER, append
 from harness.records.writing import EPISODES, EpisodeWriter

@@ -12,9 +12,9 @@ import pytest
 
 import run_campaign
 from harness.__main__ import main
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.inputs import with_inputs
-from harness.campaign.shapes import mistakes
+from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError
 from harness.vocabulary import (
     Boxes,
@@ -126,7 +126,7 @@ class Loses(Mine):
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Return settings with a system of these tests, which have been checked."""
-    monkeypatch.setattr("harness.campaign.config.THEIRS", ("tests.",))
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
 
     def settle(name: str, *more: str) -> dict[str, Any]:
         settings = composed(f"+system.mine._target_={MINE}{name}", *more)

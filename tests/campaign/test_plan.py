@@ -11,12 +11,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from agents.perception.loading import FOLDER
-from harness.campaign.config import digest
-from harness.campaign.differences import differences
-from harness.campaign.folder import prepare, read_header, refuse_foreign
-from harness.campaign.inputs import with_inputs
-from harness.campaign.plan import Plan, plan
+from harness.campaign.folder.campaign_folder import prepare, read_header, refuse_foreign
+from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.run import run as run_config
+from harness.campaign.settings.config import digest
+from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.vocabulary import Observation, Points
 from tests.campaign.many import finish
@@ -201,7 +201,7 @@ def test_a_disturbance_of_what_nobody_sends_is_refused(routes: Path) -> None:
 def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
     routes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.campaign.config.THEIRS", ("tests.",))
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     made = planned(
         routes,
         "system=ideal_late",

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from harness.campaign.config import Settings, build
+from harness.campaign.settings.config import Settings, build
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import shift_between
 from harness.vocabulary import Pose
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego
-from harness.world.stage import Stage
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.channel.episode import Episode, where
 from tests.world.test_partners import ego, on_the_way, stage

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.config import Settings, build
-from harness.campaign.plan import plan
-from harness.judging.driving import Contact, Drive
-from harness.judging.scoring import score
+from harness.campaign.planning.plan import plan
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.config import Settings, build
+from harness.evaluation.driving import Contact, Drive
+from harness.evaluation.scoring import score
 from tests.campaign.tiny import composed, write_route
-from tests.judging.test_driving import straight
+from tests.evaluation.test_driving import straight
 
 STUDIES = ("paper_text", "paper_code", "sound")
 DROVE = 40.0

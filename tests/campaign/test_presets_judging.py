@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.campaign.config import Settings, build
-from harness.campaign.results import PrecisionBook
-from harness.judging.frames import JudgedFrame, judge
-from harness.judging.windows import windows
+from harness.campaign.attempt.results import PrecisionBook
+from harness.campaign.settings.config import Settings, build
+from harness.evaluation.frame_evaluation import JudgedFrame, judge
+from harness.evaluation.windows import windows
 from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, Truth
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
-from tests.judging.scenes import row
-from tests.judging.test_text_and_code import NOBODY, of
+from tests.evaluation.scenes import row
+from tests.evaluation.test_text_and_code import NOBODY, of
 
 __all__ = ["studies"]
 TIMES = np.linspace(0, 40, 201)

@@ -8,14 +8,14 @@ import json
 import pytest
 from rich.console import Console
 
-from harness.campaign import progress, terminal
-from harness.campaign.agenda import Standing
-from harness.campaign.attribution import Attribution
-from harness.campaign.progress import LiveTable, clock, followed
-from harness.campaign.runner import Listener
-from harness.campaign.summary import Marks, row_of
-from harness.campaign.tables import table_of
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.folder.summary import Marks, row_of
+from harness.campaign.printing import progress, terminal
+from harness.campaign.printing.progress import LiveTable, clock, followed
+from harness.campaign.printing.tables import table_of
+from harness.campaign.running.runner import Listener
+from harness.campaign.running.work_queue import Standing
+from harness.campaign.twins.attribution import Attribution
 from harness.commands.attribute import table_of as attributed
 from harness.errors import UserError
 from harness.records.heard import Heard

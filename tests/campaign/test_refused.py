@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import run_campaign
-from harness.campaign.folder import locked
+from harness.campaign.folder.campaign_folder import locked
 from tests.campaign.tiny import command, run, write_route
 
 BAD = Path(__file__).parent.parent / "bad_inputs" / "configs"
@@ -18,9 +18,9 @@ STUDIES = {
     "unknown_key": "driving knows no patience; there are ends_at_first_violation",
     "wrong_type": "driving.blocked_seconds is 'a while'; a number is needed",
     "not_a_number": "channel.maximum_age is nan; a finite number is needed",
-    "foreign_target": "patterns names 'os.system'; only harness.judging.*",
-    "borrowed_target": "patterns names 'harness.judging.scoring.score', which is no class",
-    "missing_class": "windows names 'harness.judging.windows.Panes'",
+    "foreign_target": "patterns names 'os.system'; only harness.evaluation.*",
+    "borrowed_target": "patterns names 'harness.evaluation.scoring.score', which is no class",
+    "missing_class": "windows names 'harness.evaluation.windows.Panes'",
     "impossible_value": "tau_vehicle 2.0: from 0 to below 1",
     "impossible_word": "patterns.rule is 'all'; max or exists or pairs is needed",
     "impossible_delay": "latency: -1.0 s",

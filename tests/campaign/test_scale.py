@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from harness.campaign.plan import clean_routes, plan
-from harness.campaign.summary import summarise
-from harness.campaign.survey import survey
-from harness.campaign.tables import DRIVING, table_of
-from harness.campaign.terminal import NARROWEST
+from harness.campaign.folder.summary import summarise
+from harness.campaign.planning.plan import clean_routes, plan
+from harness.campaign.planning.survey import survey
+from harness.campaign.printing.tables import DRIVING, table_of
+from harness.campaign.printing.terminal import NARROWEST
 from harness.errors import UserError
 from harness.records.ledger import finished, lines, rebuild
 from harness.records.reading import Campaign

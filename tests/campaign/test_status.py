@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.folder import locked, read_header, write_header
-from harness.campaign.survey import ledger_of
+from harness.campaign.folder.campaign_folder import locked, read_header, write_header
+from harness.campaign.planning.survey import ledger_of
 from harness.errors import UserError
 from harness.records.ledger import LEDGER
 from harness.records.ledger import key_of as ledger_key

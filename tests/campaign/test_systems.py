@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from harness.campaign.plan import plan
+from harness.campaign.planning.plan import plan
 from harness.records.points import sweeps
 from harness.records.reading import read_table
 from harness.records.schema import TABLES

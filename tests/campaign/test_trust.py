@@ -16,11 +16,11 @@ import pytest
 import yaml
 
 from harness.__main__ import main
-from harness.campaign.config import OURS, build
-from harness.campaign.trust import declares_itself_safe, refuse_untrusted
+from harness.campaign.settings.config import OURS, build
+from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
 from harness.channel.interference.loss import Loss
 from harness.errors import UserError
-from harness.judging.driving import DrivingRules
+from harness.evaluation.driving import DrivingRules
 from harness.records.twins import TWINS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
@@ -36,7 +36,7 @@ SAFE = {
     "agents.perception.systems.intermediate.Intermediate",
     "agents.perception.systems.late.Late",
     "agents.perception.systems.single.Single",
-    "harness.campaign.executors.local.LocalExecutor",
+    "harness.campaign.running.executors.local.LocalExecutor",
     "harness.channel.channel.Channel",
     "harness.channel.interference.bandwidth.Bandwidth",
     "harness.channel.interference.counterfactual.Counterfactual",
@@ -55,10 +55,10 @@ SAFE = {
     "harness.channel.interference.pose_error.Walk",
     "harness.channel.interference.removed.Removed",
     "harness.channel.interference.stray_points.StrayPoints",
-    "harness.judging.driving.DrivingRules",
-    "harness.judging.frames.Judgement",
-    "harness.judging.scoring.Coefficients",
-    "harness.judging.windows.WindowRules",
+    "harness.evaluation.driving.DrivingRules",
+    "harness.evaluation.frame_evaluation.Judgement",
+    "harness.evaluation.scoring.Coefficients",
+    "harness.evaluation.windows.WindowRules",
     "harness.world.partners.Ahead",
     "harness.world.partners.Cooperation",
     "harness.world.partners.Surveyed",
@@ -70,15 +70,15 @@ SAFE = {
 """Every class that a folder may have built unasked: a new one is to be looked at, and added."""
 NEEDS_TRUST = {
     "agents.v2xverse.system.V2Xverse",
-    "harness.campaign.executors.ray.RayExecutor",
-    "harness.campaign.executors.slurm.SlurmExecutor",
+    "harness.campaign.running.executors.ray.RayExecutor",
+    "harness.campaign.running.executors.slurm.SlurmExecutor",
     "harness.world.simulators.CarlaSimulator",
 }
 """Those of our own configurations that start programs which their settings name."""
 KEY = key_of("ideal_late", "latency", "bend", 1)
 WATCHED = """
 import os, sys
-from harness.campaign.config import build
+from harness.campaign.settings.config import build
 from tests.campaign.test_trust import shipped
 
 found = dict(shipped())
@@ -205,7 +205,7 @@ def test_a_strangers_folder_does_not_run_its_own_code(
         "agent_config": "x",
         "folder": "x",
     }
-    code = f"from harness.campaign.config import build; build({evil!r}, 'system.x')"
+    code = f"from harness.campaign.settings.config import build; build({evil!r}, 'system.x')"
     subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True)
     assert mark.exists(), "this is how it would be done"
     mark.unlink()
@@ -243,7 +243,7 @@ def test_status_builds_nothing_that_is_not_declared_safe(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also not of the packages that its user has named for campaigns of their own."""
-    monkeypatch.setattr("harness.campaign.config.THEIRS", ("tests.",))
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     folder, mark = shutil.copytree(made, tmp_path / "out"), tmp_path / "mark"
     file = folder / "campaign.yaml"
     header = yaml.safe_load(file.read_text())

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from harness.__main__ import main
-from harness.campaign.attribution import grid, smallest
-from harness.campaign.sameness import partings
+from harness.campaign.twins.attribution import grid, smallest
+from harness.campaign.twins.record_diff import partings
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, Window

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import harness.carlite.towns
-from harness.campaign.attempt import set_up_system
-from harness.campaign.inputs import with_inputs
-from harness.campaign.perception import hits_on
-from harness.campaign.witness import nearest_lane
+from harness.campaign.attempt.attempt import set_up_system
+from harness.campaign.attempt.drive_monitor import nearest_lane
+from harness.campaign.attempt.perception import hits_on
+from harness.campaign.folder.inputs import with_inputs
 from harness.errors import AttemptError
 from harness.vocabulary import Boxes, Pose, Truth
 from harness.world.rig import Scan

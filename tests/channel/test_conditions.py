@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.campaign.config import build
+from harness.campaign.settings.config import build
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.vocabulary import Kind, Payload

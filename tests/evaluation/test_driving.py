@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.judging.driving import Contact, Drive, DrivingRules, Infraction, Moment
-from harness.judging.scoring import Coefficients, collided, score
+from harness.evaluation.driving import Contact, Drive, DrivingRules, Infraction, Moment
+from harness.evaluation.scoring import Coefficients, collided, score
 
 TICK = 0.05
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import JudgedFrame, Judgement, TruthFilter, bands_of, judge
-from harness.judging.matching import frame_matches
-from harness.judging.patterns import RULES, Rule, count
+from harness.evaluation.frame_evaluation import JudgedFrame, Judgement, TruthFilter, bands_of, judge
+from harness.evaluation.matching import frame_matches
+from harness.evaluation.patterns import RULES, Rule, count
 from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
-from tests.judging.scenes import boxes, row, rows
+from tests.evaluation.scenes import boxes, row, rows
 
 EVERYBODY = Judgement(truth_filter="none", ahead=1e3, behind=1e3, beside=1e3)
 NOBODY = Boxes.none()

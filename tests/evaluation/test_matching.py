@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import EGO_BOX, Judged, bands_of
-from harness.judging.matching import MatchTable, frame_matches
-from harness.judging.precision import average_precision, match, mean_precision
+from harness.evaluation.frame_evaluation import EGO_BOX, Judged, bands_of
+from harness.evaluation.matching import MatchTable, frame_matches
+from harness.evaluation.precision import average_precision, match, mean_precision
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
-from tests.judging.scenes import row, rows, scored
+from tests.evaluation.scenes import row, rows, scored
 
 
 def judged(geometry: Floats, of_class: int = VEHICLE, score: float = 1.0) -> Judged:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.geometry import bev_iou
 from harness.vocabulary import Floats
-from tests.judging import slowly
-from tests.judging.scenes import TURN, boxes, row, rows
+from tests.evaluation import slowly
+from tests.evaluation.scenes import TURN, boxes, row, rows
 
 
 def moved(found: Floats, x: float, y: float, turn: float = 0.0) -> Floats:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.frames import Judgement, judge
-from harness.judging.matching import frame_matches
-from harness.judging.patterns import RULES, Rule
-from harness.judging.precision import on_parked
+from harness.evaluation.frame_evaluation import Judgement, judge
+from harness.evaluation.matching import frame_matches
+from harness.evaluation.patterns import RULES, Rule
+from harness.evaluation.precision import on_parked
 from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
-from tests.judging import slowly
-from tests.judging.scenes import boxes, row
-from tests.judging.test_frames import NOBODY, classed, of, shown, truth_of
+from tests.evaluation import slowly
+from tests.evaluation.scenes import boxes, row
+from tests.evaluation.test_frames import NOBODY, classed, of, shown, truth_of
 
 WIDE = {"ahead": 99.0, "behind": 99.0, "beside": 99.0}
 IGNORED = Judgement(truth_filter="none", **WIDE)  # type: ignore[arg-type]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.judging.patterns import RULES, Rule, classify, count
+from harness.evaluation.patterns import RULES, Rule, classify, count
 from harness.overlap import bev_iou
 from harness.vocabulary import PATTERNS, Floats
-from tests.judging import slowly
-from tests.judging.scenes import boxes, row, rows
+from tests.evaluation import slowly
+from tests.evaluation.scenes import boxes, row, rows
 
 TAU = st.sampled_from([0.0, 0.25, 0.5, 0.7])
 RULE = st.sampled_from(RULES)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.judging.precision import (
+from harness.evaluation.precision import (
     Interpolation,
     Matches,
     average_precision,
@@ -20,8 +20,8 @@ from harness.judging.precision import (
 )
 from harness.overlap import bev_iou
 from harness.vocabulary import Floats
-from tests.judging import slowly
-from tests.judging.scenes import boxes, row, rows, scored
+from tests.evaluation import slowly
+from tests.evaluation.scenes import boxes, row, rows, scored
 
 SCORES = st.floats(0.01, 1) | st.sampled_from([0.25, 0.5, 1.0])
 CAR, VAN = row(), row(x=20, length=6)

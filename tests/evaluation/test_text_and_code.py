@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.judging.frames import EGO_BOX, JudgedFrame, Judgement, judge
-from harness.judging.matching import MatchTable, frame_matches
-from harness.judging.precision import average_precision, mean_precision
-from harness.judging.windows import WindowRules, windows
+from harness.evaluation.frame_evaluation import EGO_BOX, JudgedFrame, Judgement, judge
+from harness.evaluation.matching import MatchTable, frame_matches
+from harness.evaluation.precision import average_precision, mean_precision
+from harness.evaluation.windows import WindowRules, windows
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Truth
-from tests.judging.scenes import row, rows
+from tests.evaluation.scenes import row, rows
 
 TEXT = Judgement(rule="exists", truth_filter="none")
 CODE = Judgement(rule="max", truth_filter="none", tau_cyclist=0.0, ego_box=True)

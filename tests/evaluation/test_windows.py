@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judging.windows import (
+from harness.evaluation.windows import (
     WINDOWS,
     WindowRules,
     frames_in_windows,

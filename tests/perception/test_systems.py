@@ -19,8 +19,8 @@ from agents.perception.systems.early import Early, merged, sent_points
 from agents.perception.systems.intermediate import FilledPlaces, Intermediate
 from agents.perception.systems.late import Late
 from agents.perception.systems.single import Single
-from harness.campaign.checking import refuse_misfit
-from harness.campaign.config import build, find_class
+from harness.campaign.planning.validation import refuse_misfit
+from harness.campaign.settings.config import build, find_class
 from harness.errors import UserError
 from harness.geometry import points_between
 from harness.vocabulary import Boxes, Features, Payload, Points, Pose, Step, System

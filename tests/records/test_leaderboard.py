@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.recording import Recorder
-from harness.campaign.results import result_record
+from harness.campaign.attempt.recorder import Recorder
+from harness.campaign.attempt.results import result_record
 from harness.errors import UserError
-from harness.judging.driving import Contact, Drive, DrivingRules, Moment
-from harness.judging.scoring import Coefficients
+from harness.evaluation.driving import Contact, Drive, DrivingRules, Moment
+from harness.evaluation.scoring import Coefficients
 from harness.records.leaderboard import leaderboard
 from tests.keys import key_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.judging import frames
+from harness.evaluation import frame_evaluation as frames
 from harness.records.schema import FRAMES, SOURCES, TABLES
 from harness.records.writing import FILES
 from harness.vocabulary import PATTERNS, Boxes, Truth

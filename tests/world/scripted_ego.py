@@ -8,10 +8,10 @@ from collections.abc import Callable
 import carla
 
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.hazards.courses import through
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.track import Track, transform
-from harness.world.stage import EgoState, Stage
 
 SPEED, BRAKING = 8.0, 6.5
 

@@ -8,8 +8,8 @@ import carla
 import numpy as np
 
 from harness.vocabulary import Pose, Route
+from harness.world.attempt_context import Stage
 from harness.world.poses import pose_of, transform_of
-from harness.world.stage import Stage
 
 
 def straight_route(town: carla.Map, length: int = 120) -> Route:

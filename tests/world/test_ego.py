@@ -13,8 +13,8 @@ import pytest
 
 from harness.errors import AttemptError
 from harness.vocabulary import Control
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego, Touch
-from harness.world.stage import Stage
 from tests.world.staging import clear_away, stage_of, stand, where
 
 SPEED = 9.0

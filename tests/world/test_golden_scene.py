@@ -15,11 +15,11 @@ import pytest
 
 from harness.geometry import boxes_between, compose, matrix, points_between, relative
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask, Pose, Singles
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Scan, ScanningPost
 from harness.world.scene import Census, Scene, repaired
-from harness.world.stage import Stage
 from tests.world.staging import clear_away, stage_of, stand, where
 
 STANDING = {

@@ -10,13 +10,13 @@ import pytest
 
 from harness.errors import AttemptError, FailureClass, ScenarioError, UserError
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.hazard import blaming
 from harness.world.hazards.spec import HazardSpec
 from harness.world.session import naming_problems, open_session
 from harness.world.simulators import CarliteSimulator
-from harness.world.stage import EgoState
 from tests.conftest import Carlite
 from tests.standin.watch import family, server_of
 from tests.world.alone import alone

@@ -11,6 +11,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.vocabulary import Pose, Route
+from harness.world.attempt_context import Stage
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
@@ -22,7 +23,6 @@ from harness.world.hazards.track import Track
 from harness.world.maps import network_of
 from harness.world.routes.files import read_routes
 from harness.world.routes.hazard_files import read_hazards
-from harness.world.stage import Stage
 from tests.conftest import Carlite
 from tests.world.scripted_ego import ScriptedEgo, run
 from tests.world.test_hazard_exits import turning

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
 from harness.world.poses import transform_of
 from harness.world.rig import LidarMount, Rig
 from harness.world.roads import RoadNetwork
-from harness.world.stage import EgoState, Stage
 from tests.world.staging import clear_away, stage_of, stand, where
 
 PLANNING = 4

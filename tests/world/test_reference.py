@@ -5,9 +5,9 @@ from __future__ import annotations
 import carla
 import pytest
 
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
-from harness.world.stage import Stage
 from tests.world.test_partners import PLANNING, RIG, Drive, ego, fleet_of, stage
 
 __all__ = ["ego", "stage"]
@@ -112,7 +112,7 @@ def test_one_partner_is_chosen_at_random_and_kept_while_in_range(stage: Stage, e
 
 @pytest.mark.parametrize("name", ["paper_v2v", "paper_v2i"])
 def test_the_papers_single_partner_is_a_choice_of_the_configuration(name: str) -> None:
-    from harness.campaign.config import build
+    from harness.campaign.settings.config import build
     from tests.campaign.tiny import composed
 
     settings = composed(f"cooperation={name}")["cooperation"]

@@ -12,10 +12,10 @@ import pytest
 from harness.errors import AttemptError
 from harness.vocabulary import Pose
 from harness.world import rig
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego
 from harness.world.poses import transform_of
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.stage import Stage
 from tests.world.staging import stage_of, where
 
 PLANNING = 0.2

@@ -9,9 +9,9 @@ import carla
 import numpy as np
 import pytest
 
+from harness.world.attempt_context import Stage
 from harness.world.partners import Cooperation, carries, equipped
 from harness.world.poses import transform_of
-from harness.world.stage import Stage
 from tests.world.staging import clear_away, stage_of, where
 from tests.world.test_partners import RIG
 

@@ -20,7 +20,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import RouteSpec, read_routes, write_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards, write_hazards
-from harness.world.routes.laying import lay, ways
+from harness.world.routes.resolve import lay, ways
 from tests.world.town_maps import location, roads
 
 BAD = Path(__file__).parent.parent / "bad_inputs"

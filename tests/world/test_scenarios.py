@@ -18,7 +18,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.hazard_files import read_hazards
 from harness.world.routes.kinds import NAMED, NOT_RUN, NUMBERED
-from harness.world.routes.laying import lay
+from harness.world.routes.resolve import lay
 from harness.world.routes.scenarios import Sampling, junctions, turn_of
 from tests.world.town_maps import roads
 

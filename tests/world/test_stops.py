@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from harness.vocabulary import Route
+from harness.world.attempt_context import Stage
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator
-from harness.world.stage import Stage
 from harness.world.stops import RouteStops
 from tests.world.alone import alone
 

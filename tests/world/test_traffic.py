@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
+from harness.world.attempt_context import Stage
 from harness.world.roads import RoadNetwork
 from harness.world.session import Session, open_session
 from harness.world.simulators import CarliteSimulator, Server
-from harness.world.stage import Stage
 from harness.world.traffic import Traffic
 from tests.world.alone import alone
 

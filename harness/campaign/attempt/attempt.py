@@ -11,14 +11,10 @@ from typing import Any
 
 import carla
 
-from harness.campaign.assignments import Assignment, read_assignment
-from harness.campaign.config import Settings, build
-from harness.campaign.cooperation import cooperation_of, reference_of
-from harness.campaign.folder import read_header
-from harness.campaign.inputs import other_files
-from harness.campaign.perception import Perception
-from harness.campaign.recording import Recorder
-from harness.campaign.results import (
+from harness.campaign.attempt.drive_monitor import Witness
+from harness.campaign.attempt.perception import Perception
+from harness.campaign.attempt.recorder import Recorder
+from harness.campaign.attempt.results import (
     PrecisionBook,
     crucible_record,
     driving_record,
@@ -27,18 +23,23 @@ from harness.campaign.results import (
     result_record,
     windows_of,
 )
-from harness.campaign.tasks import Task
-from harness.campaign.town_map import lines_around
-from harness.campaign.witness import Witness
+from harness.campaign.attempt.tasks import Task
+from harness.campaign.attempt.town_map import lines_around
+from harness.campaign.folder.assignments import Assignment, read_assignment
+from harness.campaign.folder.campaign_folder import read_header
+from harness.campaign.folder.inputs import other_files
+from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.cooperation import cooperation_of, reference_of
 from harness.channel.channel import Channel
 from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
-from harness.judging.driving import Drive
-from harness.judging.windows import WindowRules
+from harness.evaluation.driving import Drive
+from harness.evaluation.windows import WindowRules
 from harness.randomness import derived_seed
 from harness.records.heard import Heard
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System
+from harness.world.attempt_context import Stage
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.hazard import Hazard, HazardReport, blaming
@@ -48,7 +49,6 @@ from harness.world.partners import Cooperation, Partners, assemble
 from harness.world.rig import Rig
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.session import open_session
-from harness.world.stage import Stage
 from harness.world.stops import RouteStops
 
 SETTLE_TICKS = 10

@@ -1,4 +1,4 @@
-"""One try, in processes of its own: `python -m harness.campaign.worker`, the task on its input.
+"""One try in a process of its own, which reads its task from standard input.
 
 The client library may abort its process; here that costs one try and nothing else. The process that
 is started forks before it has loaded anything: one half plays the attempt, the other ends whatever
@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 
-from harness.campaign.tasks import Task, answer
+from harness.campaign.attempt.tasks import Task, answer
 from harness.errors import AttemptError, FailureClass, UserError
 from harness.world.simulators import LINUX, end_with_parent
 
@@ -58,7 +58,7 @@ def play(task: Task) -> str:
     if task.memory_limit is not None:
         limit_memory(task.memory_limit)
     try:
-        from harness.campaign.attempt import run_attempt  # noqa: PLC0415 - takes a second
+        from harness.campaign.attempt.attempt import run_attempt  # noqa: PLC0415 - takes a second
 
         return answer(None, run_attempt(task))
     except Exception as problem:

@@ -6,12 +6,12 @@ import math
 
 import carla
 
+from harness.evaluation.driving import Contact, Moment
 from harness.geometry import wrap
-from harness.judging.driving import Contact, Moment
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.ego import Ego
 from harness.world.lights import RouteLights
-from harness.world.stage import EgoState, Stage
 from harness.world.stops import RouteStops
 
 

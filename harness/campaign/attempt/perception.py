@@ -9,11 +9,11 @@ from typing import Literal
 import carla
 import numpy as np
 
-from harness.campaign.recording import Hits, Recorder
-from harness.campaign.results import PrecisionBook
+from harness.campaign.attempt.recorder import Hits, Recorder
+from harness.campaign.attempt.results import PrecisionBook
 from harness.channel.channel import Channel
 from harness.errors import AttemptError
-from harness.judging.frames import Judgement, judge
+from harness.evaluation.frame_evaluation import Judgement, judge
 from harness.vocabulary import (
     Control,
     EgoObservation,
@@ -28,11 +28,11 @@ from harness.vocabulary import (
     Truth,
     is_privileged,
 )
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
 from harness.world.rig import LidarMount, Scan, ScanningPost
 from harness.world.scene import Census, Scene, parked_in_world, within
-from harness.world.stage import EgoState, Stage
 
 EGO: Literal["ego"] = "ego"
 POLE = 0
@@ -57,7 +57,7 @@ class Perception:
         self.partners = partners
         self.precision = PrecisionBook()
         self.started = time.monotonic()
-        self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "judging": 0.0}
+        self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
         self._system = system
         self._channel = channel
         self._ego_id = ego.actor.id
@@ -117,7 +117,7 @@ class Perception:
         ages = [scan.time - each.capture_time for each in messages]
         recorder.frame(state, step.control, judged, ages)
         recorder.boxes(state.frame, judged, truth.actor_ids, hits)
-        self._spent("judging", clock)
+        self._spent("evaluation", clock)
         return step.control
 
     def end(self) -> None:

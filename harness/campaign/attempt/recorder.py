@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from harness.channel.door import MessageRecord
-from harness.judging.driving import Infraction
-from harness.judging.frames import Judged, JudgedFrame
+from harness.channel.delivery_audit import MessageRecord
+from harness.evaluation.driving import Infraction
+from harness.evaluation.frame_evaluation import Judged, JudgedFrame
 from harness.records.points import packed
 from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, Integers, Pose, Singles
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.hazard import HazardReport
-from harness.world.stage import EgoState
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 COUNTED_BY_NAME = (*PATTERNS, "")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.recording import Recorder
-from harness.judging.driving import Drive, Infraction
-from harness.judging.frames import JudgedFrame
-from harness.judging.matching import MatchTable, frame_matches
-from harness.judging.precision import average_precision, mean_precision
-from harness.judging.scoring import Coefficients, collided, score
-from harness.judging.windows import Window, WindowRules, frames_in_windows, sums_in
+from harness.campaign.attempt.recorder import Recorder
+from harness.evaluation.driving import Drive, Infraction
+from harness.evaluation.frame_evaluation import JudgedFrame
+from harness.evaluation.matching import MatchTable, frame_matches
+from harness.evaluation.precision import average_precision, mean_precision
+from harness.evaluation.scoring import Coefficients, collided, score
+from harness.evaluation.windows import Window, WindowRules, frames_in_windows, sums_in
 from harness.records.keys import AttemptKey
 from harness.records.schema import VERSION
 from harness.vocabulary import BANDS, CLASSES, PATTERNS

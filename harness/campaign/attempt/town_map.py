@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import carla
 import numpy as np
 
-from harness.campaign.recording import MapLine
+from harness.campaign.attempt.recorder import MapLine
 from harness.vocabulary import Floats, Route
 
 AROUND = 60.0

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.config import NOT_OF_THE_RESULT, ROOT, Settings, at_home, digest
-from harness.campaign.differences import differences
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, ROOT, Settings, at_home, digest
+from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.files import refuse_links, write_whole
 from harness.records import reading

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.campaign.config import Settings, find_class, find_file, one_line
-from harness.campaign.differences import differences
+from harness.campaign.settings.config import Settings, find_class, find_file, one_line
+from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.world.routes.files import route_files
 

@@ -10,9 +10,9 @@ from typing import get_type_hints
 
 import numpy as np
 
-from harness.campaign.config import Settings, find_class
-from harness.campaign.cooperation import cooperation_of
-from harness.campaign.sizes import disturbances_of, refuse_sizes
+from harness.campaign.planning.sizes import disturbances_of, refuse_sizes
+from harness.campaign.settings.config import Settings, find_class
+from harness.campaign.settings.cooperation import cooperation_of
 from harness.channel.disturbance import Disturbance
 from harness.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm

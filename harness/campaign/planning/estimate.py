@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from harness.campaign.plan import Plan
+from harness.campaign.planning.plan import Plan
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.assignments import Assignment, assigned_routes, read_assignment
-from harness.campaign.config import Settings, at_home, find_class, find_file
-from harness.campaign.cooperation import (
+from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
+from harness.campaign.folder.campaign_folder import read_header
+from harness.campaign.folder.summary import marks_of
+from harness.campaign.planning.compatibility import unfit
+from harness.campaign.planning.sizes import driven_conditions
+from harness.campaign.settings.config import Settings, at_home, find_class, find_file
+from harness.campaign.settings.cooperation import (
     cooperations_of,
     refuse_uncommon_truth,
     truth_in_words,
 )
-from harness.campaign.fitting import unfit
-from harness.campaign.folder import read_header
-from harness.campaign.sizes import driven_conditions
-from harness.campaign.summary import marks_of
 from harness.errors import UserError
 from harness.records.arms import NONE, Arm, label, telling
 from harness.records.keys import AttemptKey
@@ -33,7 +33,7 @@ from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.laying import lay, network_in
+from harness.world.routes.resolve import lay, network_in
 
 SEEDS = 2**31
 """How many there are."""

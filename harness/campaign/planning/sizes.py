@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from harness.campaign.config import Settings, build
+from harness.campaign.settings.config import Settings, build
 from harness.channel.channel import Channel
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
-from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.records.arms import NONE
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.assignments import FOLDER as ROUTES
-from harness.campaign.assignments import assigned_routes
-from harness.campaign.config import Settings
-from harness.campaign.folder import OURS, read_header
-from harness.campaign.plan import arms_of, paired, seeds_of
-from harness.campaign.shapes import mistakes
-from harness.campaign.summary import Marks, mean, read_marks
-from harness.campaign.trust import refuse_untrusted
+from harness.campaign.folder.assignments import FOLDER as ROUTES
+from harness.campaign.folder.assignments import assigned_routes
+from harness.campaign.folder.campaign_folder import OURS, read_header
+from harness.campaign.folder.summary import Marks, mean, read_marks
+from harness.campaign.planning.plan import arms_of, paired, seeds_of
+from harness.campaign.settings.config import Settings
+from harness.campaign.settings.trust import refuse_untrusted
+from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.heard import fault_of

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from typing import Any, Literal, TypedDict, get_type_hints
 
-from harness.campaign.config import Settings, build, find_class
-from harness.campaign.executors.interface import Executor
-from harness.campaign.shapes import mistakes
-from harness.campaign.trust import targets
+from harness.campaign.running.executors.interface import Executor
+from harness.campaign.settings.config import Settings, build, find_class
+from harness.campaign.settings.trust import targets
+from harness.campaign.settings.type_checks import mistakes
 from harness.channel.channel import Channel
 from harness.errors import UserError
-from harness.judging.driving import DrivingRules
-from harness.judging.frames import Judgement
-from harness.judging.scoring import Coefficients
-from harness.judging.windows import WindowRules
+from harness.evaluation.driving import DrivingRules
+from harness.evaluation.frame_evaluation import Judgement
+from harness.evaluation.scoring import Coefficients
+from harness.evaluation.windows import WindowRules
 from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
 from harness.world.simulators import Simulator

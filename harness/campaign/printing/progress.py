@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from harness.campaign.agenda import Standing
-from harness.campaign.runner import Listener
-from harness.campaign.tasks import Outcome
-from harness.campaign.terminal import console
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.printing.terminal import console
+from harness.campaign.running.runner import Listener
+from harness.campaign.running.work_queue import Standing
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 

@@ -10,11 +10,11 @@ from textwrap import wrap
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.amounts import bytes_in_words, seconds_in_words
-from harness.campaign.estimate import Estimate, estimate
-from harness.campaign.plan import Plan
-from harness.campaign.summary import Row
-from harness.campaign.terminal import NARROWEST, console, say
+from harness.campaign.folder.summary import Row
+from harness.campaign.planning.estimate import Estimate, estimate
+from harness.campaign.planning.plan import Plan
+from harness.campaign.printing.terminal import NARROWEST, console, say
+from harness.campaign.printing.units import bytes_in_words, seconds_in_words
 from harness.records.arms import Arm, label, telling
 from harness.records.ledger import finished
 from harness.vocabulary import PATTERNS

@@ -10,9 +10,9 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
-from harness.campaign.agenda import Agenda
-from harness.campaign.executors.interface import Hand
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.running.executors.interface import Hand
+from harness.campaign.running.work_queue import Agenda
 from harness.errors import AttemptError, FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append

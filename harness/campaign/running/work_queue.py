@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import BLAMELESS, Tried, finished, tried

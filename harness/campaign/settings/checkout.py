@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.campaign.config import Settings, at_home
+from harness.campaign.settings.config import Settings, at_home
 from harness.errors import UserError
 from harness.world.routes.checkout import CLONE, ROUTES, refuse_incomplete, traffic_of
 

@@ -21,19 +21,19 @@ from harness.errors import UserError
 
 Settings: TypeAlias = dict[str, Any]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OURS = {
     "simulator": "harness.world.simulators.",
-    "executor": "harness.campaign.executors.",
+    "executor": "harness.campaign.running.executors.",
     "system": "agents.",
     "cooperation": "harness.world.partners.",
     "reference": "harness.world.partners.",
     "traffic": "harness.world.traffic.",
     "rig": "harness.world.rig.",
-    "driving": "harness.judging.",
-    "scoring": "harness.judging.",
-    "patterns": "harness.judging.",
-    "windows": "harness.judging.",
+    "driving": "harness.evaluation.",
+    "scoring": "harness.evaluation.",
+    "patterns": "harness.evaluation.",
+    "windows": "harness.evaluation.",
     "channel": "harness.channel.",
     "interference": "harness.channel.",
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.config import Settings, find_class
+from harness.campaign.settings.config import Settings, find_class
 from harness.errors import UserError
 
 DECLARATION = "safe_from_file"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.campaign.plan import refuse_unnameable
-from harness.campaign.twins import Twin, Twins
+from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.twins.twins import Twin, Twins
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.twins import Change, Window

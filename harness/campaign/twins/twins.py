@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.agenda import Agenda
-from harness.campaign.assignments import read_assignment, write_assignments
-from harness.campaign.checking import refuse_misshapen
-from harness.campaign.config import Settings, build, find_class
-from harness.campaign.executors.local import LocalExecutor
-from harness.campaign.folder import locked, read_header, write_header
-from harness.campaign.inputs import other_files
-from harness.campaign.plan import refuse_unnameable
+from harness.campaign.folder.assignments import read_assignment, write_assignments
+from harness.campaign.folder.campaign_folder import locked, read_header, write_header
+from harness.campaign.folder.inputs import other_files
+from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.planning.sizes import described, disturbances_of
+from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import do
-from harness.campaign.sizes import described, disturbances_of
-from harness.campaign.trust import refuse_untrusted
+from harness.campaign.running.executors.local import LocalExecutor
+from harness.campaign.running.work_queue import Agenda
+from harness.campaign.settings.config import Settings, build, find_class
+from harness.campaign.settings.trust import refuse_untrusted
 from harness.channel.channel import tell_apart
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError

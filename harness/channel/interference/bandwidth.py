@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
-from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 

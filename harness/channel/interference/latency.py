@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
-from harness.channel.usable import SAME_MOMENT
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 

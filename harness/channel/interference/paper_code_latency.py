@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
-from harness.channel.usable import SAME_MOMENT
 from harness.errors import AttemptError, UserError
 from harness.vocabulary import Kind, Message
 

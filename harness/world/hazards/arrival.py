@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.meeting import CRUISE
-from harness.world.stage import EgoState
 
 STANDING = 0.5
 """Below this speed, m/s, nobody knows when the ego goes on."""

@@ -7,12 +7,12 @@ import fnmatch
 import carla
 
 from harness.vocabulary import Floats, Pose
+from harness.world.attempt_context import Stage
 from harness.world.hazards.courses import Course
 from harness.world.hazards.crowd import Crowd
 from harness.world.hazards.meeting import Mover, Standing
 from harness.world.hazards.puppets import Puppet, VehiclePuppet, WalkerPuppet
 from harness.world.hazards.track import location, transform
-from harness.world.stage import Stage
 
 DROP = 0.3
 """Metres above the ground at which vehicles and props are let down."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.vocabulary import Pose
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, Value
 from harness.world.hazards.track import Track
-from harness.world.stage import EgoState
 
 APART = 7.0
 """Metres from the middle of one patch to the next."""

@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from harness.vocabulary import Floats, Pose
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.arrival import STANDING, Arrival
 from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, NoPlaceError, Status
 from harness.world.hazards.meeting import CRUISE, Mover, Plan
 from harness.world.hazards.puppets import Performance, VehiclePuppet
 from harness.world.hazards.track import Track
-from harness.world.stage import EgoState
 
 TRIES = 30
 """Placements tried before a hazard is said not to stand."""

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 import carla
 
 from harness.errors import AttemptError, ScenarioError, UserError
+from harness.world.attempt_context import EgoState, Stage
 from harness.world.hazards.cast import Cast
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.stage import EgoState, Stage
 
 Status = Literal["waiting", "running", "over", "not_run"]
 Cause = Literal["", "no_place", "ended_before", "passed", "not_planned"]

@@ -10,6 +10,7 @@ from typing import ClassVar
 import carla
 import numpy as np
 
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.figures import EGO_LENGTH, EGO_WIDTH, size
@@ -19,7 +20,6 @@ from harness.world.hazards.sightline import Sightline
 from harness.world.hazards.signals import HeldLights
 from harness.world.hazards.track import Track
 from harness.world.hazards.ways import Way, ways
-from harness.world.stage import EgoState
 
 RUN_UP, RUN_OUT = 32.0, 25.0
 TURNING = 4.7

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from harness.world.attempt_context import EgoState
 from harness.world.hazards import crossing
 from harness.world.hazards.crossing_vehicle import RUN_OUT, RUN_UP, crosses
 from harness.world.hazards.encounter import Encounter
@@ -13,7 +14,6 @@ from harness.world.hazards.meeting import Plan
 from harness.world.hazards.signals import HeldLights
 from harness.world.hazards.track import Track
 from harness.world.hazards.ways import junction_rows, ways
-from harness.world.stage import EgoState
 
 HOLD = 55.0
 """Metres before the meeting at which the ego is given green."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import carla
 import numpy as np
 
+from harness.world.attempt_context import Stage
 from harness.world.hazards.track import Track
-from harness.world.stage import Stage
 
 NEAR = 3.0
 """Metres from a lane at which a stop line's waypoint belongs to it."""

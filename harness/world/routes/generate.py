@@ -15,6 +15,7 @@ import numpy as np
 from harness.errors import AttemptError, UserError
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
+from harness.world.attempt_context import Stage
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec
@@ -22,10 +23,9 @@ from harness.world.maps import network_of
 from harness.world.roads import RoadNetwork
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
-from harness.world.routes.spots import Spot, spots
+from harness.world.routes.hazard_sites import Spot, spots
 from harness.world.routes.suitable import alike, suitable
 from harness.world.session import open_session
-from harness.world.stage import Stage
 
 SHIPPED = (
     "occluded_pedestrian",

@@ -13,7 +13,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import find_map
 from harness.world.routes.documents import finite, list_in, number_in, object_in, read_json, text_in
 from harness.world.routes.files import RouteSpec
-from harness.world.routes.laying import ways
+from harness.world.routes.resolve import ways
 from harness.world.routes.scenarios import (
     Sampling,
     hazards_from_nested,

@@ -11,8 +11,8 @@ from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.meeting import LATE
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
+from harness.world.routes.hazard_sites import CROSSING, EMERGING
 from harness.world.routes.scenarios import junctions, turn_of
-from harness.world.routes.spots import CROSSING, EMERGING
 
 SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.campaign.config import Settings
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.settings.config import Settings
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Hand, Work, check
+from harness.campaign.running.executors.interface import Hand, Work, check
+from harness.campaign.running.executors.worker_slot import LocalHand
 
 
 class LocalExecutor:

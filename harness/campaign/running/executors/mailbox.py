@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Work
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.running.executors.interface import Work
+from harness.campaign.running.executors.worker_slot import LocalHand
 from harness.records.keys import AttemptKey
 
 PAUSE = 0.5

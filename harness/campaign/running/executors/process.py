@@ -12,8 +12,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-from harness.campaign.config import ROOT
-from harness.campaign.tasks import Task, read_answer
+from harness.campaign.attempt.tasks import Task, read_answer
+from harness.campaign.settings.config import ROOT
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.records.writing import disk_problem
@@ -98,7 +98,7 @@ class WorkerProcess:
     def _started(self, environment: dict[str, str]) -> subprocess.Popen[str]:
         try:
             return subprocess.Popen(
-                [sys.executable, "-m", "harness.campaign.worker"],
+                [sys.executable, "-m", "harness.campaign.attempt.attempt_process"],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=self._answer,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from harness.campaign.executors.hand import LocalHand
-from harness.campaign.executors.interface import Hand, Work, check, extra
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.running.executors.interface import Hand, Work, check, extra
+from harness.campaign.running.executors.worker_slot import LocalHand
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 

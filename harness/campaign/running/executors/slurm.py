@@ -14,9 +14,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.campaign.executors.interface import Hand, Work, check, extra
-from harness.campaign.executors.mailbox import PAUSE, Mailbox, serve
-from harness.campaign.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.running.executors.interface import Hand, Work, check, extra
+from harness.campaign.running.executors.mailbox import PAUSE, Mailbox, serve
 from harness.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
 from harness.records.writing import disk_problem

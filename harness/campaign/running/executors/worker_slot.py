@@ -7,10 +7,10 @@ import time
 from contextlib import ExitStack
 from functools import cached_property
 
-from harness.campaign.config import build
-from harness.campaign.executors.interface import Work
-from harness.campaign.executors.process import Ending, WorkerProcess
-from harness.campaign.tasks import Outcome, Task
+from harness.campaign.attempt.tasks import Outcome, Task
+from harness.campaign.running.executors.interface import Work
+from harness.campaign.running.executors.process import Ending, WorkerProcess
+from harness.campaign.settings.config import build
 from harness.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import committed

@@ -16,10 +16,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from harness.judging.frames import Judgement, judge
-from harness.judging.matching import frame_matches
-from harness.judging.patterns import RULES, Patterns, Rule, classify_overlaps
-from harness.judging.precision import (
+from harness.evaluation.frame_evaluation import Judgement, judge
+from harness.evaluation.matching import frame_matches
+from harness.evaluation.patterns import RULES, Patterns, Rule, classify_overlaps
+from harness.evaluation.precision import (
     Matches,
     average_precision,
     match_overlaps,
