@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.records.arms import NONE, Arm
 from harness.records.keys import AttemptKey
 
-ALONE = ("alone", "blind_corner", "oracle", "single")
+ALONE = ("alone", "ideal_single", "oracle", "single")
 """Systems that read no messages: nobody cooperates in their arms."""
 
 

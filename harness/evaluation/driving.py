@@ -39,7 +39,7 @@ MOST = {"goal_share": 1.0, "deviation_share": 1.0, "wrong_lane_angle": math.pi}
 
 @dataclass(frozen=True, slots=True)
 class DrivingRules:
-    """Every threshold of the judgement; the defaults are those of the study `sound`."""
+    """Every threshold of the judgement; the defaults are those of the study `recommended`."""
 
     safe_from_file = True
     ends_at_first_violation: bool = True

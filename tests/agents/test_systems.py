@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.blind_corner import BlindCorner
 from agents.ideal_late import IdealLate
+from agents.ideal_single import IdealSingle
 from agents.oracle import Oracle
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose, Truth
 from tests.agents.little_world import straight
@@ -50,18 +50,18 @@ def test_the_oracle_sees_who_is_hidden_and_brakes() -> None:
     assert step.control.brake > 0.3
 
 
-def test_the_blind_corner_sees_what_its_own_lidar_hits() -> None:
-    blind = BlindCorner()
-    blind.reset(1, straight())
-    step = blind.step(EGO, (), SCENE)
+def test_the_ideal_single_sees_what_its_own_lidar_hits() -> None:
+    single = IdealSingle()
+    single.reset(1, straight())
+    step = single.step(EGO, (), SCENE)
     assert step.cooperative.geometry[:, 0].tolist() == [30.0]
     assert step.control.brake == 0.0
 
 
 def test_how_many_hits_make_somebody_seen_is_a_setting() -> None:
-    blind = BlindCorner(min_hits=4)
-    blind.reset(1, straight())
-    assert len(blind.step(EGO, (), SCENE).cooperative) == 2
+    single = IdealSingle(min_hits=4)
+    single.reset(1, straight())
+    assert len(single.step(EGO, (), SCENE).cooperative) == 2
 
 
 def test_the_window_is_a_setting() -> None:

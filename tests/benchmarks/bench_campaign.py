@@ -19,7 +19,7 @@ from harness.records.ledger import tries
 from tests.campaign.tiny import command, environment, write_route
 
 ROOT = Path(__file__).parents[2]
-CHOICES = ["system=[blind_corner,ideal_late]", "interference=none", "seeds=[1,2]"]
+CHOICES = ["system=[ideal_single,ideal_late]", "interference=none", "seeds=[1,2]"]
 NOBODY = ["traffic=none", "routes.hazards=null", "progress=json"]
 WORKERS = (1, 2, 4)
 

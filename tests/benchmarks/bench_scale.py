@@ -23,7 +23,7 @@ from tests.campaign.tiny import composed
 
 CHOICES = (
     "routes=crucible05",
-    "system=[blind_corner,ideal_late]",
+    "system=[ideal_single,ideal_late]",
     "interference=[none,latency,loss,pose_error]",
     f"seeds={list(range(63))}",
 )

@@ -30,7 +30,7 @@ from tests.campaign.tiny import command, environment, write_route
 from tests.conftest import ROOT
 
 SETTINGS = (
-    "system=[blind_corner,ideal_late]",
+    "system=[ideal_single,ideal_late]",
     "interference=[none]",
     "traffic=none",
     "routes.hazards=null",

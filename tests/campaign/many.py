@@ -119,7 +119,7 @@ def heard(key: AttemptKey) -> dict[str, Any]:
     late = 0 if key.arm.condition == "none" else 190
     same = dict.fromkeys(("displaced", "changed", "missing"), 0)
     return {
-        "reads": key.arm.system not in ("oracle", "blind_corner", "single"),
+        "reads": key.arm.system not in ("oracle", "ideal_single", "single"),
         "sent": 200,
         "used": 190,
         "uses": 190,

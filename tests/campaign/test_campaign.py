@@ -29,8 +29,8 @@ from tests.campaign.tiny import (
 )
 from tests.conftest import ROOT
 
-ARMS = ("system=[blind_corner,ideal_late]", "interference=[none,latency]")
-KEYS = {("blind_corner", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
+ARMS = ("system=[ideal_single,ideal_late]", "interference=[none,latency]")
+KEYS = {("ideal_single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
 PATIENCE = 300.0
 
 pytestmark = pytest.mark.slow

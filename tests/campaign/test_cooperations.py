@@ -16,9 +16,9 @@ from harness.records.reading import Campaign
 from tests.campaign.tiny import composed, run, write_route
 
 BOTH = "cooperation=[ahead,connected]"
-SYSTEMS = "system=[blind_corner,ideal_late]"
+SYSTEMS = "system=[ideal_single,ideal_late]"
 PAIRED = [
-    "blind_corner/none/none",
+    "ideal_single/none/none",
     "ideal_late/ahead/none",
     "ideal_late/ahead/latency",
     "ideal_late/connected/none",

@@ -29,7 +29,7 @@ from tests.conftest import ROOT
 from tests.keys import key_of
 from tests.records.samples import write_try
 
-ONE = ("system=blind_corner", "interference=none", "traffic=none", "routes.hazards=null")
+ONE = ("system=ideal_single", "interference=none", "traffic=none", "routes.hazards=null")
 PATIENCE = 300.0
 SMALL_DISK = "60k"
 
@@ -163,7 +163,7 @@ def test_a_runner_that_is_told_to_end_says_so(
     assert runner.returncode == 130
     assert complaints(said) == ["run_campaign: told to end; the same command goes on from here"]
     assert psutil.wait_procs(family, timeout=10)[1] == []
-    assert failures(tmp_path / "out") == [("blind_corner", "interrupted")]
+    assert failures(tmp_path / "out") == [("ideal_single", "interrupted")]
     assert run(routes, *line[2:]).returncode == 0
     assert [each["try"] for each in ledger(tmp_path / "out")] == [1, 2]
 
@@ -193,7 +193,7 @@ def test_another_server_takes_the_place_of_one_that_fails(
             server.send_signal(how)
         _, said = runner.communicate(timeout=PATIENCE)
     assert (runner.returncode, complaints(said)) == (0, [])
-    assert failures(out) == [("blind_corner", failure), ("blind_corner", None)]
+    assert failures(out) == [("ideal_single", failure), ("ideal_single", None)]
 
 
 @slow
@@ -206,7 +206,7 @@ def test_a_disk_without_room_for_records_ends_the_campaign(tmp_path: Path, route
     assert runner.returncode == 3
     (line_said,) = complaints(said)
     assert line_said.endswith(".parquet: File too large")
-    assert failures(tmp_path / "out") == [("blind_corner", "disk")]
+    assert failures(tmp_path / "out") == [("ideal_single", "disk")]
     assert run(routes, *line[2:]).returncode == 0
 
 
@@ -271,7 +271,7 @@ def test_without_a_simulator_the_campaign_ends(
     (said,) = done.stderr.splitlines()
     assert said.startswith("run_campaign: no simulator, 3 times in a row: CARLA: ")
     assert "no such screen" in said
-    assert failures(tmp_path / "out") == [("blind_corner", "server_launch")] * 3
+    assert failures(tmp_path / "out") == [("ideal_single", "server_launch")] * 3
     assert run(routes, *line, "attempts_per_route=1").returncode == 0
 
 
@@ -292,7 +292,7 @@ def test_somebody_else_on_the_port_ends_the_campaign(tmp_path: Path, routes: Pat
         other.shutdown()
     assert done.returncode == 3
     assert f"{where}: something that is not CARLA listens" in done.stderr
-    assert failures(tmp_path / "out") == [("blind_corner", "port_conflict")] * 3
+    assert failures(tmp_path / "out") == [("ideal_single", "port_conflict")] * 3
 
 
 A, B = key_of("system", "none", "a", 1), key_of("system", "none", "b", 1)

@@ -156,7 +156,7 @@ def driven(
     return out, run(
         routes,
         "traffic=none",
-        "system=[ideal_late,blind_corner]",
+        "system=[ideal_late,ideal_single]",
         "interference=none",
         condition("lost", f"{AT}.loss.Loss, probability: 1"),
         condition("emptied", f"{AT}.removed.Removed, share: 1"),
@@ -184,7 +184,7 @@ def test_all_lost_or_removed_is_the_arm_without_cooperation(
 ) -> None:
     out, _ = driven
     one = table_of(out, name, "ideal_late", silent)
-    other = table_of(out, name, "blind_corner", "none")
+    other = table_of(out, name, "ideal_single", "none")
     heard = ["messages", "oldest_age"] if name == "frames" else []
     assert_frame_equal(one.drop(columns=heard), other.drop(columns=heard), check_exact=True)
     if name == "frames":
@@ -216,7 +216,7 @@ def test_attempts_say_what_came(driven: tuple[Path, subprocess.CompletedProcess[
     assert 0 < emptied["changed"] <= emptied["uses"]
     assert undelayed["used"] > 20
     assert undelayed["disturbances"] == {"paper_code_latency": 0}
-    assert told(out, "blind_corner", "none") == {
+    assert told(out, "ideal_single", "none") == {
         "reads": False,
         **dict.fromkeys(("sent", "used", "uses", "late", "displaced", "changed", "missing"), 0),
         "silence_asked": False,

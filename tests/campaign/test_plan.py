@@ -160,9 +160,9 @@ def test_files_that_have_changed_are_other_settings(
 
 
 def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
-    made = planned(routes, "seeds=[7,3]", "system=[blind_corner,ideal_late]")
+    made = planned(routes, "seeds=[7,3]", "system=[ideal_single,ideal_late]")
     arms = {(key.arm.system, key.arm.condition) for key in made.attempts}
-    assert arms == {("blind_corner", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
+    assert arms == {("ideal_single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
     for arm in arms:
         met = [(k.route, k.seed) for k in made.attempts if (k.arm.system, k.arm.condition) == arm]
         assert met == [("bend", 7), ("hop", 7), ("bend", 3), ("hop", 3)]
@@ -190,7 +190,7 @@ def test_a_disturbance_of_nobody_is_refused(routes: Path) -> None:
     settings = ("interference=paper_code_latency", "cooperation=connected")
     with pytest.raises(UserError, match=r"interference\.paper_code_latency: .* disturbs roadside"):
         planned(routes, "system=ideal_late", *settings)
-    planned(routes, "system=blind_corner", *settings)
+    planned(routes, "system=ideal_single", *settings)
 
 
 def test_a_disturbance_of_what_nobody_sends_is_refused(routes: Path) -> None:

@@ -18,8 +18,12 @@ from tests.channel.episode import Episode, where
 from tests.world.test_partners import ego, on_the_way, stage
 
 __all__ = ["ego", "stage", "studies"]
-LATE = {"paper_text": "latency", "paper_code": "paper_code_latency", "sound": "latency"}
-LOST = {"paper_text": "pose_error", "paper_code": "paper_code_pose_error", "sound": "pose_error"}
+LATE = {"paper_text": "latency", "paper_code": "paper_code_latency", "recommended": "latency"}
+LOST = {
+    "paper_text": "pose_error",
+    "paper_code": "paper_code_pose_error",
+    "recommended": "pose_error",
+}
 DEGREE = math.radians(1.0)
 
 
@@ -39,7 +43,7 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("study", "places", "shared"),
-    [("paper_text", 2, 30), ("paper_code", 24, 24), ("sound", 4, 30)],
+    [("paper_text", 2, 30), ("paper_code", 24, 24), ("recommended", 4, 30)],
 )
 def test_the_roadside_unit(
     studies: dict[str, Settings],
@@ -60,7 +64,7 @@ def test_the_roadside_unit(
         assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 6
 
 
-@pytest.mark.parametrize("study", ["paper_text", "sound"])
+@pytest.mark.parametrize("study", ["paper_text", "recommended"])
 def test_latency_is_one_draw_for_an_episode(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LATE[study])
     drawn = set()
@@ -72,7 +76,7 @@ def test_latency_is_one_draw_for_an_episode(studies: dict[str, Settings], study:
     assert drawn == {3, 4, 5}  # planning steps: 0.5 to 1 s
 
 
-@pytest.mark.parametrize("study", ["paper_text", "sound"])
+@pytest.mark.parametrize("study", ["paper_text", "recommended"])
 def test_latency_does_not_know_the_route(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LATE[study])
     ages = [Episode(*made, route=f"route-{number}").run().ages() for number in range(3)]
@@ -93,7 +97,9 @@ def test_the_codes_latency_is_the_routes(
 @pytest.mark.parametrize(
     ("study", "kinds"),
     by_study(
-        paper_text={"roadside", "vehicle"}, paper_code={"roadside"}, sound={"roadside", "vehicle"}
+        paper_text={"roadside", "vehicle"},
+        paper_code={"roadside"},
+        recommended={"roadside", "vehicle"},
     ),
 )
 def test_whose_messages_are_late(studies: dict[str, Settings], study: str, kinds: set[str]) -> None:
@@ -101,7 +107,7 @@ def test_whose_messages_are_late(studies: dict[str, Settings], study: str, kinds
     assert made.kinds == kinds
 
 
-@pytest.mark.parametrize("study", ["paper_text", "sound"])
+@pytest.mark.parametrize("study", ["paper_text", "recommended"])
 def test_partners_are_wrong_for_an_episode(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LOST[study])
     episodes = [Episode(*made, seed=seed).run(5) for seed in range(60)]

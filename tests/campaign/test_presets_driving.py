@@ -16,7 +16,7 @@ from harness.evaluation.scoring import score
 from tests.campaign.tiny import composed, write_route
 from tests.evaluation.test_driving import straight
 
-STUDIES = ("paper_text", "paper_code", "sound")
+STUDIES = ("paper_text", "paper_code", "recommended")
 DROVE = 40.0
 
 
@@ -64,7 +64,7 @@ def test_any_system_may_be_driven(study: str) -> None:
 
 @pytest.mark.parametrize(
     ("study", "names"),
-    by_study(paper_text=["bend", "again"], paper_code=["bend", "again"], sound=["bend"]),
+    by_study(paper_text=["bend", "again"], paper_code=["bend", "again"], recommended=["bend"]),
 )
 def test_routes_of_one_way(study: str, names: list[str], tmp_path: Path) -> None:
     folder = write_route(tmp_path, "bend", "again")
@@ -87,7 +87,7 @@ def test_papers_drive_routes_0_to_31_of_v2xverse(study: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "seeds"), by_study(paper_text=[1], paper_code=[2000], sound=[1, 2, 3])
+    ("study", "seeds"), by_study(paper_text=[1], paper_code=[2000], recommended=[1, 2, 3])
 )
 def test_seeds(study: str, seeds: list[int], tmp_path: Path) -> None:
     folder = write_route(tmp_path)
@@ -97,7 +97,7 @@ def test_seeds(study: str, seeds: list[int], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "lights"), by_study(paper_text="green", paper_code="green", sound="working")
+    ("study", "lights"), by_study(paper_text="green", paper_code="green", recommended="working")
 )
 def test_lights(studies: dict[str, Settings], study: str, lights: str) -> None:
     assert studies[study]["lights"] == lights
@@ -113,7 +113,7 @@ def test_the_first_violation_ends_the_drive(studies: dict[str, Settings], study:
 
 
 @pytest.mark.parametrize(
-    ("study", "seconds"), by_study(paper_text=180.0, paper_code=15.0, sound=60.0)
+    ("study", "seconds"), by_study(paper_text=180.0, paper_code=15.0, recommended=60.0)
 )
 def test_who_stands_is_blocked(studies: dict[str, Settings], study: str, seconds: float) -> None:
     why, after = gave_up(studies[study], speed=0.05)
@@ -122,13 +122,15 @@ def test_who_stands_is_blocked(studies: dict[str, Settings], study: str, seconds
 
 
 @pytest.mark.parametrize(
-    ("study", "why"), by_study(paper_text="timeout", paper_code="blocked", sound="timeout")
+    ("study", "why"), by_study(paper_text="timeout", paper_code="blocked", recommended="timeout")
 )
 def test_who_creeps_is_blocked_or_late(studies: dict[str, Settings], study: str, why: str) -> None:
     assert gave_up(studies[study], speed=0.9)[0] == why
 
 
-@pytest.mark.parametrize(("study", "extra"), by_study(paper_text=5.0, paper_code=8.0, sound=30.0))
+@pytest.mark.parametrize(
+    ("study", "extra"), by_study(paper_text=5.0, paper_code=8.0, recommended=30.0)
+)
 def test_timeout(studies: dict[str, Settings], study: str, extra: float) -> None:
     why, after = gave_up(studies[study], speed=1.1)
     assert why == "timeout"
@@ -136,7 +138,7 @@ def test_timeout(studies: dict[str, Settings], study: str, extra: float) -> None
 
 
 @pytest.mark.parametrize(
-    ("study", "penalty"), by_study(paper_text=0.99, paper_code=0.80, sound=0.99)
+    ("study", "penalty"), by_study(paper_text=0.99, paper_code=0.80, recommended=0.99)
 )
 def test_off_the_road(studies: dict[str, Settings], study: str, penalty: float) -> None:
     driven = drive(studies[study], lane_distance=4.0)
@@ -147,7 +149,7 @@ def test_off_the_road(studies: dict[str, Settings], study: str, penalty: float) 
 
 
 @pytest.mark.parametrize(
-    ("study", "off_road"), by_study(paper_text=False, paper_code=True, sound=False)
+    ("study", "off_road"), by_study(paper_text=False, paper_code=True, recommended=False)
 )
 def test_a_metre_beyond_the_lane(studies: dict[str, Settings], study: str, off_road: bool) -> None:
     driven = drive(studies[study], lane_distance=3.5 / 2 + 1.0)

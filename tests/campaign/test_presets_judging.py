@@ -26,7 +26,7 @@ def judged(settings: Settings, truth: Boxes, ego: Boxes, coop: Boxes, hits: int 
     return judge(found, often, ego, coop, build(settings["patterns"], "patterns"))
 
 
-@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, sound=1))
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=1))
 def test_tau_of_cyclists(studies: dict[str, Settings], study: str, errors: int) -> None:
     cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
     assert judged(studies[study], cyclist, NOBODY, askew).counts()["CCLE"] == errors
@@ -40,13 +40,13 @@ def test_tau_of_the_others(studies: dict[str, Settings], study: str, of_class: i
     assert judged(studies[study], there, NOBODY, near).counts()["CCLE"] == 0
 
 
-@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, sound=0))
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=0))
 def test_a_good_box_and_a_poor_one(studies: dict[str, Settings], study: str, errors: int) -> None:
     car, coop = of(row(x=9)), of(row(x=9), row(x=11))
     assert judged(studies[study], car, car, coop).counts()["LCLE"] == errors
 
 
-@pytest.mark.parametrize(("study", "unseen"), by_study(paper_text=1, paper_code=1, sound=0))
+@pytest.mark.parametrize(("study", "unseen"), by_study(paper_text=1, paper_code=1, recommended=0))
 @pytest.mark.parametrize("hits", [0, 4])
 def test_whom_nobody_sees(studies: dict[str, Settings], study: str, unseen: int, hits: int) -> None:
     car = of(row(x=9))
@@ -54,14 +54,14 @@ def test_whom_nobody_sees(studies: dict[str, Settings], study: str, unseen: int,
     assert judged(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1
 
 
-@pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, sound=1))
+@pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, recommended=1))
 def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) -> None:
     car = of(row(x=9))
     numbers = judged(studies[study], car, car, car).numbers()
     assert numbers["truth_all"] == numbers["cooperative_all"] == boxes
 
 
-@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=1, sound=0))
+@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=1, recommended=0))
 def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -> None:
     parked, nobody = of(row(x=9)), np.zeros(0, np.int64)
     rules = build(studies[study]["patterns"], "patterns")
@@ -70,7 +70,7 @@ def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -
 
 
 @pytest.mark.parametrize(
-    ("study", "there"), by_study(paper_text=False, paper_code=False, sound=True)
+    ("study", "there"), by_study(paper_text=False, paper_code=False, recommended=True)
 )
 @pytest.mark.parametrize(("x", "y"), [(40, 0), (-40, 0), (0, 20)])
 def test_the_window(
@@ -83,13 +83,15 @@ def test_average_precision_comes_in_every_studys_way(studies: dict[str, Settings
     """Cars are all found, walkers never: a mean of classes is a half, a pool is not."""
     truth = Boxes.join([of(row(x=9), row(x=19)), of(row(x=29), of_class=PEDESTRIAN)])
     book = PrecisionBook()
-    book.add(judged(studies["sound"], truth, NOBODY, of(row(x=9), row(x=19))))
+    book.add(judged(studies["recommended"], truth, NOBODY, of(row(x=9), row(x=19))))
     found = book.record()["cooperative"]
     assert found["eleven_point"] == found["all_point"] == pytest.approx(0.5)
     assert found["pooled_all_point"] == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize(("study", "mean"), by_study(paper_text=25.0, paper_code=5.0, sound=25.0))
+@pytest.mark.parametrize(
+    ("study", "mean"), by_study(paper_text=25.0, paper_code=5.0, recommended=25.0)
+)
 def test_t1_is_for_five_seconds_or_for_one(
     studies: dict[str, Settings], study: str, mean: float
 ) -> None:
@@ -99,7 +101,9 @@ def test_t1_is_for_five_seconds_or_for_one(
     assert told["end_10s"]["CCME"] == 50
 
 
-@pytest.mark.parametrize(("study", "errors"), by_study(paper_text=30, paper_code=30, sound=None))
+@pytest.mark.parametrize(
+    ("study", "errors"), by_study(paper_text=30, paper_code=30, recommended=None)
+)
 def test_drives_shorter_than_ten_seconds(
     studies: dict[str, Settings], study: str, errors: int | None
 ) -> None:
@@ -110,7 +114,7 @@ def test_drives_shorter_than_ten_seconds(
     assert told["t2"]["CCME"] is None
 
 
-@pytest.mark.parametrize(("study", "kept"), by_study(paper_text=10, paper_code=0, sound=10))
+@pytest.mark.parametrize(("study", "kept"), by_study(paper_text=10, paper_code=0, recommended=10))
 def test_slow_frames_before_a_collision(
     studies: dict[str, Settings], study: str, kept: int
 ) -> None:

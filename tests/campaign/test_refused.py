@@ -54,7 +54,7 @@ LINES = {
     "+driving.goal_share=99": "driving: goal_share 99: from 0 to 1",
     "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle 120: from 0 to 3.142",
     "channel.maximum_age=-1": "channel: maximum_age is -1 s; not below 0",
-    "+system.blind_corner.eyes=3": "system.blind_corner knows no eyes; there are min_hits",
+    "+system.ideal_single.eyes=3": "system.ideal_single knows no eyes; there are min_hits",
 }
 
 

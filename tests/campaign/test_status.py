@@ -24,7 +24,7 @@ from tests.campaign.many import finish, line_of, write_json
 from tests.campaign.tiny import composed, write_route
 from tests.keys import key_of
 
-SYSTEMS = ("seeds=[1,2]", "system=[blind_corner,ideal_late]")
+SYSTEMS = ("seeds=[1,2]", "system=[ideal_single,ideal_late]")
 LOST = key_of("ideal_late", "latency", "hop", 2)
 LATE = key_of("ideal_late", "none", "bend", 1)
 FAILED = [
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = parent / "out"
     files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
     settings = composed(
-        "routes.only=null", "seeds=[1,2]", "system=[blind_corner,ideal_late]", *files
+        "routes.only=null", "seeds=[1,2]", "system=[ideal_single,ideal_late]", *files
     )
     finish(folder, settings)
     shutil.rmtree(folder / EPISODES / LOST.path)
@@ -150,7 +150,7 @@ def test_what_was_never_tried_is_said(folder: Path, told: Callable[[Path], str])
     (folder / LEDGER).unlink()
     said = told(folder)
     assert "0 of 12 attempts have a result" in said
-    assert "no result, not tried yet (12): blind_corner/none/none/bend-s1" in said
+    assert "no result, not tried yet (12): ideal_single/none/none/bend-s1" in said
 
 
 def spoil_ledger(folder: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_folder_that_is_no_campaign_is_one_line(
     assert str(tmp_path) in line
 
 
-@pytest.mark.parametrize("study", [None, "sound", []])
+@pytest.mark.parametrize("study", [None, "recommended", []])
 def test_a_study_that_is_none_is_one_line(
     study: object, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

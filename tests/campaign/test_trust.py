@@ -28,7 +28,7 @@ from tests.conftest import ROOT
 from tests.keys import key_of
 
 SAFE = {
-    "agents.blind_corner.BlindCorner",
+    "agents.ideal_single.IdealSingle",
     "agents.driving.settings.DrivingSettings",
     "agents.ideal_late.IdealLate",
     "agents.oracle.Oracle",

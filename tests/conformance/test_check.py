@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-WITHOUT_WEIGHTS = {"blind_corner", "ideal_late", "oracle"}
+WITHOUT_WEIGHTS = {"ideal_single", "ideal_late", "oracle"}
 OF_OTHERS = {"v2xverse"}
 
 

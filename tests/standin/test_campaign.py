@@ -11,7 +11,7 @@ from tests.campaign.tiny import complaints, files, ledger, run, write_route
 from tests.conftest import ROOT
 from tests.standin.watch import family, left
 
-SYSTEMS = "system=[oracle,blind_corner]"
+SYSTEMS = "system=[oracle,ideal_single]"
 CONDITION = "interference=[none]"
 LAUNCHED = ("simulator=carla", f"simulator.root={ROOT / 'tests' / 'standin'}")
 

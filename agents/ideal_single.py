@@ -10,7 +10,7 @@ from agents.truth import WHOLE_RANGE, seen, within
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step, Truth
 
 
-class BlindCorner:
+class IdealSingle:
     """Drives by the truth, as far as the ego sees it; what stands behind corners is not there."""
 
     safe_from_file = True
