@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.attempt import checked_table, read_result
 from analysis.cases import Case
-from analysis.checked import checked_table
 from analysis.collection import KEY, row_key, settings_of
-from analysis.results import read_result
 from analysis.statistics.intervals import NOTHING, Estimate, rate
 from analysis.tables.table import scaled
 from harness.errors import UserError

@@ -11,11 +11,20 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.arms import arms_in, factors_of
+from analysis.arms import (
+    COUNTS,
+    FLAGS,
+    WORDS,
+    Fault,
+    arms_in,
+    factors_of,
+    faults_in,
+    notes_on_arms,
+    without,
+)
+from analysis.attempt import COUNTED, SPANS, read_result, words, writable
 from analysis.hazards import hazards_of, warnings
-from analysis.results import COUNTED, SPANS, read_result, words, writable
 from analysis.routes import Way, geometries, read_ways
-from analysis.silence import COUNTS, FLAGS, WORDS, Fault, faults_in, notes_on_arms, without
 from analysis.statistics.intervals import FEWEST
 from harness.errors import UserError
 from harness.records.arms import CORE, Arm, telling

@@ -12,8 +12,7 @@ from analysis import hazards
 from analysis.arms import arms_in, brief, of_arms
 from analysis.collection import Collection
 from analysis.statistics.intervals import mean
-from analysis.statistics.multiplicity import holm
-from analysis.statistics.paired import mcnemar, sign_flip
+from analysis.statistics.significance import holm, mcnemar, sign_flip
 from analysis.tables.table import numbered
 from harness.errors import UserError
 from harness.records.arms import Arm, meant, telling

@@ -10,10 +10,9 @@ import pandas as pd
 
 from analysis.comparison import MEASURES, Comparison
 from analysis.contrasts import ALPHA, Contrasts
-from analysis.regression.analyse import Findings
+from analysis.regression.by_condition import Findings
 from analysis.report.html import numbered as numbered_of
-from analysis.statistics.families import Test, adjusted
-from analysis.statistics.paired import attainable
+from analysis.statistics.significance import Test, adjusted, attainable
 from analysis.tables.table import numbered
 
 IN_ORDER = ("driving score", "violations, %")

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.attempt import broken_result, checked_table, number, read_result
 from analysis.cases import in_words, title_of
-from analysis.checked import checked_table
-from analysis.results import broken_result, number, read_result
 from harness.geometry import boxes_between
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign

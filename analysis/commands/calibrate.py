@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.calibration import ALPHA, HEADLINE, METHODS, calibrate
 from analysis.commands.options import Commands
-from analysis.pages import calibrate_pages
-from analysis.simulation import Scene
+from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, calibrate
+from analysis.simulation.campaigns import Scene
+from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
 from analysis.terminal import say, show_grid
 from harness.errors import UserError

@@ -7,8 +7,7 @@ import math
 from dataclasses import replace
 
 from analysis.commands.options import Commands
-from analysis.power import power
-from analysis.simulation import Duel
+from analysis.simulation.power import Duel, power
 from analysis.terminal import say, show_grid
 from harness.errors import UserError
 

@@ -20,9 +20,8 @@ from analysis.commands.options import (
     out_of,
     plain_formats,
 )
-from analysis.regression.analyse import Findings, analyse
-from analysis.regression.estimators import TIMING_FAIR
-from analysis.regression.fit import Fit, brief
+from analysis.regression.by_condition import Findings, analyse
+from analysis.regression.estimators import TIMING_FAIR, Fit, brief
 from analysis.regression.sample import read_table
 from analysis.regression.typeset import regression_latex
 from analysis.tables.writing import p_in_words, write_frame, write_text

@@ -14,12 +14,11 @@ from analysis.commands.options import Commands
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.picture import below, beside, picture, write_png
 from analysis.drive import Drive, drive_of, moment_of
-from analysis.figures.moments import story_of
-from analysis.figures.strips import draw_strip
+from analysis.figures.birds_eye import draw_strip, story_of
 from analysis.replay.clouds import load_open3d, open_window, write_clouds
 from analysis.replay.film import film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
-from analysis.replay.sweeps import Sweeps, sweeps_of
+from analysis.replay.scene import Sweeps, sweeps_of
 from analysis.terminal import progress, say
 from harness.errors import UserError
 from harness.records.cases import case as attempt_named

@@ -17,8 +17,8 @@ from analysis.commands.options import (
     plain_formats,
 )
 from analysis.drawing.svg import standalone
-from analysis.figures.errors import along_route_figure
-from analysis.tables.every import tables_of
+from analysis.figures.perception import along_route_figure
+from analysis.tables.all_tables import tables_of
 from analysis.tables.table import Table
 from analysis.tables.writing import write_frame, write_table, write_text
 from analysis.terminal import say, show

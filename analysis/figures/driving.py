@@ -1,4 +1,4 @@
-"""How drives went: scores, seeds, and two arms route by route."""
+"""Figures of driving: the overview, scores by arm and seed, and two arms route by route."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
+from analysis.drawing.palette import HUES
+from analysis.drawing.plots import Axis, Key, Row, Span, draw_rows
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
-from harness.records.arms import SHOWN_APART
+from harness.records.arms import NONE, SHOWN_APART
 
 DENSE = 13.5
 """Height of a row where there are many."""
@@ -109,3 +110,55 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     ]
     keys = [Key("significant", "accent"), Key("not significant", "quiet", True)]
     return draw_rows(drawn, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys)
+
+
+OVERVIEW_ROW = 15.0
+OVERVIEW_MEASURES = (("DS", "driving score, 0 to 100"), ("CR %", "drives with a collision, %"))
+
+
+def overview_figures(table: Table) -> list[Canvas]:
+    """Draw the driving score and the collision rate: a block for each system, a row a condition."""
+    rows = table.rows()
+    settings = {setting_of(names) for names, _ in rows}
+    conditions = sorted(settings, key=lambda each: (each != NONE, each))
+    colours = {each: HUES[number % len(HUES)] for number, each in enumerate(conditions)}
+    return [
+        draw_rows(
+            list(blocks(rows, measure, colours)),
+            Axis(label, (0.0, 100.0), within=(0.0, 100.0)),
+            f"{label}, of each system under each condition, with 95 % intervals",
+            height=OVERVIEW_ROW,
+        )
+        for measure, label in OVERVIEW_MEASURES
+    ]
+
+
+def blocks(
+    rows: list[tuple[tuple[str, ...], dict[str, Estimate]]],
+    measure: str,
+    colours: dict[str, str],
+) -> list[Row]:
+    """Return a heading for each system and below it a row for each of its conditions."""
+    found: list[Row] = []
+    last = ""
+    for names, cells in rows:
+        system, condition = names[0], setting_of(names)
+        if system != last:
+            found.append(Row(system, strong=True))
+        last = system
+        span = span_of(cells[measure], colours[condition])
+        found.append(Row(condition, (span,), in_words(cells[measure])))
+    return found
+
+
+def setting_of(names: tuple[str, ...]) -> str:
+    """Return what a row's system is under: its condition, and whatever else tells arms apart."""
+    return ", ".join(names[1:]) or NONE
+
+
+def in_words(found: Estimate) -> str:
+    """Return a value with its interval and what it rests on."""
+    if not math.isfinite(found.value):
+        return "no result"
+    interval = f" [{found.low:.0f}, {found.high:.0f}]" if math.isfinite(found.low) else ""
+    return f"{found.value:.0f}{interval}, n {found.n}"

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.regression.design import FEWEST_ROUTES, FLAT, stands
-from analysis.regression.estimators import TIMING_FAIR
-from analysis.regression.fit import Fit, terms_of
+from analysis.regression.estimators import TIMING_FAIR, Fit, terms_of
 from analysis.regression.sample import NoFitError
 from analysis.regression.stretches import Passages
 from analysis.statistics.conditional import Sets, firth_conditional
-from analysis.statistics.jackknife import jackknife_errors, left_out
-from analysis.statistics.separation import separation
+from analysis.statistics.diagnostics import separation
+from analysis.statistics.intervals import jackknife_errors, left_out
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 HOPELESS = "every drive on it had the same, one route alone carries it, or the others give it"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.checked import checked_table
+from analysis.attempt import checked_table
 from analysis.collection import Collection
 from analysis.regression.sample import Sample
 from harness.vocabulary import PATTERNS, Floats, Integers

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from analysis.regression.analyse import Findings
+from analysis.regression.by_condition import Findings
 from analysis.tables.writing import escaped, tabular
 
 HEAD = ["condition", "method", "pattern", "one unit is", "odds ratio", "p", "p Holm", "EPV"]

@@ -14,8 +14,7 @@ from PIL import ImageColor
 
 from analysis.drawing.palette import COLOURS, HUES, error_colour
 from analysis.drive import Drive, Moment, boxes_of
-from analysis.replay.scene import SHOWN, boxes_shown, right_handed
-from analysis.replay.sweeps import Sweeps, in_ego_lidar
+from analysis.replay.scene import SHOWN, Sweeps, boxes_shown, in_ego_lidar, right_handed
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.records.schema import SOURCES

@@ -1,13 +1,13 @@
-"""What there is to see of a drive as arrays, for viewers whose world is right-handed.
+"""A drive as arrays for viewers with a right-handed world, LiDAR sweeps included.
 
-Records are in CARLA's left-handed frame, x forward, y right, z up. `right_handed` turns y round,
-and `quaternions` yaw with it. Seen from above in the frame of the ego's LiDAR, x is to the right
-and y down, as in pictures: ahead is up.
+Records are in CARLA's left-handed frame, x forward, y right, z up. `right_handed` negates y, and
+`quaternions` negates yaw. Seen from above in the frame of the ego's LiDAR, x is to the right and y
+down, as in images: ahead is up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -15,11 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.drawing.palette import COLOURS, error_colour
-from analysis.drive import Drive, Moment
-from analysis.figures.moments import View
-from analysis.figures.strips import polylines
+from analysis.drive import WORLD, Drive, Moment, pose_of
+from analysis.figures.birds_eye import View, polylines
+from harness.geometry import points_between
 from harness.overlap import AHEAD, ASIDE
-from harness.vocabulary import CLASSES, PATTERNS, Floats
+from harness.records.points import sweeps
+from harness.vocabulary import CLASSES, PATTERNS, Floats, Pose, Singles
 
 Hues: TypeAlias = NDArray[np.uint32]
 SIZES = ["length", "width", "height"]
@@ -154,3 +155,32 @@ def displacements(messages: pd.DataFrame) -> tuple[Floats, Floats]:
 def rounded(values: Floats | pd.Series) -> Floats:
     """Return numbers without the last bits of clocks and poses, which no curve should show."""
     return np.asarray(values, np.float64).round(6)
+
+
+Sweeps: TypeAlias = Mapping[tuple[int, str], Singles]
+"""By frame and sender, each in the frame of its LiDAR."""
+
+
+def sweeps_of(drive: Drive) -> Sweeps:
+    """Return everybody's sweeps; none where none were kept."""
+    kept = (drive.folder / "points.parquet").exists()
+    return sweeps(drive.folder) if kept else {}
+
+
+def in_world(moment: Moment, sender: str, kept: Sweeps) -> Singles:
+    """Return rows of x, y, z in the world of what somebody's LiDAR saw at one moment."""
+    return seen_from(WORLD, moment, sender, kept)
+
+
+def in_ego_lidar(moment: Moment, sender: str, kept: Sweeps) -> Singles:
+    """Return the same in the frame of the ego's LiDAR."""
+    return seen_from(moment.lidar_in_world, moment, sender, kept)
+
+
+def seen_from(pose: Pose, moment: Moment, sender: str, kept: Sweeps) -> Singles:
+    """Return rows of x, y, z as seen from a pose in the world."""
+    points = kept.get((int(moment.state["frame"]), sender))
+    own = moment.poses[moment.poses["sender"].astype(str) == sender]
+    if points is None or own.empty:
+        return np.zeros((0, 3), np.float32)
+    return points_between(points, pose_of(own.iloc[0], "true_"), pose)[:, :3]

@@ -1,4 +1,4 @@
-"""What stands where, for a recording: in the world, and from above round the ego."""
+"""The world of a recording for Rerun: road, ego, partners, boxes, sweeps; 3D and from above."""
 
 from __future__ import annotations
 
@@ -10,14 +10,32 @@ import pandas as pd
 
 from analysis.drawing.palette import COLOURS, HUES
 from analysis.drive import Drive, Moment
-from analysis.figures.strips import EGO
+from analysis.figures.birds_eye import EGO
 from analysis.replay import scene
-from analysis.replay.scene import LINES, SIZES, rgba, right_handed
-from analysis.replay.sending import path_of, times_of
-from analysis.replay.sweeps import Sweeps, in_world
+from analysis.replay.scene import LINES, SIZES, Sweeps, in_world, rgba, right_handed
+from harness.vocabulary import Floats
 
 if TYPE_CHECKING:
+    import rerun
     from rerun import RecordingStream as Stream
+
+TIME = "episode"
+"""The one time line: seconds since the ego stood ready."""
+
+
+def times_of(times: Sequence[float] | Floats) -> list[rerun.TimeColumn]:
+    """Return the time line of some rows."""
+    import rerun
+
+    return [rerun.TimeColumn(TIME, duration=np.asarray(times, np.float64))]
+
+
+def path_of(*parts: str) -> str:
+    """Return the path of an entity, whatever somebody called a sender."""
+    import rerun
+
+    return str(rerun.new_entity_path(list(parts)))
+
 
 HEIGHT = 1.6
 """Of the ego's sign, m."""

@@ -15,21 +15,22 @@ from analysis.figures.driving import (
     arm_of,
     differences_figure,
     measure_figure,
+    overview_figures,
     pairs_figure,
     seeds_figure,
 )
-from analysis.figures.errors import (
+from analysis.figures.perception import (
+    ages_figure,
     along_route_figure,
     bands_figure,
+    bytes_figure,
     most_in,
     most_in_windows,
     odds_figure,
     odds_range,
     windows_figure,
 )
-from analysis.figures.messages import ages_figure, bytes_figure
-from analysis.figures.overview import overview_figures
-from analysis.regression.analyse import Findings
+from analysis.regression.by_condition import Findings
 from analysis.regression.estimators import COMPANION, PAPER, TIMING_FAIR, WINDOW
 from analysis.report import tables as told
 from analysis.report.gather import Report

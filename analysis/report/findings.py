@@ -9,9 +9,8 @@ import pandas as pd
 
 from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
 from analysis.declaration import Declaration
-from analysis.regression.analyse import Findings
-from analysis.regression.estimators import TIMING_FAIR
-from analysis.regression.fit import brief
+from analysis.regression.by_condition import Findings
+from analysis.regression.estimators import TIMING_FAIR, brief
 from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.arms import arms_in, settings_in
+from analysis.attempt import writable
 from analysis.attribution import Attribution, attributions_of
 from analysis.cases import Case, cases_of, some_of
 from analysis.collection import KEY, Collection, row_key
@@ -15,11 +16,9 @@ from analysis.contrasts import Contrasts, contrasts_of
 from analysis.declaration import Declaration, declare
 from analysis.drawing.canvas import Canvas
 from analysis.drive import drive_of
-from analysis.figures.moments import story_of
-from analysis.figures.strips import draw_strip
-from analysis.regression.analyse import Findings, analyse
-from analysis.results import writable
-from analysis.tables.every import tables_of
+from analysis.figures.birds_eye import draw_strip, story_of
+from analysis.regression.by_condition import Findings, analyse
+from analysis.tables.all_tables import tables_of
 from analysis.tables.table import Table
 from harness.records.ledger import key_of, lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from analysis.markup import escape
+from analysis.drawing.svg import escape
 
 VOID = {"meta", "br", "hr"}
 

@@ -12,12 +12,11 @@ from analysis.arms import factors_of
 from analysis.collection import KEY, WARNING, settings_of
 from analysis.report import evidence
 from analysis.report import tables as told
-from analysis.report.attribution import attribution
-from analysis.report.cases import violations
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, bullets, folded, numbered, paragraph, section, tag
 from analysis.report.style import style
+from analysis.report.violations import attribution, violations
 from harness.records.reading import Campaign
 
 MOST_MISSING = 300

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.arms import WITHOUT
 from analysis.collection import Collection
-from analysis.silence import WITHOUT
 from analysis.statistics.intervals import NOTHING
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
 from harness.evaluation.windows import WINDOWS

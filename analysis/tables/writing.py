@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.arms import spelled
-from analysis.results import writable
+from analysis.attempt import writable
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from harness.files import write_whole

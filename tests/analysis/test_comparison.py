@@ -10,7 +10,7 @@ import pytest
 
 from analysis.collection import Collection, collect
 from analysis.comparison import arm_named, by_route, compare, compare_all, sides_of
-from analysis.statistics.paired import mcnemar
+from analysis.statistics.significance import mcnemar
 from harness.errors import UserError
 from tests.analysis import again
 from tests.analysis.little import Drive, write_attempt, write_little

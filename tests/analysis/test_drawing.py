@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.drawing.canvas import Canvas, Words, shortened, width_of
-from analysis.drawing.lines import Line, draw_lines
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.picture import dashes, picture
-from analysis.drawing.rows import WIDTH, Axis, Key, Row, Span, draw_rows
+from analysis.drawing.plots import WIDTH, Axis, Key, Line, Row, Span, draw_lines, draw_rows
 from analysis.drawing.scale import Scale, round_step, spread, tick_words
 from analysis.drawing.svg import inline, standalone
 

@@ -11,8 +11,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.svg import inline
-from analysis.markup import escape
+from analysis.drawing.svg import escape, inline
 from analysis.regression.sample import NEEDED, read_table
 from analysis.report.html import tag
 from analysis.tables.writing import in_csv, no_formula, write_frame

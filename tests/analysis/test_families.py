@@ -7,9 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analysis.statistics.families import Test, adjusted
-from analysis.statistics.multiplicity import holm
-from analysis.statistics.paired import attainable, sign_flip
+from analysis.statistics.significance import Test, adjusted, attainable, holm, sign_flip
 
 
 def test_continuous_p_values_one_in_a_slot_are_holms() -> None:

@@ -8,10 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from analysis.regression.design import design_of
-from analysis.simulated_drives import drives, last_window
-from analysis.simulation import Scene
+from analysis.simulation.campaigns import Scene, drives, last_window
 from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.jackknife import jackknife_errors, left_out
+from analysis.statistics.intervals import jackknife_errors, left_out
 from harness.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 

@@ -14,8 +14,7 @@ from scipy import stats
 from scipy.special import expit
 
 from analysis.collection import Collection
-from analysis.regression.analyse import analyse
-from analysis.regression.checks import checks
+from analysis.regression.by_condition import analyse, checks
 from analysis.regression.design import design_of
 from analysis.regression.estimators import (
     firth_jackknife,
@@ -31,10 +30,9 @@ from analysis.regression.sample import (
     read_table,
     sample_of,
 )
-from analysis.simulated_drives import drives, last_window
-from analysis.simulation import Scene
+from analysis.simulation.campaigns import Scene, drives, last_window
 from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.jackknife import left_out
+from analysis.statistics.intervals import left_out
 from harness.errors import UserError
 from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars

@@ -18,8 +18,7 @@ from rerun.dataframe import load_recording
 from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS
 from analysis.drive import drive_of
-from analysis.figures.moments import story_of
-from analysis.figures.strips import draw_strip
+from analysis.figures.birds_eye import draw_strip, story_of
 from analysis.replay.film import film_of, write_film
 from analysis.replay.recording import write_recording
 from harness.records.reading import Campaign

@@ -7,8 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.calibration import HEADLINE, METHODS, calibrate, p_values, rejections, scenes
-from analysis.pages import (
+from analysis.simulation.calibration import (
+    HEADLINE,
+    METHODS,
+    calibrate,
+    p_values,
+    rejections,
+    scenes,
+)
+from analysis.simulation.campaigns import Scene, drives, last_window
+from analysis.simulation.power import Duel, duels, other_signs, power, sign_flips
+from analysis.simulation.report_pages import (
     calibrate_pages,
     declaration,
     drawn,
@@ -17,10 +26,7 @@ from analysis.pages import (
     regressions,
     smallest,
 )
-from analysis.power import other_signs, power, sign_flips
-from analysis.simulated_drives import drives, last_window
-from analysis.simulation import Duel, Scene, duels
-from analysis.statistics.paired import sign_flip
+from analysis.statistics.significance import sign_flip
 
 
 def test_campaigns_have_the_shape_and_the_route_effect_they_were_asked_for() -> None:

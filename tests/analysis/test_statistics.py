@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from analysis.statistics.collinearity import condition_number, inflation
+from analysis.statistics.diagnostics import condition_number, inflation, separation
 from analysis.statistics.intervals import (
     FEWEST,
     expanded,
@@ -19,9 +19,7 @@ from analysis.statistics.intervals import (
     resampled,
     wilson,
 )
-from analysis.statistics.multiplicity import holm
-from analysis.statistics.paired import MOST_EXACT, mcnemar, sign_flip
-from analysis.statistics.separation import separation
+from analysis.statistics.significance import MOST_EXACT, holm, mcnemar, sign_flip
 from harness.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.collection import Collection
-from analysis.regression.checks import checks_of_sets
+from analysis.regression.by_condition import checks_of_sets
 from analysis.regression.matched import matched_design, matched_jackknife
 from analysis.regression.sample import NoFitError
 from analysis.regression.stretches import (
@@ -20,8 +20,7 @@ from analysis.regression.stretches import (
     track_of,
     tracks_of,
 )
-from analysis.simulated_drives import drives
-from analysis.simulation import Scene
+from analysis.simulation.campaigns import Scene, drives
 from harness.vocabulary import Floats
 
 

@@ -16,8 +16,7 @@ from analysis.collection import Collection, collect
 from analysis.drawing.canvas import Canvas, Shape
 from analysis.drawing.palette import COLOURS
 from analysis.drive import Drive, drive_of, moment_of
-from analysis.figures.moments import View, story_of
-from analysis.figures.strips import SIZE, corners_of, draw_strip
+from analysis.figures.birds_eye import SIZE, View, corners_of, draw_strip, story_of
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
 from tests.keys import key_of

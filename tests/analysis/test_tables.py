@@ -15,7 +15,7 @@ from rich.console import Console
 
 from analysis import terminal
 from analysis.collection import Collection
-from analysis.tables.every import tables_of
+from analysis.tables.all_tables import tables_of
 from analysis.tables.table import Table
 from analysis.tables.writing import latex, p_in_words, write_table
 from harness.vocabulary import PATTERNS

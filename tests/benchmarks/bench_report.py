@@ -17,8 +17,7 @@ import statsmodels.api as sm
 
 from analysis.__main__ import main
 from analysis.regression.design import design_of
-from analysis.simulated_drives import drives, last_window
-from analysis.simulation import Scene
+from analysis.simulation.campaigns import Scene, drives, last_window
 from analysis.statistics.firth import firth
 from analysis.statistics.intervals import resampled
 from harness.vocabulary import PATTERNS

@@ -1,10 +1,15 @@
-"""One attempt's `result.json` as one flat row."""
+"""One attempt's records: `result.json` as one flat row, and its tables, checked for bad values."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from analysis.hazards import hazards_of
 from harness.errors import UserError
@@ -12,6 +17,7 @@ from harness.evaluation.windows import WINDOWS
 from harness.records.heard import Heard
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
+from harness.records.schema import ALL_TABLES, SOURCES
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 SPANS = ("total", *WINDOWS)
@@ -126,3 +132,42 @@ def finite(value: Any) -> float:
     if not math.isfinite(told):
         raise ValueError(f"{told} is no number")
     return told
+
+
+UNKNOWN = {
+    "frames": {"oldest_age"},
+    "messages": {"delivered_time", "age_asked", "age_found"},
+    "events": {"x", "y", "ego_speed", "relative_speed"},
+}
+"""Columns in which NaN says that there is nothing to tell."""
+SIZES = ("length", "width", "height")
+NAMES = {"source": SOURCES, "class": CLASSES, "pattern": ("", *PATTERNS)}
+
+
+def checked_table(campaign: Campaign, name: str, key: AttemptKey) -> pd.DataFrame:
+    """Return one table of an attempt."""
+    table = campaign.table(name, key)
+    for problem in problems(name, table):
+        raise UserError(f"{campaign.file_of(key).with_name(name)}.parquet: {problem}")
+    return table
+
+
+def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
+    """Yield what is wrong with the numbers and names of a table."""
+    for field in ALL_TABLES[name]:
+        column = table[field.name]
+        if pa.types.is_floating(field.type):
+            values = column.to_numpy(np.float64)
+            bad = ~np.isfinite(values)
+            if field.name in UNKNOWN.get(name, ()):
+                bad = np.isinf(values)
+            if field.name in SIZES:
+                bad |= values < 0
+            if bad.any():
+                yield f"{field.name} is {values[bad][0]}"
+        elif field.name in NAMES:
+            for each in sorted(set(column.unique()) - set(NAMES[field.name])):
+                yield f"no {field.name} is called {each!r}"
+    for clock in ("frame", "time") if name == "frames" else ():
+        if (np.diff(table[clock].to_numpy()) <= 0).any():
+            yield f"{clock} does not rise from row to row"

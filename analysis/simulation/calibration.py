@@ -1,4 +1,4 @@
-"""How often each regression finds what is not there, and what is, by simulation."""
+"""Calibration: how often a regression finds an effect that is absent, and one that is present."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.regression.design import design_of
-from analysis.regression.estimators import firth_jackknife, gee_bias_reduced, paper_logit
-from analysis.regression.fit import Fit
+from analysis.regression.estimators import Fit, firth_jackknife, gee_bias_reduced, paper_logit
 from analysis.regression.matched import matched_design, matched_jackknife
 from analysis.regression.sample import NoFitError
 from analysis.regression.stretches import passages
-from analysis.simulated_drives import Drives, drives, last_window
-from analysis.simulation import Scene
+from analysis.simulation.campaigns import Drives, Scene, drives, last_window
 from analysis.statistics.intervals import clopper_pearson
 from harness.randomness import stream
 from harness.vocabulary import PATTERNS

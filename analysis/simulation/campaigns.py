@@ -1,4 +1,4 @@
-"""Simulated campaigns drive by drive: where on a route errors are, and where violations."""
+"""Simulated campaigns, drive by drive, with a known ground truth that a test should find."""
 
 from __future__ import annotations
 
@@ -9,8 +9,29 @@ from scipy.special import expit
 
 from analysis.regression.sample import Sample
 from analysis.regression.stretches import LOOK_BACK, Track
-from analysis.simulation import BOXES, PER_BOX, Scene
 from harness.vocabulary import PATTERNS, Floats, Integers
+
+PER_BOX = 0.05
+"""Errors for each true box, typically."""
+BOXES = 250.0
+"""True boxes of a window, typically."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A campaign of one condition, before it is drawn."""
+
+    routes: int = 19
+    systems: int = 4
+    seeds: int = 1
+    route_sd: float = 1.5  # log-odds of violation from route to route
+    base: float = 0.0  # log-odds of violation on a typical route
+    effect: float = 0.0  # log-odds for one SD of the first pattern's log rate
+    correlation: float = 0.5  # between patterns
+    spread: float = 1.0  # of log rates over routes, systems and drives; 1: SD 0.8, 0.4 and 0.4
+    place: float = 1.0  # how many times as high rates are near the dangerous place
+    places: int = 6  # in how many patterns
+
 
 STEP = 0.5
 """s between planning steps."""

@@ -1,12 +1,13 @@
-"""How often a paired comparison finds a difference, before the compute is spent."""
+"""Statistical power: how often a paired comparison finds a difference of a given size."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.stats import norm
 
-from analysis.simulation import Duel, duels
 from harness.randomness import stream
 from harness.vocabulary import Floats
 
@@ -15,6 +16,34 @@ MOST_EXACT = 10
 """Routes up to which all signs are tried."""
 SIGNS = 999
 """Random signs for each test beyond; with the observed ones, a thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two arms on the same routes and seeds, before they are drawn."""
+
+    routes: int
+    seeds: int
+    base: float = 0.3  # share of violations in the first arm
+    difference: float = 0.15  # how much larger in the second
+    route_sd: float = 1.0  # from route to route, in standard deviations of a drive's own luck
+    alike: float = 0.5  # how much of that luck a pair has in common, 0 to 1
+
+
+def duels(duel: Duel, times: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the two arms' violations, each (times, routes, seeds).
+
+    A drive violates if its arm's level, its route's and its own luck, all normal, exceed nothing.
+    """
+    shape = (times, duel.routes, duel.seeds)
+    route = duel.route_sd * random.normal(size=(times, duel.routes, 1))
+    common = random.normal(size=shape)
+    spread = np.sqrt(1 + duel.route_sd**2)
+    arms = []
+    for share in (duel.base, duel.base + duel.difference):
+        own = np.sqrt(duel.alike) * common + np.sqrt(1 - duel.alike) * random.normal(size=shape)
+        arms.append((norm.ppf(share) * spread + route + own > 0).astype(np.float64))
+    return arms[0], arms[1]
 
 
 def power(duel: Duel, campaigns: int, seed: int) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.collection import Collection
-from analysis.tables.detections import read_detections
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
-from analysis.tables.precision import precision_tables
+from analysis.tables.precision import precision_tables, read_detections
 from analysis.tables.table import Table
 
 

@@ -1,4 +1,4 @@
-"""What went wrong in perception: before violations, by distance, along the route; and odds."""
+"""Figures of perception: errors before violations, by distance, along the route; odds; messages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.lines import Line, draw_lines
 from analysis.drawing.palette import HUES, KIND_OF_ERROR, brought
-from analysis.drawing.rows import Axis, Key, Row, Span, draw_rows
+from analysis.drawing.plots import Axis, Key, Line, Row, Span, draw_lines, draw_rows
 from analysis.figures.driving import arm_of, span_of
-from analysis.regression.fit import Fit, brief
+from analysis.regression.estimators import Fit, brief
 from analysis.statistics.intervals import Estimate
+from analysis.tables.from_frames import QUANTILES
 from analysis.tables.table import Table
 from harness.vocabulary import BANDS, PATTERNS
 
@@ -147,3 +147,25 @@ def odds_figure(
 def in_brackets(value: float, low: float, high: float) -> str:
     """Return a ratio and its interval."""
     return f"{brief(value)} [{brief(low)}, {brief(high)}]"
+
+
+def ages_figure(table: Table) -> Canvas:
+    """Draw the ages of delivered messages: median, middle half, 5 to 95 %."""
+    rows = []
+    for names, cells in table.rows():
+        low, first, middle, third, high = (cells[name].value for name in QUANTILES)
+        thick = (first, third) if math.isfinite(first) else None
+        span = Span(middle, low, high, thick)
+        rows.append(Row(" / ".join(names), (span,), f"n {cells['median'].n}"))
+    axis = Axis("age at delivery, s", (0.0,))
+    return draw_rows(rows, axis, "ages of delivered messages, by kind of sender")
+
+
+def bytes_figure(table: Table) -> Canvas:
+    """Draw how much was sent in a second."""
+    rows = []
+    for names, cells in table.rows():
+        found = cells["kB/s"]
+        note = f"{found.value:.2f}, n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
+        rows.append(Row(" / ".join(names), (span_of(found),), note))
+    return draw_rows(rows, Axis("sent, kB/s", (0.0,)), "kilobytes sent in a second, with intervals")

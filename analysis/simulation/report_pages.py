@@ -1,4 +1,4 @@
-"""How often a whole page says what is not so, by simulation."""
+"""Calibration of whole report pages: how often any sentence on a page is false."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.calibration import ALPHA, HEADLINE, METHODS
 from analysis.collection import Collection, nothing_yet
 from analysis.contrasts import contrasts_of
 from analysis.declaration import Declaration, declare
-from analysis.regression.analyse import Findings
-from analysis.regression.fit import Fit
+from analysis.regression.by_condition import Findings
+from analysis.regression.estimators import Fit
 from analysis.regression.sample import NoFitError
-from analysis.simulated_drives import Drives, drives
-from analysis.simulation import Scene
-from analysis.statistics.families import Test, adjusted
+from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS
+from analysis.simulation.campaigns import Drives, Scene, drives
 from analysis.statistics.intervals import clopper_pearson
-from analysis.statistics.paired import attainable, sign_flip
+from analysis.statistics.significance import Test, adjusted, attainable, sign_flip
 from harness.randomness import stream
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import Floats

@@ -1,0 +1,147 @@
+"""Tests of paired differences, one value for each route, and corrections for many tests.
+
+**Sign flips.** Two arms meet the same routes and seeds. Under the null hypothesis a route's
+difference might as well have had the other sign: all signs are tried, or a random sample of them.
+Exact McNemar needs binary outcomes and independent pairs, so it is for designs in which each route
+counts once.
+
+**One family of tests.** Tests stand in slots. Only the first test of a slot is tried; the next one
+once it is rejected, with the slot's own share (a serial gatekeeper). At each step the bound for a
+p-value t is the sum, over the slots still open, of the largest attainable p-value of that slot that
+is not above t. Tests by sign flips attain few p-values, so that one which cannot reach t costs
+nothing (Tarone 1990, Biometrics 46; the sum is Westfall and Wolfinger's 1997, The American
+Statistician 51). Rejecting step by step is Goeman and Solari's sequential rejection (2010, Annals
+of Statistics 38): bounds only fall, and of each slot at most one true null hypothesis is tried at a
+time, so that the union bound holds whatever is true and however tests depend on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from harness.randomness import stream
+from harness.vocabulary import Floats
+
+MOST_EXACT = 18
+"""Routes with a difference up to which all signs are tried."""
+DRAWS = 20_000
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SignFlip:
+    """How often random signs give as large a difference as was seen."""
+
+    p: float
+    routes: int  # with a difference; the others cannot tell
+    exact: bool
+
+
+def sign_flip(differences: Floats) -> SignFlip:
+    """Return the two-sided test of the sum of the routes' differences."""
+    moved = differences[np.abs(differences) > ROUNDING]
+    seen = abs(float(moved.sum())) - ROUNDING * max(1.0, float(np.abs(moved).sum()))
+    if len(moved) <= MOST_EXACT:
+        sums = all_signed_sums(moved)
+        return SignFlip(float((np.abs(sums) >= seen).mean()), len(moved), True)
+    signs = stream(len(moved), "analysis", "sign_flip").choice((-1.0, 1.0), (DRAWS, len(moved)))
+    as_large = int((np.abs(signs @ moved) >= seen).sum())
+    return SignFlip((as_large + 1) / (DRAWS + 1), len(moved), False)
+
+
+def attainable(differences: Floats) -> Floats | None:
+    """Return the p-values that other signs would give, ascending; None beyond exact tests."""
+    moved = differences[np.abs(differences) > ROUNDING]
+    if len(moved) > MOST_EXACT:
+        return None
+    sums = np.sort(np.abs(all_signed_sums(moved)))
+    steps = np.flatnonzero(
+        np.diff(sums, prepend=-np.inf) > ROUNDING * max(1.0, np.abs(moved).sum())
+    )
+    return np.asarray((len(sums) - steps[::-1]) / len(sums), np.float64)
+
+
+def all_signed_sums(values: Floats) -> Floats:
+    """Return the sums under all signs, 2 to the power of their number."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Return the exact two-sided p of pairs in which one arm alone violated (McNemar 1947)."""
+    discordant = only_a + only_b
+    return float(stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """A p-value, NaN without a test, and the p-values it could have had."""
+
+    __test__ = False  # for pytest
+
+    p: float
+    attainable: Floats | None = None  # ascending; nothing: any
+
+    def least(self) -> float:
+        """Return the smallest p-value that the test can have."""
+        if not np.isfinite(self.p):
+            return np.nan
+        return 0.0 if self.attainable is None else float(self.attainable[0])
+
+    def at_most(self, limits: Floats) -> Floats:
+        """Return the chance under the null hypothesis of a p-value at or below each limit."""
+        if not np.isfinite(self.p):
+            return np.zeros(len(limits))
+        if self.attainable is None:
+            return limits
+        place = np.searchsorted(self.attainable, limits * (1 + 1e-12), "right")
+        return np.append(0.0, self.attainable)[place]
+
+
+def adjusted(slots: Sequence[Sequence[Test]]) -> list[list[float]]:
+    """Return every test's smallest family-wise level at which it is rejected; NaN is no test."""
+    flat = [(number, step) for number, slot in enumerate(slots) for step in range(len(slot))]
+    limits = np.array([slots[number][step].p for number, step in flat])
+    at = np.where(np.isfinite(limits), limits, 1.0)
+    # What a slot costs while its tests from `step` on are open, for the p-value of each test.
+    costs = [
+        [np.max([test.at_most(at) for test in slot[step:]], axis=0) for step in range(len(slot))]
+        for slot in slots
+    ]
+    found = [[np.nan] * len(slot) for slot in slots]
+    place = {each: column for column, each in enumerate(flat)}
+    tried = [0] * len(slots)
+    total = np.sum([own[0] for own in costs if own], axis=0) if flat else at
+    level = 0.0
+    while True:
+        ready = [
+            place[number, step]
+            for number, step in enumerate(tried)
+            if step < len(slots[number]) and np.isfinite(slots[number][step].p)
+        ]
+        if not ready:
+            return found
+        best = min(ready, key=lambda column: (total[column], at[column]))
+        number, step = flat[best]
+        level = max(level, float(total[best]))
+        found[number][step] = min(level, 1.0)
+        tried[number] += 1
+        total = total - costs[number][step]
+        if tried[number] < len(slots[number]):
+            total = total + costs[number][tried[number]]
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values that hold for the whole family (Holm 1979); NaN is no test."""
+    adjusted = np.full(len(p), np.nan)
+    tested = np.flatnonzero(np.isfinite(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    steps = p[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
