@@ -203,3 +203,28 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for folder in ("harness", "agents", "analysis", "crucible")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    imported = {
+        module: {
+            name if name in files else name.rpartition(".")[0]
+            for name in imports(path)
+            if (name if name in files else name.rpartition(".")[0]) in files
+        }
+        for module, path in files.items()
+    }
+    for module in imported:
+        reached: set[str] = set()
+        ahead = list(imported[module])
+        while ahead:
+            name = ahead.pop()
+            if name not in reached:
+                reached.add(name)
+                ahead += imported[name]
+        assert module not in reached, f"{module} imports itself by way of others"
