@@ -219,9 +219,9 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         }
         for module, path in files.items()
     }
-    for module in imported:
+    for module, names in imported.items():
         reached: set[str] = set()
-        ahead = list(imported[module])
+        ahead = list(names)
         while ahead:
             name = ahead.pop()
             if name not in reached:
