@@ -11,7 +11,7 @@ import pytest
 from harness.errors import AttemptError, FailureClass, ScenarioError, UserError
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.cast import Cast
+from harness.world.hazards.actors import Cast
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.hazard import blaming
 from harness.world.hazards.spec import HazardSpec

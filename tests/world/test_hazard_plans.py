@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.arrival import Arrival
 from harness.world.hazards.courses import through
-from harness.world.hazards.sightline import cut
+from harness.world.hazards.encounter import Arrival
+from harness.world.hazards.meeting import cut
 
 LINE = np.array([(0.0, 0.0, 0.0), (40.0, 0.0, 0.0)])
 

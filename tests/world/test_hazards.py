@@ -12,12 +12,12 @@ import pytest
 from harness.errors import UserError
 from harness.vocabulary import Pose, Route
 from harness.world.attempt_context import Stage
-from harness.world.hazards.cast import Cast
+from harness.world.hazards.actors import Cast
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.followers import Performance
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.meeting import Standing
-from harness.world.hazards.puppets import Performance
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.maps import network_of

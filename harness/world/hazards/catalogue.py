@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from harness.errors import UserError
 from harness.world.hazards.control_loss import ControlLoss
-from harness.world.hazards.crossing_vehicle import CrossingVehicle
-from harness.world.hazards.cut_in import CutIn
-from harness.world.hazards.figures import SIZES
-from harness.world.hazards.hard_braking import HardBraking
+from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
 from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.kerbside import CutIn, OccludedCyclist, OccludedPedestrian
+from harness.world.hazards.leading import HardBraking, StoppedVehicle
 from harness.world.hazards.manoeuvre_opposite import ManoeuvreOpposite
-from harness.world.hazards.occluded_cyclist import OccludedCyclist
-from harness.world.hazards.occluded_pedestrian import OccludedPedestrian
 from harness.world.hazards.oncoming_turn import OncomingTurn
-from harness.world.hazards.red_light_runner import RedLightRunner
+from harness.world.hazards.sizes import SIZES
 from harness.world.hazards.spec import HazardSpec
-from harness.world.hazards.stopped_vehicle import StoppedVehicle
 
 KINDS: dict[str, type[Hazard]] = {
     each.kind: each

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.figures import EGO_LENGTH
 from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.sizes import EGO_LENGTH
 from harness.world.hazards.track import Track
 
 APART = 7.0

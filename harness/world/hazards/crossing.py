@@ -1,20 +1,32 @@
-"""Plans for a vehicle that crosses the ego's way at a junction, hidden by what is there."""
+"""Hazards at junctions: a vehicle crosses the ego's way, hidden by what stands there."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from harness.vocabulary import Floats, Pose
+from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
-from harness.world.hazards.figures import size
-from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, Standing, meet, outline
-from harness.world.hazards.sightline import Sightline
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.hazard import NoPlaceError, Status, Value
+from harness.world.hazards.junctions import HeldLights, Way, junction_rows, ways
+from harness.world.hazards.meeting import (
+    LATE,
+    Meeting,
+    Mover,
+    Plan,
+    Sightline,
+    Standing,
+    meet,
+    outline,
+)
+from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
-from harness.world.hazards.ways import Way, junction_rows
 
 SCREEN = "vehicle.carlamotors.carlacola"
 OCCLUDERS = (SCREEN, "vehicle.mercedes.sprinter")
@@ -28,7 +40,7 @@ FEW = 4
 """Places at corners tried for each way and occluder."""
 
 
-def plans(
+def crossing_plans(
     track: Track, station: float, ways: Iterable[Way], blueprint: str, speed: float
 ) -> Iterator[Plan]:
     """Yield plans for all ways that cross the ego's, the suddenest first."""
@@ -140,3 +152,88 @@ def edges(standing: Standing) -> Floats:
     cos, sin = math.cos(standing.pose.yaw), math.sin(standing.pose.yaw)
     place = standing.pose
     return np.stack([place.x + cos * x - sin * y, place.y + sin * x + cos * y], axis=1)
+
+
+RUN_UP, RUN_OUT = 5.0, 25.0
+ACROSS = math.radians(40.0)
+
+
+class CrossingVehicle(Encounter):
+    """Comes from the right or the left, straight on or turning left, past a corner in the way."""
+
+    kind = "crossing_vehicle"
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 11.0,  # m/s
+        "actor": "vehicle.dodge.charger_2020",
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield crossings of the junction near the station."""
+        chosen = filter(crosses, ways(track, self.spec.station, RUN_UP, RUN_OUT))
+        return crossing_plans(
+            track, self.spec.station, chosen, self.word("actor"), self.number("speed")
+        )
+
+
+def crosses(way: Way) -> bool:
+    """Say whether a way comes from one side and does not turn into the ego's road."""
+    sideways = ACROSS < abs(way.heading) < math.pi - ACROSS
+    return sideways and way.turn < math.radians(30.0)
+
+
+HOLD = 55.0
+"""Metres before the meeting at which the ego is given green."""
+LIGHT, LIGHT_AHEAD = "1000001", 25.0
+"""A traffic light in OpenDRIVE, and the metres before a junction from which it is looked for."""
+NO_LIGHT = "the ego has no light there"
+
+
+class RedLightRunner(Encounter):
+    """Holds the ego's light green and all others red from when the ego comes near."""
+
+    kind = "red_light_runner"
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 12.0,  # m/s
+        "actor": "vehicle.dodge.charger_2020",
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield straight crossings of the junction near the station."""
+        straight = (
+            way
+            for way in ways(track, self.spec.station, RUN_UP, RUN_OUT)
+            if crosses(way) and abs(way.turn) < 0.5
+        )
+        return crossing_plans(
+            track, self.spec.station, straight, self.word("actor"), self.number("speed")
+        )
+
+    def set_up(self, track: Track) -> None:
+        """Find the lights as well."""
+        self._lights = HeldLights(self.cast.stage, self.spec.station)
+        if not self._lights.exist:
+            raise NoPlaceError(NO_LIGHT)
+        super().set_up(track)
+
+    def impossible(self, track: Track) -> str:
+        """Return why the road has no place for it: no light ahead of the junction, or no room."""
+        rows = junction_rows(track, self.spec.station)
+        before = track.waypoint(float(max(rows[0] - 2, 0))) if rows else None
+        ahead = before.get_landmarks_of_type(LIGHT_AHEAD, LIGHT) if before else []
+        return super().impossible(track) if ahead else NO_LIGHT
+
+    def while_waiting(self, ego: EgoState) -> None:
+        """Give the ego green in good time."""
+        if self.plan.meeting.station - ego.station < HOLD:
+            self._lights.hold()
+
+    def leave(self, status: Status, reason: str) -> None:
+        """Let the lights go on too."""
+        self._lights.release()
+        super().leave(status, reason)
+
+    def end(self) -> None:
+        """Let the lights go on whatever happened."""
+        if hasattr(self, "_lights"):
+            self._lights.release()
+        super().end()

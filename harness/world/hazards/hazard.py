@@ -12,7 +12,7 @@ import carla
 
 from harness.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import EgoState, Stage
-from harness.world.hazards.cast import Cast
+from harness.world.hazards.actors import Cast
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 

@@ -1,13 +1,18 @@
-"""Plans for a lorry ahead of the ego that swerves out before whoever stands or brakes ahead."""
+"""Hazards ahead: a lorry swerves out before a car that stands or brakes hard."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
 from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course, through
-from harness.world.hazards.figures import size
+from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
 LORRY, CAR = "vehicle.carlamotors.carlacola", "vehicle.citroen.c3"
@@ -22,9 +27,9 @@ PULLING_OFF = 3.0
 """Acceleration, m/s²."""
 
 
-def plan(track: Track, station: float, car: Course, speed: float) -> Plan | None:
+def swerve_plan(track: Track, station: float, car: Course, speed: float) -> Plan | None:
     """Return the lorry and the car, the car's tail coming to stand at the station."""
-    side = beside(track, station)
+    side = free_lane_beside(track, station)
     length = size(LORRY)[0]
     out = station - SHORT - length / 2
     begin, end = out - RUN, station + RUN_OUT
@@ -41,10 +46,71 @@ def swerving(track: Track, stations: Floats, begin: float, side: float) -> Float
     return track.points(stations, side * share * share * (3.0 - 2.0 * share))
 
 
-def beside(track: Track, station: float) -> float | None:
+def free_lane_beside(track: Track, station: float) -> float | None:
     """Return the metres to the right of a lane into which the lorry may swerve."""
     here = track.waypoint(station)
     for side, lane in ((-1.0, here.get_left_lane()), (1.0, here.get_right_lane())):
         if lane is not None and lane.lane_type & DRIVEN and lane.lane_id * here.lane_id > 0:
             return float(side * (lane.lane_width + here.lane_width) / 2)
     return None
+
+
+AHEAD = 4.0
+"""Metres between the lorry's nose and the car's tail while they drive."""
+
+
+class HardBraking(Encounter):
+    """Both pull off as the ego comes near, so that it follows a lorry with a car before it."""
+
+    kind = "hard_braking"
+    ahead = True
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 7.5,  # m/s
+        "braking": 8.0,  # m/s²
+        "standing": 6.0,  # s
+    }
+
+    def plans(self, track: Track) -> Iterator[Plan]:
+        """Yield the one way it can stand."""
+        station, speed = self.spec.station, self.number("speed")
+        tail, lorry = size(CAR)[0] / 2, size(LORRY)[0]
+        stop = station + tail
+        begin = station - SHORT - RUN + AHEAD + tail
+        end = station + RUN_OUT
+        side = free_lane_beside(track, station)
+        if side is None or begin < lorry or end > track.route.length:
+            return
+        line = swerving(track, np.arange(begin, end, 1.0), stop, side)
+        car = through(
+            line, speed, acceleration=PULLING_OFF,
+            braking=self.number("braking"), pause_at=stop - begin, pause=self.number("standing"),
+        )  # fmt: skip
+        plan = swerve_plan(track, station, car, speed)
+        if plan is not None:
+            yield plan
+
+
+class StoppedVehicle(Encounter):
+    """The car changes lanes after a while, so that nobody is blocked for good."""
+
+    kind = "stopped_vehicle"
+    ahead = True
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 7.5,  # m/s, of the lorry
+        "standing": 16.0,  # s, from when the lorry drives off
+    }
+
+    def plans(self, track: Track) -> Iterator[Plan]:
+        """Yield the one way it can stand."""
+        station = self.spec.station
+        begin, end = station + size(CAR)[0] / 2, station + RUN_OUT
+        side = free_lane_beside(track, station)
+        if side is None or end > track.route.length:
+            return
+        car = through(
+            swerving(track, np.arange(begin, end, 1.0), begin, side), 7.0,
+            pause_at=0.0, pause=self.number("standing"),
+        )  # fmt: skip
+        plan = swerve_plan(track, station, car, self.number("speed"))
+        if plan is not None:
+            yield plan

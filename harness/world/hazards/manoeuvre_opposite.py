@@ -10,9 +10,9 @@ import numpy as np
 
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.figures import size
 from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
 VAN, CAR = "vehicle.mercedes.sprinter", "vehicle.citroen.c3"

@@ -13,13 +13,11 @@ import numpy as np
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.figures import EGO_LENGTH, EGO_WIDTH, size
 from harness.world.hazards.hazard import Status, Value
-from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, meet, outline
-from harness.world.hazards.sightline import Sightline
-from harness.world.hazards.signals import HeldLights
+from harness.world.hazards.junctions import HeldLights, Way, ways
+from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, Sightline, meet, outline
+from harness.world.hazards.sizes import EGO_LENGTH, EGO_WIDTH, size
 from harness.world.hazards.track import Track
-from harness.world.hazards.ways import Way, ways
 
 RUN_UP, RUN_OUT = 32.0, 25.0
 TURNING = 4.7

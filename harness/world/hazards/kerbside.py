@@ -1,18 +1,56 @@
-"""A car pulls out of a driveway behind a parked van, into the ego's lane, and is slow."""
+"""Hazards at the kerb: a pedestrian, a cyclist or a car emerges from behind a parked van."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 
-from harness.world.hazards import emerging
 from harness.world.hazards.courses import Course, through
+from harness.world.hazards.emerging import plans_at_kerb, plans_past_turn, straight_across
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import Plan
 from harness.world.hazards.track import Track
+
+
+class OccludedPedestrian(Encounter):
+    """Runs straight across the road, and was running behind the van before."""
+
+    kind = "occluded_pedestrian"
+    drives_on = False
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 3.4,  # m/s
+        "depth": 5.6,  # m from the lane's edge at the start, or what room there is
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield places at the kerb, then where lanes lie between, or past a turn."""
+        across = straight_across(track, self.number("speed"))
+        depth = self.number("depth")
+        where = (track, self.spec.station, "walker.pedestrian.*", depth, across)
+        return chain(plans_at_kerb(*where), plans_past_turn(*where))
+
+
+class OccludedCyclist(Encounter):
+    """Rides straight across the road, out of a place beside it."""
+
+    kind = "occluded_cyclist"
+    drives_on = False
+    defaults: ClassVar[dict[str, Value]] = {
+        "speed": 4.0,  # m/s
+        "depth": 6.2,  # m from the lane's edge at the start, or what room there is
+    }
+
+    def plans(self, track: Track) -> Iterable[Plan]:
+        """Yield places at the kerb, then where lanes lie between, or past a turn."""
+        across = straight_across(track, self.number("speed"))
+        depth = self.number("depth")
+        where = (track, self.spec.station, "vehicle.bh.crossbike", depth, across)
+        return chain(plans_at_kerb(*where), plans_past_turn(*where))
+
 
 RADIUS = 4.5
 """Of the middle of the car's way into the lane, metres."""
@@ -39,7 +77,7 @@ class CutIn(Encounter):
         def course(station: float, start: float) -> Course | None:
             return turning_in(track, station, start, speed)
 
-        return emerging.plans(track, self.spec.station, ACTOR, depth, course)
+        return plans_at_kerb(track, self.spec.station, ACTOR, depth, course)
 
 
 def turning_in(track: Track, station: float, start: float, speed: float) -> Course | None:
