@@ -118,7 +118,8 @@ def meets(
         margins.their_rear[:, None],
         margins.their_side[:, None],
     ).widened(0)
-    centre, yaw = path.at(profiles.station)
+    centre, course = path.at(profiles.station)
+    yaw = course - car.slip(path.bend(profiles.station))
 
     def ours(side: Floats) -> Rectangles:
         size = (np.array(car.length), np.array(car.width))

@@ -62,8 +62,7 @@ def steering(
     ahead = station + PREVIEW * speed
     bend = float(path.bend(np.array(ahead)))
     tangent = float(path.at(np.array(ahead))[1]) - bend * PREVIEW * speed
-    slip = math.asin(float(np.clip(0.5 * car.wheelbase * bend, -0.9, 0.9)))
-    off_course = wrap(tangent - slip - pose.yaw)
+    off_course = wrap(tangent - float(car.slip(np.array(bend))) - pose.yaw)
     back = math.atan(OFFSET_GAIN * offset / (speed + 2.0))
     angle = math.atan(car.wheelbase * bend) + HEADING_GAIN * off_course - back
     return car.steer(angle, speed)

@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from harness.vocabulary import Floats
+
 Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 
@@ -33,6 +35,10 @@ class Car:
         """Return how far the inner wheel turns: CARLA turns it less the faster the car is."""
         share = np.interp(3.6 * speed, (0.0, 20.0, 60.0, 120.0), (1.0, 0.9, 0.8, 0.7))
         return float(self.wheel_lock * share)
+
+    def slip(self, bend: Floats) -> Floats:
+        """Return by how much the body looks out of a bend that its middle follows."""
+        return np.arcsin(np.clip(0.5 * self.wheelbase * bend, -0.9, 0.9))
 
     def steer(self, angle: float, speed: float) -> float:
         """Return the steering input at which the middle of the front axle turns by this angle."""

@@ -54,13 +54,15 @@ def sidestep(path: Path, tracks: Tracks, pose: Pose, station: float, car: Car) -
     if not (rightwards.any() or leftwards.any()):
         return path
     wished_shift = eased(rightwards - leftwards)
-    return path.shifted(within_reach(wished_shift, path, pose, station))
+    return path.shifted(within_reach(wished_shift, path, pose, station, car))
 
 
-def within_reach(shift: Floats, path: Path, pose: Pose, station: float) -> Floats:
+def within_reach(shift: Floats, path: Path, pose: Pose, station: float, car: Car) -> Floats:
     """Return the shift as far as a car that is here and looks this way can follow it."""
     offset = float(path.locate(np.array([[pose.x, pose.y]]), station)[1][0])
-    slope = math.tan(wrap(pose.yaw - float(path.at(np.array(station))[1])))
+    here = np.array(station)
+    course = pose.yaw + float(car.slip(path.bend(here)))
+    slope = math.tan(wrap(course - float(path.at(here)[1])))
     ahead = np.maximum(path.route.station - station - DELAY, 0.0)
     rightmost = max(offset, 0.0) + PULL + swerved(ahead, slope)
     leftmost = min(offset, 0.0) - PULL - swerved(ahead, -slope)

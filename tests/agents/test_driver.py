@@ -123,6 +123,24 @@ def test_a_car_at_rest_swerves_no_more_than_it_can(kind: int, side: float, gap: 
     assert not LittleWorld(straight(), [person], Ego(x=10.0)).drive(10).touched
 
 
+@pytest.mark.parametrize("inward", [0.5, 0.0, -0.5])
+def test_in_a_tight_bend_the_nose_is_where_the_body_points(inward: float) -> None:
+    """A pedestrian who walks outward, across the nose of a car that stands in a bend of 6 m."""
+    angle, radius = 0.3, 6.0
+    slip = math.asin(0.5 * Car().wheelbase / radius)
+    x, y = on_the_bend(angle, radius)
+    ahead = angle + 4.5 / radius
+    walker = moves(PEDESTRIAN, on_the_bend(ahead, radius, inward), ahead + LEFTWARDS, 0.5)
+    route = right_turn(radius, 20.0, 40.0)
+    assert not LittleWorld(route, [walker], Ego(x, y, angle - slip)).drive(12).touched
+
+
+def on_the_bend(angle: float, radius: float, inward: float = 0.0) -> tuple[float, float]:
+    """Return a place on a right turn that begins at x = 20."""
+    away = radius - inward
+    return 20.0 + away * math.sin(angle), radius - away * math.cos(angle)
+
+
 def test_traffic_in_the_other_lane_slows_nobody_down() -> None:
     oncoming = [moves(VEHICLE, (60.0 + 25.0 * k, -3.5), math.pi, 8.0) for k in range(5)]
     world = LittleWorld(straight(), oncoming).drive(15)
