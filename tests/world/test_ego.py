@@ -144,3 +144,13 @@ def test_who_is_struck_standing_stood(stage: Stage, ego: Ego) -> None:
     assert touch.ego_speed < 0.05
     assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
     assert ego.state(stage.world.get_snapshot()).speed > 1.0
+
+
+def test_a_kerb_is_no_collision(stage: Stage, ego: Ego) -> None:
+    stage.world.tick()
+    snapshot = stage.world.get_snapshot()
+    ego.state(snapshot)
+    ego._told.put((snapshot.frame, 0, "static.sidewalk"))
+    assert ego.touches(snapshot) == []
+    ego._told.put((snapshot.frame, 0, "static.fence"))
+    assert [touch.actor_type for touch in ego.touches(snapshot)] == ["static.fence"]
