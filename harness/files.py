@@ -34,18 +34,18 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
 
     Content is text, or whatever writes to the path that it is given.
     """
-    beside = file.with_name(f".{os.getpid()}.{file.name}")
+    scratch = file.with_name(f".{os.getpid()}.{file.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             if isinstance(content, str):
-                beside.write_text(content, encoding="utf-8")
+                scratch.write_text(content, encoding="utf-8")
             else:
-                content(beside)
-            with beside.open("rb") as written:
+                content(scratch)
+            with scratch.open("rb") as written:
                 os.fsync(written.fileno())
-            beside.replace(file)
+            scratch.replace(file)
         finally:
-            beside.unlink(missing_ok=True)
+            scratch.unlink(missing_ok=True)
     except OSError as problem:
         raise UserError(f"{file}: cannot be written ({problem.strerror or problem})") from None

@@ -105,5 +105,5 @@ def _length(line: Floats) -> float:
 def _strays(line: Floats, other: Floats) -> float:
     shares = np.linspace(0.0, 1.0, len(line))
     rows = np.linspace(0.0, 1.0, len(other))
-    beside = np.stack([np.interp(shares, rows, column) for column in other.T], axis=1)
-    return float(np.linalg.norm(line - beside, axis=1).max())
+    nearest = np.stack([np.interp(shares, rows, column) for column in other.T], axis=1)
+    return float(np.linalg.norm(line - nearest, axis=1).max())

@@ -106,7 +106,7 @@ class Features:
     @property
     def size_bytes(self) -> int:
         """Bytes on the air: float32, as computed."""
-        return 4 * sum(each.size for each in self.maps)
+        return 4 * sum(feature_map.size for feature_map in self.maps)
 
 
 Payload: TypeAlias = Boxes | Points | Features

@@ -25,9 +25,9 @@ def test_the_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     for group, subcommands in GROUPS.items():
         assert f"{group}:" in printed
-        for each in subcommands:
-            assert f"  {each.name} " in printed
-            assert each.purpose in printed
+        for subcommand in subcommands:
+            assert f"  {subcommand.name} " in printed
+            assert subcommand.purpose in printed
 
 
 @pytest.mark.parametrize("name", sorted(set(SUBCOMMANDS) - {"run"}))

@@ -117,10 +117,10 @@ def signals_as_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    heard = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, interrupt) for each in heard}
+    heard = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heard}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

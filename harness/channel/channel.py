@@ -29,7 +29,9 @@ class Channel:
         allow_long_delays: bool = False,  # beyond 10 s, which else are a mistake in the unit
         window: Window = EVERYWHERE,  # m, of the system
     ) -> None:
-        self.disturbances = tuple(each for each in disturbances if not each.size_zero)
+        self.disturbances = tuple(
+            disturbance for disturbance in disturbances if not disturbance.size_zero
+        )
         tell_apart(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel: maximum_age is {maximum_age} s; not below 0")
@@ -52,7 +54,7 @@ class Channel:
         """Return the observation with the pose its observer believes in."""
         self._count_from(observation.frame)
         concerning = self._concerning(observation.kind)
-        shifts = [each.shift(observation) for each in concerning]
+        shifts = [disturbance.shift(observation) for disturbance in concerning]
         x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
         pose = observation.lidar_in_world
         believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrap(pose.yaw + yaw))
@@ -71,15 +73,15 @@ class Channel:
         shifts = self._shifts.pop((message.sender, message.capture_frame), nothing)
         stages = self._altered(message, concerning)
         sent = stages[-1]
-        for each in concerning:
-            self._withdraw(message.sender, each.displaces(sent), each)
-        delays = [each.delay(sent) for each in concerning]
-        losses = [each for each in concerning if each.loses(sent)]
+        for disturbance in concerning:
+            self._withdraw(message.sender, disturbance.displaces(sent), disturbance)
+        delays = [disturbance.delay(sent) for disturbance in concerning]
+        losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
         self.door.sent(message, sent, sum(delays), losses)
         if not losses:
-            payloads = [each.payload for each in stages]
+            payloads = [stage.payload for stage in stages]
             parts = zip(concerning, shifts, delays, payloads, payloads[1:], strict=False)
-            acts = tuple(Act(*each) for each in parts)
+            acts = tuple(Act(*part) for part in parts)
             arrives = sent.capture_time + sum(delays)
             self._underway.setdefault(message.sender, []).append(
                 Underway(message.capture_frame, sent, arrives, payloads[0], acts)
@@ -94,22 +96,24 @@ class Channel:
         delivered: dict[tuple[str, int], Underway] = {}
         for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
-            arrived = [each for each in waiting if each.arrives <= now + SAME_MOMENT]
+            arrived = [pending for pending in waiting if pending.arrives <= now + SAME_MOMENT]
             if not arrived:
                 continue
-            newest = max(arrived, key=lambda each: each.frame)
-            self._underway[sender] = [each for each in waiting if each.frame >= newest.frame]
+            newest = max(arrived, key=lambda pending: pending.frame)
+            self._underway[sender] = [
+                pending for pending in waiting if pending.frame >= newest.frame
+            ]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
                 delivered[sender, newest.frame] = newest
         self.door.delivered(delivered, now, present)
-        return tuple(each.message for each in delivered.values())
+        return tuple(pending.message for pending in delivered.values())
 
     def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
         """Return the message as captured, and as each disturbance leaves it."""
         stages = [replace(message, payload=sealed(message.payload))]
-        for each in concerning:
+        for disturbance in concerning:
             before = stages[-1]
-            altered = each.alter(before)
+            altered = disturbance.alter(before)
             if altered is not before:
                 same = not differ(altered.payload, before.payload)
                 payload = before.payload if same else sealed(altered.payload)
@@ -120,7 +124,7 @@ class Channel:
     def _withdraw(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:
             self._underway[sender] = [
-                each for each in self._underway.get(sender, []) if each.frame != frame
+                pending for pending in self._underway.get(sender, []) if pending.frame != frame
             ]
             self.door.withdrawn(sender, frame)
             by.acted += 1
@@ -132,7 +136,7 @@ class Channel:
                 disturbance.first_frame = frame
 
     def _concerning(self, kind: str) -> list[Disturbance]:
-        return [each for each in self.disturbances if kind in each.kinds]
+        return [disturbance for disturbance in self.disturbances if kind in disturbance.kinds]
 
 
 def tell_apart(disturbances: Sequence[Disturbance]) -> None:
@@ -146,9 +150,9 @@ def tell_apart(disturbances: Sequence[Disturbance]) -> None:
 
 def sealed(payload: Payload) -> Payload:
     """Return a copy that nobody can change: what has been sent has been sent."""
-    parts = [each.copy(order="K") for each in arrays(payload)]
-    for each in parts:
-        each.flags.writeable = False
+    parts = [array.copy(order="K") for array in arrays(payload)]
+    for part in parts:
+        part.flags.writeable = False
     if isinstance(payload, Boxes):
         return Boxes(*parts)
     return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

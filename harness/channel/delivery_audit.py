@@ -84,8 +84,8 @@ class Door:
         key = (observation.sender, observation.frame)
         true = self._captures[key][1]
         self._ego = (observation.lidar_in_world, true)
-        found = shift_between(observation.lidar_in_world, true)
-        self._problems += misplaced(key, found, self._asked.get(key, NO_SHIFT))
+        measured = shift_between(observation.lidar_in_world, true)
+        self._problems += misplaced(key, measured, self._asked.get(key, NO_SHIFT))
 
     def sent(
         self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
@@ -142,7 +142,9 @@ class Door:
 
     def close(self) -> list[MessageRecord]:
         """Work out what each message should have been; return the book in order of capture."""
-        records = sorted(self.records.values(), key=lambda each: (each.capture_frame, each.sender))
+        records = sorted(
+            self.records.values(), key=lambda record: (record.capture_frame, record.sender)
+        )
         due = self._due()
         newest: dict[str, int] = {}
         for record in reversed(records):
@@ -173,19 +175,21 @@ class Door:
         """Return what the channel came to, in numbers."""
         return {
             "sent": len(self.records),
-            "used": sum(each.uses > 0 for each in self.records.values()),
+            "used": sum(record.uses > 0 for record in self.records.values()),
             **asdict(self.tally.effects),
             "silence_asked": 0 < len(self.records) == self.tally.silenced,
-            "disturbances": {each.name: each.acted for each in self.disturbances},
+            "disturbances": {
+                disturbance.name: disturbance.acted for disturbance in self.disturbances
+            },
         }
 
     def _due(self) -> dict[Key, float]:
         """Return when messages should be used first, by the rule and the delays asked for."""
         sent: dict[str, list[Sent]] = defaultdict(list)
-        for each in self.records.values():
-            if each.fate not in ("lost", "unsent"):
-                arrives = each.capture_time + each.delay
-                sent[each.sender].append(Sent(each.capture_frame, each.capture_time, arrives))
+        for record in self.records.values():
+            if record.fate not in ("lost", "unsent"):
+                arrives = record.capture_time + record.delay
+                sent[record.sender].append(Sent(record.capture_frame, record.capture_time, arrives))
         return {
             (sender, frame): time
             for sender, messages in sent.items()
@@ -213,16 +217,16 @@ def named(key: Key) -> str:
     return f"the message of {key[0]} at frame {key[1]}"
 
 
-def misplaced(key: Key, found: Shift, asked: Shift) -> list[str]:
+def misplaced(key: Key, measured: Shift, asked: Shift) -> list[str]:
     """Return what is wrong with the displacement of a capture."""
-    if agree(found, asked):
+    if agree(measured, asked):
         return []
-    return [f"{key[0]} at frame {key[1]} is displaced by {told(found)}, not {told(asked)}"]
+    return [f"{key[0]} at frame {key[1]} is displaced by {told(measured)}, not {told(asked)}"]
 
 
-def agree(found: Shift, asked: Shift) -> bool:
+def agree(measured: Shift, asked: Shift) -> bool:
     """Return whether a displacement is the one asked for."""
-    x, y, yaw = (a - b for a, b in zip(found, asked, strict=True))
+    x, y, yaw = (a - b for a, b in zip(measured, asked, strict=True))
     return abs(x) <= EXACT and abs(y) <= EXACT and abs(wrap(yaw)) <= EXACT
 
 

@@ -34,7 +34,7 @@ def first_uses(
     sender: str, messages: Iterable[Sent], steps: Iterable[PlanningStep], maximum_age: float
 ) -> dict[int, float]:
     """Return when each message of a sender is due at the system's door, by frame of capture."""
-    coming = sorted(messages, key=lambda each: each.arrives, reverse=True)
+    coming = sorted(messages, key=lambda message: message.arrives, reverse=True)
     newest: Sent | None = None
     due: dict[int, float] = {}
     for step in steps:

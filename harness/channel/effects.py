@@ -90,7 +90,7 @@ def differ_within(one: Payload, other: Payload, sender: Pose, ego: Pose, window:
 
     Feature maps are compared as a whole.
     """
-    return differ(*(within(each, sender, ego, window) for each in (one, other)))
+    return differ(*(within(payload, sender, ego, window) for payload in (one, other)))
 
 
 def within(payload: Payload, sender: Pose, ego: Pose, window: Window) -> Payload:

@@ -60,15 +60,15 @@ class Tally:
 
     def believed(self, shifts: Iterable[tuple[Disturbance, Shift]]) -> None:
         """Count what each disturbance makes the ego believe of its place."""
-        for each, shift in shifts:
-            each.reached += 1
-            each.acted += displaces(shift)
+        for disturbance, shift in shifts:
+            disturbance.reached += 1
+            disturbance.acted += displaces(shift)
 
     def lost(self, losses: Sequence[Disturbance]) -> None:
         """Count a message that was lost, to whoever lost it."""
-        self.silenced += any(each.silences for each in losses)
-        for each in losses:
-            each.acted += 1
+        self.silenced += any(loss.silences for loss in losses)
+        for loss in losses:
+            loss.acted += 1
 
     def used(self, key: Key, underway: Underway, late: bool, sender: Place, ego: Place) -> None:
         """Count a message at a planning step, against that of an undisturbed channel."""
@@ -89,17 +89,17 @@ class Tally:
 
     def inert(self) -> list[str]:
         """Return which disturbances made no difference although they should have."""
-        reasons = [(each.name, each.inert()) for each in self.disturbances]
+        reasons = [(disturbance.name, disturbance.inert()) for disturbance in self.disturbances]
         return [f"{name}: {reason}" for name, reason in reasons if reason]
 
     def cancelled(self) -> list[str]:
         """Return which disturbances undid each other and left nothing to chance."""
-        acting = [each for each in self.disturbances if each.acted]
-        if not acting or not all(each.certain for each in acting):
+        acting = [disturbance for disturbance in self.disturbances if disturbance.acted]
+        if not acting or not all(act.certain for act in acting):
             return []
         if not self.effects.uses or not self.effects.none:
             return []
-        names = in_words([each.name for each in acting])
+        names = in_words([act.name for act in acting])
         return [f"{names} cancel: nothing that reached the system was different"]
 
     def _changed(self, underway: Underway, sender: Pose, ego: Pose) -> bool:

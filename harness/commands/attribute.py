@@ -61,23 +61,27 @@ def attribute_all(options: argparse.Namespace) -> int:
         cells = grid(violation["frame"], settings["perceive_every"], options.cells)
         refuse_too_fine(key, cells)
         chosen.append((key, violation, cells))
-    found = []
+    attributions = []
     for key, violation, cells in chosen:
         say(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
-        found.append(attribute(twins, key, violation["kind"], cells, options.placebos))
-    console.print(table_of(found, settings["tick"]))
+        attributions.append(attribute(twins, key, violation["kind"], cells, options.placebos))
+    console.print(table_of(attributions, settings["tick"]))
     say(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
     return DONE
 
 
 def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
     """Return the violations of these names, or all that happened under a disturbance."""
-    disturbed = {name for name, each in campaign.header["settings"]["interference"].items() if each}
+    disturbed = {
+        name
+        for name, disturbances in campaign.header["settings"]["interference"].items()
+        if disturbances
+    }
     if not names:
-        found = [key for key in violations(campaign) if key.arm.condition in disturbed]
-        if not found:
+        keys = [key for key in violations(campaign) if key.arm.condition in disturbed]
+        if not keys:
             raise UserError(f"{campaign.folder}: no violation happened under interference")
-        return found
+        return keys
     chosen = [case(campaign, name) for name in names]
     for key in chosen:
         if key.arm.condition not in disturbed:
@@ -87,17 +91,17 @@ def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
     return chosen
 
 
-def table_of(found: list[Attribution], tick: float) -> Table:
+def table_of(attributions: list[Attribution], tick: float) -> Table:
     """Return a row for every case."""
     table = Table("case", "violation", "without", "with other draws", "smallest windows found, s")
     table.columns[0].overflow = "fold"
-    for each in found:
+    for attribution in attributions:
         table.add_row(
-            escape(str(each.of)),
-            each.kind.replace("_", " "),
-            escape(", ".join(in_words(each))),
-            f"{sum(each.redrawn)} of {len(each.redrawn)}",
-            windows_in_words(each, tick),
+            escape(str(attribution.of)),
+            attribution.kind.replace("_", " "),
+            escape(", ".join(in_words(attribution))),
+            f"{sum(attribution.redrawn)} of {len(attribution.redrawn)}",
+            windows_in_words(attribution, tick),
         )
     return table
 

@@ -49,12 +49,12 @@ def add(commands: Commands) -> None:
 
 def doctor(options: argparse.Namespace) -> int:
     """Examine this machine; exit code 1 where a campaign on carlite cannot run."""
-    told = os.environ.get("CARLA_ROOT")
-    root = options.root or (Path(told) if told else None)
+    carla_root = os.environ.get("CARLA_ROOT")
+    root = options.root or (Path(carla_root) if carla_root else None)
     findings = list(examine(Places(options.out, root, options.maps)))
     if options.json != "-":
         show(findings)
-    write(options.json, [asdict(each) for each in findings])
+    write(options.json, [asdict(finding) for finding in findings])
     return 1 if worst(findings) == "fault" else 0
 
 
@@ -63,11 +63,11 @@ def probe(options: argparse.Namespace) -> int:
     from harness.doctor.probing import compare_with  # noqa: PLC0415
     from harness.doctor.report import show_comparison  # noqa: PLC0415
 
-    found = compare_with(options.probe, options.town, options.maps)
+    comparison = compare_with(options.probe, options.town, options.maps)
     if options.json != "-":
-        show_comparison(found)
-    write(options.json, asdict(found))
-    return 1 if found.differences else 0
+        show_comparison(comparison)
+    write(options.json, asdict(comparison))
+    return 1 if comparison.differences else 0
 
 
 def write(file: str | None, content: object) -> None:
@@ -92,10 +92,10 @@ def show(findings: Sequence[Finding]) -> None:
         print("\n".join(plain(findings)))
         return
     table = Table("check", "", "found", show_lines=False, box=None, padding=(0, 2, 0, 0))
-    for each in findings:
-        cure = f"\n-> {each.cure}" if each.cure else ""
-        verdict = Text(each.verdict, COLOURS[each.verdict])
-        table.add_row(Text(each.name), verdict, Text(each.found + cure))
+    for finding in findings:
+        cure = f"\n-> {finding.cure}" if finding.cure else ""
+        verdict = Text(finding.verdict, COLOURS[finding.verdict])
+        table.add_row(Text(finding.name), verdict, Text(finding.found + cure))
     Console().print(table)
     print(conclusion(findings))
 
@@ -105,16 +105,16 @@ def plain(findings: Sequence[Finding]) -> list[str]:
     width = max(shutil.get_terminal_size().columns, NARROWEST)
     indent = " " * 29
     lines = []
-    for each in findings:
-        found = each.found + (f" -> {each.cure}" if each.cure else "")
-        head = f"{each.name:20}{each.verdict:9}"
-        lines += textwrap.wrap(found, width, initial_indent=head, subsequent_indent=indent)
+    for finding in findings:
+        text = finding.found + (f" -> {finding.cure}" if finding.cure else "")
+        head = f"{finding.name:20}{finding.verdict:9}"
+        lines += textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent)
     return [*lines, conclusion(findings)]
 
 
 def conclusion(findings: Sequence[Finding]) -> str:
     """Return what it comes to."""
-    faults = [each.name for each in findings if each.verdict == "fault"]
+    faults = [finding.name for finding in findings if finding.verdict == "fault"]
     if faults:
         return f"a campaign on carlite cannot run: {', '.join(faults)}"
     return "a campaign on carlite can run"

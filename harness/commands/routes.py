@@ -81,8 +81,8 @@ def check_routes(options: argparse.Namespace) -> int:
         print(f"no place on route {hazard.route}: {hazard.kind} at {hazard.station:.0f} m: {why}")
     left_out = Counter(
         (hazard.source, hazard.kind.removeprefix(NOT_RUN))
-        for each in hazards.values()
-        for hazard in each
+        for specs in hazards.values()
+        for hazard in specs
         if hazard.kind.startswith(NOT_RUN)
     )
     for (source, reason), count in sorted(left_out.items()):
@@ -116,7 +116,7 @@ def _hazards(
 ) -> dict[str, list[HazardSpec]]:
     from harness.world.hazards.catalogue import KINDS, build  # noqa: PLC0415
 
-    found = (
+    hazards = (
         nested_hazards(kinds=KINDS, routes=routes, maps=options.maps)
         if options.hazards is None
         else read_hazards(
@@ -127,10 +127,10 @@ def _hazards(
             sampling=options.sampling,
         )
     )
-    for hazard in found:
+    for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
             build(hazard)
-    return {name: [hazard for hazard in found if hazard.route == name] for name in routes}
+    return {name: [hazard for hazard in hazards if hazard.route == name] for name in routes}
 
 
 def _without_place(
@@ -139,9 +139,9 @@ def _without_place(
     from harness.world.hazards.catalogue import build  # noqa: PLC0415
     from harness.world.hazards.track import Track  # noqa: PLC0415
 
-    for name, each in hazards.items():
+    for name, specs in hazards.items():
         track = Track(network_of(laid[name].town, maps).map, laid[name])
-        for hazard in each:
+        for hazard in specs:
             why = "" if hazard.kind.startswith(NOT_RUN) else build(hazard).impossible(track)
             if why:
                 yield hazard, why

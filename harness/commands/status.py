@@ -37,63 +37,63 @@ def add(commands: Commands) -> None:
 
 def status(options: argparse.Namespace) -> int:
     """Print what a campaign folder holds."""
-    found = survey(options.folder, options.trust)
+    state = survey(options.folder, options.trust)
     if options.json:
-        print(json.dumps(in_json(found), indent=1))
+        print(json.dumps(in_json(state), indent=1))
     else:
-        show(found)
+        show(state)
     return 0
 
 
-def in_json(found: Survey) -> dict[str, object]:
+def in_json(state: Survey) -> dict[str, object]:
     """Return everything as JSON has it; an arm is its factors by name."""
-    arms = [{**asdict(each), "arm": dict(each.arm.factors)} for each in found.arms]
-    return {**asdict(found), "folder": str(found.folder), "arms": arms}
+    arms = [{**asdict(arm), "arm": dict(arm.arm.factors)} for arm in state.arms]
+    return {**asdict(state), "folder": str(state.folder), "arms": arms}
 
 
-def show(found: Survey) -> None:
+def show(state: Survey) -> None:
     """Print tables and lines."""
-    work = "a runner is at work" if found.at_work else "no runner is at work"
-    tell(f"{found.folder}: {found.study} on {found.simulator}; {work}")
-    tell(f"{found.done} of {found.planned} attempts have a result" + in_tries(found.tries))
-    arms = [each for each in found.arms if not each.fault]
-    console.print(table_of("", [(each, each.final) for each in arms]))
-    if any(each.first != each.final for each in arms):
-        console.print(table_of("at the first try", [(each, each.first) for each in arms]))
-    factors = telling(each.arm for each in found.arms)
-    for each in found.arms:
-        for line in notes_on(each, factors):
+    work = "a runner is at work" if state.at_work else "no runner is at work"
+    tell(f"{state.folder}: {state.study} on {state.simulator}; {work}")
+    tell(f"{state.done} of {state.planned} attempts have a result" + in_tries(state.tries))
+    arms = [arm for arm in state.arms if not arm.fault]
+    console.print(table_of("", [(arm, arm.final) for arm in arms]))
+    if any(arm.first != arm.final for arm in arms):
+        console.print(table_of("at the first try", [(arm, arm.first) for arm in arms]))
+    factors = telling(arm.arm for arm in state.arms)
+    for arm in state.arms:
+        for line in notes_on(arm, factors):
             tell(line)
-    for failures in found.failures:
+    for failures in state.failures:
         for line in lines_on(failures):
             tell(line)
-    for ending, names in by_ending(found.missing).items():
-        told = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
-        tell(f"no result, {ending} ({len(names)}): {', '.join(told)}")
-    for trouble in found.troubles:
+    for ending, names in by_ending(state.missing).items():
+        shown = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
+        tell(f"no result, {ending} ({len(names)}): {', '.join(shown)}")
+    for trouble in state.troubles:
         tell(f"trouble: {trouble}")
 
 
-def notes_on(each: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
+def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
     """Yield what to say of an arm's messages."""
-    name = label(each.arm, factors)
-    if each.fault:
-        left = each.planned - (each.final.attempts if each.final else 0)
-        yield f"no such arm: {name}: {each.fault}" + (f"; {left} are left" if left else "")
-    elif each.without_messages:
-        yield f"{name}: {each.without_messages} attempts without messages"
+    name = label(arm.arm, factors)
+    if arm.fault:
+        left = arm.planned - (arm.final.attempts if arm.final else 0)
+        yield f"no such arm: {name}: {arm.fault}" + (f"; {left} are left" if left else "")
+    elif arm.without_messages:
+        yield f"{name}: {arm.without_messages} attempts without messages"
 
 
 def table_of(title: str, arms: Sequence[tuple[ArmProgress, Means | None]]) -> Table:
     """Return one row for each arm, from all its results or some of them."""
     table = Table(title=title or None, title_justify="left")
-    factors = telling(each.arm for each, _ in arms)
+    factors = telling(arm.arm for arm, _ in arms)
     for name in factors:
         table.add_column(name, overflow="fold")
     for name in ("results", "DS (by seed)", "CR % (by seed)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for each, means in arms:
-        cells = [*each.arm.values(factors), f"{means.attempts if means else 0}/{each.planned}"]
+    for arm, means in arms:
+        cells = [*arm.arm.values(factors), f"{means.attempts if means else 0}/{arm.planned}"]
         if means is None:
             cells += ["-", "-"]
         else:
@@ -118,18 +118,19 @@ def in_tries(tries: Mapping[int, int]) -> str:
     return f"; tries: {', '.join(parts)}"
 
 
-def lines_on(each: Failures) -> Iterator[str]:
+def lines_on(failures: Failures) -> Iterator[str]:
     """Yield what to say of one class of failure."""
-    left = f", {each.without_result} without result" if each.without_result else ""
-    plural = "try" if each.tries == 1 else "tries"
-    yield f"{each.failure}: {each.tries} {plural}{left}; last {each.last}: {each.message}"
-    yield from (f"    server: {line}" for line in each.server)
+    left = f", {failures.without_result} without result" if failures.without_result else ""
+    plural = "try" if failures.tries == 1 else "tries"
+    last = f"last {failures.last}: {failures.message}"
+    yield f"{failures.failure}: {failures.tries} {plural}{left}; {last}"
+    yield from (f"    server: {line}" for line in failures.server)
 
 
 def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the attempts without result by how they ended, those never tried last."""
     endings: dict[str, list[str]] = {}
-    for name, ending in sorted(missing.items(), key=lambda each: each[1] == NOT_TRIED):
+    for name, ending in sorted(missing.items(), key=lambda pair: pair[1] == NOT_TRIED):
         endings.setdefault(ending, []).append(name)
     return endings
 
@@ -141,4 +142,6 @@ def tell(text: str) -> None:
 
 def printable(text: str) -> str:
     """Return a text that cannot move the cursor."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )

@@ -83,8 +83,8 @@ def same(campaign: Campaign, key: AttemptKey, twins: Twins, one: Twin) -> int:
         say("all records are the same, byte for byte")
         return DONE
     say("the records differ: another version of the code, or of a library, drove the attempt?")
-    for each in unlike:
-        say(f"  {each}")
+    for line in unlike:
+        say(f"  {line}")
     return SOME_FAILED
 
 

@@ -32,12 +32,14 @@ def main(host: str, port: str, town: str, file: str) -> None:
     client.set_timeout(TIMEOUT)
     stands = client.get_world().get_map().name.rpartition("/")[2]
     with synchronous(fresh_world(client, stands if town == "-" else town)) as world:
-        told = {name: attempted(name, collect) for name, collect in sections(client, world).items()}
+        facts = {
+            name: attempted(name, collect) for name, collect in sections(client, world).items()
+        }
         text = world.get_map().to_opendrive()
         lost = {CAMERAS: {"failed": {"with": "the server did not answer any more"}}}
-        write_whole(Path(file), json.dumps({"facts": told | lost, "opendrive": text}))
-        told[CAMERAS] = attempted(CAMERAS, lambda: working.cameras(world))
-    write_whole(Path(file), json.dumps({"facts": told, "opendrive": text}))
+        write_whole(Path(file), json.dumps({"facts": facts | lost, "opendrive": text}))
+        facts[CAMERAS] = attempted(CAMERAS, lambda: working.cameras(world))
+    write_whole(Path(file), json.dumps({"facts": facts, "opendrive": text}))
     os._exit(0)
 
 

@@ -42,12 +42,12 @@ class Difference:
 
 def compare(carlite: Mapping[str, Section], other: Mapping[str, Section]) -> list[Difference]:
     """Return all differences, in the order of the sections."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for section in dict.fromkeys((*carlite, *other)):
         ours, theirs = carlite.get(section, {}), other.get(section, {})
         differ = places_differ if section in PLACES else things_differ
-        found += differ(section, ours, theirs)
-    return found
+        differences += differ(section, ours, theirs)
+    return differences
 
 
 def things_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
@@ -55,8 +55,8 @@ def things_differ(section: str, ours: Section, theirs: Section) -> Iterator[Diff
     tolerance = TOLERANCES.get(section, EXACT)
     for thing in dict.fromkeys((*ours, *theirs)):
         if thing not in theirs or thing not in ours:
-            told = [("yes" if thing in each else "no") for each in (ours, theirs)]
-            yield Difference(section, thing, "", *told)
+            present = [("yes" if thing in facts else "no") for facts in (ours, theirs)]
+            yield Difference(section, thing, "", *present)
             continue
         for value in dict.fromkeys((*ours[thing], *theirs[thing])):
             here, there = ours[thing].get(value, "-"), theirs[thing].get(value, "-")
@@ -68,9 +68,9 @@ def places_differ(section: str, ours: Section, theirs: Section) -> Iterator[Diff
     """Yield how many places there are, if not as many, and how many have none near them."""
     if len(ours) != len(theirs):
         yield Difference(section, "count", "", str(len(ours)), str(len(theirs)))
-    here, there = (list(map(place_of, each.values())) for each in (ours, theirs))
+    here, there = (list(map(place_of, facts.values())) for facts in (ours, theirs))
     alone = [
-        sum(not near(each, others) for each in places)
+        sum(not near(place, others) for place in places)
         for places, others in ((here, there), (there, here))
     ]
     if any(alone):
@@ -85,7 +85,7 @@ def place_of(values: Mapping[str, Value]) -> tuple[float, float, float]:
 
 def near(place: tuple[float, float, float], others: Sequence[tuple[float, float, float]]) -> bool:
     """Return whether one of the others is the same place."""
-    return any(math.dist(place, each) <= NEAR for each in others)
+    return any(math.dist(place, other) <= NEAR for other in others)
 
 
 def alike(here: Value, there: Value, tolerance: tuple[float, float]) -> bool:

@@ -35,11 +35,11 @@ def server(client: carla.Client, world: carla.World) -> Section:
 def blueprints(world: carla.World) -> Section:
     """Return every blueprint with its tags and attributes."""
     return {
-        each.id: {
-            "tags": " ".join(sorted(each.tags)),
-            **{f"attribute {attribute.id}": described(attribute) for attribute in each},
+        blueprint.id: {
+            "tags": " ".join(sorted(blueprint.tags)),
+            **{f"attribute {attribute.id}": described(attribute) for attribute in blueprint},
         }
-        for each in world.get_blueprint_library()
+        for blueprint in world.get_blueprint_library()
     }
 
 
@@ -87,23 +87,30 @@ def spawn_points(town: carla.Map) -> Section:
     """Return where vehicles may be spawned, in whatever order the server has them."""
     return {
         str(number): {
-            **metres(each.location),
-            "yaw": each.rotation.yaw,
+            **metres(get_spawn_point.location),
+            "yaw": get_spawn_point.rotation.yaw,
         }
-        for number, each in enumerate(town.get_spawn_points())
+        for number, get_spawn_point in enumerate(town.get_spawn_points())
     }
 
 
 def crosswalks(town: carla.Map) -> Section:
     """Return the corners of crosswalks; each polygon is closed with its first corner."""
-    return {str(number): metres(each) for number, each in enumerate(town.get_crosswalks())}
+    return {
+        str(number): metres(crosswalk) for number, crosswalk in enumerate(town.get_crosswalks())
+    }
 
 
 def traffic_lights(world: carla.World) -> Section:
     """Return how many there are, in how many groups, and how long they are what they are."""
     lights = list(world.get_actors().filter("traffic.traffic_light"))
     groups = {
-        tuple(sorted(each.id for each in light.get_group_traffic_lights())) for light in lights
+        tuple(
+            sorted(
+                group_traffic_light.id for group_traffic_light in light.get_group_traffic_lights()
+            )
+        )
+        for light in lights
     }
     sizes = Counter(len(group) for group in groups)
     times = Counter(
@@ -125,8 +132,8 @@ def weather(world: carla.World) -> Section:
     handed_back = world.get_weather()
     world.set_weather(at_first)
     return {
-        name: {field: getattr(found, field) for field in sorted(WEATHER)}
-        for name, found in (("at the start", at_first), ("hard rain, handed back", handed_back))
+        name: {field: getattr(state, field) for field in sorted(WEATHER)}
+        for name, state in (("at the start", at_first), ("hard rain, handed back", handed_back))
     }
 
 

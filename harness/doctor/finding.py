@@ -32,4 +32,8 @@ class Places:
 def worst(findings: Sequence[Finding]) -> Verdict:
     """Return the gravest verdict."""
     order: tuple[Verdict, ...] = ("fault", "warning", "ok")
-    return next(each for each in order if each == "ok" or any(f.verdict == each for f in findings))
+    return next(
+        verdict
+        for verdict in order
+        if verdict == "ok" or any(f.verdict == verdict for f in findings)
+    )

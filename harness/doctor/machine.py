@@ -35,14 +35,14 @@ TORCH = "import torch; print(torch.__version__, torch.cuda.is_available())"
 
 def check_python() -> Finding:
     """Check the version that CARLA's wheel was built for."""
-    found = f"{platform.python_version()}, {platform.system()}"
+    text = f"{platform.python_version()}, {platform.system()}"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         cure = "make a .venv with Python 3.10, 3.11 or 3.12; CARLA's wheel knows no other"
-        return Finding("python", "fault", found, cure)
+        return Finding("python", "fault", text, cure)
     if sys.platform != "linux":
         cure = "campaigns are tested on Linux alone; elsewhere processes may outlive their runner"
-        return Finding("python", "warning", found, cure)
-    return Finding("python", "ok", found)
+        return Finding("python", "warning", text, cure)
+    return Finding("python", "ok", text)
 
 
 def check_memory() -> Finding:
@@ -52,13 +52,13 @@ def check_memory() -> Finding:
     if gigabytes is None:
         return Finding("processors", "ok", f"{processors} processors; memory unknown")
     workers = max(min(processors // 2, int(gigabytes / WORKER_GB)), 1)
-    found = f"{processors} processors, {gigabytes:.1f} GB of memory free; good for" + (
+    text = f"{processors} processors, {gigabytes:.1f} GB of memory free; good for" + (
         " one worker" if workers == 1 else f" executor.workers={workers}"
     )
     if gigabytes < WORKER_GB:
         cure = f"a worker and its simulator take about {WORKER_GB:g} GB; close something"
-        return Finding("processors", "warning", found, cure)
-    return Finding("processors", "ok", found)
+        return Finding("processors", "warning", text, cure)
+    return Finding("processors", "ok", text)
 
 
 def memory_gigabytes() -> float | None:
@@ -69,31 +69,31 @@ def memory_gigabytes() -> float | None:
         return None
     free = next((int(e.split()[1]) / 1e6 for e in lines if e.startswith("MemAvailable")), None)
     for limit in map(Path, LIMITS):
-        told = limit.read_text().strip() if limit.is_file() else ""
-        if free is not None and told.isdecimal():
-            free = min(free, int(told) / 1e9)
+        text = limit.read_text().strip() if limit.is_file() else ""
+        if free is not None and text.isdecimal():
+            free = min(free, int(text) / 1e9)
     return free
 
 
 def check_disk(places: Places) -> Finding:
     """Check whether there is room where campaigns are written, and how fast it takes them."""
     above = (places.out, *places.out.resolve().parents)
-    folder = next(each for each in above if os.path.isdir(each))  # noqa: PTH112 - or not ours to see
+    folder = next(parent for parent in above if os.path.isdir(parent))  # noqa: PTH112 - or not ours to see
     try:
         speed = write_speed(folder)
         free = shutil.disk_usage(folder).free / 1e9
     except OSError as problem:
         cure = "choose another place with out=DIR, or make room"
         return Finding("disk", "fault", f"{folder}: {problem.strerror}", cure)
-    found = f"{free:.1f} GB free in {folder}, {speed:.0f} MB/s"
+    text = f"{free:.1f} GB free in {folder}, {speed:.0f} MB/s"
     cure = f"an attempt takes about {ATTEMPT_MB:g} MB; make room, or choose another out=DIR"
     if free < LEAST_GB:
-        return Finding("disk", "fault", found, cure)
+        return Finding("disk", "fault", text, cure)
     if free < SCARCE_GB:
-        return Finding("disk", "warning", found, cure)
+        return Finding("disk", "warning", text, cure)
     if speed < SLOW:
-        return Finding("disk", "warning", found, "choose an out=DIR on a faster disk")
-    return Finding("disk", "ok", found)
+        return Finding("disk", "warning", text, "choose an out=DIR on a faster disk")
+    return Finding("disk", "ok", text)
 
 
 def write_speed(folder: Path) -> float:
@@ -116,8 +116,8 @@ def check_ports() -> Finding:
         cure = "allow programs to listen on 127.0.0.1"
         return Finding("ports", "fault", f"nobody may listen: {problem.strerror}", cure)
     if taken:
-        found = f"taken: {', '.join(taken)}; carlite and launched CARLAs choose others"
-        return Finding("ports", "ok", found)
+        text = f"taken: {', '.join(taken)}; carlite and launched CARLAs choose others"
+        return Finding("ports", "ok", text)
     return Finding("ports", "ok", f"{CARLA_PORTS[0]} to {CARLA_PORTS[-1]} are free")
 
 
@@ -134,8 +134,8 @@ def check_gpu() -> Iterator[Finding]:
     """Check for a GPU, and whether torch sees it; carlite needs neither."""
     cure = "nothing, for carlite; CARLA itself needs an NVIDIA GPU with its driver"
     try:
-        told = subprocess.run(QUERY, capture_output=True, text=True, timeout=30, check=True)
-        yield Finding("GPU", "ok", "; ".join(told.stdout.strip().splitlines()))
+        listed = subprocess.run(QUERY, capture_output=True, text=True, timeout=30, check=True)
+        yield Finding("GPU", "ok", "; ".join(listed.stdout.strip().splitlines()))
     except FileNotFoundError:
         yield Finding("GPU", "warning", "none that nvidia-smi would tell of", cure)
     except (OSError, subprocess.SubprocessError) as problem:

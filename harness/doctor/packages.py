@@ -40,12 +40,12 @@ class Requirement:
     def problem(self) -> str | None:
         """Return what is wrong with the installed version."""
         try:
-            found = metadata.version(self.name)
+            installed = metadata.version(self.name)
         except metadata.PackageNotFoundError:
             return f"{self.name} is missing"
-        have, need = numbers(found), numbers(self.version)
+        have, need = numbers(installed), numbers(self.version)
         if (self.rule == "==" and have != need) or (self.rule == ">=" and have < need):
-            return f"{self.name} is {found}, needed is {self.rule}{self.version}"
+            return f"{self.name} is {installed}, needed is {self.rule}{self.version}"
         return None
 
     @property
@@ -57,23 +57,25 @@ class Requirement:
 def check_packages() -> Iterator[Finding]:
     """Check every extra."""
     try:
-        told = metadata.requires(DISTRIBUTION) or []
+        required = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         cure = "python -m pip install -e '.[run]', in the project's folder"
         yield Finding("packages", "fault", f"{DISTRIBUTION} is not installed", cure)
         return
-    needed = list(requirements(told))
-    for extra in dict.fromkeys(each.extra for each in needed):
-        yield check_extra(extra, [each for each in needed if each.extra == extra])
+    needed = list(requirements(required))
+    for extra in dict.fromkeys(requirement.extra for requirement in needed):
+        yield check_extra(
+            extra, [requirement for requirement in needed if requirement.extra == extra]
+        )
 
 
 def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
     """Read what the package's metadata says."""
     for line in lines:
-        found = REQUIREMENT.fullmatch(line.strip())
-        if found is not None and found["name"] != DISTRIBUTION:
+        match = REQUIREMENT.fullmatch(line.strip())
+        if match is not None and match["name"] != DISTRIBUTION:
             yield Requirement(
-                found["name"], found["rule"] or "", found["version"] or "", found["extra"] or ""
+                match["name"], match["rule"] or "", match["version"] or "", match["extra"] or ""
             )
 
 
@@ -81,16 +83,20 @@ def check_extra(extra: str, needed: Sequence[Requirement]) -> Finding:
     """Check the packages of one extra: versions first, then whether they load."""
     name = f"packages [{extra}]" if extra else "packages"
     cure = f"python -m pip install '{DISTRIBUTION}{f'[{extra}]' if extra else ''}'"
-    problems = [problem for each in needed if (problem := each.problem())]
+    problems = [problem for requirement in needed if (problem := requirement.problem())]
     if extra not in NEEDED and len(problems) == len(needed):
         return Finding(name, "ok", "not installed; not needed for a campaign here", "")
     if not problems:
-        modules = [each.module for each in needed if not STUBS.fullmatch(each.name)]
+        modules = [
+            requirement.module for requirement in needed if not STUBS.fullmatch(requirement.name)
+        ]
         problem = unloadable(modules)
         problems += [problem] if problem else []
     if problems:
         return Finding(name, "fault" if extra in NEEDED else "warning", "; ".join(problems), cure)
-    versions = [f"{each.name} {metadata.version(each.name)}" for each in needed]
+    versions = [
+        f"{requirement.name} {metadata.version(requirement.name)}" for requirement in needed
+    ]
     return Finding(name, "ok", ", ".join(versions))
 
 
@@ -102,5 +108,5 @@ def unloadable(modules: Sequence[str]) -> str | None:
 
 def numbers(version: str) -> tuple[int, ...]:
     """Return a version for comparing: its leading numbers."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(each) for each in found[0].split(".")) if found else ()
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()

@@ -47,22 +47,26 @@ def compare_with(address: str, town: str | None, maps: Path | None) -> Compariso
         scratch = Path(folder)
         theirs = collect(host, port, town or STANDING, scratch / "other.json")
         name = town_of(theirs["facts"])
-        own = maps_for(name, maps, theirs["opendrive"], scratch)
+        map_file = maps_for(name, maps, theirs["opendrive"], scratch)
         try:
-            with CarliteSimulator(None if own is None else str(own)).lease(name) as server:
+            with CarliteSimulator(None if map_file is None else str(map_file)).lease(
+                name
+            ) as server:
                 ours = collect(server.host, server.port, name, scratch / "carlite.json")
         except AttemptError as problem:
             raise UserError(f"carlite with {name}: {problem}") from None
-    found = compare(ours["facts"], theirs["facts"])
-    return Comparison(f"{host}:{port}", version, name, ours["facts"], theirs["facts"], tuple(found))
+    differences = compare(ours["facts"], theirs["facts"])
+    return Comparison(
+        f"{host}:{port}", version, name, ours["facts"], theirs["facts"], tuple(differences)
+    )
 
 
 def parse(address: str) -> tuple[str, int]:
     """Return host and port."""
-    found = re.fullmatch(r"(.+):(\d{1,5})", address)
-    if found is None or not 0 < int(found[2]) < 65536:
+    match = re.fullmatch(r"(.+):(\d{1,5})", address)
+    if match is None or not 0 < int(match[2]) < 65536:
         raise UserError(f"--probe {address}: HOST:PORT is needed")
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def refuse_silent(host: str, port: int) -> str:
@@ -80,13 +84,13 @@ def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
         done = subprocess.run(
             command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
         )
-        said = done.stderr.strip().splitlines()[-1:] or ["nothing"]
+        last_line = done.stderr.strip().splitlines()[-1:] or ["nothing"]
     except subprocess.TimeoutExpired:
-        said = [f"nothing for {PATIENCE:g} s"]
+        last_line = [f"nothing for {PATIENCE:g} s"]
     if not file.exists():
-        raise UserError(f"{host}:{port}: could not be asked everything; last came: {said[0]}")
-    told: dict[str, Any] = json.loads(file.read_text())
-    return told
+        raise UserError(f"{host}:{port}: could not be asked everything; last came: {last_line[0]}")
+    record: dict[str, Any] = json.loads(file.read_text())
+    return record
 
 
 def town_of(facts: dict[str, Section]) -> str:

@@ -19,23 +19,25 @@ SHOWN = 6
 """Differences of a section that are printed; the file has them all."""
 
 
-def show_comparison(found: Comparison) -> None:
+def show_comparison(comparison: Comparison) -> None:
     """Print one row for each section."""
     by_section: dict[str, list[Difference]] = defaultdict(list)
-    for each in found.differences:
-        by_section[each.section].append(each)
-    title = f"CARLA {found.version} at {found.address} beside carlite, in {found.town}"
+    for difference in comparison.differences:
+        by_section[difference.section].append(difference)
+    title = (
+        f"CARLA {comparison.version} at {comparison.address} beside carlite, in {comparison.town}"
+    )
     table = Table("what", "things", "differences", title=title, title_justify="left")
     table.columns[1].justify = "right"
-    for section, things in found.carlite.items():
-        count = max(len(things), len(found.other.get(section, {})))
+    for section, things in comparison.carlite.items():
+        count = max(len(things), len(comparison.other.get(section, {})))
         table.add_row(section, str(count), listed(by_section[section]))
     console.print(table)
-    zero = zero_extents(found)
+    zero = zero_extents(comparison)
     if zero:
         console.print(Text(f"zero extents there: {', '.join(zero)}"))
-    console.print(Text(works(found.other)))
-    total = len(found.differences)
+    console.print(Text(works(comparison.other)))
+    total = len(comparison.differences)
     console.print("no difference" if not total else f"{total} differences", highlight=False)
 
 
@@ -43,7 +45,7 @@ def listed(differences: list[Difference]) -> Text:
     """Return the first few differences of a section, and how many there are besides."""
     if not differences:
         return Text("none", "green")
-    lines = [str(each) for each in differences[:SHOWN]]
+    lines = [str(difference) for difference in differences[:SHOWN]]
     more = len(differences) - SHOWN
     return Text(
         "\n".join([*lines, f"and {more} more (--json FILE has all)"] if more > 0 else lines)
@@ -52,7 +54,7 @@ def listed(differences: list[Difference]) -> Text:
 
 def works(facts: dict[str, Section]) -> str:
     """Return what a server can do, and what not and why, in a line."""
-    tried = [each for name in TRIED for each in facts.get(name, {}).items()]
+    tried = [fact for name in TRIED for fact in facts.get(name, {}).items()]
     can = [name for name, values in tried if values.get(WORKS) is True]
     cannot = [
         f"{name} ({values.get('why') or values.get('with')})"
@@ -62,11 +64,11 @@ def works(facts: dict[str, Section]) -> str:
     return f"works there: {', '.join(can) or 'nothing'}; does not: {', '.join(cannot) or 'nothing'}"
 
 
-def zero_extents(found: Comparison) -> list[str]:
+def zero_extents(comparison: Comparison) -> list[str]:
     """Return the models whose box the other server tells with no size along some axis."""
     return [
         name
         for section in ("vehicles", "walkers")
-        for name, values in found.other.get(section, {}).items()
+        for name, values in comparison.other.get(section, {}).items()
         if values.get("zero extents") is True
     ]

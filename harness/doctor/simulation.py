@@ -28,15 +28,15 @@ def check_cache() -> Finding:
     folder = Path(printed.strip())
     if code:
         return Finding("compiled code", "fault", complaint, "install the project anew")
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not writable(there):
         cure = "let XDG_CACHE_HOME name a folder that can be written"
-        found = f"{folder} cannot be written: every start compiles for a minute or two"
-        return Finding("compiled code", "warning", found, cure)
-    files = sum(each.is_file() for each in folder.rglob("*"))
+        text = f"{folder} cannot be written: every start compiles for a minute or two"
+        return Finding("compiled code", "warning", text, cure)
+    files = sum(path.is_file() for path in folder.rglob("*"))
     if not files:
-        found = f"none in {folder} yet: the first start compiles for a minute or two"
-        return Finding("compiled code", "ok", found)
+        text = f"none in {folder} yet: the first start compiles for a minute or two"
+        return Finding("compiled code", "ok", text)
     return Finding("compiled code", "ok", f"{files} files in {folder}")
 
 
@@ -83,8 +83,10 @@ def check_carla(places: Places) -> Finding:
         return Finding("CARLA", "warning", str(problem).removeprefix("simulator.root: "), cure)
     except OSError as problem:
         return Finding("CARLA", "warning", f"{places.carla}: {problem.strerror}", cure)
-    told = (launcher.parent / "VERSION").is_file()
-    version = VERSION if told else f"no VERSION file; {VERSION} is assumed until it is started"
+    has_version = (launcher.parent / "VERSION").is_file()
+    version = (
+        VERSION if has_version else f"no VERSION file; {VERSION} is assumed until it is started"
+    )
     if os.geteuid() == 0:
         cure = "run campaigns that launch CARLA as a user other than root: it refuses root"
         return Finding("CARLA", "warning", f"{launcher}: {version}; you are root", cure)
@@ -94,8 +96,8 @@ def check_carla(places: Places) -> Finding:
 def check_maps(places: Places) -> Finding:
     """Check the folder of maps: whether the client library can read Town05, or what is there."""
     if places.maps is None:
-        found = "none named (--maps); our own towns need none"
-        return Finding("maps", "ok", found)
+        text = "none named (--maps); our own towns need none"
+        return Finding("maps", "ok", text)
     try:
         files = sorted(places.maps.glob("*.xodr"))
     except OSError as problem:
@@ -104,21 +106,21 @@ def check_maps(places: Places) -> Finding:
     cure = "save them from a running CARLA: python -m harness maps export --town Town05 --out DIR"
     if not files:
         return Finding("maps", "warning", f"{places.maps}: no OpenDRIVE file (*.xodr)", cure)
-    names = ", ".join(each.stem for each in files)
-    tried = next((each for each in files if each.stem == "Town05"), files[0])
+    names = ", ".join(file.stem for file in files)
+    tried = next((file for file in files if file.stem == "Town05"), files[0])
     code, printed, complaint = run_code(PARSE, str(tried))
     if code:
         return Finding("maps", "warning", f"{tried} cannot be read: {complaint}", cure)
-    found = f"{names}; {tried.stem} has {printed.split()[-1]} pieces of lane"
+    text = f"{names}; {tried.stem} has {printed.split()[-1]} pieces of lane"
     if tried.stem != "Town05":
-        return Finding("maps", "warning", f"{found}; no Town05 (routes=town05 needs it)", cure)
-    return Finding("maps", "ok", found)
+        return Finding("maps", "warning", f"{text}; no Town05 (routes=town05 needs it)", cure)
+    return Finding("maps", "ok", text)
 
 
 def check_weights() -> Finding:
     """List the weights of learned systems that lie with the agents."""
-    files = sorted(each for each in (ROOT / "agents").rglob("*") if each.suffix in WEIGHTS)
+    files = sorted(path for path in (ROOT / "agents").rglob("*") if path.suffix in WEIGHTS)
     if not files:
         return Finding("weights", "ok", "none under agents: no learned system is shipped yet")
-    size = sum(each.stat().st_size for each in files) / 1e6
+    size = sum(file.stat().st_size for file in files) / 1e6
     return Finding("weights", "ok", f"{len(files)} files under agents, {size:.1f} MB")

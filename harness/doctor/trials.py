@@ -54,42 +54,42 @@ LONGEST = 400
 
 def bodies(world: carla.World, kind: str) -> Section:
     """Spawn each model of a kind, one after another; return the sizes of their boxes."""
-    found: Section = {}
+    facts: Section = {}
     for blueprint in world.get_blueprint_library().filter(kind):
         with spawned(world, blueprint) as actor:
             if actor is None:
-                found[blueprint.id] = {"spawned": False}
+                facts[blueprint.id] = {"spawned": False}
                 continue
             box = actor.bounding_box
             extent, centre = metres(box.extent), metres(box.location)
-            found[blueprint.id] = {
+            facts[blueprint.id] = {
                 "spawned": True,
                 **{f"extent {axis}": value for axis, value in extent.items()},
                 **{f"centre {axis}": value for axis, value in centre.items()},
                 "zero extents": 0.0 in extent.values(),
             }
-    return found
+    return facts
 
 
 def physics(world: carla.World) -> Section:
     """Return what a few vehicles say of their engine and wheels."""
-    found: Section = {}
+    facts: Section = {}
     for name in PHYSICS:
         with spawned(world, world.get_blueprint_library().find(name)) as actor:
             if actor is None:
                 continue
             control = actor.get_physics_control()
             centre = metres(control.center_of_mass)
-            found[name] = {
+            facts[name] = {
                 **{number: getattr(control, number) for number in NUMBERS},
                 "gears": len(control.forward_gears),
                 "wheels": len(control.wheels),
-                "torque at most": max((each.y for each in control.torque_curve), default=0.0),
+                "torque at most": max((point.y for point in control.torque_curve), default=0.0),
                 **{f"front {number}": getattr(control.wheels[0], number) for number in WHEEL},
                 **{f"rear {number}": getattr(control.wheels[-1], number) for number in WHEEL},
                 **{f"centre of mass {axis}": value for axis, value in centre.items()},
             }
-    return found
+    return facts
 
 
 def lidar(world: carla.World) -> Section:
@@ -142,17 +142,17 @@ def gnss(world: carla.World) -> Section:
     """Return where sensors at three places say that they are, and where the map says so."""
     blueprint = world.get_blueprint_library().find("sensor.other.gnss")
     town = world.get_map()
-    found: Section = {}
+    facts: Section = {}
     for name, place in GNSS_PLACES.items():
         with listening(world, blueprint, carla.Transform(place)) as read:
             world.tick()
             data = read(world.tick())
         on_map = town.transform_to_geolocation(place)
-        found[f"map at {name}"] = {"latitude": on_map.latitude, "longitude": on_map.longitude}
+        facts[f"map at {name}"] = {"latitude": on_map.latitude, "longitude": on_map.longitude}
         if data is not None:
-            told = {"latitude": data.latitude, "longitude": data.longitude}
-            found[f"sensor at {name}"] = {**told, "altitude": data.altitude}
-    return found
+            position = {"latitude": data.latitude, "longitude": data.longitude}
+            facts[f"sensor at {name}"] = {**position, "altitude": data.altitude}
+    return facts
 
 
 def driving(world: carla.World) -> Section:
@@ -201,7 +201,10 @@ def settle(world: carla.World, car: carla.Actor) -> None:
 def straight_place(world: carla.World) -> carla.Transform:
     """Return the spawn point with the straightest lane ahead, and no junction on it."""
     town = world.get_map()
-    points = sorted(town.get_spawn_points(), key=lambda each: (each.location.x, each.location.y))
+    points = sorted(
+        town.get_spawn_points(),
+        key=lambda get_spawn_point: (get_spawn_point.location.x, get_spawn_point.location.y),
+    )
     return min(points, key=lambda point: bends(town, point))
 
 
@@ -209,11 +212,11 @@ def bends(town: carla.Map, point: carla.Transform) -> float:
     """Return how far the lane strays from a straight way ahead, m; junctions count as far."""
     lane = town.get_waypoint(point.location)
     worst = 0.0
-    for gone in range(10, STRAIGHT + 1, 10):
-        ahead = lane.next(float(gone))
+    for distance in range(10, STRAIGHT + 1, 10):
+        ahead = lane.next(float(distance))
         if len(ahead) != 1 or ahead[0].is_junction:
             return math.inf
-        straight = point.transform(carla.Location(x=float(gone)))
+        straight = point.transform(carla.Location(x=float(distance)))
         worst = max(worst, straight.distance_2d(ahead[0].transform.location))
     return round(worst, 1)
 
@@ -224,7 +227,7 @@ def spawned(
 ) -> Iterator[carla.Actor | None]:
     """Have an actor while the block lasts: at a place, or at the first spawn point with room."""
     places = [place] if place else world.get_map().get_spawn_points()[:20]
-    actor = next(filter(None, (world.try_spawn_actor(blueprint, each) for each in places)), None)
+    actor = next(filter(None, (world.try_spawn_actor(blueprint, place) for place in places)), None)
     world.tick()
     try:
         yield actor

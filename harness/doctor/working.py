@@ -21,8 +21,8 @@ WORKS = "works"
 def rays(world: carla.World) -> Section:
     """Return whether sensors that cast rays hit anything, and whether walkers find their way."""
     place = world.get_random_location_from_navigation()
-    found: Section = {"walkers' navigation": {WORKS: place is not None}}
-    return found | {kind: tried(world, kind, LIDAR | CALM) for kind in RAYS}
+    facts: Section = {"walkers' navigation": {WORKS: place is not None}}
+    return facts | {kind: tried(world, kind, LIDAR | CALM) for kind in RAYS}
 
 
 def cameras(world: carla.World) -> Section:

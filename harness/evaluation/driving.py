@@ -171,7 +171,9 @@ class Drive:
     @property
     def violation(self) -> Infraction | None:
         """The first violation, if there was one."""
-        return next((each for each in self.infractions if each.is_violation), None)
+        return next(
+            (infraction for infraction in self.infractions if infraction.is_violation), None
+        )
 
     @property
     def outside_share(self) -> float:

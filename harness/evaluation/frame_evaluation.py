@@ -155,14 +155,16 @@ def judge(
     seen = visible(truth, hits_observers, settings)
     if settings.ego_box and (cooperative.classes == VEHICLE).any():
         true_boxes = Boxes.join([true_boxes, EGO_BOX])
-        cooperative, ego_alone = (Boxes.join([each, EGO_BOX]) for each in (cooperative, ego_alone))
+        cooperative, ego_alone = (
+            Boxes.join([boxes, EGO_BOX]) for boxes in (cooperative, ego_alone)
+        )
         seen = np.append(seen, True)
     alone, both = (
-        on_parked(each, true_boxes, parked) & (settings.parked == "ignored")
-        for each in (ego_alone, cooperative)
+        on_parked(boxes, true_boxes, parked) & (settings.parked == "ignored")
+        for boxes in (ego_alone, cooperative)
     )
     of_truth = overlaps_of_a_class(true_boxes, Boxes.join([ego_alone, cooperative]))
-    found = classify_overlaps(
+    patterns = classify_overlaps(
         of_truth[:, : len(ego_alone)] * ~alone,
         of_truth[:, len(ego_alone) :] * ~both,
         overlaps_of_a_class(cooperative, ego_alone) * ~alone,
@@ -170,9 +172,11 @@ def judge(
         settings.rule,
     )
     return JudgedFrame(
-        _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), found.truth),
+        _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),
         _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
-        _judged(cooperative, ~both & in_window(cooperative.geometry, settings), found.cooperative),
+        _judged(
+            cooperative, ~both & in_window(cooperative.geometry, settings), patterns.cooperative
+        ),
     )
 
 
@@ -204,9 +208,9 @@ def bands_of(boxes: Floats) -> Integers:
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 
-def _judged(boxes: Boxes, counted: Mask, found: dict[str, Integers]) -> Judged:
+def _judged(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> Judged:
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
-    for name, often in found.items():
+    for name, often in counts.items():
         shows = counted & (often > 0)
         pattern[shows], times[shows] = PATTERNS.index(name), often[shows]
     return Judged(boxes, counted, bands_of(boxes.geometry), pattern, times)

@@ -80,9 +80,9 @@ def average_precision(matches: Matches, interpolation: Interpolation = "eleven_p
         return math.nan
     order = np.argsort(-matches.scores, kind="stable")
     last_of_its_score = np.flatnonzero(np.diff(matches.scores[order], append=np.nan) != 0)
-    found = np.cumsum(matches.correct[order])[last_of_its_score]
-    recall = found / matches.truths
-    precision = found / (last_of_its_score + 1)
+    correct = np.cumsum(matches.correct[order])[last_of_its_score]
+    recall = correct / matches.truths
+    precision = correct / (last_of_its_score + 1)
     best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
     if interpolation == "eleven_point":
         points = np.searchsorted(recall, np.arange(11) / 10)
@@ -97,7 +97,7 @@ def mean_precision(
     classes: Sequence[Matches], interpolation: Interpolation = "eleven_point"
 ) -> float:
     """Return the mean over the classes that occur."""
-    values = [average_precision(each, interpolation) for each in classes if each.truths]
+    values = [average_precision(matches, interpolation) for matches in classes if matches.truths]
     return float(np.mean(values)) if values else math.nan
 
 

@@ -62,13 +62,17 @@ def counted_infractions(infractions: Sequence[Infraction]) -> list[Infraction]:
 def score(drive: Drive, coefficients: Coefficients) -> Score:
     """Return DS = R * product of p^n (paper, section IV-E; Leaderboard 1.0's coefficients)."""
     counted = counted_infractions(drive.infractions)
-    penalty = math.prod(coefficients.of(each.kind) for each in counted)
+    penalty = math.prod(coefficients.of(infraction.kind) for infraction in counted)
     if coefficients.outside == "share":
         penalty *= 1 - drive.outside_share
-    return Score(drive.completion_before_violation, penalty, tuple(each.kind for each in counted))
+    return Score(
+        drive.completion_before_violation, penalty, tuple(infraction.kind for infraction in counted)
+    )
 
 
 def collided(infractions: Sequence[Infraction], road_users_only: bool = False) -> bool:
     """Return whether the drive counts in CR; the paper's variant knows road users only."""
     kinds = COLLISIONS[:2] if road_users_only else COLLISIONS
-    return any(each.kind in kinds for each in counted_infractions(infractions))
+    return any(
+        counted_infraction.kind in kinds for counted_infraction in counted_infractions(infractions)
+    )

@@ -61,8 +61,8 @@ def windows(
     collided: bool = False,
 ) -> dict[str, dict[str, float | None]]:
     """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
-    found = frames_in_windows(times, end, rules, speeds, collided)
-    return {name: sums_in(part, counts) for name, part in found.items()}
+    windows = frames_in_windows(times, end, rules, speeds, collided)
+    return {name: sums_in(part, counts) for name, part in windows.items()}
 
 
 def sums_in(part: Window | None, counts: Mapping[str, Floats]) -> dict[str, float | None]:
@@ -94,10 +94,10 @@ def frames_in_windows(
         frames = frames[~slow]
         if slow.any() and len(frames):
             before = np.round(times[frames[-1]] - times, 6)
-    found = _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
-    if rules.short == "kept" and found["end_10s"] is None and len(frames):
-        found["end_10s"] = Window(frames)
-    return found
+    windows = _by_frames(frames, rules) if rules.by_frames else _by_seconds(frames, before)
+    if rules.short == "kept" and windows["end_10s"] is None and len(frames):
+        windows["end_10s"] = Window(frames)
+    return windows
 
 
 def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
@@ -113,28 +113,28 @@ def slow_tail(speeds: Floats, rules: WindowRules) -> Mask:
 def _by_seconds(frames: Integers, before: Floats) -> dict[str, Window | None]:
     before = before[frames]
     lasted = before.max(initial=0.0)
-    found: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    windows: dict[str, Window | None] = dict.fromkeys(WINDOWS)
     if lasted >= 3 * SPAN:
         early = before >= 2 * SPAN
         until = before[~early].max(initial=0.0)  # a frame stands for the time until the next
-        found["t1"] = Window(frames[early], SPAN / float(lasted - until))
+        windows["t1"] = Window(frames[early], SPAN / float(lasted - until))
     if lasted >= 2 * SPAN:
-        found["t2"] = Window(frames[(before >= SPAN) & (before < 2 * SPAN)])
-        found["end_10s"] = Window(frames[before < 2 * SPAN])
+        windows["t2"] = Window(frames[(before >= SPAN) & (before < 2 * SPAN)])
+        windows["end_10s"] = Window(frames[before < 2 * SPAN])
     if lasted >= SPAN:
-        found["t3"] = Window(frames[before < SPAN])
-    return found
+        windows["t3"] = Window(frames[before < SPAN])
+    return windows
 
 
 def _by_frames(frames: Integers, rules: WindowRules) -> dict[str, Window | None]:
     span = rules.frames_in_span
     groups = (len(frames) - 2 * span) // rules.t1_span_frames
-    found: dict[str, Window | None] = dict.fromkeys(WINDOWS)
+    windows: dict[str, Window | None] = dict.fromkeys(WINDOWS)
     if groups > 0:
-        found["t1"] = Window(frames[: -2 * span], 1 / groups)
+        windows["t1"] = Window(frames[: -2 * span], 1 / groups)
     if len(frames) >= 2 * span:
-        found["t2"] = Window(frames[-2 * span : -span])
-        found["end_10s"] = Window(frames[-2 * span :])
+        windows["t2"] = Window(frames[-2 * span : -span])
+        windows["end_10s"] = Window(frames[-2 * span :])
     if len(frames) >= span:
-        found["t3"] = Window(frames[-span:])
-    return found
+        windows["t3"] = Window(frames[-span:])
+    return windows

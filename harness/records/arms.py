@@ -107,7 +107,7 @@ def telling(arms: Iterable[Arm]) -> tuple[str, ...]:
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})
     factors = [*CORE, *others]
     for name in (*reversed(others), COOPERATION):
-        rest = [each for each in factors if each != name]
+        rest = [factor for factor in factors if factor != name]
         if len({arm.values(rest) for arm in arms}) == len(arms):
             factors = rest
     return tuple(factors)
@@ -144,8 +144,8 @@ def fits(text: str, arm: Arm) -> bool:
 
 def meant(text: str, arms: Iterable[Arm]) -> list[Arm]:
     """Return the arms that may be meant: one, if its whole name is given."""
-    found = [arm for arm in arms if fits(text, arm)]
-    return [arm for arm in found if str(arm) == text] or found
+    matching = [arm for arm in arms if fits(text, arm)]
+    return [arm for arm in matching if str(arm) == text] or matching
 
 
 def in_key(value: str) -> str:

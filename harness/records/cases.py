@@ -23,17 +23,17 @@ def case(campaign: Campaign, name: str) -> AttemptKey:
     Factors may be left out of a name where that leaves one attempt: `late/latency/7-s1`.
     """
     if name.isascii() and name.isdigit():
-        found = violations(campaign)
-        if not 1 <= int(name) <= len(found):
-            raise UserError(f"{campaign.folder}: no case {name}; it has {len(found)} violations")
-        return found[int(name) - 1]
+        matching = violations(campaign)
+        if not 1 <= int(name) <= len(matching):
+            raise UserError(f"{campaign.folder}: no case {name}; it has {len(matching)} violations")
+        return matching[int(name) - 1]
     attempts = campaign.attempts()
-    found = [key for key in attempts if is_called(name, key)]
-    found = [key for key in found if str(key) == name] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        known = ", ".join(map(str, sorted(found)))
+    matching = [key for key in attempts if is_called(name, key)]
+    matching = [key for key in matching if str(key) == name] or matching
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        known = ", ".join(map(str, sorted(matching)))
         raise UserError(f"{campaign.folder}: {name} may be any of {known}")
     like = next(map(str, attempts), "system/cooperation/condition/route-s1")
     raise UserError(

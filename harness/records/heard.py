@@ -33,7 +33,7 @@ class Heard:
             counts["used"],
             any(counts[name] for name in ("late", "displaced", "changed", "missing")),
             bool(record["silence_asked"]),
-            {str(name): count(each) for name, each in record["disturbances"].items()},
+            {str(name): count(disturbance) for name, disturbance in record["disturbances"].items()},
         )
 
     @property
@@ -59,18 +59,20 @@ def fault_of(attempts: Sequence[Heard]) -> str | None:
 
     A single attempt may have met nobody, or have ended early. All of them are no such arm.
     """
-    reading = [each for each in attempts if each.reads]
+    reading = [attempt for attempt in attempts if attempt.reads]
     if not reading:
         return None
     n = "its one attempt" if len(reading) == 1 else f"all of its {len(reading)} attempts"
-    silent = any(each.silence_asked for each in reading)
-    if all(each.without_messages for each in reading) and not (
-        silent and all(each.silence_asked or not each.sent for each in reading)
+    silent = any(usage.silence_asked for usage in reading)
+    if all(usage.without_messages for usage in reading) and not (
+        silent and all(usage.silence_asked or not usage.sent for usage in reading)
     ):
         return f"the system was given no message in {n}"
-    for name in sorted({name for each in reading for name in each.disturbances}):
-        if not any(each.disturbances.get(name) for each in reading):
+    for name in sorted({name for usage in reading for name in usage.disturbances}):
+        if not any(usage.disturbances.get(name) for usage in reading):
             return f"{name} made no difference to what the system was given in {n}"
-    if any(each.disturbances for each in reading) and not any(each.different for each in reading):
+    if any(usage.disturbances for usage in reading) and not any(
+        usage.different for usage in reading
+    ):
         return f"nothing that the system was given was different in {n}"
     return None

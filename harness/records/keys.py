@@ -31,10 +31,10 @@ class AttemptKey:
     def of_path(parts: Sequence[str]) -> AttemptKey:
         """Return the key whose folders these are."""
         *arm, route_and_seed = parts
-        found = ROUTE_AND_SEED.fullmatch(route_and_seed)
-        if found is None:
+        match = ROUTE_AND_SEED.fullmatch(route_and_seed)
+        if match is None:
             raise ValueError(f"not an attempt's folder: {route_and_seed}")
-        return AttemptKey(Arm.of_path(arm), named(found[1]), int(found[2]))
+        return AttemptKey(Arm.of_path(arm), named(match[1]), int(match[2]))
 
     def record(self) -> dict[str, Any]:
         """Return the key as JSON has it."""
@@ -48,7 +48,7 @@ class AttemptKey:
         """
         try:
             arm, route, seed = (record[name] for name in ("arm", "route", "seed"))
-            whole = all(isinstance(each, str) for pair in arm.items() for each in pair)
+            whole = all(isinstance(value, str) for pair in arm.items() for value in pair)
             if whole and isinstance(route, str) and type(seed) is int:
                 return AttemptKey(Arm.of(arm), route, seed)
         except (KeyError, TypeError, AttributeError):

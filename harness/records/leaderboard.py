@@ -72,17 +72,18 @@ def _record(index: int, result: dict[str, Any], seconds: float) -> dict[str, Any
 
 def _overall(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return mean scores, infractions per kilometre driven, and what was not completed."""
-    driven = max(sum(_kilometres(each) for each in records), LEAST_KM)
-    failed = [each for each in records if each["status"] != "Completed"]
+    driven = max(sum(_kilometres(record) for record in records), LEAST_KM)
+    failed = [record for record in records if record["status"] != "Completed"]
     return {
         "route_id": -1,
         "index": -1,
         "status": "Failed" if failed else "Completed",
         "scores": {
-            name: sum(each["scores"][name] for each in records) / len(records) for name in SCORES
+            name: sum(record["scores"][name] for record in records) / len(records)
+            for name in SCORES
         },
         "infractions": {
-            name: sum(len(each["infractions"][name]) for each in records) / driven
+            name: sum(len(record["infractions"][name]) for record in records) / driven
             for name in INFRACTIONS
         },
         "meta": {"exceptions": [[e["route_id"], e["index"], e["status"]] for e in failed]},
@@ -98,6 +99,6 @@ def _kilometres(record: dict[str, Any]) -> float:
 def _entry_status(records: Sequence[dict[str, Any]], planned: int) -> str:
     if len(records) < planned:
         return "Finished with missing data"
-    if any("Agent" in each["status"] for each in records):
+    if any("Agent" in record["status"] for record in records):
         return "Finished with agent errors"
     return "Finished"

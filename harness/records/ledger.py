@@ -82,8 +82,8 @@ def whole(text: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     if all(name in line and isinstance(line[name], kinds) for name, kinds in KINDS.items()):
-        found: dict[str, Any] = line
-        return found
+        record: dict[str, Any] = line
+        return record
     return None
 
 
@@ -106,12 +106,12 @@ def tried(campaign: Path) -> dict[AttemptKey, Tried]:
     """Return how often attempts were tried; those never heard of are not in it."""
     known: dict[AttemptKey, Tried] = {}
     for line in lines(campaign):
-        each = known.setdefault(key_of(line), Tried())
-        each.last = max(each.last, line["try"])
-        each.failed += line["outcome"] == "failed" and line["failure"] not in BLAMELESS
+        attempt = known.setdefault(key_of(line), Tried())
+        attempt.last = max(attempt.last, line["try"])
+        attempt.failed += line["outcome"] == "failed" and line["failure"] not in BLAMELESS
     for key, _, number in _finished(campaign):
-        each = known.setdefault(key, Tried())
-        each.last = max(each.last, number)
+        attempt = known.setdefault(key, Tried())
+        attempt.last = max(attempt.last, number)
     return known
 
 
@@ -182,8 +182,8 @@ def _finished(campaign: Path) -> Iterator[tuple[AttemptKey, str, int]]:
 def _finished_in(path: str, parts: tuple[str, ...]) -> Iterator[tuple[AttemptKey, str, int]]:
     """Yield those in a folder below `episodes/`: an attempt's holds tries, all others an arm's."""
     folders = list(_folders(path))
-    found = (TRY.fullmatch(name) for name, _ in folders) if len(parts) > len(CORE) else ()
-    if tried := [int(each[1]) for each in found if each]:
+    matches = (TRY.fullmatch(name) for name, _ in folders) if len(parts) > len(CORE) else ()
+    if tried := [int(match[1]) for match in matches if match]:
         key = _key_at(parts)
         if key is not None:
             yield key, path, max(tried)

@@ -119,28 +119,28 @@ def read_json(file: Path | str) -> dict[str, Any]:
     """Return what a JSON file says, if it is an object."""
     try:
         with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
-            told = parse_json(opened.read())
+            record = parse_json(opened.read())
     except BROKEN as problem:
         raise broken(file, problem) from None
-    if not isinstance(told, dict):
+    if not isinstance(record, dict):
         raise UserError(f"{file}: not a JSON object")
-    return told
+    return record
 
 
 def broken(file: Path | str, problem: BaseException) -> UserError:
     """Return what to say of a file that cannot be read."""
     number = problem.errno if isinstance(problem, OSError) else None
-    told = os.strerror(number) if number else " ".join(str(problem).split())
-    return UserError(f"{file}: {told or 'cannot be read'}")
+    reason = os.strerror(number) if number else " ".join(str(problem).split())
+    return UserError(f"{file}: {reason or 'cannot be read'}")
 
 
 def _read(file: Path, name: str) -> pa.Table:
     schema = ALL_TABLES[name]
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            found = opened.schema_arrow
-            version = (found.metadata or {}).get(b"crucible_schema")
-            if version != str(VERSION).encode() or not found.equals(schema):
+            written = opened.schema_arrow
+            version = (written.metadata or {}).get(b"crucible_schema")
+            if version != str(VERSION).encode() or not written.equals(schema):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
             refuse_overlong(file, name, opened.metadata)
             table: pa.Table = opened.read()
@@ -169,7 +169,11 @@ def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.
     """Return a table with its attempt in every row: arm, factors, route and seed."""
     rows = len(table)
     first = pa.array([0] * rows, pa.int32())
-    columns = {"arm": str(key.arm), **{each: key.arm[each] for each in factors}, "route": key.route}
+    columns = {
+        "arm": str(key.arm),
+        **{factor: key.arm[factor] for factor in factors},
+        "route": key.route,
+    }
     for name, value in columns.items():
         names = pa.DictionaryArray.from_arrays(first, pa.array([value], pa.string()))
         table = table.append_column(name, names)

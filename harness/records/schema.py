@@ -18,25 +18,25 @@ _PARTS = {
 }
 
 
-def _column(name: str, kind: pa.DataType, unit: str, says: str) -> pa.Field:
-    return pa.field(name, kind, nullable=False, metadata={"unit": unit, "description": says})
+def _column(name: str, kind: pa.DataType, unit: str, description: str) -> pa.Field:
+    return pa.field(name, kind, nullable=False, metadata={"unit": unit, "description": description})
 
 
-def _pose(prefix: str, says: str) -> list[pa.Field]:
+def _pose(prefix: str, description: str) -> list[pa.Field]:
     return [
-        *(_column(f"{prefix}{axis}", pa.float64(), "m", says) for axis in "xyz"),
+        *(_column(f"{prefix}{axis}", pa.float64(), "m", description) for axis in "xyz"),
         *(
-            _column(f"{prefix}{angle}", pa.float64(), "rad", says)
+            _column(f"{prefix}{angle}", pa.float64(), "rad", description)
             for angle in ("yaw", "pitch", "roll")
         ),
     ]
 
 
-def _shift(prefix: str, says: str) -> list[pa.Field]:
+def _shift(prefix: str, description: str) -> list[pa.Field]:
     return [
-        _column(f"{prefix}x", pa.float64(), "m", says),
-        _column(f"{prefix}y", pa.float64(), "m", says),
-        _column(f"{prefix}yaw", pa.float64(), "rad", says),
+        _column(f"{prefix}x", pa.float64(), "m", description),
+        _column(f"{prefix}y", pa.float64(), "m", description),
+        _column(f"{prefix}yaw", pa.float64(), "rad", description),
     ]
 
 

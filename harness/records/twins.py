@@ -41,14 +41,14 @@ class Change:
     @staticmethod
     def of_name(name: str) -> Change | None:
         """Return the change that stands behind a condition in the name of a twin's, if one does."""
-        found = NAMED.fullmatch(name)
-        if found is None:
+        match = NAMED.fullmatch(name)
+        if match is None:
             return None
-        windows = found["windows"]
+        windows = match["windows"]
         return Change(
-            tuple(found["without"].split("+")) if found["without"] else (),
-            None if windows is None else tuple(window_of(each) for each in windows.split("+")),
-            int(found["draw"] or 0),
+            tuple(match["without"].split("+")) if match["without"] else (),
+            None if windows is None else tuple(window_of(part) for part in windows.split("+")),
+            int(match["draw"] or 0),
         )
 
 
@@ -60,11 +60,11 @@ def window_of(text: str) -> Window:
 
 def twins_of(of: AttemptKey, keys: Iterable[AttemptKey]) -> dict[Change, AttemptKey]:
     """Return an attempt's twins among the attempts of their campaign."""
-    found = {}
+    changes = {}
     for key in keys:
         was, now = of.arm.condition, key.arm.condition
         if now.startswith(was) and replace(key, arm=key.arm.but(condition=was)) == of:
             change = Change.of_name(now.removeprefix(was))
             if change is not None:
-                found[change] = key
-    return found
+                changes[change] = key
+    return changes

@@ -57,13 +57,13 @@ class Ego:
 
     def state(self, snapshot: carla.WorldSnapshot) -> EgoState:
         """Return where the ego is after a tick."""
-        own = snapshot.find(self.actor.id)
-        if own is None:
+        ego = snapshot.find(self.actor.id)
+        if ego is None:
             raise AttemptError("server_crash", "the ego has vanished from the world")
-        pose = pose_of(own.get_transform())
+        pose = pose_of(ego.get_transform())
         self._row = row_near(self._route, pose, self._row)
         self._past.append(snapshot)
-        velocity = own.get_velocity()
+        velocity = ego.get_velocity()
         return EgoState(
             snapshot.frame,
             snapshot.timestamp.elapsed_seconds,
@@ -83,8 +83,8 @@ class Ego:
         last = 0 if until is None else until.frame
         if self._jolted(last):
             self._await(last)
-        due = [each for each in self._waiting if each[0] <= last]
-        self._waiting = [each for each in self._waiting if each[0] > last]
+        due = [touch for touch in self._waiting if touch[0] <= last]
+        self._waiting = [touch for touch in self._waiting if touch[0] > last]
         met: dict[int, Touch] = {}
         for frame, actor, kind in due:
             if actor not in met and KERB not in kind:
@@ -109,7 +109,7 @@ class Ego:
 
     def _jolted(self, frame: int) -> bool:
         """Say whether the ego's speed changed in a tick as only a blow changes it."""
-        by_frame = {each.frame: each for each in self._past}
+        by_frame = {snapshot.frame: snapshot for snapshot in self._past}
         now, before = by_frame.get(frame), by_frame.get(frame - 1)
         if now is None or before is None:
             return False
@@ -124,7 +124,7 @@ class Ego:
         """Wait until something is told of a tick, or until patience is at its end."""
         end = time.monotonic() + PATIENCE
         with suppress(Empty):
-            while not any(each[0] >= frame for each in self._waiting):
+            while not any(touch[0] >= frame for touch in self._waiting):
                 self._waiting.append(self._told.get(timeout=max(end - time.monotonic(), 0.0)))
 
     def _note(self, event: carla.CollisionEvent) -> None:
@@ -136,12 +136,12 @@ class Ego:
 
     def _speeds(self, frame: int, actor: int) -> tuple[float, float]:
         """Return how fast the ego was in a past tick, and how fast relative to somebody."""
-        before = next((each for each in self._past if each.frame == frame), None)
-        own = before.find(self.actor.id) if before else None
-        if before is None or own is None:
+        before = next((snapshot for snapshot in self._past if snapshot.frame == frame), None)
+        ego = before.find(self.actor.id) if before else None
+        if before is None or ego is None:
             return math.nan, 0.0
         other = before.find(actor) if actor else None
-        velocity = own.get_velocity()
+        velocity = ego.get_velocity()
         closing = velocity if other is None else velocity - other.get_velocity()
         return math.hypot(velocity.x, velocity.y), float(closing.length())
 

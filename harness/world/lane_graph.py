@@ -54,20 +54,25 @@ def build(carla_map: carla.Map) -> LaneGraph:
         lanes[key] = (len(waypoints), len(sampled))
         waypoints += sampled
     transforms = [waypoint.transform for waypoint in waypoints]
-    xyz = np.array([(each.location.x, each.location.y, each.location.z) for each in transforms])
-    beside = _neighbours(waypoints, lanes)
+    xyz = np.array(
+        [
+            (transform.location.x, transform.location.y, transform.location.z)
+            for transform in transforms
+        ]
+    )
+    neighbours = _neighbours(waypoints, lanes)
     edges = _edges(xyz, lanes, following)
-    changes = _changes(lanes, beside)
+    changes = _changes(lanes, neighbours)
     for (start, landing), (length, _) in changes.items():
         edges[start].append((landing, length * SPACING + LANE_CHANGE_COSTS[length]))
     return LaneGraph(
         waypoints=waypoints,
         lanes=lanes,
         xyz=xyz,
-        yaw=np.radians([each.rotation.yaw for each in transforms]),
+        yaw=np.radians([transform.rotation.yaw for transform in transforms]),
         width=np.array([waypoint.lane_width for waypoint in waypoints]),
         in_junction=np.array([waypoint.is_junction for waypoint in waypoints]),
-        beside=beside,
+        beside=neighbours,
         edges=edges,
         changes=changes,
     )
@@ -77,7 +82,7 @@ def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
     """Return a lane's waypoints from its entry to less than a step before its end."""
     lane, sampled = key_of(entry), [entry]
     while True:
-        ahead = [each for each in sampled[-1].next(SPACING) if key_of(each) == lane]
+        ahead = [waypoint for waypoint in sampled[-1].next(SPACING) if key_of(waypoint) == lane]
         if not ahead or (ahead[0].s - sampled[-1].s) * (sampled[-1].s - entry.s) < 0.0:
             return sampled
         sampled.append(ahead[0])
@@ -85,7 +90,7 @@ def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
 
 def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]) -> Integers:
     """Return the waypoint beside each one, left and right, where the markings allow a change."""
-    beside = np.full((len(waypoints), 2), -1)
+    neighbours = np.full((len(waypoints), 2), -1)
     stations = np.array([waypoint.s for waypoint in waypoints])
     for index, waypoint in enumerate(waypoints):
         allowed = int(waypoint.lane_change)
@@ -101,9 +106,9 @@ def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int,
             if other is None or other.lane_id * waypoint.lane_id < 0:
                 continue
             if (lane := lanes.get(key_of(other))) is not None:
-                own = stations[lane[0] : lane[0] + lane[1]]
-                beside[index, side] = lane[0] + int(np.abs(own - other.s).argmin())
-    return beside
+                of_lane = stations[lane[0] : lane[0] + lane[1]]
+                neighbours[index, side] = lane[0] + int(np.abs(of_lane - other.s).argmin())
+    return neighbours
 
 
 def _edges(
@@ -124,17 +129,17 @@ def _edges(
 
 
 def _changes(
-    lanes: dict[LaneKey, tuple[int, int]], beside: Integers
+    lanes: dict[LaneKey, tuple[int, int]], neighbours: Integers
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the lane changes that the markings allow all along."""
     changes: dict[tuple[int, int], tuple[int, int]] = {}
     for first, count in lanes.values():
         for side in (0, 1):
-            neighbours = beside[first : first + count, side]
-            allowed = np.concatenate([[0], np.cumsum(neighbours >= 0)])
+            on_side = neighbours[first : first + count, side]
+            allowed = np.concatenate([[0], np.cumsum(on_side >= 0)])
             for length in LANE_CHANGE_COSTS:
                 windows = allowed[length + 1 :] - allowed[: -length - 1]
                 for start in np.flatnonzero(windows == length + 1).tolist():
-                    landing = int(neighbours[start + length])
+                    landing = int(on_side[start + length])
                     changes.setdefault((first + start, landing), (length, side))
     return changes

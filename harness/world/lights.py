@@ -40,22 +40,22 @@ class RouteLights:
             for light in lights
             for station in stop_stations(stage.route, light)
         ]
-        self._lines = sorted(lines, key=lambda each: each.station)
+        self._lines = sorted(lines, key=lambda line: line.station)
 
     def ahead(self, station: float) -> tuple[LightAhead, ...]:
         """Return the lights whose junction has not been left yet."""
         return tuple(
-            LightAhead(each.station, each.clear_station, shown(each.light))
-            for each in self._lines
-            if each.clear_station >= station
+            LightAhead(line.station, line.clear_station, shown(line.light))
+            for line in self._lines
+            if line.clear_station >= station
         )
 
     def crossed_on_red(self, before: float, now: float) -> tuple[int, ...]:
         """Return the lights whose stop line was crossed in a tick while they were red."""
         return tuple(
-            each.light.id
-            for each in self._lines
-            if before < each.station <= now and shown(each.light) == "red"
+            line.light.id
+            for line in self._lines
+            if before < line.station <= now and shown(line.light) == "red"
         )
 
 
@@ -66,7 +66,7 @@ def shown(light: carla.TrafficLight) -> LightState:
 
 def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     """Return where on the route this light's stop lines are."""
-    found = []
+    stations = []
     for waypoint in light.get_stop_waypoints():
         place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
         gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)
@@ -77,8 +77,8 @@ def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
             ahead = (place.x - route.xyz[row, 0]) * math.cos(yaw) + (
                 place.y - route.xyz[row, 1]
             ) * math.sin(yaw)
-            found.append(float(route.station[row] + ahead))
-    return found
+            stations.append(float(route.station[row] + ahead))
+    return stations
 
 
 def clear_of_junction(route: Route, station: float) -> float:

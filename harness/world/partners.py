@@ -208,8 +208,10 @@ class Partners:
 
     def collect(self, frame: int) -> Sweeps:
         """Return what the sharing partners and the reference rig scanned in this frame."""
-        used = [each for each in self._everybody() if each in self._sharing + self._referred]
-        scans = {each.post: each.post.collect(frame) for each in used}
+        used = [
+            partner for partner in self._everybody() if partner in self._sharing + self._referred
+        ]
+        scans = {partner.post: partner.post.collect(frame) for partner in used}
         return Sweeps(
             [(partner, scans[partner.post]) for partner in self._sharing],
             [scans[partner.post] for partner in self._referred],
@@ -226,21 +228,23 @@ class Partners:
 
     def _place_vehicles(self, snapshot: carla.WorldSnapshot) -> None:
         for partner in self.vehicles:
-            own = snapshot.find(partner.carrier)
-            if own is None:
+            carrier = snapshot.find(partner.carrier)
+            if carrier is None:
                 partner.place = (math.inf, math.inf)
             else:
-                pose = pose_of(own.get_transform())
+                pose = pose_of(carrier.get_transform())
                 partner.place = (pose.x, pose.y)
 
     def _in_range(self, ego: EgoState, partners: Sequence[Partner]) -> list[Partner]:
         """Return those within range, first those who are to share first."""
         here = (ego.vehicle_in_world.x, ego.vehicle_in_world.y)
-        gaps = {each.sender: math.dist(each.place, here) for each in partners}
-        near = [each for each in partners if gaps[each.sender] <= self.settings.range]
+        gaps = {partner.sender: math.dist(partner.place, here) for partner in partners}
+        near = [partner for partner in partners if gaps[partner.sender] <= self.settings.range]
         if self.settings.choice == "random":
-            return sorted(near, key=lambda each: (each not in self._sharing, self._rank(each)))
-        return sorted(near, key=lambda each: (gaps[each.sender], each.sender))
+            return sorted(
+                near, key=lambda partner: (partner not in self._sharing, self._rank(partner))
+            )
+        return sorted(near, key=lambda partner: (gaps[partner.sender], partner.sender))
 
     def _rank(self, partner: Partner) -> float:
         """Return a partner's place among all, sampled once for an attempt."""

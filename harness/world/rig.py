@@ -165,8 +165,8 @@ class ScanningPost:
         if not self._on_vehicle:
             return turned
         behind, ahead, aside = OWN_BODY
-        own = (turned[:, 0] > behind) & (turned[:, 0] < ahead) & (np.abs(turned[:, 1]) < aside)
-        return turned[~own]
+        on_body = (turned[:, 0] > behind) & (turned[:, 0] < ahead) & (np.abs(turned[:, 1]) < aside)
+        return turned[~on_body]
 
 
 def _spawn(

@@ -18,17 +18,17 @@ def beside_road(town: carla.Map, ego: Pose, distance: float, height: float) -> P
     waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
     edge = waypoint
     for _ in range(WIDEST):
-        beside = edge.get_right_lane()
-        if beside is None or beside.lane_id * waypoint.lane_id <= 0:
+        lane = edge.get_right_lane()
+        if lane is None or lane.lane_id * waypoint.lane_id <= 0:
             break
-        edge = beside
-    gone = 0.0
-    while gone < distance:
+        edge = lane
+    walked = 0.0
+    while walked < distance:
         following = edge.next(STEP)
         if not following:
             break
         edge = following[0]
-        gone += STEP
+        walked += STEP
     place = edge.transform.location
     yaw = math.radians(edge.transform.rotation.yaw)
     return Pose(place.x, place.y, place.z + height, yaw=yaw)

@@ -62,7 +62,9 @@ class Scene:
         near &= self.actor_ids != without
         ids = self.actor_ids[near]
         boxes = boxes_between(self.boxes_in_world[near], WORLD, lidar_in_world)
-        return Truth(boxes, ids, np.array([hits.get(int(each), 0) for each in ids], np.int64))
+        return Truth(
+            boxes, ids, np.array([hits.get(int(actor_id), 0) for actor_id in ids], np.int64)
+        )
 
 
 class Census:
@@ -107,7 +109,11 @@ def parked_in_world(world: carla.World) -> Boxes:
     """Return the vehicles that are scenery: LiDARs see them, but they are no road users."""
     rows, kinds = [], []
     for kind, labels in SCENERY.items():
-        for piece in (each for label in labels for each in world.get_environment_objects(label)):
+        for piece in (
+            get_environment_object
+            for label in labels
+            for get_environment_object in world.get_environment_objects(label)
+        ):
             box = piece.bounding_box
             size = (2 * box.extent.x, 2 * box.extent.y, 2 * box.extent.z)
             place = (box.location.x, box.location.y, box.location.z)
@@ -134,16 +140,16 @@ def figure_of(actor: carla.Actor) -> Figure:
 
 
 def repaired(
-    type_id: str, told: tuple[float, float, float], kind: int
+    type_id: str, extents: tuple[float, float, float], kind: int
 ) -> tuple[float, float, float]:
     """Return extents none of which is nothing; what had to be repaired is said in the log."""
-    if min(told) >= LEAST_EXTENT:
-        return told
+    if min(extents) >= LEAST_EXTENT:
+        return extents
     x, y, z = (
-        each if each >= LEAST_EXTENT else usual
-        for each, usual in zip(told, USUAL_EXTENTS[kind], strict=True)
+        extent if extent >= LEAST_EXTENT else usual
+        for extent, usual in zip(extents, USUAL_EXTENTS[kind], strict=True)
     )
-    print(f"{type_id}: the server tells extents {told}, taken are {(x, y, z)}", file=sys.stderr)
+    print(f"{type_id}: the server tells extents {extents}, taken are {(x, y, z)}", file=sys.stderr)
     return x, y, z
 
 
@@ -162,5 +168,5 @@ def class_of_base(base_type: str) -> int:
 def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
     """Return the box of a road user in the world, upright."""
     place = transform.transform(carla.Location(*figure.centre))
-    length, width, height = (2 * each for each in figure.extent)
+    length, width, height = (2 * half for half in figure.extent)
     return place.x, place.y, place.z, length, width, height, math.radians(transform.rotation.yaw)

@@ -37,7 +37,7 @@ def open_session(
     The library's Traffic Manager listens on a port that is ours; a server's own goes before it.
     """
     probe(host, port)
-    with reserve(MANAGER_PORTS) as own, naming_problems(host, port):
+    with reserve(MANAGER_PORTS) as ports, naming_problems(host, port):
         client = carla.Client(host, port)
         client.set_timeout(RPC_TIMEOUT)
         world = fresh_world(client, town)
@@ -49,8 +49,8 @@ def open_session(
         settings.max_substeps = 10
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
-        strike_off(host, port, own.first)
-        manager = client.get_trafficmanager(own.first)
+        strike_off(host, port, ports.first)
+        manager = client.get_trafficmanager(ports.first)
         manager.set_synchronous_mode(True)
         manager.set_random_device_seed(seed % 2**31)
         try:
@@ -71,7 +71,12 @@ def fresh_world(client: carla.Client, town: str) -> carla.World:
     except RuntimeError as problem:
         if "time-out" in str(problem):
             raise
-        there = ", ".join(sorted(each.rsplit("/", 1)[-1] for each in client.get_available_maps()))
+        there = ", ".join(
+            sorted(
+                get_available_map.rsplit("/", 1)[-1]
+                for get_available_map in client.get_available_maps()
+            )
+        )
         raise AttemptError("world_load", f"{town}: {problem}; the server has {there}") from None
 
 
@@ -94,16 +99,16 @@ def naming_problems(host: str, port: int) -> Iterator[None]:
     try:
         yield
     except RuntimeError as problem:
-        said = " ".join(str(problem).split())
+        text = " ".join(str(problem).split())
         try:
             probe(host, port)
         except AttemptError as gone:
             failure: FailureClass = (
                 "server_hang" if gone.failure == "server_hang" else "server_crash"
             )
-            raise AttemptError(failure, f"{said}; {gone}") from problem
-        if "time-out" in said:
-            raise AttemptError("rpc_timeout", said) from problem
+            raise AttemptError(failure, f"{text}; {gone}") from problem
+        if "time-out" in text:
+            raise AttemptError("rpc_timeout", text) from problem
         if isinstance(problem, ScenarioError):
-            raise AttemptError("scenario_error", said) from problem
+            raise AttemptError("scenario_error", text) from problem
         raise

@@ -38,23 +38,23 @@ class RouteStops:
     def __init__(self, stage: Stage) -> None:
         signs = stage.world.get_actors().filter("traffic.stop")
         zones = [zone for sign in signs for zone in zones_of(stage.route, sign)]
-        self._zones = sorted(zones, key=lambda each: each.begin)
+        self._zones = sorted(zones, key=lambda zone: zone.begin)
         self._kept: set[Zone] = set()
 
     def ahead(self, station: float) -> tuple[LightAhead, ...]:
         """Return the signs that are still to be stood at, as red lights at their trigger's end."""
         return tuple(
-            LightAhead(each.end, each.clear, "red")
-            for each in self._zones
-            if station <= each.end and each not in self._kept
+            LightAhead(zone.end, zone.clear, "red")
+            for zone in self._zones
+            if station <= zone.end and zone not in self._kept
         )
 
     def driven_through(self, before: float, now: float, speed: float) -> tuple[int, ...]:
         """Return the signs left behind in a tick at which the ego has not stood."""
         if speed < STANDING:
-            self._kept |= {each for each in self._zones if each.begin - BEFORE <= now <= each.end}
+            self._kept |= {zone for zone in self._zones if zone.begin - BEFORE <= now <= zone.end}
         return tuple(
-            each.sign for each in self._zones if before <= each.end < now and each not in self._kept
+            zone.sign for zone in self._zones if before <= zone.end < now and zone not in self._kept
         )
 
 
@@ -77,6 +77,6 @@ def within(
     centre = place.transform(carla.Location(box.location))
     yaw = math.radians(place.rotation.yaw + box.rotation.yaw)
     ahead = (x - centre.x) * math.cos(yaw) + (y - centre.y) * math.sin(yaw)
-    beside = (y - centre.y) * math.cos(yaw) - (x - centre.x) * math.sin(yaw)
-    found: np.ndarray = (np.abs(ahead) <= box.extent.x) & (np.abs(beside) <= box.extent.y)
-    return found
+    right = (y - centre.y) * math.cos(yaw) - (x - centre.x) * math.sin(yaw)
+    inside: np.ndarray = (np.abs(ahead) <= box.extent.x) & (np.abs(right) <= box.extent.y)
+    return inside

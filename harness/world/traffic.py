@@ -32,8 +32,8 @@ class Population:
         """Send everybody home."""
         for controller in self.controllers:
             controller.stop()
-        everybody = [*self.controllers, *self.walkers, *self.vehicles]
-        self.client.apply_batch([carla.command.DestroyActor(each) for each in everybody])
+        actors = [*self.controllers, *self.walkers, *self.vehicles]
+        self.client.apply_batch([carla.command.DestroyActor(actor) for actor in actors])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,14 @@ class Traffic:
     ) -> None:
         random = stage.random("traffic", "vehicles")
         library = list(stage.world.get_blueprint_library().filter("vehicle.*"))
-        library.sort(key=lambda each: each.id)
-        cycles = [each for each in library if _base(each) in CYCLES]
-        cycles = [each for each in library if each.id == self.bicycle] or cycles
-        cars = library if self.mixed else [each for each in library if _base(each) not in CYCLES]
+        library.sort(key=lambda blueprint: blueprint.id)
+        cycles = [blueprint for blueprint in library if _base(blueprint) in CYCLES]
+        cycles = [blueprint for blueprint in library if blueprint.id == self.bicycle] or cycles
+        cars = (
+            library
+            if self.mixed
+            else [blueprint for blueprint in library if _base(blueprint) not in CYCLES]
+        )
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
         manager = stage.traffic_manager
         port = manager.get_port()
@@ -160,14 +164,14 @@ class Traffic:
                 stage.world.spawn_actor(controller, carla.Transform(), walker)
             )
         stage.world.tick()
-        for number, each in enumerate(population.controllers):
-            each.start()
+        for number, ai_walker in enumerate(population.controllers):
+            ai_walker.start()
             goal = stage.world.get_random_location_from_navigation()
             if goal is not None:
-                each.go_to_location(goal)
+                ai_walker.go_to_location(goal)
             runs = random.random() < self.running_share
             runs = number < self.crazy(self.walkers) if level else runs
-            each.set_max_speed(RUNNING if runs else WALKING)
+            ai_walker.set_max_speed(RUNNING if runs else WALKING)
 
 
 def _base(blueprint: carla.ActorBlueprint) -> str:

@@ -38,12 +38,12 @@ class Measured:
 
 def run() -> list[tuple[str, str]]:
     """Run the campaigns and compare them."""
-    by_workers = {each: measured(each) for each in WORKERS}
+    by_workers = {worker: measured(worker) for worker in WORKERS}
     alone = by_workers[1]
     rows = [("cores", str(os.cpu_count()))]
-    for count, each in by_workers.items():
-        efficiency = alone.wall / (count * each.wall)
-        rows.append((f"{count} workers: whole campaign, s", f"{each.wall:.1f}"))
+    for count, by_worker in by_workers.items():
+        efficiency = alone.wall / (count * by_worker.wall)
+        rows.append((f"{count} workers: whole campaign, s", f"{by_worker.wall:.1f}"))
         rows.append((f"{count} workers: efficiency", f"{100 * efficiency:.0f} %"))
     return [
         *rows,
@@ -66,16 +66,16 @@ def measured(workers: int) -> Measured:
             line, check=True, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
         )
         wall = time.monotonic() - began
-        told = [json.loads(each) for each in done.stdout.splitlines()]
+        told = [json.loads(line) for line in done.stdout.splitlines()]
         timings = [
             json.loads((place / "timing.json").read_text())["seconds"]
             for place in tries(out).values()
         ]
-    ended = [each for each in told if each["event"] == "ends"]
-    first = [next(each for each in ended if each["worker"] == n + 1) for n in range(workers)]
+    ended = [line for line in told if line["event"] == "ends"]
+    first = [next(line for line in ended if line["worker"] == n + 1) for n in range(workers)]
     return Measured(
         wall,
-        fmean(each["seconds"] for each in first),
-        fmean(each["seconds"] for each in ended if each not in first),
-        *(fmean(each[name] for each in timings) for name in ("total", "drive", "set_up")),
+        fmean(line["seconds"] for line in first),
+        fmean(line["seconds"] for line in ended if line not in first),
+        *(fmean(timing[name] for timing in timings) for name in ("total", "drive", "set_up")),
     )

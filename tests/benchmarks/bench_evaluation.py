@@ -143,9 +143,9 @@ def milliseconds(work: Sequence[Callable[[Frame], object]], through: list[Frame]
     """Median time of each work for a frame; they take turns, so that all meet the same machine."""
     times = np.zeros((len(through) * ROUNDS, len(work)))
     for turn, spent in enumerate(times):
-        for number, each in enumerate(work):
+        for number, item in enumerate(work):
             start = time.perf_counter()
-            each(through[turn % len(through)])
+            item(through[turn % len(through)])
             spent[number] = time.perf_counter() - start
     return np.asarray(1e3 * np.median(times, axis=0))
 
@@ -200,6 +200,6 @@ def run() -> list[tuple[str, str]]:
     rows.append(("all that is recorded of a frame", f"{milliseconds([in_full], mixed)[0]:.2f} ms"))
     for rule in RULES:
         totals = [patterns(overlaps_of_a_class, frame, rule).totals() for frame in mixed]
-        means = (f"{name} {np.mean([each[name] for each in totals]):.1f}" for name in PATTERNS)
+        means = (f"{name} {np.mean([total[name] for total in totals]):.1f}" for name in PATTERNS)
         rows.append((f"mean errors a frame, rule {rule}", ", ".join(means)))
     return rows

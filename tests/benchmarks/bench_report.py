@@ -76,8 +76,8 @@ def one_by_one(y: np.ndarray, design: np.ndarray, weights: np.ndarray) -> None:
     """Fit resamples as scripts do: rows repeated, statsmodels called for each."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for each in weights:
-            rows = np.repeat(np.arange(len(y)), each.astype(int))
+        for weight in weights:
+            rows = np.repeat(np.arange(len(y)), weight.astype(int))
             try:
                 sm.Logit(y[rows], design[rows]).fit(disp=0)
             except np.linalg.LinAlgError:

@@ -149,10 +149,10 @@ class Chaos:
 
     def running(self) -> Iterator[psutil.Process]:
         """Yield every process that was started by these campaigns."""
-        for each in psutil.process_iter():
+        for process in psutil.process_iter():
             with suppress(psutil.Error):
-                if each.environ().get(MARK) == self.mark:
-                    yield each
+                if process.environ().get(MARK) == self.mark:
+                    yield process
 
     @contextmanager
     def started(self, out: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -180,7 +180,7 @@ def processes(runner: int, kind: str) -> list[psutil.Process]:
     """Return a campaign's processes of one kind."""
     with suppress(psutil.Error):
         everybody = [psutil.Process(runner), *psutil.Process(runner).children(recursive=True)]
-        return [each for each in everybody if kind_of(each) == kind]
+        return [actor for actor in everybody if kind_of(actor) == kind]
     return []
 
 
@@ -194,8 +194,8 @@ def kind_of(process: psutil.Process) -> str:
 
 def phase(out: Path, runner: int) -> str:
     """Return what a campaign is about."""
-    workers = {str(each.pid) for each in processes(runner, "worker")}
-    if workers & {each.name.rsplit(".")[-1] for each in out.glob("episodes/*/*/*/*/.try*")}:
+    workers = {str(process.pid) for process in processes(runner, "worker")}
+    if workers & {path.name.rsplit(".")[-1] for path in out.glob("episodes/*/*/*/*/.try*")}:
         return "writing"
     if workers:
         return "driving"
@@ -204,7 +204,7 @@ def phase(out: Path, runner: int) -> str:
 
 def contents(place: Path) -> dict[str, bytes]:
     """Return the records of a try, but for what may differ."""
-    return {each.name: each.read_bytes() for each in place.iterdir() if each.name != "timing.json"}
+    return {path.name: path.read_bytes() for path in place.iterdir() if path.name != "timing.json"}
 
 
 def show(tally: Tally, seconds: float) -> None:

@@ -31,14 +31,14 @@ class Deaf:
         self._driver.reset(route)
 
     def share(self, *given: object) -> Boxes:
-        assert [type(each) for each in given] == [Observation]
+        assert [type(item) for item in given] == [Observation]
         return Boxes.none()
 
     def step(self, *given: object) -> Step:
         observation, messages = given
         assert isinstance(observation, EgoObservation)
         assert isinstance(messages, tuple)
-        assert all(isinstance(each, Message) for each in messages)
+        assert all(isinstance(message, Message) for message in messages)
         return Step(self._driver.step(observation, Boxes.none()), Boxes.none(), Boxes.none())
 
 
@@ -91,7 +91,7 @@ class Vandal(Deaf):
     reads_messages = False
 
     def step(self, *given: object) -> Step:
-        stage = next(each for each in gc.get_objects() if isinstance(each, Stage))
+        stage = next(get_object for get_object in gc.get_objects() if isinstance(get_object, Stage))
         for actor in stage.world.get_actors():
             if actor.attributes.get("role_name") == "hazard":
                 actor.destroy()

@@ -89,11 +89,11 @@ def test_again_there_is_nothing_to_do(
     routes: Path, finished: tuple[Path, subprocess.CompletedProcess[str]]
 ) -> None:
     out, _ = finished
-    before = {each: each.stat().st_mtime_ns for each in out.rglob("*") if each.is_file()}
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     done = run(routes, *ARMS, f"out={out}")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert "3 of 3 are done already" in done.stdout
-    assert {each: each.stat().st_mtime_ns for each in out.rglob("*") if each.is_file()} == before
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_other_settings_are_refused_with_what_differs(
@@ -104,13 +104,13 @@ def test_other_settings_are_refused_with_what_differs(
     assert (done.returncode, done.stdout) == (2, "")
     first, *changes = done.stderr.splitlines()
     assert "made with other settings" in first
-    assert [each.strip() for each in changes] == ["driving.blocked_seconds: 60.0 -> 61"]
+    assert [change.strip() for change in changes] == ["driving.blocked_seconds: 60.0 -> 61"]
 
 
 def test_nobody_outlives_the_runner(killed: tuple[Path, list[psutil.Process]]) -> None:
     _, family = killed
     _, alive = psutil.wait_procs(family, timeout=10)
-    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
+    assert [path for path in alive if path.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_killed_and_finished_it_is_the_same(
@@ -130,17 +130,17 @@ def test_killed_and_finished_it_is_the_same(
     alike = sorted(files(finished[0]))
     assert sorted(files(out)) == alike
     different = [
-        str(each)
-        for each in alike
-        if (out / each).read_bytes() != (finished[0] / each).read_bytes()
+        str(path)
+        for path in alike
+        if (out / path).read_bytes() != (finished[0] / path).read_bytes()
     ]
-    assert {Path(each).name for each in different} <= {"timing.json"}, different
+    assert {Path(path).name for path in different} <= {"timing.json"}, different
 
 
 def test_a_disturbance_leaves_the_traffic_alone(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    calm, late = (place(finished[0], "ideal_late", each) for each in ("none", "latency"))
+    calm, late = (place(finished[0], "ideal_late", name) for name in ("none", "latency"))
     parted = first_difference(controls(calm), controls(late))
     assert parted > 0
     assert_frame_equal(truth(calm, until=parted), truth(late, until=parted), check_exact=True)

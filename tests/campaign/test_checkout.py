@@ -84,7 +84,7 @@ def test_a_paper_drives_the_checkouts_routes_with_repeats(study: str, tmp_path: 
     checkout = write_checkout(tmp_path / "V2Xverse")
     settings = settings_of(checkout, study=study)
     planned = plan(settings)
-    assert [each.route.name for each in planned.assignments] == ["0", "1", "2"]
+    assert [assignment.route.name for assignment in planned.assignments] == ["0", "1", "2"]
     assert planned.same_way == (("0", "2"),)
     assert planned.left_out == ()
     assert settings["traffic"] == {
@@ -120,7 +120,7 @@ def test_the_checkouts_scenarios_become_hazards(tmp_path: Path) -> None:
     way = lay(spec, network_of("Crucible05", None))
     write_checkout(checkout, triggers=(trigger_on(way, 20, "Scenario1"),))
     planned = plan(settings_of(checkout))
-    assert [(each.kind, each.source) for each in planned.assignments[0].runnable] == [
+    assert [(hazard.kind, hazard.source) for hazard in planned.assignments[0].runnable] == [
         ("control_loss", "Scenario1")
     ]
 
@@ -199,7 +199,7 @@ def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     assert "1 of 2 hazards had no place and were not run" in lines
     (file,) = out.rglob("hop-s1/try1/result.json")
     told_of = json.loads(file.read_text())["crucible"]["hazards"]
-    assert {each["kind"]: (each["status"], each["cause"]) for each in told_of} == {
+    assert {hazard["kind"]: (hazard["status"], hazard["cause"]) for hazard in told_of} == {
         "oncoming_turn": ("not_run", "no_place"),
         "control_loss": ("running", ""),
     }

@@ -43,7 +43,7 @@ def test_an_arm_takes_what_it_took(made: tuple[Plan, Path]) -> None:
     for key, place in tries(folder).items():
         total = 100.0 if (key.arm.system, key.arm.condition) == slow else 10.0
         (place / "timing.json").write_text(json.dumps({"seconds": {"total": total}}))
-    size = sum(each.stat().st_size for each in place.iterdir())
+    size = sum(path.stat().st_size for path in place.iterdir())
     left = [key for key in planned.attempts if key.route == "hop"]
     for key in left:
         shutil.rmtree(folder / EPISODES / key.path)
@@ -70,7 +70,7 @@ def test_workers_without_work_save_no_time(made: tuple[Plan, Path], tmp_path: Pa
 def test_by_the_metre_where_nothing_is_finished(made: tuple[Plan, Path], tmp_path: Path) -> None:
     planned, _ = made
     expected = estimate(planned, tmp_path / "nowhere")
-    metres = 3 * sum(each.route.length for each in planned.assignments)
+    metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
     assert (expected.done, expected.left, expected.samples) == (0, 6, 0)
     assert expected.seconds == (SECONDS_PER_METRE * metres + 6 * STARTING) / 2
     assert expected.bytes == BYTES_PER_METRE * metres
@@ -85,9 +85,9 @@ def test_spoilt_timings_are_passed_over(made: tuple[Plan, Path], text: str) -> N
 
 
 def test_amounts_in_words() -> None:
-    told = [seconds_in_words(each) for each in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
+    told = [seconds_in_words(value) for value in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
     assert told == ["4 s", "90 s", "60 min", "1 h 30 min", "25 h 0 min", "2 days 8 h"]
-    assert [bytes_in_words(each) for each in (12, 3400, 5.55e6, 1.2e10)] == [
+    assert [bytes_in_words(value) for value in (12, 3400, 5.55e6, 1.2e10)] == [
         "12 bytes",
         "3.4 kB",
         "5.5 MB",

@@ -78,7 +78,7 @@ def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path)
     done = run(routes, *SETTINGS, f"out={tmp_path / 'out'}", "executor.workers=2")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert_same(alone, tmp_path / "out")
-    assert {each.name for each in (tmp_path / "out" / "logs").iterdir()} == {
+    assert {path.name for path in (tmp_path / "out" / "logs").iterdir()} == {
         "worker-1.log",
         "worker-2.log",
     }

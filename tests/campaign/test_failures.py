@@ -47,14 +47,16 @@ def failures(out: Path) -> list[tuple[str, str]]:
 
 def named(*systems: str) -> list[str]:
     """Return the settings in which the systems of these tests drive alone."""
-    targets = [f"+system.{each.lower()}._target_=tests.campaign.systems.{each}" for each in systems]
+    targets = [
+        f"+system.{system.lower()}._target_=tests.campaign.systems.{system}" for system in systems
+    ]
     return ["system=[]", *ONE[1:], *targets]
 
 
 def heed_signals() -> None:
     """Forget what shells tell jobs in the background to ignore."""
-    for each in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(each, signal.SIG_DFL)
+    for line in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(line, signal.SIG_DFL)
 
 
 @contextmanager
@@ -101,7 +103,9 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
     told = {line["arm"]["system"]: line["message"] for line in ledger(out)}
     assert told["faller"] == "the worker ended by signal 6"
     assert [
-        each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == STAYING
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if process.info["cmdline"] == STAYING
     ] == []
 
 
@@ -165,7 +169,7 @@ def test_a_runner_that_is_told_to_end_says_so(
     assert psutil.wait_procs(family, timeout=10)[1] == []
     assert failures(tmp_path / "out") == [("ideal_single", "interrupted")]
     assert run(routes, *line[2:]).returncode == 0
-    assert [each["try"] for each in ledger(tmp_path / "out")] == [1, 2]
+    assert [line["try"] for line in ledger(tmp_path / "out")] == [1, 2]
 
 
 @slow
@@ -176,7 +180,7 @@ def test_a_runner_under_nohup_outlives_its_terminal(tmp_path: Path, routes: Path
         runner.send_signal(signal.SIGHUP)
         runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 0
-    assert [each["outcome"] for each in ledger(tmp_path / "out")] == ["done"]
+    assert [line["outcome"] for line in ledger(tmp_path / "out")] == ["done"]
 
 
 @slow
@@ -255,7 +259,7 @@ def test_a_disk_without_room_for_the_ledger_ends_the_campaign(tmp_path: Path, ro
     (line_said,) = complaints(said)
     assert line_said.endswith("File too large")
     assert run(routes, *line[2:]).returncode == 0
-    assert [each["message"] for each in ledger(tmp_path / "out")] == ["rebuilt from its records"]
+    assert [line["message"] for line in ledger(tmp_path / "out")] == ["rebuilt from its records"]
 
 
 @slow

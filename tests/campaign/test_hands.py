@@ -64,8 +64,8 @@ class Full(Moody):
 def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path) -> None:
     hand = JobHand(Moody(False, True, False), tmp_path, work_in(tmp_path), 0)
     ended = [hand.do(KEY, number) for number in (1, 2, 3)]
-    assert [each.failure for each in ended] == ["server_launch"] * 3
-    assert [each.message for each in ended] == [
+    assert [outcome.failure for outcome in ended] == ["server_launch"] * 3
+    assert [outcome.message for outcome in ended] == [
         "no job: sbatch: error: Socket timed out",
         "the job ended: time limit",
         "no job: sbatch: error: Socket timed out",

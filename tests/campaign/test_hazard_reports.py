@@ -17,8 +17,8 @@ def test_every_hazard_is_told_and_none_is_left_waiting() -> None:
     unreached = build(HazardSpec("7", "occluded_pedestrian", 90.0))
     left_out = HazardSpec("7", "not_run:no hazard stands for this type", 50.0, source="Scenario2")
     told = [
-        (each.kind, each.status, each.started_at, each.reason)
-        for each in hazard_reports([reached, unreached], [left_out])
+        (hazard_report.kind, hazard_report.status, hazard_report.started_at, hazard_report.reason)
+        for hazard_report in hazard_reports([reached, unreached], [left_out])
     ]
     assert told == [
         ("control_loss", "running", 12.5, ""),

@@ -45,8 +45,8 @@ def mark(tmp_path: Path) -> Path:
 def their_v2xverse(folder: Path, mark: Path) -> Settings:
     """Return settings that start a program which lies in the folder."""
     root = folder / "evil"
-    for each in NEEDED:
-        (root / each).mkdir(parents=True, exist_ok=True)
+    for item in NEEDED:
+        (root / item).mkdir(parents=True, exist_ok=True)
     (root / "config").touch()
     program = root / "run"
     program.write_text(f"#!/bin/sh\ntouch '{mark}'\n")

@@ -69,7 +69,9 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def condition(name: str, *disturbances: str) -> str:
     """Return the setting that adds a condition."""
-    listed = ", ".join(f"{{_target_: {each}}}" for each in disturbances if each)
+    listed = ", ".join(
+        f"{{_target_: {disturbance}}}" for disturbance in disturbances if disturbance
+    )
     return f"+interference.{name}=[{listed}]"
 
 
@@ -258,12 +260,13 @@ def test_so_they_are_in_status(
 ) -> None:
 
     found = {
-        each.arm.condition: each
-        for each in survey(driven[0]).arms
-        if each.arm.system == "ideal_late"
+        arm.arm.condition: arm for arm in survey(driven[0]).arms if arm.arm.system == "ideal_late"
     }
-    assert {name for name, each in found.items() if each.fault} == set(FAULTS)
-    assert {name for name, each in found.items() if each.without_messages} == {"lost", "minutes"}
+    assert {name for name, found_of in found.items() if found_of.fault} == set(FAULTS)
+    assert {name for name, found_of in found.items() if found_of.without_messages} == {
+        "lost",
+        "minutes",
+    }
 
 
 def test_and_in_the_analysis(

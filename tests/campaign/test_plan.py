@@ -98,7 +98,7 @@ def test_a_runner_killed_while_it_writes_its_settings_starts_again(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     (left,) = tmp_path.iterdir()
     prepare(tmp_path, settings, "carlite")
-    assert {each.name for each in tmp_path.iterdir()} == {"campaign.yaml", left.name}
+    assert {path.name for path in tmp_path.iterdir()} == {"campaign.yaml", left.name}
 
 
 def test_a_ledger_without_room_at_the_start_is_one_line(
@@ -170,7 +170,7 @@ def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
 
 def test_one_of_each_way_is_driven_and_the_others_are_named(routes: Path) -> None:
     made = planned(routes)
-    assert [each.route.name for each in made.assignments] == ["bend", "hop"]
+    assert [assignment.route.name for assignment in made.assignments] == ["bend", "hop"]
     assert (made.same_way, made.left_out, made.geometries) == ((("bend", "again"),), ("again",), 2)
     repeated = planned(routes, "routes.repeats=true")
     assert len(repeated.assignments) == 3

@@ -29,7 +29,7 @@ DEGREE = math.radians(1.0)
 
 def disturbances(settings: Settings, name: str) -> list[Disturbance]:
     assert next(iter(settings["interference"])) == "none"
-    return [build(each, f"interference.{name}") for each in settings["interference"][name]]
+    return [build(item, f"interference.{name}") for item in settings["interference"][name]]
 
 
 def shifts(episode: Episode, sender: str) -> np.ndarray:

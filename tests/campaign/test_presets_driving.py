@@ -70,7 +70,7 @@ def test_routes_of_one_way(study: str, names: list[str], tmp_path: Path) -> None
     folder = write_route(tmp_path, "bend", "again")
     files = [f"routes.{what}={folder / file}" for what, file in FILES.items()]
     planned = plan(composed(f"study={study}", "routes.only=null", *files))
-    assert [each.route.name for each in planned.assignments] == names
+    assert [assignment.route.name for assignment in planned.assignments] == names
 
 
 FILES = {"file": "routes.xml", "hazards": "hazards.json"}

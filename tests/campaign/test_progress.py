@@ -66,7 +66,7 @@ def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.S
     with followed("json", STANDING, workers=2) as listener:
         happen(listener)
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(each["event"], each["worker"]) for each in told] == [
+    assert [(line["event"], line["worker"]) for line in told] == [
         ("begins", 1),
         ("begins", 2),
         ("ends", 1),
@@ -171,4 +171,4 @@ def test_on_a_terminal_the_table_goes_when_the_campaign_ends(
 
 
 def test_clock() -> None:
-    assert [clock(each) for each in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
+    assert [clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]

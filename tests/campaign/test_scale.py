@@ -48,14 +48,16 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
     rows = {(row.arm.system, row.arm.condition): row for row in summarise(folder, keys)[0]}
     assert len(rows) == 3
     for arm, row in rows.items():
-        own = [each for key, each in ours.items() if (key.arm.system, key.arm.condition) == arm]
+        own = [our for key, our in ours.items() if (key.arm.system, key.arm.condition) == arm]
         assert row.attempts == len(own) == 96
-        assert row.driving_score == pytest.approx(np.mean([each["driving_score"] for each in own]))
+        assert row.driving_score == pytest.approx(
+            np.mean([attempt["driving_score"] for attempt in own])
+        )
         assert row.collision_rate == pytest.approx(100 * np.mean([e["collided"] for e in own]))
         assert row.route_completion == pytest.approx(100 * np.mean([e["completion"] for e in own]))
-        assert row.violations == sum(each["violation"] is not None for each in own)
+        assert row.violations == sum(attempt["violation"] is not None for attempt in own)
         assert row.patterns == {
-            name: sum(each["patterns"]["total"][name] for each in own) for name in PATTERNS
+            name: sum(attempt["patterns"]["total"][name] for attempt in own) for name in PATTERNS
         }
     scores = {arm: row.driving_score for arm, row in rows.items()}
     assert len(set(scores.values())) == 3

@@ -103,7 +103,7 @@ def test_progress_failures_and_missing_routes_are_told(
 
 def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], dict]) -> None:
     told = counted(made)["arms"]
-    arms = {(each["arm"]["system"], each["arm"]["condition"]): each for each in told}
+    arms = {(line["arm"]["system"], line["arm"]["condition"]): line for line in told}
     arm = arms["ideal_late", "none"]
     scores = {}
     for file in (made / EPISODES / "ideal_late" / "ahead" / "none").rglob("result.json"):
@@ -130,9 +130,9 @@ def test_a_runner_at_work_is_seen_and_not_disturbed(
 
 
 def test_nothing_is_written(made: Path, told: Callable[[Path], str]) -> None:
-    before = {each: each.stat().st_mtime_ns for each in made.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in made.rglob("*")}
     told(made)
-    assert {each: each.stat().st_mtime_ns for each in made.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in made.rglob("*")} == before
 
 
 def test_of_twins_nothing_is_planned_but_what_was_driven(
@@ -239,7 +239,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
 }
 
 
-@pytest.mark.parametrize("spoil", SPOILT, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("spoil", SPOILT, ids=lambda line: line.__name__)
 def test_what_is_broken_is_one_line_and_the_rest_is_told(
     spoil: Callable[[Path], None], folder: Path, told: Callable[[Path], str]
 ) -> None:
@@ -247,7 +247,7 @@ def test_what_is_broken_is_one_line_and_the_rest_is_told(
     spoil(folder)
     after = told(folder).splitlines()
     assert "\x1b" not in "".join(after)
-    (line,) = (each for each in after if SPOILT[spoil] in each)
+    (line,) = (line for line in after if SPOILT[spoil] in line)
     assert line not in before
 
 

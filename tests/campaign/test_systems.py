@@ -42,12 +42,12 @@ def test_truth_is_for_the_privileged(
 def test_who_ignores_messages_meets_the_same_world_under_every_condition(
     ended: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    calm, late = (place(ended[0], "deaf", each) for each in ("none", "latency"))
+    calm, late = (place(ended[0], "deaf", name) for name in ("none", "latency"))
     assert len(truth(calm)) > 100
     for name in set(TABLES) - {"messages", "frames"}:
-        one, other = (read_table(each / f"{name}.parquet", name) for each in (calm, late))
+        one, other = (read_table(folder / f"{name}.parquet", name) for folder in (calm, late))
         assert_frame_equal(one, other, check_exact=True)
-    one, other = (read_table(each / "frames.parquet", "frames") for each in (calm, late))
+    one, other = (read_table(folder / "frames.parquet", "frames") for folder in (calm, late))
     heard = ["messages", "oldest_age"]
     assert_frame_equal(one.drop(columns=heard), other.drop(columns=heard), check_exact=True)
     assert one.oldest_age.max() == 0.0
@@ -86,4 +86,4 @@ def test_sweeps_are_kept_of_everybody_at_every_planning_step_if_asked_for(tmp_pa
     kept = sweeps(attempt)
     assert set(kept) == set(zip(poses.frame, poses.sender, strict=True))
     assert {sender for _, sender in kept} >= {"ego", "roadside-0"}
-    assert min(len(each) for each in kept.values()) > 1000
+    assert min(len(folder) for folder in kept.values()) > 1000

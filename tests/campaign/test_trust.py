@@ -115,9 +115,9 @@ def modules(name: str) -> Iterator[ModuleType]:
     """Yield a module and all modules in it, but for programs."""
     top = import_module(name)
     yield top
-    for each in walk_packages(getattr(top, "__path__", ()), f"{name}."):
-        if not each.name.endswith(".__main__"):
-            yield import_module(each.name)
+    for module in walk_packages(getattr(top, "__path__", ()), f"{name}."):
+        if not module.name.endswith(".__main__"):
+            yield import_module(module.name)
 
 
 def shipped() -> Iterator[tuple[str, dict[str, Any]]]:

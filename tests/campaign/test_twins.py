@@ -127,7 +127,7 @@ def test_without_the_disturbance_all_is_as_under_none(out: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith("clean")
     twin, calm = twin_of(out, "loss without loss"), place(out, "none")
     for name in TABLES:
-        one, other = (read_table(each / f"{name}.parquet", name) for each in (twin, calm))
+        one, other = (read_table(window / f"{name}.parquet", name) for window in (twin, calm))
         assert_frame_equal(one, other, check_exact=True)
 
 
@@ -163,7 +163,7 @@ def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
     told = ", ".join(f"{first * 0.05:.1f} to {end * 0.05:.1f}" for first, end in fewest)
     assert told in row
     for cell in fewest:
-        rest = tuple(each for each in fewest if each != cell)
+        rest = tuple(window for window in fewest if window != cell)
         assert not rest or hit[name_of(rest)] is False
 
 
@@ -284,12 +284,12 @@ def test_no_window_of_the_smallest_set_can_be_spared(count: int, data: st.DataOb
     hits = data.draw(st.sets(st.sampled_from(range(1, 2 ** len(windows)))))
 
     def happens(kept: tuple[Window, ...]) -> bool:
-        return sum(1 << windows.index(each) for each in kept) in hits or kept == windows
+        return sum(1 << windows.index(window) for window in kept) in hits or kept == windows
 
     kept = smallest(windows, happens)
     assert happens(kept)
-    for each in kept:
-        rest = tuple(other for other in kept if other != each)
+    for window in kept:
+        rest = tuple(other for other in kept if other != window)
         assert not rest or not happens(rest)
 
 

@@ -23,11 +23,15 @@ TOWNS = Path(harness.carlite.towns.__file__).parent / "data"
 
 def test_a_parking_lane_is_a_lane() -> None:
     town = carla.Map("Crucible05", (TOWNS / "Crucible05.xodr").read_text(encoding="utf-8"))
-    beside = (each.get_right_lane() for each in town.generate_waypoints(10.0))
-    parking = [each for each in beside if each and each.lane_type == carla.LaneType.Parking]
+    beside = (
+        generate_waypoint.get_right_lane() for generate_waypoint in town.generate_waypoints(10.0)
+    )
+    parking = [
+        waypoint for waypoint in beside if waypoint and waypoint.lane_type == carla.LaneType.Parking
+    ]
     assert parking
-    for each in parking:
-        spot = each.transform.location
+    for waypoint in parking:
+        spot = waypoint.transform.location
         pose = Pose(spot.x, spot.y, spot.z)
         distance, width = nearest_lane(town, pose, town.get_waypoint(spot))
         assert distance <= width / 2

@@ -108,7 +108,7 @@ class Episode:
     def ages(self) -> list[list[int]]:
         """Return how many planning steps old the messages of each step were."""
         return [
-            [len(range(each.capture_frame, self.first_frame + step * TICKS, TICKS)) for each in now]
+            [len(range(item.capture_frame, self.first_frame + step * TICKS, TICKS)) for item in now]
             for step, now in enumerate(self.given)
         ]
 

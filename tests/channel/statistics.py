@@ -28,4 +28,4 @@ def uniform_cdf(low: float, high: float) -> Cdf:
 
 def normal_cdf(mean: float, deviation: float) -> Cdf:
     scale = deviation * math.sqrt(2)
-    return lambda values: np.array([0.5 * math.erfc((mean - each) / scale) for each in values])
+    return lambda values: np.array([0.5 * math.erfc((mean - value) / scale) for value in values])

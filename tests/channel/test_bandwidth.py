@@ -22,7 +22,7 @@ def sweep() -> Points:
 def test_a_message_takes_as_long_as_its_bytes() -> None:
     episode = Episode(Bandwidth(SWEEP / 0.15)).run(6, payload=sweep)
     episode.channel.door.verify()
-    assert [each.delay for each in episode.channel.door.close()] == pytest.approx([0.15] * 6)
+    assert [record.delay for record in episode.channel.door.close()] == pytest.approx([0.15] * 6)
     assert episode.ages() == [[]] + [[1]] * 5
 
 
@@ -65,12 +65,12 @@ def test_every_sender_has_a_radio_of_its_own() -> None:
 
 def test_adds_to_latency_and_lost_messages_take_their_time_too() -> None:
     late = Episode(Fixed(0.3), Bandwidth(SWEEP / 0.15)).run(6, payload=sweep)
-    assert [each.delay for each in late.channel.door.close()] == pytest.approx([0.45] * 6)
+    assert [record.delay for record in late.channel.door.close()] == pytest.approx([0.45] * 6)
     late.channel.door.verify()
     every = Episode(Bandwidth(SWEEP / 0.5)).run(30, payload=sweep)
     lossy = Episode(Loss(0.4), Bandwidth(SWEEP / 0.5)).run(30, payload=sweep)
-    assert [each.delay for each in lossy.channel.door.close()] == [
-        each.delay for each in every.channel.door.close()
+    assert [record.delay for record in lossy.channel.door.close()] == [
+        record.delay for record in every.channel.door.close()
     ]
     lossy.channel.door.verify()
 

@@ -28,7 +28,7 @@ def condition(name: str) -> list[Disturbance]:
     """Return the disturbances of a condition."""
     described = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     assert list(described) == [name]
-    return [build(each, f"interference.{name}") for each in described[name]]
+    return [build(record, f"interference.{name}") for record in described[name]]
 
 
 def episode(name: str, seed: int = 1, steps: int = 60) -> Episode:
@@ -43,7 +43,7 @@ def test_it_happens_and_the_door_agrees(path: Path) -> None:
     driven.channel.door.verify()
     undisturbed = Episode(route="r31").run(60, PARTNERS[:1], SENT.get(path.stem, some_boxes))
     changed = [
-        [(each.delay, each.found_shift, each.fate, each.size_bytes) for each in one]
+        [(record.delay, record.found_shift, record.fate, record.size_bytes) for record in one]
         for one in (driven.channel.door.close(), undisturbed.channel.door.close())
     ]
     corrupts = path.stem in ("feature_corruption", "channel_corruption")
@@ -56,7 +56,9 @@ def test_it_is_made_as_a_campaign_makes_it(path: Path) -> None:
     disturbances = condition(path.stem)
     channel = build(settings, "channel", disturbances=disturbances, tick_seconds=0.05)
     assert isinstance(channel, Channel)
-    assert [type(each) for each in channel.disturbances] == [type(each) for each in disturbances]
+    assert [type(disturbance) for disturbance in channel.disturbances] == [
+        type(disturbance) for disturbance in disturbances
+    ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -88,7 +90,7 @@ def test_two_together_are_drawn_as_each_by_itself() -> None:
 
 def test_paper_code_latency_is_the_roadside_units_by_route_number() -> None:
     driven = episode("paper_code_latency", steps=20)
-    delays = [each.delay for each in driven.channel.door.close()]
+    delays = [record.delay for record in driven.channel.door.close()]
     assert delays == [0.0] * round(1.0 / PERIOD) + [1.0] * 15
 
 

@@ -34,12 +34,12 @@ ON_THEIR_OWN: dict[str, Make] = {
 def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
     """Return what happened to every message, by sender and tick."""
     return {
-        (each.sender, each.capture_frame - FIRST_FRAME): (
-            each.asked_shift,
-            each.delay,
-            each.fate in ("lost", "unsent"),
+        (record.sender, record.capture_frame - FIRST_FRAME): (
+            record.asked_shift,
+            record.delay,
+            record.fate in ("lost", "unsent"),
         )
-        for each in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.door.close()
+        for record in Episode(*disturbances, seed=3).run(STEPS, MORE).channel.door.close()
     }
 
 
@@ -47,8 +47,8 @@ def happened(*disturbances: Disturbance) -> dict[tuple[str, int], Fate]:
 def test_at_all_times_it_is_the_disturbance_itself(name: str) -> None:
     make, payload = EVERY[name]
     plain, wrapped = (
-        story(Episode(each, seed=3).run(STEPS, MORE, payload))
-        for each in (make(), Counterfactual(make()))
+        story(Episode(record, seed=3).run(STEPS, MORE, payload))
+        for record in (make(), Counterfactual(make()))
     )
     assert wrapped == plain
 
@@ -77,7 +77,7 @@ def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
 def test_what_was_sent_at_once_is_not_taken_back() -> None:
     window = Counterfactual(ON_THEIR_OWN["bandwidth"](), [(8, 20)])
     records = Episode(window).run(STEPS).channel.door.close()
-    assert [each.fate for each in records][:2] == ["delivered", "delivered"]
+    assert [record.fate for record in records][:2] == ["delivered", "delivered"]
 
 
 def test_draws_anew_differ_from_each_other_and_repeat() -> None:
@@ -97,8 +97,8 @@ def test_of_two_of_a_kind_each_keeps_its_own_streams() -> None:
         Counterfactual(UniformLatency(0.1, 0.9), []), Counterfactual(UniformLatency(0.1, 0.9))
     )
     alone = happened(UniformLatency(0.1, 0.9))
-    for each in both:
-        assert second[each][1] == pytest.approx(both[each][1] - alone[each][1])
+    for record in both:
+        assert second[record][1] == pytest.approx(both[record][1] - alone[record][1])
 
 
 def test_a_window_may_stay_empty_and_all_times_may_not() -> None:

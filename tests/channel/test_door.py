@@ -131,7 +131,7 @@ def test_all_is_well_and_written_down() -> None:
     episode = Episode(Fixed(0.4), Constant(0.5, -0.1, 2.0)).run(6)
     episode.channel.door.verify()
     records = episode.channel.door.close()
-    assert [each.fate for each in records] == ["delivered"] * 4 + ["in_flight"] * 2
+    assert [record.fate for record in records] == ["delivered"] * 4 + ["in_flight"] * 2
     for step, record in enumerate(records[:4]):
         assert record.delivered_time == time_of(step + 2)
         assert record.age_found == pytest.approx(0.4)
@@ -150,7 +150,7 @@ def test_senses_and_truth_stay_as_they_are() -> None:
         assert believed.lidar_in_world.z == true.z
         assert believed.time == time_of(step)
     sent = [message.payload for now in episode.given for message in now]
-    assert all(isinstance(each, Boxes) and len(each) == 5 for each in sent)
+    assert all(isinstance(boxes, Boxes) and len(boxes) == 5 for boxes in sent)
 
 
 def test_what_has_been_sent_cannot_be_changed() -> None:

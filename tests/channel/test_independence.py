@@ -62,9 +62,15 @@ MORE: tuple[tuple[str, Kind], ...] = (
 def story(episode: Episode, sender: str = "vehicle-1") -> list[Any]:
     """Return all that happened to the messages of a sender."""
     records = [
-        (each.asked_shift, each.found_shift, each.delay, each.fate == "lost", each.size_bytes)
-        for each in episode.channel.door.close()
-        if each.sender == sender
+        (
+            record.asked_shift,
+            record.found_shift,
+            record.delay,
+            record.fate == "lost",
+            record.size_bytes,
+        )
+        for record in episode.channel.door.close()
+        if record.sender == sender
     ]
     payloads = [
         [part.tobytes() for part in arrays(message.payload)]
@@ -113,7 +119,7 @@ def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
     one, *_ = names
     alone = Episode(ON_BOXES[one](), seed=seed).run(STEPS, ONE)
     first, *rest = (ON_BOXES[name]() for name in names)
-    together = [first, *(each for each in rest if each.name != first.name)]
+    together = [first, *(record for record in rest if record.name != first.name)]
     mixed = Episode(*together, seed=seed).run(STEPS, ONE)
     for by_itself, among_others in zip(
         alone.channel.door.close(), mixed.channel.door.close(), strict=True
@@ -122,7 +128,9 @@ def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
             assert by_itself.asked_shift == among_others.asked_shift
         elif one in ("loss", "bursts"):
             assert by_itself.fate != "lost" or among_others.fate == "lost"
-        elif one.startswith("latency") and not any(each.name == "bandwidth" for each in together):
+        elif one.startswith("latency") and not any(
+            record.name == "bandwidth" for record in together
+        ):
             assert by_itself.delay == among_others.delay
 
 
@@ -130,7 +138,10 @@ def test_two_of_a_kind_draw_each_for_itself_and_go_by_number() -> None:
     shifts = [UniformPoseError(0.1, 0.6, 0.1, 0.6) for _ in range(2)]
     channel = Channel(shifts)
     channel.reset(1, "route-4")
-    assert [each.name for each in channel.disturbances] == ["pose_error", "pose_error-2"]
-    first, second = (each.random("vehicle-1").random(50) for each in shifts)
+    assert [disturbance.name for disturbance in channel.disturbances] == [
+        "pose_error",
+        "pose_error-2",
+    ]
+    first, second = (disturbance.random("vehicle-1").random(50) for disturbance in shifts)
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.4
     assert Channel(shifts[1:]).disturbances[0].name == "pose_error"

@@ -164,8 +164,8 @@ def test_ghosts_that_miss_the_window_by_chance_are_no_fault() -> None:
         record(Episode(Ghosts(1, 6.0, 30.0), seed=seed, window=(5.0, 5.0)).run(3))
         for seed in range(20)
     ]
-    counted = [each["disturbances"]["ghosts"] for each in found]
-    assert 0 < sum(each == 0 for each in counted) < 20
+    counted = [item["disturbances"]["ghosts"] for item in found]
+    assert 0 < sum(infraction == 0 for infraction in counted) < 20
 
 
 class Behind(Disturbance):

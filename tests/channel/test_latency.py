@@ -81,14 +81,14 @@ def test_the_first_second_is_as_long_whenever_it_begins() -> None:
             Message("roadside-0", "roadside", 0, moment, Pose(0.0, 0.0), some_boxes())
             for moment in moments
         ]
-        assert [disturbance.delay(each) for each in messages] == [0.0, 0.8]
+        assert [disturbance.delay(message) for message in messages] == [0.0, 0.8]
 
 
 def test_paper_code_leaves_vehicles_alone() -> None:
     both: list[tuple[str, Kind]] = [("roadside-0", "roadside"), ("vehicle-1", "vehicle")]
     episode = Episode(PaperCodeLatency(), route="r12").run(9, both)
     by_sender = {
-        sender: [each.delay for each in episode.channel.door.close() if each.sender == sender]
+        sender: [record.delay for record in episode.channel.door.close() if record.sender == sender]
         for sender, _ in both
     }
     assert by_sender == {"roadside-0": [0.0] * 5 + [0.8] * 4, "vehicle-1": [0.0] * 9}

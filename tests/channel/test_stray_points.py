@@ -57,7 +57,7 @@ def test_elsewhere_in_every_sweep() -> None:
 
 
 def test_an_empty_sweep_gets_them_too() -> None:
-    assert [len(each) for each in strays(10, some_points(0))] == [10] * 3
+    assert [len(stray) for stray in strays(10, some_points(0))] == [10] * 3
 
 
 def test_only_sweeps_take_points() -> None:

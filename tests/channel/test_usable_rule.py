@@ -79,8 +79,10 @@ def test_the_rule_is_the_slow_rule_and_the_door_agrees(data: st.DataObject, step
     present = [set(data.draw(st.lists(st.sampled_from(senders)))) for _ in range(steps)]
     episode = Episode(Listed(listed))
     for step in range(steps):
-        messages = episode.step([each for each in NAMES if each[0] in present[step]])
-        found = {(each.sender, (each.capture_frame - FIRST_FRAME) // TICKS) for each in messages}
+        messages = episode.step([name for name in NAMES if name[0] in present[step]])
+        found = {
+            (message.sender, (message.capture_frame - FIRST_FRAME) // TICKS) for message in messages
+        }
         assert found == slow_rule(listed, present, step, episode.channel.maximum_age)
     episode.channel.door.verify()
 
@@ -106,7 +108,7 @@ def test_whoever_is_out_of_range_is_not_heard() -> None:
     near, gone = NAMES[:2], NAMES[:1]
     for partners in (near, gone, near):
         episode.step(partners)
-    heard = [{each.sender for each in messages} for messages in episode.given]
+    heard = [{message.sender for message in messages} for messages in episode.given]
     assert heard == [{"roadside-0", "vehicle-1"}, {"roadside-0"}, {"roadside-0", "vehicle-1"}]
     episode.channel.door.verify()
 

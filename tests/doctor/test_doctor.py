@@ -43,11 +43,11 @@ def doctor(*options: str, **environment: str) -> subprocess.CompletedProcess[str
 def test_here_a_campaign_can_run(tmp_path: Path) -> None:
     done = doctor("--json", "--out", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr
-    findings = {each["name"]: each for each in json.loads(done.stdout)}
+    findings = {load["name"]: load for load in json.loads(done.stdout)}
     assert {"python", "packages [run]", "disk", "ports", "carlite", "GPU"} <= set(findings)
     assert findings["carlite"]["found"].startswith("carlite 0.9.16, Crucible05, ready in")
     assert "carla 0.9.16" in findings["packages [run]"]["found"]
-    assert "fault" not in {each["verdict"] for each in findings.values()}
+    assert "fault" not in {finding["verdict"] for finding in findings.values()}
     assert not (tmp_path / "runs").exists()
 
 
@@ -57,7 +57,7 @@ def test_with_base_packages_alone_it_says_what_is_missing(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr) == (1, "")
     *lines, last = done.stdout.splitlines()
     assert last == "a campaign on carlite cannot run: packages [run], carlite"
-    (line,) = (each for each in lines if each.startswith("packages [run]"))
+    (line,) = (line for line in lines if line.startswith("packages [run]"))
     assert line.split()[2] == "fault"
     assert "carla does not load" in " ".join(lines)
     assert "pip install -e '.[run]'" in " ".join(" ".join(lines).split())
@@ -211,7 +211,7 @@ def test_a_gpu(
 
 
 def test_the_worst_counts() -> None:
-    ok, warning, fault = (Finding("", each, "") for each in ("ok", "warning", "fault"))
+    ok, warning, fault = (Finding("", name, "") for name in ("ok", "warning", "fault"))
     assert [worst([]), worst([ok]), worst([ok, warning]), worst([fault, ok])] == [
         "ok",
         "ok",

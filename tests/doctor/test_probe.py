@@ -76,7 +76,7 @@ def test_what_works_is_told(itself: tuple[str, dict[str, Any]]) -> None:
     printed, report = itself
     tried = report["other"]["rays"] | report["other"]["cameras"]
     assert len(tried) == 7
-    assert all(each == {"works": True} for each in tried.values())
+    assert all(route == {"works": True} for route in tried.values())
     assert works(report["other"]) in " ".join(printed.split())
     assert works(report["other"]).endswith("; does not: nothing")
 
@@ -97,7 +97,7 @@ def test_there_is_something_in_every_section(itself: tuple[str, dict[str, Any]])
     facts = itself[1]["carlite"]
     assert not [name for name, section in facts.items() if not section or "failed" in section]
     assert len(facts["vehicles"]) == 41
-    assert all(each["spawned"] for each in facts["vehicles"].values())
+    assert all(vehicle["spawned"] for vehicle in facts["vehicles"].values())
     seen = facts["LiDAR"]["sensor.lidar.ray_cast_semantic"]
     assert (seen["sweeps with their tick's frame"], seen["yaw on the car"]) == (5, -90)
     assert seen["bearing of a car ahead"] == 90
@@ -173,7 +173,7 @@ def test_small_differences_are_none() -> None:
 def test_what_only_one_has_is_named() -> None:
     other = deepcopy(FACTS)
     other["blueprints"]["vehicle.new.one"] = other["blueprints"].pop("vehicle.audi.a2")
-    assert [str(each) for each in compare(FACTS, other)] == [
+    assert [str(item) for item in compare(FACTS, other)] == [
         "vehicle.audi.a2: yes here, no there",
         "vehicle.new.one: no here, yes there",
     ]

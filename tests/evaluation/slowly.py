@@ -90,7 +90,7 @@ def matched(
     """Score and rightness of each detection: the best go first, and a true box is found once."""
     found: set[int] = set()
     rows = []
-    for score, box in sorted(zip(scores, boxes, strict=True), key=lambda each: -each[0]):
+    for score, box in sorted(zip(scores, boxes, strict=True), key=lambda item: -item[0]):
         overlaps = [iou(true, box) for true in truth]
         best = max(range(len(truth)), key=overlaps.__getitem__, default=-1)
         right = best >= 0 and overlaps[best] >= asked and best not in found

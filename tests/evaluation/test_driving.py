@@ -62,8 +62,8 @@ def test_a_clean_drive_scores_a_hundred() -> None:
 )
 def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) -> None:
     moments = [
-        replace(each, contacts=(Contact(7, actor, 5.0),)) if each.x >= 40 else each
-        for each in straight(100)
+        replace(moment, contacts=(Contact(7, actor, 5.0),)) if moment.x >= 40 else moment
+        for moment in straight(100)
     ]
     drive = judged(moments)
     assert drive.ended
@@ -76,9 +76,11 @@ def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) 
 
 def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
     touching = (Contact(7, "vehicle.a.b", 5.0), Contact(0, "static.wall", 5.0))
-    moments = [replace(each, contacts=touching) if each.x >= 40 else each for each in straight(100)]
+    moments = [
+        replace(moment, contacts=touching) if moment.x >= 40 else moment for moment in straight(100)
+    ]
     drive = judged(moments, ends_at_first_violation=False)
-    assert [each.kind for each in drive.infractions].count("collision_vehicle") == 1
+    assert [infraction.kind for infraction in drive.infractions].count("collision_vehicle") == 1
     marks = score(drive, Coefficients())
     assert marks.counted == ("collision_vehicle",)
     assert marks.driving_score == pytest.approx(40 * 0.6, abs=0.5)
@@ -86,9 +88,9 @@ def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
 
 def test_a_wall_is_hit_again_only_farther_on() -> None:
     wall = (Contact(0, "static.wall", 1.0),)
-    scraping = [replace(each, contacts=wall) for each in straight(20)]
+    scraping = [replace(moment, contacts=wall) for moment in straight(20)]
     drive = judged(scraping, 20, ends_at_first_violation=False)
-    kinds = [each.kind for each in drive.infractions]
+    kinds = [infraction.kind for infraction in drive.infractions]
     assert 3 <= kinds.count("collision_layout") <= 7
 
 
@@ -125,13 +127,14 @@ def test_without_the_speed_before_the_impact_the_last_tick_s_counts() -> None:
 
 @pytest.mark.parametrize(("distance", "ended"), [(3.0, False), (3.1, True)])
 def test_off_the_road_beyond_the_margin(distance: float, ended: bool) -> None:
-    drive = judged(replace(each, lane_distance=distance) for each in straight(20))
+    drive = judged(replace(moment, lane_distance=distance) for moment in straight(20))
     assert (drive.violation is not None) == ended
 
 
 def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
     moments = [
-        replace(each, lane_angle=math.pi) if 20 <= each.x < 45 else each for each in straight(100)
+        replace(moment, lane_angle=math.pi) if 20 <= moment.x < 45 else moment
+        for moment in straight(100)
     ]
     drive = judged(moments)
     assert drive.finished
@@ -146,11 +149,11 @@ def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> Non
     wall = Contact(0, "static.wall", 5.0)
     moments = [
         replace(
-            each,
-            lane_angle=math.pi if 10 <= each.x < 20 or each.x >= 45 else 0.0,
-            contacts=(wall,) if 40 <= each.x < 40.4 else (),
+            moment,
+            lane_angle=math.pi if 10 <= moment.x < 20 or moment.x >= 45 else 0.0,
+            contacts=(wall,) if 40 <= moment.x < 40.4 else (),
         )
-        for each in straight(100)
+        for moment in straight(100)
     ]
     drive = judged(moments, ends_at_first_violation=not goes_on)
     assert drive.finished == goes_on
@@ -159,14 +162,14 @@ def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> Non
 
 
 def test_turning_round_inside_a_junction_is_no_wrong_lane() -> None:
-    drive = judged(replace(each, lane_angle=3.0, in_junction=True) for each in straight(20))
+    drive = judged(replace(moment, lane_angle=3.0, in_junction=True) for moment in straight(20))
     assert not drive.infractions
 
 
 def test_a_red_light_is_penalised_and_no_violation() -> None:
     moments = [
-        replace(each, red_lights_crossed=(4,)) if each.frame == 10 else each
-        for each in straight(50)
+        replace(moment, red_lights_crossed=(4,)) if moment.frame == 10 else moment
+        for moment in straight(50)
     ]
     drive = judged(moments, 50.0)
     assert drive.finished
@@ -177,12 +180,13 @@ def test_a_red_light_is_penalised_and_no_violation() -> None:
 @pytest.mark.parametrize(("judged_too", "left"), [(True, 80.0), (False, 100.0)])
 def test_a_stop_sign_is_penalised_where_the_study_says_so(judged_too: bool, left: float) -> None:
     moments = [
-        replace(each, stop_signs_run=(4,)) if each.frame == 10 else each for each in straight(50)
+        replace(moment, stop_signs_run=(4,)) if moment.frame == 10 else moment
+        for moment in straight(50)
     ]
     drive = judged(moments, 50.0, stop_signs=judged_too)
     assert drive.finished
     assert drive.violation is None
-    assert [each.kind for each in drive.infractions] == ["stop_sign"] * judged_too
+    assert [infraction.kind for infraction in drive.infractions] == ["stop_sign"] * judged_too
     assert score(drive, Coefficients()).driving_score == pytest.approx(left)
 
 
@@ -209,11 +213,13 @@ def test_timeout() -> None:
 
 @pytest.mark.parametrize("distance", [31.0, 16.0])
 def test_leaving_the_route(distance: float) -> None:
-    violation = judged(replace(each, route_distance=distance) for each in straight(100)).violation
+    violation = judged(
+        replace(moment, route_distance=distance) for moment in straight(100)
+    ).violation
     assert violation is not None
     assert violation.kind == "route_deviation"
 
 
 def test_the_goal_must_be_near() -> None:
-    drive = judged(replace(each, goal_distance=11.0) for each in straight(100))
+    drive = judged(replace(moment, goal_distance=11.0) for moment in straight(100))
     assert not drive.finished

@@ -65,9 +65,9 @@ def test_classes_are_judged_apart_and_each_by_its_tau(
     )
     found = judged(truth, ego, coop, settings).counts()
     for index, name in enumerate(CLASSES):
-        true, lone, both = (each.geometry[each.classes == index] for each in (truth, ego, coop))
+        true, lone, both = (part.geometry[part.classes == index] for part in (truth, ego, coop))
         expected = count(true, lone, both, settings.taus[index], rule)
-        assert {each: found[f"{each}_{name}"] for each in PATTERNS} == expected
+        assert {pattern: found[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
 
 
 @given(classed(), classed(), classed(), st.floats(0, 8))
@@ -82,8 +82,8 @@ def test_what_is_counted_stands_in_the_window_and_adds_up(
     told = {**frame.counts(), **frame.numbers()}
     for name in (*PATTERNS, "truth", "ego_alone", "cooperative"):
         total = told[name] if name in PATTERNS else told[f"{name}_all"]
-        assert total == sum(told[f"{name}_{each}"] for each in CLASSES)
-        assert total == sum(told[f"{name}_{each}"] for each in BANDS)
+        assert total == sum(told[f"{name}_{class_}"] for class_ in CLASSES)
+        assert total == sum(told[f"{name}_{band}"] for band in BANDS)
 
 
 def test_the_record_has_a_column_for_each_number() -> None:
@@ -153,7 +153,7 @@ def test_boxes_tell_their_pattern_and_how_often() -> None:
     poorly = of(row(x=11), row(x=7), row(x=70))
     settings = Judgement(rule="pairs", ahead=99)
     frame = judged(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
-    assert [PATTERNS[each] for each in frame.truth.pattern] == ["CCLE", "CCME"]
+    assert [PATTERNS[part] for part in frame.truth.pattern] == ["CCLE", "CCME"]
     assert frame.truth.times.tolist() == [2, 1]
     assert frame.cooperative.pattern.tolist() == [-1, -1, PATTERNS.index("LADE")]
     assert frame.cooperative.bands.tolist() == [0, 0, 2]
@@ -186,7 +186,7 @@ def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> N
     found = of(row(10.2))
     frame = judged(of(row(10.0), row(20.0)), found, found, settings)
     alone, both = (
-        frame_matches(frame.truth, each) for each in (frame.ego_alone, frame.cooperative)
+        frame_matches(frame.truth, part) for part in (frame.ego_alone, frame.cooperative)
     )
     assert alone.correct.tolist() == both.correct.tolist() == [True, True]
     assert not shown(frame).get("LCME")

@@ -42,10 +42,10 @@ def frame(draw: st.DrawFn) -> tuple[Judged, Judged]:
 
 @given(frame())
 def test_where_all_count_classes_are_matched_as_if_alone(pair: tuple[Judged, Judged]) -> None:
-    truth, detections = (counted(each.boxes, np.ones(len(each.boxes), np.bool_)) for each in pair)
+    truth, detections = (counted(part.boxes, np.ones(len(part.boxes), np.bool_)) for part in pair)
     table = frame_matches(truth, detections)
     for index in range(len(CLASSES)):
-        mine, theirs = (each.boxes[each.boxes.classes == index] for each in (truth, detections))
+        mine, theirs = (part.boxes[part.boxes.classes == index] for part in (truth, detections))
         alone = match(mine.geometry, theirs.geometry, theirs.scores)
         found = table.select(index)
         assert found.truths == alone.truths

@@ -85,7 +85,7 @@ def test_half_a_turn_changes_nothing_and_nor_does_height(a: Floats) -> None:
 )
 @pytest.mark.parametrize("turn", [0.0, 0.3, math.pi / 4, -2.0])
 def test_known_overlaps(other: list[float], expected: float, turn: float) -> None:
-    a, b = (moved(rows(each), 3, -7, turn) for each in (row(), other))
+    a, b = (moved(rows(item), 3, -7, turn) for item in (row(), other))
     assert bev_iou(a, b)[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-9 if expected else 0)
 
 

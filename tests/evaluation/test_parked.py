@@ -39,7 +39,7 @@ def test_it_is_as_if_such_detections_were_not_there(
     settings = Judgement(truth_filter="none", rule=rule, **WIDE)  # type: ignore[arg-type]
     hits = np.full(len(truth), 9)
     frame = judge(truth_of(truth), hits, ego, coop, settings, parked)
-    alone, both = (each[~on_parked(each, truth, parked)] for each in (ego, coop))
+    alone, both = (boxes[~on_parked(boxes, truth, parked)] for boxes in (ego, coop))
     without = judge(truth_of(truth), hits, alone, both, settings)
     assert frame.counts() == without.counts()
     assert frame.numbers() == without.numbers()

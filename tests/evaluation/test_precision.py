@@ -80,7 +80,9 @@ def test_order_does_not_matter(
 
 @given(st.lists(matches(), max_size=4))
 def test_a_pool_has_the_precision_of_its_frames_at_once(parts: list[Matches]) -> None:
-    at_once = of([each for part in parts for each in as_rows(part)], sum(p.truths for p in parts))
+    at_once = of(
+        [as_row for part in parts for as_row in as_rows(part)], sum(p.truths for p in parts)
+    )
     pooled = pool(parts)
     assert as_rows(pooled) == as_rows(at_once)
     assert pooled.truths == at_once.truths

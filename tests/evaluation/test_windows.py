@@ -34,7 +34,7 @@ def drive(seconds: float, start: float = 0.0) -> Floats:
 def sums(times: Floats, counts: Floats, end: float, **more: object) -> dict[str, float | None]:
     found = windows(times, {"LCME": counts}, end, **more)  # type: ignore[arg-type]
     assert tuple(found) == WINDOWS
-    return {name: each["LCME"] for name, each in found.items()}
+    return {name: item["LCME"] for name, item in found.items()}
 
 
 def test_one_error_a_frame_is_25_in_five_seconds() -> None:

@@ -34,7 +34,7 @@ def _values(kind: pa.DataType, rows: int, random: np.random.Generator) -> Any:
         return random.random(rows) < 0.5
     if pa.types.is_integer(kind):
         return random.integers(-100, 100, rows)
-    return [NAMES[each] for each in random.integers(len(NAMES), size=rows)]
+    return [NAMES[integer] for integer in random.integers(len(NAMES), size=rows)]
 
 
 def result(key: AttemptKey, **ours: Any) -> dict[str, Any]:

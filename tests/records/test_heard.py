@@ -61,14 +61,14 @@ def test_an_arm_that_is_not(arm: list[Heard], fault: str) -> None:
 
 
 def test_an_attempt_that_reads_nothing_lacks_nothing() -> None:
-    assert [each.without_messages for each in (NOBODY, TOO_SHORT, SILENT, LATE, ALONE)] == [
+    assert [usage.without_messages for usage in (NOBODY, TOO_SHORT, SILENT, LATE, ALONE)] == [
         True,
         True,
         True,
         False,
         False,
     ]
-    assert [each.undisturbed for each in (IN_VAIN, LATE, UNDISTURBED, TOO_SHORT)] == [
+    assert [usage.undisturbed for usage in (IN_VAIN, LATE, UNDISTURBED, TOO_SHORT)] == [
         True,
         False,
         False,

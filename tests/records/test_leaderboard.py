@@ -92,11 +92,11 @@ def test_every_record_has_what_the_tools_read(told: dict[str, Any]) -> None:
         assert record["route_id"] == f"RouteScenario_{index}_rep1"
         assert set(record["infractions"]) == INFRACTIONS
         assert all(
-            isinstance(each, str) for told in record["infractions"].values() for each in told
+            isinstance(item, str) for told in record["infractions"].values() for item in told
         )
         assert set(record["scores"]) == SCORES
         assert set(record["meta"]) == {"duration_game", "duration_system", "route_length"}
-        assert all(isinstance(each, float) for each in record["meta"].values())
+        assert all(isinstance(item, float) for item in record["meta"].values())
 
 
 def test_records_say_what_happened(told: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from tests.keys import key_of
 
 words = st.text("abcdefghijklmnopqrstuvwxyz_-0123456789", min_size=1, max_size=8)
 windows = st.lists(
-    st.tuples(st.integers(0, 999), st.integers(1, 99)).map(lambda each: (each[0], sum(each))),
+    st.tuples(st.integers(0, 999), st.integers(1, 99)).map(lambda item: (item[0], sum(item))),
     min_size=1,
     max_size=5,
 ).map(tuple)
@@ -28,7 +28,7 @@ def test_what_a_twin_is_called_reads_back(condition: str, change: Change) -> Non
 @given(st.lists(changes, unique=True, max_size=5))
 def test_an_attempts_twins_are_found_among_others(wanted: list[Change]) -> None:
     of = key_of("late", "latency", "7", 1)
-    own = {each: key_of("late", each.condition("latency"), "7", 1) for each in wanted}
+    own = {item: key_of("late", item.condition("latency"), "7", 1) for item in wanted}
     others = [
         key_of("late", "latency_and_pose_error without latency", "7", 1),
         key_of("late", "latency without latency", "8", 1),

@@ -33,7 +33,7 @@ def short_route(folder: Path) -> Path:
 
 def tables(out: Path) -> dict[Path, bytes]:
     """Return the tables of a campaign's episodes."""
-    return {each: (out / each).read_bytes() for each in files(out) if each.suffix == ".parquet"}
+    return {file: (out / file).read_bytes() for file in files(out) if file.suffix == ".parquet"}
 
 
 def test_launched_for_every_try_or_not_the_records_are_carlites(tmp_path: Path) -> None:

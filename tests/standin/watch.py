@@ -15,25 +15,29 @@ from harness.world.simulators import Server, keeper
 def family(holder: int | None = None) -> list[psutil.Process]:
     """Return the keepers below a process, by default this one, each followed by what it keeps."""
     below = psutil.Process(holder or os.getpid()).children(recursive=True)
-    keepers = [each for each in below if keeper.__file__ in each.cmdline()]
-    return [member for each in keepers for member in (each, *each.children(recursive=True))]
+    keepers = [process for process in below if keeper.__file__ in process.cmdline()]
+    return [member for keeper in keepers for member in (keeper, *keeper.children(recursive=True))]
 
 
 def server_of(members: list[psutil.Process], port: int) -> psutil.Process:
     """Return the one that listens."""
-    (found,) = [each for each in members if port in listening(each)]
+    (found,) = [member for member in members if port in listening(member)]
     return found
 
 
 def listening(process: psutil.Process) -> set[int]:
     """Return the ports a process listens on."""
     connections = process.net_connections("tcp")
-    return {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
+    return {
+        connection.laddr.port
+        for connection in connections
+        if connection.status == psutil.CONN_LISTEN
+    }
 
 
 def left(members: list[psutil.Process]) -> list[psutil.Process]:
     """Return those that still run; the dead may wait long for init to notice."""
-    return [each for each in members if lives(each)]
+    return [member for member in members if lives(member)]
 
 
 def lives(process: psutil.Process) -> bool:

@@ -18,13 +18,13 @@ def straight_route(town: carla.Map, length: int = 120) -> Route:
         way = [town.get_waypoint(start.location)]
         while len(way) <= length and (ahead := way[-1].next(1.0)):
             way.append(ahead[0])
-        yaw = np.radians([each.transform.rotation.yaw for each in way])
-        level = np.ptp([each.transform.location.z for each in way]) < 0.05
+        yaw = np.radians([step.transform.rotation.yaw for step in way])
+        level = np.ptp([step.transform.location.z for step in way]) < 0.05
         if len(way) > length and level and np.ptp(np.unwrap(yaw)) < 0.02:
             break
     else:
         raise AssertionError("no straight road in this town")
-    places = [each.transform.location for each in way]
+    places = [step.transform.location for step in way]
     xyz = np.array([(place.x, place.y, place.z) for place in places])
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
     ones = np.ones(len(way))
@@ -36,7 +36,7 @@ def straight_route(town: carla.Map, length: int = 120) -> Route:
         station=along,
         lane_width=3.5 * ones,
         speed_limit=14.0 * ones,
-        in_junction=np.array([each.is_junction for each in way]),
+        in_junction=np.array([step.is_junction for step in way]),
         lane_change=np.zeros(len(way), np.bool_),
     )
 

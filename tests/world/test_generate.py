@@ -58,8 +58,8 @@ def test_shipped_routes_are_what_was_promised(town: str) -> None:
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) -> None:
     routes, hazards = laid(*folder_of(town))
-    assert sorted(each.route for each in hazards) == sorted(route.name for route in routes)
-    kinds = [each.kind for each in hazards]
+    assert sorted(hazard.route for hazard in hazards) == sorted(route.name for route in routes)
+    kinds = [hazard.kind for hazard in hazards]
     assert {kind: kinds.count(kind) for kind in SHIPPED} == dict.fromkeys(SHIPPED, 4)
 
 
@@ -71,7 +71,7 @@ def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Pat
     a, b, c = ((tmp_path / name / "routes.xml").read_bytes() for name in "abc")
     assert a == b
     assert a != c
-    assert [each.kind for each in laid(tmp_path / "a", None)[1]] == list(FEW)
+    assert [hazard.kind for hazard in laid(tmp_path / "a", None)[1]] == list(FEW)
 
 
 def test_what_a_check_turns_down_is_not_taken() -> None:
@@ -98,7 +98,7 @@ def test_what_is_in_the_way_is_said_in_one_line(
     more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--town", "Crucible05", "--count", "1", "--kinds", FEW[0]]
-    given = [each.format(tmp_path / "out") for each in more]
+    given = [hazard.format(tmp_path / "out") for hazard in more]
     assert main(["routes", "generate", *arguments, *given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(said)

@@ -25,7 +25,7 @@ def turning(network: RoadNetwork, turn: str, count: int) -> Iterator[tuple[Track
     town = network.map.name.rsplit("/", 1)[-1]
     for number, (start, _) in enumerate(network.map.get_topology()):
         ahead = start.next(90.0) if not start.is_junction else []
-        for goal in (each for each in ahead if not each.is_junction):
+        for goal in (waypoint for waypoint in ahead if not waypoint.is_junction):
             places = [start.transform.location, goal.transform.location]
             try:
                 route = network.route(str(number), town, places)
@@ -56,8 +56,8 @@ def test_every_turn_has_a_plan(town: str, turn: str, kind: str) -> None:
         plan = next(iter(hazard.plans(track)), None)
         assert plan is not None, (track.route.name, first, last)
         assert not track.on_road(plan.mover.course.start)
-        for each in plan.standing:
-            station, _ = track.project(_xy(each.pose))
+        for occluder in plan.standing:
+            station, _ = track.project(_xy(occluder.pose))
             assert not track.in_junction(float(station))
         if plan.standing and turn == "left":
             assert plan.meeting.station > track.route.station[last]

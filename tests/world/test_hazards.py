@@ -42,7 +42,7 @@ def shipped(kind: str) -> tuple[Route, HazardSpec]:
     """Return the first shipped route with a hazard of a kind."""
     specs = {spec.id: spec for spec in read_routes(SHIPPED / "routes.xml")}
     hazards = read_hazards(SHIPPED / "hazards.json", kinds=KINDS, routes=specs)
-    hazard = next(each for each in hazards if each.kind == kind)
+    hazard = next(hazard for hazard in hazards if hazard.kind == kind)
     spec = specs[hazard.route]
     return network_of(spec.town, None).route(spec.id, spec.town, spec.locations), hazard
 
@@ -144,12 +144,12 @@ def test_where_everything_is_taken_nothing_of_it_stays(stage_for: StageFor) -> N
         for station in np.arange(spec.station - 20.0, spec.station + 12.0, 2.0):
             cast.stand(Standing("vehicle.mercedes.sprinter", track.pose(station, right)))
     stage.world.tick()
-    before = {each.id for each in stage.world.get_actors()}
+    before = {actor.id for actor in stage.world.get_actors()}
     assert len(cast.actors) > 5
     assert not hazard.place(stage)
     assert "places tried, all taken" in hazard.report().reason
     stage.world.tick()
-    assert {each.id for each in stage.world.get_actors()} <= before
+    assert {actor.id for actor in stage.world.get_actors()} <= before
     cast.dismiss()
 
 

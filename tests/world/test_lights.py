@@ -24,16 +24,16 @@ def watch_lights(host: str, port: int) -> dict[str, Any]:
         crossed = 0
         for _ in range(1200):
             session.world.tick()
-            shown.append([each.state for each in lights.ahead(0.0)])
+            shown.append([light.state for light in lights.ahead(0.0)])
             crossed += bool(lights.crossed_on_red(first[0].station - 1, first[0].station + 1))
         force_green(session.world)
         green = set[str]()
         for _ in range(400):
             session.world.tick()
-            green |= {each.state for each in lights.ahead(0.0)}
-        rows = [round(each.station) for each in first]
+            green |= {light.state for light in lights.ahead(0.0)}
+        rows = [round(light.station) for light in first]
         return {
-            "stations": [(each.station, each.clear_station) for each in first],
+            "stations": [(light.station, light.clear_station) for light in first],
             "inside": [float(stage.route.in_junction[min(row + 12, len(stage.route.station) - 1)])
                     for row in rows],
             "length": stage.route.length,

@@ -100,12 +100,12 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(stage: Stage, ego: Eg
 
 def test_never_a_planning_step_without_it(stage: Stage, ego: Ego) -> None:
     told = on_the_way(stage, ego, Ahead(), 40)
-    assert [len(each) for each in told] == [1] * 40
+    assert [len(step) for step in told] == [1] * 40
 
 
 def test_it_rests_only_when_asked(stage: Stage, ego: Ego) -> None:
     told = on_the_way(stage, ego, Ahead(rest_every=5), 10)
-    assert [len(each) for each in told] == [1, 1, 1, 1, 0] * 2
+    assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 2
 
 
 def test_it_is_moved_on_time(stage: Stage, ego: Ego) -> None:
@@ -126,10 +126,10 @@ def test_units_are_moved_not_spawned(stage: Stage, ego: Ego) -> None:
     partners = assemble(Cooperation(Ahead(renew_seconds=0.2)), stage, RIG, 0.2, True, [])
     drive = Drive(stage, ego, partners)
     drive.plan()
-    first = {each.id for each in stage.world.get_actors().filter("sensor.*")}
+    first = {actor.id for actor in stage.world.get_actors().filter("sensor.*")}
     for _ in range(10):
         drive.plan()
-    assert {each.id for each in stage.world.get_actors().filter("sensor.*")} == first
+    assert {actor.id for actor in stage.world.get_actors().filter("sensor.*")} == first
     assert len(first) == len(before) + 2
     partners.end()
 

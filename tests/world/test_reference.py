@@ -44,7 +44,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(stage: Stage, ego: Ego) ->
         for partners in arms.values():
             partners.renew(drive.state, snapshot)
         drive.tick()
-        swept = {name: each.collect(drive.state.frame) for name, each in arms.items()}
+        swept = {name: arm.collect(drive.state.frame) for name, arm in arms.items()}
         (wanted,) = swept["nobody"].reference
         for name, sweeps in swept.items():
             (scan,) = sweeps.reference

@@ -55,35 +55,35 @@ def test_only_vehicles_that_the_rig_fits_are_equipped(
 ) -> None:
     partners = equipped(Cooperation(connected=3), stage, RIG, 0.2, False, fleet)
     types = {actor.id: actor.type_id for actor in fleet}
-    chosen = {types[each.carrier] for each in partners}
-    cycles = {each.type_id for each in fleet if each.attributes["base_type"] in CYCLES}
+    chosen = {types[partner.carrier] for partner in partners}
+    cycles = {vehicle.type_id for vehicle in fleet if vehicle.attributes["base_type"] in CYCLES}
     assert len(cycles) >= 6
     assert not chosen & (cycles | TALL | SHORT)
     assert {"vehicle.tesla.model3", "vehicle.audi.tt", "vehicle.lincoln.mkz_2017"} <= chosen
-    assert len(partners) == len(chosen) == sum(carries(each, RIG.vehicle) for each in fleet)
+    assert len(partners) == len(chosen) == sum(carries(vehicle, RIG.vehicle) for vehicle in fleet)
     assert (len(fleet), len(chosen)) == (41, 21)
-    for each in partners:
-        each.post.end()
+    for partner in partners:
+        partner.post.end()
 
 
 def test_a_higher_mount_fits_taller_vehicles(stage: Stage, fleet: list[carla.Actor]) -> None:
     high = replace(RIG.vehicle, z=2.7)
-    vans = [each for each in fleet if each.type_id in {"vehicle.mercedes.sprinter"}]
-    assert [carries(each, RIG.vehicle) for each in vans] == [False]
-    assert [carries(each, high) for each in vans] == [True]
-    cycles = [each for each in fleet if each.attributes["base_type"] in CYCLES]
-    assert not any(carries(each, high) for each in cycles)
+    vans = [vehicle for vehicle in fleet if vehicle.type_id in {"vehicle.mercedes.sprinter"}]
+    assert [carries(van, RIG.vehicle) for van in vans] == [False]
+    assert [carries(van, high) for van in vans] == [True]
+    cycles = [vehicle for vehicle in fleet if vehicle.attributes["base_type"] in CYCLES]
+    assert not any(carries(cycle, high) for cycle in cycles)
 
 
 def test_the_share_is_of_the_vehicles_that_it_fits(stage: Stage, fleet: list[carla.Actor]) -> None:
-    fitting = [each for each in fleet if carries(each, RIG.vehicle)]
+    fitting = [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)]
     counts = {}
     for share in (0.0, 0.5, 1.0):
         settings = Cooperation(connected=3, connected_share=share)
         partners = equipped(settings, stage, RIG, 0.2, False, fleet * 4)
         counts[share] = len(partners)
-        for each in partners:
-            each.post.end()
+        for partner in partners:
+            partner.post.end()
     n = 4 * len(fitting)
     assert (counts[0.0], counts[1.0]) == (0, n)
     assert abs(counts[0.5] - n / 2) < 4 * np.sqrt(n / 4)
@@ -91,9 +91,9 @@ def test_the_share_is_of_the_vehicles_that_it_fits(stage: Stage, fleet: list[car
 
 def test_a_mounted_lidar_sees_round_itself(stage: Stage, fleet: list[carla.Actor]) -> None:
     """Nothing of a vehicle that the rig fits stands in the way of what is beside it."""
-    for vehicle in [each for each in fleet if carries(each, RIG.vehicle)][:3]:
+    for vehicle in [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)][:3]:
         partners = equipped(Cooperation(connected=1), stage, RIG, 0.05, False, [vehicle])
-        seen = next(each for each in fleet if each.type_id == "vehicle.mercedes.sprinter")
+        seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")
         ahead = transform_of(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
         seen.set_transform(carla.Transform(ahead, vehicle.get_transform().rotation))
         partners[0].post.listen()

@@ -86,7 +86,9 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
             if key_of(here) == key_of(ahead):
                 assert here.transform.location.distance(ahead.transform.location) < 1.5
                 continue
-            onward = {key_of(each) for step in (0.1, 0.5, 1.0, 1.5) for each in here.next(step)}
+            onward = {
+                key_of(waypoint) for step in (0.1, 0.5, 1.0, 1.5) for waypoint in here.next(step)
+            }
             beside: set[Key] = set()
             for side, neighbour in (
                 ("Left", here.get_left_lane()),
@@ -94,7 +96,7 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
             ):
                 if neighbour and int(here.lane_change) & int(getattr(carla.LaneChange, side)):
                     beside.add(key_of(neighbour))
-            beyond = {key_of(each) for each in ahead.next(0.5)}  # a road may be a hair long
+            beyond = {key_of(waypoint) for waypoint in ahead.next(0.5)}  # a road may be a hair long
             assert key_of(ahead) in onward | beside or beyond & onward
 
 
@@ -186,9 +188,9 @@ def test_limits_are_those_of_the_last_sign_passed() -> None:
     limits = np.unique(np.round(network.speed_limits * 3.6))
     assert limits.tolist() == [30.0, 40.0, 60.0, 90.0]
     sign = next(
-        each
-        for each in network.map.get_all_landmarks_of_type("274")
-        if each.value == 90.0 and each.road_id == 34
+        waypoint
+        for waypoint in network.map.get_all_landmarks_of_type("274")
+        if waypoint.value == 90.0 and waypoint.road_id == 34
     )
     beyond = network.map.get_waypoint_xodr(34, -3, sign.s + 20.0)
     node = network.nearest(beyond.transform.location)

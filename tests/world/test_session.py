@@ -79,7 +79,7 @@ def test_managers_that_were_left_behind_are_struck_off() -> None:
         assert registered(server, port)
         strike_off(server.host, server.port, port)
         assert not registered(server, port)
-    assert min(each["speed"] for each in drives) > 10.0
+    assert min(drive["speed"] for drive in drives) > 10.0
 
 
 def still_synchronous(host: str, port: int) -> bool:

@@ -84,7 +84,7 @@ def test_a_lease_outlives_the_thread_that_asked_for_it() -> None:
         before = family()
         asker.start()
         asker.join()
-        members = [each for each in family() if each not in before]
+        members = [process for process in family() if process not in before]
         assert len(members) == 2
         assert not until(lambda: len(left(members)) < 2, seconds=1.0)
     assert left(members) == []

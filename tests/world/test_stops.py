@@ -51,7 +51,7 @@ def over_a_sign(town: carla.Map, sign: carla.Actor) -> Route:
 def passed(stops: RouteStops, end: float, stand_at: float | None) -> tuple[list[int], list[float]]:
     """Drive a route at 10 m/s, standing a moment somewhere; return signs run, and those ahead."""
     run: list[int] = []
-    shown = [each.station for each in stops.ahead(0.0)]
+    shown = [sign.station for sign in stops.ahead(0.0)]
     station, before = 0.0, 0.0
     while station < end:
         before, station = station, station + 10.0 / TICKS
@@ -84,7 +84,7 @@ def look(host: str, port: int) -> dict[str, Any]:
                     "with": kept,
                     "too early": early,
                     "shown": shown,
-                    "after": [each.station for each in standing.ahead(25.0)],
+                    "after": [sign.station for sign in standing.ahead(25.0)],
                 }
             )
         return {"found": found}
@@ -98,14 +98,14 @@ def looked() -> Iterator[list[dict[str, Any]]]:
 
 def test_each_of_the_towns_seven_signs_must_be_stood_at(looked: list[dict[str, Any]]) -> None:
     assert len(looked) == 7
-    for each in looked:
-        assert each["without"] == [each["sign"]]
-        assert each["with"] == []
-        assert each["too early"] == [each["sign"]]
+    for sign in looked:
+        assert sign["without"] == [sign["sign"]]
+        assert sign["with"] == []
+        assert sign["too early"] == [sign["sign"]]
 
 
 def test_drivers_are_shown_a_sign_until_they_have_stood(looked: list[dict[str, Any]]) -> None:
-    for each in looked:
-        (station,) = each["shown"]
+    for sign in looked:
+        (station,) = sign["shown"]
         assert station == pytest.approx(30.0, abs=3.5)
-        assert each["after"] == []
+        assert sign["after"] == []

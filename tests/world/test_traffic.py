@@ -55,8 +55,8 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
             "models": [actor.type_id for actor in actors],
             "vehicles": len(population.vehicles),
             "walkers": len(population.walkers),
-            "driving": sum(moved[each.id] > 1.0 for each in population.vehicles),
-            "walking": sum(moved[each.id] > 1.0 for each in population.walkers),
+            "driving": sum(moved[vehicle.id] > 1.0 for vehicle in population.vehicles),
+            "walking": sum(moved[walker.id] > 1.0 for walker in population.walkers),
             "nearest": min(
                 math.dist((place.x, place.y), (start[0], start[1]))
                 for place in places[: len(population.vehicles)]
@@ -65,9 +65,9 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
         population.end()
         session.world.tick()
         left = [
-            each.type_id
-            for each in session.world.get_actors()
-            if each.type_id.startswith(("vehicle.", "walker.", "controller."))
+            actor.type_id
+            for actor in session.world.get_actors()
+            if actor.type_id.startswith(("vehicle.", "walker.", "controller."))
         ]
         return {**answer, "left": left}
 

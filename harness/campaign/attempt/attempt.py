@@ -127,12 +127,12 @@ def result_of(
     coefficients = build(settings["scoring"], "scoring")
     end = drive.violation.time if drive.violation else drive.last_time
     rules: WindowRules = build(settings["windows"], "windows")
-    found = windows_of(recorder.frames, drive, end - recorder.start, rules)
+    in_windows = windows_of(recorder.frames, drive, end - recorder.start, rules)
     result = result_record(task.key, drive, coefficients, recorder)
     result["crucible"] = crucible_record(
         **driving_record(drive, coefficients, recorder),
-        patterns=pattern_record(recorder.frames, found),
-        average_precision=precision.record(found["end_10s"]),
+        patterns=pattern_record(recorder.frames, in_windows),
+        average_precision=precision.record(in_windows["end_10s"]),
         messages=messages,
         attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
         hazards=hazard_record(recorder.hazards, recorder.start),
@@ -167,7 +167,9 @@ def set_up_channel(settings: Settings, condition: str, window: Window) -> Channe
     channel: Channel = build(
         settings["channel"],
         "channel",
-        disturbances=[build(each, f"interference.{condition}") for each in disturbances],
+        disturbances=[
+            build(disturbance, f"interference.{condition}") for disturbance in disturbances
+        ],
         tick_seconds=settings["tick"],
         window=window,
     )
@@ -203,7 +205,7 @@ def set_up(
         ego = Ego(stage)
         stack.callback(ego.end)
         every = [placed(spec, stage, stack) for spec in assignment.runnable]
-        hazards = [each for each in every if each.cause != "no_place"]
+        hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
         traffic = build(settings["traffic"], "traffic").populate(stage, taken)
         stack.callback(traffic.end)
@@ -213,7 +215,7 @@ def set_up(
         channel.reset(stage.seed, stage.route.name)
         yield Company(
             hazards=hazards,
-            unplaced=[each for each in every if each not in hazards],
+            unplaced=[hazard for hazard in every if hazard not in hazards],
             lights=RouteLights(stage),
             stops=RouteStops(stage),
             shows_stops=settings["lights"] == "working",
@@ -320,7 +322,7 @@ def signals_ahead(company: Company, station: float) -> tuple[LightAhead, ...]:
     """Return the lights ahead, and the stop signs where drivers are to heed them."""
     lights = company.lights.ahead(station)
     stops = company.stops.ahead(station) if company.shows_stops else ()
-    return tuple(sorted((*lights, *stops), key=lambda each: each.station))
+    return tuple(sorted((*lights, *stops), key=lambda light: light.station))
 
 
 def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.WorldSnapshot:
@@ -361,7 +363,7 @@ def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport]
     """Return what happened in a few words, hazards without a place included."""
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
-    absent = [each.kind for each in hazards if each.cause == "no_place"]
+    absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]
     without = f"; no place for {', '.join(absent)}" if absent else ""
     return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
 

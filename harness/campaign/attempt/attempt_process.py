@@ -34,8 +34,8 @@ def main() -> None:
         end_with_parent()
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what systems print belongs in the log
-    told = play(task)
-    os.write(answers, told.encode())
+    reply = play(task)
+    os.write(answers, reply.encode())
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # the client library's threads do not always end by themselves
@@ -78,21 +78,21 @@ def limit_memory(most: float) -> None:
 
 def named(problem: Exception) -> tuple[FailureClass, str]:
     """Return the failure class of an exception, and what it says."""
-    said = " ".join(str(problem).split())
+    text = " ".join(str(problem).split())
     if out_of_memory(problem):
-        return "agent_out_of_memory", said or "out of memory"
+        return "agent_out_of_memory", text or "out of memory"
     if isinstance(problem, AttemptError):
-        return problem.failure, said
+        return problem.failure, text
     if isinstance(problem, UserError):
-        return "route_invalid", said
-    return "agent_exception", f"{type(problem).__name__}: {said}"
+        return "route_invalid", text
+    return "agent_exception", f"{type(problem).__name__}: {text}"
 
 
 def out_of_memory(problem: BaseException | None) -> bool:
     """Return whether an exception, or one that led to it, is about memory."""
     while problem is not None:
-        said = str(problem).lower()
-        if isinstance(problem, MemoryError) or any(each in said for each in NO_MEMORY):
+        text = str(problem).lower()
+        if isinstance(problem, MemoryError) or any(phrase in text for phrase in NO_MEMORY):
             return True
         problem = problem.__cause__ or problem.__context__
     return False

@@ -34,10 +34,10 @@ class Witness:
         centre = lane.transform
         row = int(min(round(state.station), len(self._route.station) - 1))
         goal = self._route.xyz[-1]
-        beside, width = nearest_lane(self._map, pose, lane)
+        lane_distance, width = nearest_lane(self._map, pose, lane)
         contacts = tuple(
-            Contact(each.actor_id, each.actor_type, each.relative_speed, each.ego_speed)
-            for each in self._ego.touches(self._before)
+            Contact(touch.actor_id, touch.actor_type, touch.relative_speed, touch.ego_speed)
+            for touch in self._ego.touches(self._before)
         )
         moment = Moment(
             frame=state.frame,
@@ -48,7 +48,7 @@ class Witness:
             station=state.station,
             route_distance=math.dist((pose.x, pose.y), tuple(self._route.xyz[row, :2])),
             goal_distance=math.dist((pose.x, pose.y), tuple(goal[:2])),
-            lane_distance=beside,
+            lane_distance=lane_distance,
             lane_width=width,
             lane_angle=wrap(pose.yaw - math.radians(centre.rotation.yaw)),
             in_junction=lane.is_junction,
@@ -64,8 +64,8 @@ def nearest_lane(town: carla.Map, pose: Pose, driving: carla.Waypoint) -> tuple[
     """Return distance and width of the nearest lane one may be on: driving or parking."""
     place = carla.Location(pose.x, pose.y, pose.z)
     parking = town.get_waypoint(place, lane_type=carla.LaneType.Parking)
-    found = [(_beside(pose, each), each.lane_width) for each in (parking, driving) if each]
-    return min(found, key=lambda each: each[0])
+    lanes = [(_beside(pose, lane), lane.lane_width) for lane in (parking, driving) if lane]
+    return min(lanes, key=lambda lane: lane[0])
 
 
 def _beside(pose: Pose, lane: carla.Waypoint) -> float:

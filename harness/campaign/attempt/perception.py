@@ -99,11 +99,11 @@ class Perception:
         truth = self._truth(scene, scan, reach, self._ego_id)
         hits = Hits(
             truth.hits,
-            most(truth, ((each, partner.carrier) for partner, each in sweeps.shared)),
-            most(truth, ((each, POLE) for each in sweeps.reference)),
+            most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),
+            most(truth, ((scan, POLE) for scan in sweeps.reference)),
         )
-        for partner, each in sweeps.shared:
-            self._share(partner, each, scene, recorder)
+        for partner, scan in sweeps.shared:
+            self._share(partner, scan, scene, recorder)
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in sweeps.shared}
         messages = self._channel.deliver(scan.time, present)
@@ -114,7 +114,7 @@ class Perception:
             seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
             judged = judge(truth, seen, step.ego_alone, step.cooperative, self._rules, parked)
         self.precision.add(judged)
-        ages = [scan.time - each.capture_time for each in messages]
+        ages = [scan.time - message.capture_time for message in messages]
         recorder.frame(state, step.control, judged, ages)
         recorder.boxes(state.frame, judged, truth.actor_ids, hits)
         self._spent("evaluation", clock)
@@ -216,13 +216,13 @@ class _blaming_the_system:  # noqa: N801
 
 def most(truth: Truth, scans: Iterable[tuple[Scan, int]]) -> Integers:
     """Return the most returns of the ego or of one of some LiDARs, each with its carrier."""
-    found = truth.hits.copy()
+    hits = truth.hits.copy()
     for scan, carrier in scans:
-        found = np.maximum(found, hits_on(truth, scan, carrier))
-    return found
+        hits = np.maximum(hits, hits_on(truth, scan, carrier))
+    return hits
 
 
 def hits_on(truth: Truth, scan: Scan, carrier: int) -> Integers:
     """Return how often a LiDAR hits each; its own carrier's body is nothing that it sees."""
-    hits = np.array([scan.hits.get(int(each), 0) for each in truth.actor_ids], np.int64)
+    hits = np.array([scan.hits.get(int(actor_id), 0) for actor_id in truth.actor_ids], np.int64)
     return np.asarray(hits * (truth.actor_ids != carrier))

@@ -101,7 +101,7 @@ class Recorder:
             known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NOBODY)
             if source == "truth":
                 known = {"actor_id": ids - self._ego_id, **hits.columns()}
-            padded = {name: _padded(each, count) for name, each in known.items()}
+            padded = {name: _padded(values, count) for name, values in known.items()}
             self._add_boxes(frame, source, part, padded)
 
     def _add_boxes(self, frame: int, source: str, part: Judged, known: dict[str, Integers]) -> None:
@@ -141,20 +141,20 @@ class Recorder:
             }
             _add(self._points, row)
 
-    def infraction(self, each: Infraction) -> None:
+    def infraction(self, infraction: Infraction) -> None:
         """Add something done wrong."""
         self.event(
-            each.frame,
-            each.time,
+            infraction.frame,
+            infraction.time,
             "infraction",
-            each.kind,
-            x=each.x,
-            y=each.y,
-            actor_id=self.number_of(each.with_actor),
-            actor_type=each.with_type,
-            ego_speed=each.ego_speed,
-            relative_speed=each.relative_speed,
-            detail="ego_stationary" if each.ego_stationary else "",
+            infraction.kind,
+            x=infraction.x,
+            y=infraction.y,
+            actor_id=self.number_of(infraction.with_actor),
+            actor_type=infraction.with_type,
+            ego_speed=infraction.ego_speed,
+            relative_speed=infraction.relative_speed,
+            detail="ego_stationary" if infraction.ego_stationary else "",
         )
 
     def hazard(self, report: HazardReport, end: float) -> None:
@@ -214,21 +214,21 @@ def message_columns(
 ) -> dict[str, list[Any]]:
     """Return the message table."""
     columns: dict[str, list[Any]] = {name: [] for name in MESSAGES.names}
-    for each in messages:
+    for message in messages:
         row = {
-            "sender": each.sender,
-            "kind": each.kind,
-            "capture_frame": each.capture_frame - first_frame,
-            "capture_time": each.capture_time - start,
-            "delay": each.delay,
-            "delivered_time": each.delivered_time - start,
-            "age_asked": each.age_asked,
-            "age_found": each.age_found,
-            **dict(zip(("asked_x", "asked_y", "asked_yaw"), each.asked_shift, strict=True)),
-            **dict(zip(("found_x", "found_y", "found_yaw"), each.found_shift, strict=True)),
-            "bytes": each.size_bytes,
-            "fate": each.fate,
-            "uses": each.uses,
+            "sender": message.sender,
+            "kind": message.kind,
+            "capture_frame": message.capture_frame - first_frame,
+            "capture_time": message.capture_time - start,
+            "delay": message.delay,
+            "delivered_time": message.delivered_time - start,
+            "age_asked": message.age_asked,
+            "age_found": message.age_found,
+            **dict(zip(("asked_x", "asked_y", "asked_yaw"), message.asked_shift, strict=True)),
+            **dict(zip(("found_x", "found_y", "found_yaw"), message.found_shift, strict=True)),
+            "bytes": message.size_bytes,
+            "fate": message.fate,
+            "uses": message.uses,
         }
         _add(columns, row)
     return columns

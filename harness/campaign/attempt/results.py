@@ -47,15 +47,17 @@ def result_record(
 ) -> dict[str, Any]:
     """Return one record as the Leaderboard writes it."""
     marks = score(drive, coefficients)
-    told: dict[str, list[str]] = {name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())}
-    for each in drive.infractions:
-        told[LEADERBOARD_NAMES[each.kind]].append(in_words(each, recorder))
+    infractions: dict[str, list[str]] = {
+        name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())
+    }
+    for infraction in drive.infractions:
+        infractions[LEADERBOARD_NAMES[infraction.kind]].append(in_words(infraction, recorder))
     violation = drive.violation
     return {
         "route_id": f"RouteScenario_{key.route}_rep{key.seed}",
         "index": 0,
         "status": status(drive, violation),
-        "infractions": told,
+        "infractions": infractions,
         "scores": {
             "score_route": 100 * marks.completion,
             "score_penalty": marks.penalty,
@@ -127,28 +129,28 @@ def windows_of(
 
 
 def pattern_record(
-    frames: Mapping[str, Sequence[Any]], found: Mapping[str, Window | None]
+    frames: Mapping[str, Sequence[Any]], in_windows: Mapping[str, Window | None]
 ) -> dict[str, Any]:
     """Return the six patterns in total and in the windows before the end."""
     counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
-    parts = {name: sums_in(part, counts) for name, part in found.items()}
-    return {"total": {name: int(each.sum()) for name, each in counts.items()}, **parts}
+    parts = {name: sums_in(part, counts) for name, part in in_windows.items()}
+    return {"total": {name: int(count.sum()) for name, count in counts.items()}, **parts}
 
 
 def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[str, Any]]:
     """Return what became of every hazard; those that no hazard stands for are left to `events`."""
     return [
         {
-            "kind": each.kind,
-            "source": each.source,
-            "station": each.station,
-            "status": each.status,
-            "started_at": None if each.started_at is None else each.started_at - start,
-            "cause": each.cause,
-            "reason": each.reason,
+            "kind": report.kind,
+            "source": report.source,
+            "station": report.station,
+            "status": report.status,
+            "started_at": None if report.started_at is None else report.started_at - start,
+            "cause": report.cause,
+            "reason": report.reason,
         }
-        for each in reports
-        if each.cause != "not_planned"
+        for report in reports
+        if report.cause != "not_planned"
     ]
 
 
@@ -185,11 +187,11 @@ def precision_of(frames: Sequence[MatchTable], last: Window | None) -> dict[str,
         "end_10s": in_every_way(MatchTable.join(ending)),
         **{
             name: {
-                "eleven_point": _finite(average_precision(each, "eleven_point")),
-                "all_point": _finite(average_precision(each, "all_point")),
-                "truths": each.truths,
+                "eleven_point": _finite(average_precision(part, "eleven_point")),
+                "all_point": _finite(average_precision(part, "all_point")),
+                "truths": part.truths,
             }
-            for name, each in parts.items()
+            for name, part in parts.items()
         },
     }
 

@@ -31,10 +31,10 @@ class Task:
     @staticmethod
     def from_json(text: str) -> Task:
         """Return the task of a line."""
-        told = json.loads(text)
-        told["folder"] = Path(told["folder"])
-        told["key"] = AttemptKey.of_record(told["key"])
-        return Task(**told)
+        record = json.loads(text)
+        record["folder"] = Path(record["folder"])
+        record["key"] = AttemptKey.of_record(record["key"])
+        return Task(**record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def read_answer(text: str) -> dict[str, Any] | None:
     """Return a worker's last line, if it is an answer."""
     lines = text.strip().splitlines()
     try:
-        told = json.loads(lines[-1])
+        reply = json.loads(lines[-1])
     except (IndexError, json.JSONDecodeError):
         return None
-    return told if isinstance(told, dict) and {"failure", "message"} <= set(told) else None
+    return reply if isinstance(reply, dict) and {"failure", "message"} <= set(reply) else None

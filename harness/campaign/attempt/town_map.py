@@ -21,11 +21,11 @@ def lines_around(town: carla.Map, route: Route) -> list[MapLine]:
     lines: list[MapLine] = [("route", route.xyz)]
     for start, end in town.get_topology():
         points = [*along(start), end]
-        xyz = np.array([_place(each) for each in points])
+        xyz = np.array([_place(point) for point in points])
         if len(xyz) < 2 or not near(xyz, route):
             continue
-        yaw = np.array([math.radians(each.transform.rotation.yaw) for each in points])
-        half = np.array([each.lane_width / 2 for each in points])
+        yaw = np.array([math.radians(point.transform.rotation.yaw) for point in points])
+        half = np.array([point.lane_width / 2 for point in points])
         right = np.column_stack([-np.sin(yaw), np.cos(yaw), np.zeros(len(yaw))]) * half[:, None]
         lines += [("lane_centre", xyz), ("lane_left", xyz - right), ("lane_right", xyz + right)]
     return lines

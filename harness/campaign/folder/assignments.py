@@ -36,12 +36,12 @@ class Assignment:
     @property
     def runnable(self) -> tuple[HazardSpec, ...]:
         """The hazards that can be run."""
-        return tuple(each for each in self.hazards if not each.kind.startswith(NOT_RUN))
+        return tuple(hazard for hazard in self.hazards if not hazard.kind.startswith(NOT_RUN))
 
     @property
     def not_run(self) -> tuple[HazardSpec, ...]:
         """Those that cannot; their kind says why."""
-        return tuple(each for each in self.hazards if each.kind.startswith(NOT_RUN))
+        return tuple(hazard for hazard in self.hazards if hazard.kind.startswith(NOT_RUN))
 
     def to_json(self) -> str:
         """Return the assignment as text."""
@@ -51,7 +51,7 @@ class Assignment:
                 "name": self.route.name,
                 "town": self.route.town,
                 "way": way,
-                "hazards": [asdict(each) for each in self.hazards],
+                "hazards": [asdict(hazard) for hazard in self.hazards],
                 "weather": self.weather,
             }
         )
@@ -59,24 +59,24 @@ class Assignment:
     @staticmethod
     def from_json(text: str) -> Assignment:
         """Return the assignment that a text holds."""
-        told = parse_json(text)
+        record = parse_json(text)
         way: dict[str, Any] = {
-            **{name: np.array(told["way"][name], np.float64) for name in NUMBERS},
-            **{name: np.array(told["way"][name], np.bool_) for name in FLAGS},
+            **{name: np.array(record["way"][name], np.float64) for name in NUMBERS},
+            **{name: np.array(record["way"][name], np.bool_) for name in FLAGS},
         }
         return Assignment(
-            Route(told["name"], told["town"], **way),
-            tuple(HazardSpec(**each) for each in told["hazards"]),
-            told["weather"],
+            Route(record["name"], record["town"], **way),
+            tuple(HazardSpec(**hazard) for hazard in record["hazards"]),
+            record["weather"],
         )
 
 
 def write_assignments(campaign: Path, assignments: Sequence[Assignment]) -> None:
     """Keep what is not kept yet."""
-    for each in assignments:
-        file = _file(campaign, each.route.name)
+    for assignment in assignments:
+        file = _file(campaign, assignment.route.name)
         if not file.exists():
-            write_whole(file, each.to_json())
+            write_whole(file, assignment.to_json())
 
 
 def read_assignment(campaign: Path, route: str) -> Assignment:

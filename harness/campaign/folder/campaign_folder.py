@@ -63,7 +63,7 @@ def write_header(file: Path, settings: Settings, simulator: str, **more: str) ->
         "simulator": simulator,
         "git": git_revision(),
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := package_version(name))},
+        "versions": {name: installed for name in PACKAGES if (installed := package_version(name))},
         **more,
         "settings": settings,
     }
@@ -76,7 +76,7 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
     try:
         if file.exists():
             refuse_other_settings(file, settings)
-        elif folder.exists() and not all(OURS.fullmatch(each.name) for each in folder.iterdir()):
+        elif folder.exists() and not all(OURS.fullmatch(path.name) for path in folder.iterdir()):
             raise UserError(f"{folder}: not empty and not a campaign; choose another out=DIR")
     except OSError as problem:
         raise UserError(f"{folder}: {problem.strerror}") from None
@@ -85,7 +85,7 @@ def refuse_foreign(folder: Path, settings: Settings) -> None:
 def refuse_other_settings(file: Path, settings: Settings) -> None:
     """Compare with the settings a folder was made with."""
     known, chosen = (
-        {name: each for name, each in given.items() if name not in NOT_OF_THE_RESULT}
+        {name: value for name, value in given.items() if name not in NOT_OF_THE_RESULT}
         for given in (read_header(file)["settings"], settings)
     )
     if changes := list(differences(known, chosen)):

@@ -33,19 +33,19 @@ def with_inputs(settings: Settings) -> Settings:
 def of_routes(routes: Settings) -> dict[str, str]:
     """Return the sums of the files of routes and hazards; a folder's is over all of its routes."""
     named = {name: routes[name] for name in OF_ROUTES if routes[name] is not None}
-    found = {name: find_file(each, f"routes.{name}") for name, each in named.items()}
+    paths = {name: find_file(file, f"routes.{name}") for name, file in named.items()}
     return {
         name: sum_of_folder(place) if place.is_dir() else short_sum(place)
-        for name, place in found.items()
+        for name, place in paths.items()
     }
 
 
 def of_systems(settings: Settings) -> dict[str, dict[str, str]]:
     """Return the sums of the files that systems read, of those that read any."""
-    found = {
-        name: by_name(files_of(each, f"system.{name}")) for name, each in settings["system"].items()
+    digests = {
+        name: by_name(files_of(part, f"system.{name}")) for name, part in settings["system"].items()
     }
-    return {name: each for name, each in found.items() if each}
+    return {name: sums for name, sums in digests.items() if sums}
 
 
 def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
@@ -55,7 +55,7 @@ def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
     if not isinstance(known, dict):
         return []
     chosen = {name: settings["system"][name] for name in systems}
-    began = {name: each for name, each in known.items() if name in chosen}
+    began = {name: value for name, value in known.items() if name in chosen}
     return list(differences(began, of_systems({"system": chosen}), "inputs.system"))
 
 
@@ -64,18 +64,18 @@ def by_name(files: Iterable[Path]) -> dict[str, str]:
     sums: dict[str, list[str]] = defaultdict(list)
     for file in files:
         sums[file.name].append(short_sum(file))
-    return {name: "+".join(each) for name, each in sums.items()}
+    return {name: "+".join(digests) for name, digests in sums.items()}
 
 
 def files_of(system: Settings, place: str) -> list[Path]:
     """Return the files that a system says it reads, else those that its arguments name."""
-    given = {name: each for name, each in system.items() if name != "_target_"}
-    says = getattr(find_class(system["_target_"], place), "files", None)
-    if says is None:
-        words = [each for each in given.values() if isinstance(each, str)]
-        return [Path(each) for each in words if os.path.isfile(each)]  # noqa: PTH113 - of any text
+    given = {name: value for name, value in system.items() if name != "_target_"}
+    files = getattr(find_class(system["_target_"], place), "files", None)
+    if files is None:
+        words = [value for value in given.values() if isinstance(value, str)]
+        return [Path(word) for word in words if os.path.isfile(word)]  # noqa: PTH113 - of any text
     try:
-        return [Path(each) for each in says(**given)]
+        return [Path(file) for file in files(**given)]
     except UserError:
         raise
     except Exception as problem:  # whatever a class of somebody else's raises
@@ -84,8 +84,8 @@ def files_of(system: Settings, place: str) -> list[Path]:
 
 def sum_of_folder(folder: Path) -> str:
     """Return a few digits that change with the route files of a folder, and with their names."""
-    told = [f"{each.name} {short_sum(each)}\n" for each in route_files(folder)]
-    return hashlib.sha256("".join(told).encode()).hexdigest()[:DIGITS]
+    lines = [f"{route_file.name} {short_sum(route_file)}\n" for route_file in route_files(folder)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:DIGITS]
 
 
 def short_sum(file: Path) -> str:

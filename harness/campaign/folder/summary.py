@@ -52,13 +52,16 @@ def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> tuple[list[Row], 
     for problem in broken.values():
         raise problem
     faults = faults_of(marks)
-    return rows_of({key: own for key, own in marks.items() if key.arm not in faults}), faults
+    return rows_of({key: mark for key, mark in marks.items() if key.arm not in faults}), faults
 
 
 def faults_of(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, str]:
     """Return the arms whose attempts do not show what they are called after, and why."""
-    found = {arm: fault_of([each.heard for each in own]) for arm, own in by_arm(marks).items()}
-    return {arm: fault for arm, fault in found.items() if fault}
+    faults = {
+        arm: fault_of([attempt.heard for attempt in of_arm])
+        for arm, of_arm in by_arm(marks).items()
+    }
+    return {arm: fault for arm, fault in faults.items() if fault}
 
 
 def read_marks(
@@ -67,11 +70,11 @@ def read_marks(
     """Read the results of many attempts; return the marks, and what could not be read."""
     marks, broken = {}, {}
     for key in keys:
-        found = tried_marks(campaign, key)
-        if isinstance(found, Marks):
-            marks[key] = found
+        result = tried_marks(campaign, key)
+        if isinstance(result, Marks):
+            marks[key] = result
         else:
-            broken[key] = found
+            broken[key] = result
     return marks, broken
 
 
@@ -85,14 +88,14 @@ def tried_marks(campaign: Campaign, key: AttemptKey) -> Marks | UserError:
 
 def rows_of(marks: Mapping[AttemptKey, Marks]) -> list[Row]:
     """Return a row for each arm."""
-    return [row_of(arm, each) for arm, each in by_arm(marks).items()]
+    return [row_of(arm, group) for arm, group in by_arm(marks).items()]
 
 
 def by_arm(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, list[Marks]]:
     """Return the marks of each arm."""
     arms: dict[Arm, list[Marks]] = {}
-    for key, each in marks.items():
-        arms.setdefault(key.arm, []).append(each)
+    for key, mark in marks.items():
+        arms.setdefault(key.arm, []).append(mark)
     return arms
 
 
@@ -109,7 +112,7 @@ def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
             violated=ours["violation"] is not None,
             patterns=tuple([int(total[name]) for name in PATTERNS]),
             hazards=len(ours["hazards"]),
-            hazards_absent=sum(each["cause"] == "no_place" for each in ours["hazards"]),
+            hazards_absent=sum(hazard["cause"] == "no_place" for hazard in ours["hazards"]),
             heard=Heard.of(result),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
@@ -118,18 +121,18 @@ def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
 
 def row_of(arm: Arm, marks: Sequence[Marks]) -> Row:
     """Return one row from the marks of its attempts."""
-    patterns = map(sum, zip(*(each.patterns for each in marks), strict=True))
+    patterns = map(sum, zip(*(mark.patterns for mark in marks), strict=True))
     return Row(
         arm=arm,
         attempts=len(marks),
-        driving_score=mean(each.driving_score for each in marks),
-        collision_rate=100 * mean(each.collided for each in marks),
-        route_completion=100 * mean(each.completion for each in marks),
-        violations=sum(each.violated for each in marks),
+        driving_score=mean(mark.driving_score for mark in marks),
+        collision_rate=100 * mean(mark.collided for mark in marks),
+        route_completion=100 * mean(mark.completion for mark in marks),
+        violations=sum(mark.violated for mark in marks),
         patterns=dict(zip(PATTERNS, patterns, strict=True)),
-        hazards=sum(each.hazards for each in marks),
-        hazards_absent=sum(each.hazards_absent for each in marks),
-        without_messages=sum(each.heard.without_messages for each in marks),
+        hazards=sum(mark.hazards for mark in marks),
+        hazards_absent=sum(mark.hazards_absent for mark in marks),
+        without_messages=sum(mark.heard.without_messages for mark in marks),
     )
 
 

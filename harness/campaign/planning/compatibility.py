@@ -37,23 +37,24 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
         refuse_nobody(name, present)
     for condition in dict.fromkeys(arm.condition for arm in arms):
         refuse_sizes(settings, condition)
-    everybody = frozenset[Kind]().union(*kinds.values())
+    all_kinds = frozenset[Kind]().union(*kinds.values())
     reasons = {}
     for arm in arms:
         payload = payload_of(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
         present = kinds[arm.cooperation]
-        for each in disturbances_of(settings, arm.condition):
-            refuse_absent(each, everybody, arm.condition)
-            if not each.kinds & present:
-                reasons[arm] = f"{each.name} disturbs nobody of {arm.cooperation}"
-            elif payload is not None and not touches(each, present, payload):
+        for disturbance in disturbances_of(settings, arm.condition):
+            refuse_absent(disturbance, all_kinds, arm.condition)
+            if not disturbance.kinds & present:
+                reasons[arm] = f"{disturbance.name} disturbs nobody of {arm.cooperation}"
+            elif payload is not None and not touches(disturbance, present, payload):
                 sort = type(payload).__name__.lower()
-                reasons[arm] = f"{each.name} cannot change the {sort} it shares"
+                reasons[arm] = f"{disturbance.name} cannot change the {sort} it shares"
     for condition in {arm.condition for arm in reasons}:
-        own = [arm for arm in arms if arm.condition == condition]
-        if all(arm in reasons for arm in own):
+        of_condition = [arm for arm in arms if arm.condition == condition]
+        if all(arm in reasons for arm in of_condition):
+            first = of_condition[0]
             raise UserError(
-                f"configuration: interference.{condition} with {own[0].system}: {reasons[own[0]]};"
+                f"configuration: interference.{condition} with {first.system}: {reasons[first]};"
                 " choose another condition"
             )
     return reasons

@@ -38,7 +38,7 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
     there = tries(folder)
     finished = {key: there[key] for key in plan.attempts if key in there}
     left = [key for key in plan.attempts if key not in finished]
-    metres = {each.route.name: each.route.length for each in plan.assignments}
+    metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
     samples = measured(finished)
     if samples:
         seconds, size = by_arm(left, samples)
@@ -53,15 +53,15 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
 def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[float, float]]:
     """Return seconds and bytes of some finished attempts, evenly spread."""
     keys = list(finished)
-    found = {}
+    samples = {}
     for key in keys[:: max(len(keys) // SAMPLE, 1)]:
         try:
             seconds = float(read_json(finished[key] / "timing.json")["seconds"]["total"])
-            size = sum(each.stat().st_size for each in finished[key].iterdir())
+            size = sum(path.stat().st_size for path in finished[key].iterdir())
         except (UserError, OSError, KeyError, TypeError, ValueError):
             continue
-        found[key] = (seconds, float(size))
-    return found
+        samples[key] = (seconds, float(size))
+    return samples
 
 
 def by_arm(
@@ -72,14 +72,14 @@ def by_arm(
     Where nothing of it has been driven yet, as the mean of all.
     """
     groups: dict[Arm, list[tuple[float, float]]] = {}
-    for key, each in samples.items():
-        groups.setdefault(key.arm, []).append(each)
+    for key, sample in samples.items():
+        groups.setdefault(key.arm, []).append(sample)
     overall = mean(list(samples.values()))
-    means = {arm: mean(each) for arm, each in groups.items()}
+    means = {arm: mean(group) for arm, group in groups.items()}
     expected = [means.get(key.arm, overall) for key in left]
-    return sum(each[0] for each in expected), sum(each[1] for each in expected)
+    return sum(pair[0] for pair in expected), sum(pair[1] for pair in expected)
 
 
 def mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the means of both."""
-    return fmean(each[0] for each in pairs), fmean(each[1] for each in pairs)
+    return fmean(pair[0] for pair in pairs), fmean(pair[1] for pair in pairs)

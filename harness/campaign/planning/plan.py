@@ -63,7 +63,7 @@ class Plan:
     @property
     def geometries(self) -> int:
         """How many ways through the town are driven."""
-        driven = {each.route.name for each in self.assignments}
+        driven = {assignment.route.name for assignment in self.assignments}
         return len(driven) - sum(len(driven & set(group)) - 1 for group in self.same_way)
 
 
@@ -73,11 +73,15 @@ def plan(settings: Settings) -> Plan:
     routes, spoilt = chosen_routes(settings, invalid)
     arms, unfitting = arms_of(settings)
     assignments = assigned(settings, routes, invalid)
-    same_way = duplicates([each.route for each in assignments])
+    same_way = duplicates([assignment.route for assignment in assignments])
     repeats = settings["routes"]["repeats"]
     left_out = () if repeats else tuple(name for group in same_way for name in group[1:])
-    assignments = tuple(each for each in assignments if each.route.name not in left_out)
-    attempts = paired([each.route.name for each in assignments], seeds_of(settings), arms)
+    assignments = tuple(
+        assignment for assignment in assignments if assignment.route.name not in left_out
+    )
+    attempts = paired(
+        [assignment.route.name for assignment in assignments], seeds_of(settings), arms
+    )
     if not attempts:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
     refuse_unnameable(attempts)
@@ -121,8 +125,8 @@ def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
     refuse_uncommon_truth(settings, arms)
     reasons = unfit(settings, arms)
     factors = telling(arms)
-    told = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
-    return [arm for arm in arms if arm not in reasons], told
+    described = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
+    return [arm for arm in arms if arm not in reasons], described
 
 
 def seeds_of(settings: Settings) -> Sequence[int]:
@@ -156,7 +160,7 @@ def settings_of(
     if not reads_messages:
         return [(NONE, NONE)]
     conditions, _ = driven_conditions(settings)
-    return [(each, condition) for each in cooperations for condition in conditions]
+    return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
 
 
 def chosen_routes(
@@ -168,11 +172,11 @@ def chosen_routes(
     with naming_the_switch(path.is_dir()):
         routes = {spec.id: spec for spec in read_routes(path, invalid)}
     if wanted["only"] is not None:
-        only = [str(each) for each in wanted["only"]]
-        unknown = [each for each in only if each not in routes]
+        only = [str(route) for route in wanted["only"]]
+        unknown = [route for route in only if route not in routes]
         if unknown:
             raise UserError(f"routes.only: {path} has no route {', '.join(unknown)}")
-        routes = {each: routes[each] for each in only}
+        routes = {route: routes[route] for route in only}
     spoilt: tuple[str, ...] = ()
     if wanted["clean_under"] is not None:
         folder = at_home(wanted["clean_under"], "routes.clean_under")
@@ -244,13 +248,13 @@ def laid_routes(
     """Lay the routes; with a list for them, those that cannot be laid are left out."""
     networks = {spec.town: network_in(spec, maps) for spec in routes.values()}
     tried = {name: laid_or_not(spec, networks[spec.town]) for name, spec in routes.items()}
-    problems = [each for each in tried.values() if isinstance(each, UserError)]
+    problems = [route for route in tried.values() if isinstance(route, UserError)]
     with naming_the_switch(len(problems) < len(tried)):
         if problems and (invalid is None or len(problems) == len(tried)):
             raise problems[0]
     if invalid is not None:
         invalid += map(str, problems)
-    return {name: each for name, each in tried.items() if isinstance(each, Route)}
+    return {name: route for name, route in tried.items() if isinstance(route, Route)}
 
 
 def laid_or_not(spec: RouteSpec, network: RoadNetwork) -> Route | UserError:
@@ -272,9 +276,9 @@ def without_place(
 ) -> Iterator[tuple[HazardSpec, str]]:
     """Yield the hazards that have no place on their routes, as far as the map tells, and why."""
     maps = maps_of(settings)
-    for each in assignments:
-        track = Track(network_of(each.route.town, maps).map, each.route)
-        for spec in each.runnable:
+    for assignment in assignments:
+        track = Track(network_of(assignment.route.town, maps).map, assignment.route)
+        for spec in assignment.runnable:
             if why := build_hazard(spec).impossible(track):
                 yield spec, why
 
@@ -291,10 +295,12 @@ def assigned(
     if name is not None:
         path = find_file(name, "routes.hazards")
         hazards += read_hazards(path, kinds=tuple(KINDS), routes=routes, maps=maps)
-    for each in hazards:
-        if not each.kind.startswith(NOT_RUN):
-            build_hazard(each)
+    for hazard in hazards:
+        if not hazard.kind.startswith(NOT_RUN):
+            build_hazard(hazard)
     return tuple(
-        Assignment(way, tuple(each for each in hazards if each.route == name), routes[name].weather)
+        Assignment(
+            way, tuple(hazard for hazard in hazards if hazard.route == name), routes[name].weather
+        )
         for name, way in laid.items()
     )

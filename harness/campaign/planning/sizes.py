@@ -28,15 +28,15 @@ def disturbances_of(settings: Settings, condition: str) -> list[Disturbance]:
 def described(settings: Settings, condition: str) -> list[tuple[Settings, Disturbance]]:
     """Return the disturbances of a condition with their settings; what has size 0 is none."""
     listed = settings["interference"].get(condition, [])
-    made = [(each, build(each, f"interference.{condition}")) for each in listed]
-    return [(each, disturbance) for each, disturbance in made if not disturbance.size_zero]
+    made = [(part, build(part, f"interference.{condition}")) for part in listed]
+    return [(part, disturbance) for part, disturbance in made if not disturbance.size_zero]
 
 
 def driven_conditions(settings: Settings) -> tuple[list[str], tuple[str, ...]]:
     """Return the conditions to drive, and those that are `none` under another name."""
     names = list(settings["interference"])
-    zero = tuple(each for each in names if each != NONE and not disturbances_of(settings, each))
-    return list(dict.fromkeys(NONE if each in zero else each for each in names)), zero
+    zero = tuple(name for name in names if name != NONE and not disturbances_of(settings, name))
+    return list(dict.fromkeys(NONE if name in zero else name for name in names)), zero
 
 
 def refuse_sizes(settings: Settings, condition: str) -> None:
@@ -44,17 +44,17 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
     place = f"configuration: interference.{condition}"
     made = disturbances_of(settings, condition)
     if condition == NONE and made:
-        names = ", ".join(each.name for each in made)
+        names = ", ".join(disturbance.name for disturbance in made)
         raise UserError(f"{place}: holds {names}; give the condition another name")
-    for each in made:
-        if small := each.too_small():
-            raise UserError(f"{place}: {each.name}: {small}; ask for more, or for none")
+    for disturbance in made:
+        if small := disturbance.too_small():
+            raise UserError(f"{place}: {disturbance.name}: {small}; ask for more, or for none")
     channel: Channel = build(settings["channel"], "channel")
     if not channel.allow_long_delays:
         refuse_long(place, made)
     period = settings["tick"] * settings["perceive_every"]
     for kind in PARTNERS:
-        delay = sum(each.longest_delay for each in made if kind in each.kinds)
+        delay = sum(disturbance.longest_delay for disturbance in made if kind in disturbance.kinds)
         age = math.ceil(max(delay - SAME_MOMENT, 0.0) / period) * period
         if delay and age > channel.maximum_age + SAME_MOMENT:
             raise UserError(
@@ -67,11 +67,11 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
 
 def refuse_long(place: str, disturbances: Iterable[Disturbance]) -> None:
     """Refuse durations that look like milliseconds."""
-    for each in disturbances:
-        for name, seconds in each.seconds.items():
+    for disturbance in disturbances:
+        for name, seconds in disturbance.seconds.items():
             if not seconds <= LONG:
                 raise UserError(
-                    f"{place}: {each.name}: {name} is {seconds:g} s, beyond {LONG:g} s;"
+                    f"{place}: {disturbance.name}: {name} is {seconds:g} s, beyond {LONG:g} s;"
                     f" if it is meant in milliseconds, {name}={seconds / 1000:g};"
                     " if not, channel.allow_long_delays=true"
                 )

@@ -93,16 +93,18 @@ def survey(folder: Path, trust: bool = False) -> Survey:
     campaign = Campaign(folder)
     header = read_header(folder / "campaign.yaml")
     there = campaign.attempts()
-    told, troubles = ledger_of(folder)
-    seen = sorted({*there, *told})
+    tries, troubles = ledger_of(folder)
+    seen = sorted({*there, *tries})
     planned, unknown = planned_in(folder, header, seen, trust)
     marks, broken = read_marks(campaign, [key for key in planned if key in there])
     troubles += unknown
-    troubles += [f"{each}; remove its folder, and it is driven again" for each in broken.values()]
+    troubles += [
+        f"{problem}; remove its folder, and it is driven again" for problem in broken.values()
+    ]
     troubles += foreign(folder)
-    if strangers := set(there).difference(planned):
-        troubles.append(f"{len(strangers)} results were never planned: {min(strangers)}, ...")
-    missing = {str(key): ending_of(told.get(key)) for key in planned if key not in there}
+    if unplanned := set(there).difference(planned):
+        troubles.append(f"{len(unplanned)} results were never planned: {min(unplanned)}, ...")
+    missing = {str(key): ending_of(tries.get(key)) for key in planned if key not in there}
     at_first = {key for key in there if there[key].name == "try1"}
     return Survey(
         folder,
@@ -112,8 +114,8 @@ def survey(folder: Path, trust: bool = False) -> Survey:
         len(planned),
         len(planned) - len(missing),
         tuple(arms_in(planned, marks, at_first, judged="twins_of" not in header)),
-        dict(sorted(Counter(len(each) for each in told.values()).items())),
-        tuple(failures_in(told, set(there))),
+        dict(sorted(Counter(map(len, tries.values())).items())),
+        tuple(failures_in(tries, set(there))),
         missing,
         tuple(troubles),
     )
@@ -127,11 +129,11 @@ def study_of(folder: Path, settings: Settings) -> str:
     return str(study.get("name"))
 
 
-def ending_of(own: Sequence[dict[str, Any]] | None) -> str:
+def ending_of(tries: Sequence[dict[str, Any]] | None) -> str:
     """Return how an attempt without result ended when it was last tried."""
-    if not own:
+    if not tries:
         return "not tried yet"
-    return own[-1]["failure"] or "done, but its records are gone"
+    return tries[-1]["failure"] or "done, but its records are gone"
 
 
 def planned_in(
@@ -183,7 +185,7 @@ def by_number(name: str) -> tuple[int, str]:
 
 def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
     """Return the lines of every attempt, and what to say of those that cannot be read."""
-    told: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
+    tries: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
     texts = written(folder)
     torn = 0
     for text in texts:
@@ -192,9 +194,9 @@ def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], lis
             torn += 1
             continue
         key = key_of(line)
-        told[key].append(line)
+        tries[key].append(line)
     trouble = f"{folder / LEDGER}: {torn} of {len(texts)} lines cannot be read"
-    return dict(told), [trouble] if torn else []
+    return dict(tries), [trouble] if torn else []
 
 
 def arms_in(
@@ -209,9 +211,9 @@ def arms_in(
         groups[key.arm].append(key)
     for arm, keys in groups.items():
         final = {key: marks[key] for key in keys if key in marks}
-        first = {key: each for key, each in final.items() if key in at_first}
-        silent = sum(each.heard.without_messages for each in final.values())
-        fault = fault_of([each.heard for each in final.values()]) if judged else None
+        first = {key: attempt for key, attempt in final.items() if key in at_first}
+        silent = sum(attempt.heard.without_messages for attempt in final.values())
+        fault = fault_of([attempt.heard for attempt in final.values()]) if judged else None
         yield ArmProgress(arm, len(keys), means_of(final), means_of(first), silent, fault)
 
 
@@ -220,36 +222,42 @@ def means_of(marks: Mapping[AttemptKey, Marks]) -> Means | None:
     if not marks:
         return None
     by_seed: dict[int, list[Marks]] = defaultdict(list)
-    for key, each in marks.items():
-        by_seed[key.seed].append(each)
-    scores = {seed: mean(each.driving_score for each in own) for seed, own in by_seed.items()}
-    rates = {seed: 100 * mean(each.collided for each in own) for seed, own in by_seed.items()}
+    for key, mark in marks.items():
+        by_seed[key.seed].append(mark)
+    scores = {
+        seed: mean(attempt.driving_score for attempt in of_seed)
+        for seed, of_seed in by_seed.items()
+    }
+    rates = {
+        seed: 100 * mean(attempt.collided for attempt in of_seed)
+        for seed, of_seed in by_seed.items()
+    }
     return Means(
         len(marks),
-        mean(each.driving_score for each in marks.values()),
-        100 * mean(each.collided for each in marks.values()),
+        mean(mark.driving_score for mark in marks.values()),
+        100 * mean(mark.collided for mark in marks.values()),
         scores,
         rates,
     )
 
 
 def failures_in(
-    told: Mapping[AttemptKey, Sequence[dict[str, Any]]], there: set[AttemptKey]
+    tries: Mapping[AttemptKey, Sequence[dict[str, Any]]], there: set[AttemptKey]
 ) -> Iterable[Failures]:
     """Yield the classes of failure, the most frequent first."""
     groups: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
     lost: Counter[str] = Counter()
-    for key, own in told.items():
-        for line in own:
+    for key, of_attempt in tries.items():
+        for line in of_attempt:
             if line["failure"] is not None:
                 groups[line["failure"]].append((key, line))
-        if key not in there and own[-1]["failure"] is not None:
-            lost[own[-1]["failure"]] += 1
-    for failure, found in sorted(groups.items(), key=lambda each: -len(each[1])):
-        key, line = found[-1]
-        server = next((each["server"] for _, each in reversed(found) if each["server"]), "")
+        if key not in there and of_attempt[-1]["failure"] is not None:
+            lost[of_attempt[-1]["failure"]] += 1
+    for failure, failed in sorted(groups.items(), key=lambda group: -len(group[1])):
+        key, line = failed[-1]
+        server = next((line["server"] for _, line in reversed(failed) if line["server"]), "")
         end = tuple(server.strip().splitlines()[-LAST_LINES:])
-        yield Failures(failure, len(found), lost[failure], str(key), line["message"], end)
+        yield Failures(failure, len(failed), lost[failure], str(key), line["message"], end)
 
 
 def foreign(folder: Path) -> list[str]:

@@ -102,20 +102,22 @@ def refuse_misshapen(settings: Settings) -> None:
         refuse_misfit(place, part)
     for name in MADE_HERE:
         build(settings[name], name)
-    for name, each in settings["cooperation"].items():
-        build(each, f"cooperation.{name}")
+    for name, part in settings["cooperation"].items():
+        build(part, f"cooperation.{name}")
     for name, disturbances in settings["interference"].items():
-        made = [build(each, f"interference.{name}") for each in disturbances]
+        made = [build(disturbance, f"interference.{name}") for disturbance in disturbances]
         build(settings["channel"], f"interference.{name}", disturbances=made)
 
 
 def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     """Compare settings with the parameters of what they name."""
-    given = {name: each for name, each in part.items() if name != "_target_"}
+    given = {name: value for name, value in part.items() if name != "_target_"}
     named = find_class(part["_target_"], place)
     parameters = inspect.signature(named).parameters.values()
-    known = {each.name: each for each in parameters if each.kind not in COLLECTED}
-    takes_all = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    known = {
+        parameter.name: parameter for parameter in parameters if parameter.kind not in COLLECTED
+    }
+    takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     hints = hints_of(named)
     for name, value in given.items():
         if name not in known and not takes_all:
@@ -124,8 +126,8 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
             raise UserError(f"configuration: {mistake}")
     missing = [
         name
-        for name, each in known.items()
-        if each.default is inspect.Parameter.empty and name not in given
+        for name, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and name not in given
     ]
     if missing:
         raise UserError(f"configuration: {place} needs {', '.join(missing)}")

@@ -120,7 +120,9 @@ class LiveTable(Nothing):
         self._left = standing.attempts - standing.done - standing.given_up
         self._attempts, self._done = standing.attempts, standing.done
         self._failed, self._retried = standing.given_up, 0
-        self._doing: dict[int, tuple[str, float]] = {each + 1: ("", 0.0) for each in range(workers)}
+        self._doing: dict[int, tuple[str, float]] = {
+            number + 1: ("", 0.0) for number in range(workers)
+        }
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._out = out
 
@@ -142,7 +144,7 @@ class LiveTable(Nothing):
     def leaves(self, worker: int, reason: str) -> None:
         """Say who left."""
         say(self._out, leaving(worker, reason))
-        self._doing = {each: what for each, what in self._doing.items() if each != worker}
+        self._doing = {number: what for number, what in self._doing.items() if number != worker}
 
     def __rich__(self) -> RenderableType:
         now = time.monotonic()
@@ -171,9 +173,9 @@ def say(out: Console, line: str) -> None:
     out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell(**told: object) -> None:
+def tell(**event: object) -> None:
     """Print one JSON object."""
-    print(json.dumps(told), flush=True)
+    print(json.dumps(event), flush=True)
 
 
 def leaving(worker: int, reason: str) -> str:

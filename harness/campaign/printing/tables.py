@@ -52,13 +52,13 @@ def show_note(name: str, text: str) -> None:
     """Print a few words under a name."""
     lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
     margin = " " * MARGIN
-    told = f"\n{margin}".join(lines)
-    say(f"{name:{MARGIN}}{told}")
+    indented = f"\n{margin}".join(lines)
+    say(f"{name:{MARGIN}}{indented}")
 
 
 def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield what there is to say of routes, hazards and conditions."""
-    length = sum(each.route.length for each in plan.assignments) / 1000
+    length = sum(assignment.route.length for assignment in plan.assignments) / 1000
     ways = (
         "each a way of its own"
         if plan.geometries == len(plan.assignments)
@@ -75,25 +75,25 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
     if plan.truth:
         yield "truth", plan.truth
-    hazards = Counter(each.kind for part in plan.assignments for each in part.runnable)
+    hazards = Counter(hazard.kind for part in plan.assignments for hazard in part.runnable)
     yield "hazards", ", ".join(f"{n} {kind}" for kind, n in sorted(hazards.items())) or "none"
     not_run = Counter(
-        (each.source, each.kind.removeprefix(NOT_RUN))
+        (hazard.source, hazard.kind.removeprefix(NOT_RUN))
         for part in plan.assignments
-        for each in part.not_run
+        for hazard in part.not_run
     )
     for (source, reason), count in sorted(not_run.items()):
         yield "not run", f"{count} {source}: {reason}"
-    for each in plan.unfit:
-        yield "not driven", each
+    for reason in plan.unfit:
+        yield "not driven", reason
 
 
 def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the routes that are invalid, and the hazards that have no place by the map alone."""
     if plan.invalid:
         yield "invalid", f"{len(plan.invalid)} routes are left out"
-    for each in plan.invalid:
-        yield "", each
+    for problem in plan.invalid:
+        yield "", problem
     routes: dict[tuple[str, str], list[str]] = {}
     for spec, why in plan.unplaceable:
         routes.setdefault((spec.kind, why), []).append(spec.route)
@@ -137,10 +137,10 @@ def show_results(folder: Path, plan: Plan, rows: Sequence[Row], faults: Mapping[
     say(f"records: {folder}")
     for row in rows:
         if row.hazards_absent:
-            told = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
-            say(f"{row.arm}: {told}")
-    for each in plan.unfit:
-        say(f"not driven: {each}")
+            absent = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
+            say(f"{row.arm}: {absent}")
+    for reason in plan.unfit:
+        say(f"not driven: {reason}")
     factors = telling(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
         say(f"no such arm: {label(arm, factors)}: {fault}")
@@ -164,7 +164,7 @@ def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
     for name in columns:
         table.add_column(name, justify="right", no_wrap=name != WITHOUT)
     for row in rows:
-        told = {
+        cells = {
             "n": str(row.attempts),
             WITHOUT: str(row.without_messages),
             "DS": f"{row.driving_score:.1f}",
@@ -174,5 +174,5 @@ def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
             **{name: str(count) for name, count in row.patterns.items()},
         }
         names = map(escape, row.arm.values(factors))
-        table.add_row(*names, *(told[name] for name in columns))
+        table.add_row(*names, *(cells[name] for name in columns))
     return table

@@ -54,9 +54,9 @@ class Agenda:
     def next(self) -> tuple[AttemptKey, int]:
         """Take an attempt, with the number of its next try."""
         key = self._todo.popleft()
-        each = self._of(key)
-        each.last += 1
-        return key, each.last
+        tries = self._of(key)
+        tries.last += 1
+        return key, tries.last
 
     def ended(self, outcome: Outcome) -> bool:
         """Hear how a try ended; return whether the attempt comes again in this run."""

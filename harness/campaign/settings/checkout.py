@@ -32,6 +32,6 @@ def with_checkout(settings: Settings) -> Settings:
     if not reads_traffic:
         return settings
     assert isinstance(traffic, dict)
-    rest = {name: each for name, each in traffic.items() if name != PARAMETERS}
+    rest = {name: value for name, value in traffic.items() if name != PARAMETERS}
     file = at_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
     return {**settings, "traffic": {**traffic_of(Path(file)), **rest}}

@@ -38,7 +38,7 @@ OURS = {
     "interference": "harness.channel.",
 }
 """Where the classes are that a group may name: whoever looks at a folder makes some of them."""
-THEIRS = tuple(f"{each}." for each in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if each)
+THEIRS = tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)
 """Packages that whoever runs the campaign names for all groups; no configuration can add any."""
 NOT_OF_THE_RESULT = (
     "out",
@@ -71,11 +71,11 @@ def check(value: Any, place: str = "") -> None:
     if isinstance(value, dict):
         if "_target_" in value:
             find_class(value["_target_"], place or "the top")
-        for name, each in value.items():
-            check(each, f"{place}.{name}" if place else str(name))
+        for name, inner in value.items():
+            check(inner, f"{place}.{name}" if place else str(name))
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            check(each, f"{place}[{number}]")
+        for number, inner in enumerate(value):
+            check(inner, f"{place}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"configuration: {place} is {value}; a finite number is needed")
 
@@ -85,16 +85,16 @@ def find_class(target: Any, place: str) -> type[Any]:
     refused = f"configuration: {place} names {target!r}"
     packages = packages_of(place)
     if not str(target).startswith(packages) or ".__main__." in str(target):
-        known = " and ".join(each + "*" for each in packages) or "nothing"
+        known = " and ".join(package + "*" for package in packages) or "nothing"
         raise UserError(f"{refused}; only {known} may be named by _target_ there")
     module, _, name = target.rpartition(".")
     try:
-        found = getattr(import_module(module), name)
+        named = getattr(import_module(module), name)
     except Exception as problem:
         raise UserError(f"{refused}: {one_line(problem)}") from None
-    if not isinstance(found, type) or not f"{found.__module__}.".startswith(packages):
+    if not isinstance(named, type) or not f"{named.__module__}.".startswith(packages):
         raise UserError(f"{refused}, which is no class of ours")
-    return found
+    return named
 
 
 def packages_of(place: str) -> tuple[str, ...]:
@@ -120,16 +120,16 @@ def made(value: Any, place: str, **more: Any) -> Any:
     Hydra would do that too, and look into text for `${...}`, which may hold further targets.
     """
     if isinstance(value, list):
-        return [made(each, place) for each in value]
+        return [made(inner, place) for inner in value]
     if not isinstance(value, dict):
         return value
-    parts = {name: made(each, place) for name, each in value.items() if name != "_target_"}
+    parts = {name: made(inner, place) for name, inner in value.items() if name != "_target_"}
     return find_class(value["_target_"], place)(**parts, **more) if "_target_" in value else parts
 
 
 def digest(settings: Settings) -> str:
     """Return eight characters that change with anything that changes results."""
-    meaning = {name: each for name, each in settings.items() if name not in NOT_OF_THE_RESULT}
+    meaning = {name: setting for name, setting in settings.items() if name not in NOT_OF_THE_RESULT}
     text = json.dumps(meaning, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

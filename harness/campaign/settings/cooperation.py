@@ -26,18 +26,18 @@ def cooperation_of(settings: Settings, arm: Arm) -> Cooperation:
         if len(settings["cooperation"]) > 1:
             return Cooperation()
         (name,) = settings["cooperation"]
-    found = build(settings["cooperation"][name], f"cooperation.{name}")
-    if not isinstance(found, Cooperation):
+    made = build(settings["cooperation"][name], f"cooperation.{name}")
+    if not isinstance(made, Cooperation):
         raise UserError(f"configuration: cooperation.{name} needs a _target_")
-    return found
+    return made
 
 
 def reference_of(settings: Settings) -> Placement | None:
     """Return where the units of the reference rig stand, if ground truth depends on them."""
     if settings["patterns"]["truth_filter"] != COMMON:
         return None
-    found: Placement = build(settings["reference"], "reference")
-    return found
+    placement: Placement = build(settings["reference"], "reference")
+    return placement
 
 
 def cooperations_of(settings: Settings) -> list[str]:

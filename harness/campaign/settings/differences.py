@@ -16,7 +16,7 @@ ABSENT = object()
 def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
     """Yield every setting that differs: `place: old -> new`."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for name in [*old, *(each for each in new if each not in old)]:
+        for name in [*old, *(value for value in new if value not in old)]:
             inner = f"{place}.{name}" if place else str(name)
             yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), inner)
     elif isinstance(old, list) and isinstance(new, list):
@@ -29,16 +29,18 @@ def of_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str
     """Yield how two lists differ: item by item, or by what came and what went."""
     if old == new:
         return
-    if any(isinstance(each, dict | list) for each in (*old, *new)):
+    if any(isinstance(value, dict | list) for value in (*old, *new)):
         for number, pair in enumerate(zip_longest(old, new, fillvalue=ABSENT)):
             yield from differences(*pair, place=f"{place}[{number}]")
         return
-    came = [each for each in new if each not in old]
-    went = [each for each in old if each not in new]
+    came = [value for value in new if value not in old]
+    went = [value for value in old if value not in new]
     if max(len(old), len(new)) < LONG or not (came or went):
         yield f"{place}: {told(old)} -> {told(new)}"
         return
-    parts = [f"{word} {told(each)}" for word, each in (("without", went), ("with", came)) if each]
+    parts = [
+        f"{word} {told(values)}" for word, values in (("without", went), ("with", came)) if values
+    ]
     yield f"{place}: {len(old)} -> {len(new)} items, {', '.join(parts)}"
 
 
@@ -57,10 +59,10 @@ def told(value: Any) -> str:
 
 def runs(values: Sequence[Any]) -> Iterator[str]:
     """Yield items as text; whole numbers that follow each other as from..to."""
-    whole = [type(each) is int for each in values]
+    whole = [type(value) is int for value in values]
     breaks = [
-        not (whole[at] and whole[at + 1] and following == each + 1)
-        for at, (each, following) in enumerate(pairwise(values))
+        not (whole[at] and whole[at + 1] and following == value + 1)
+        for at, (value, following) in enumerate(pairwise(values))
     ]
     start = 0
     for at in range(len(values)):
@@ -69,7 +71,7 @@ def runs(values: Sequence[Any]) -> Iterator[str]:
             if len(run) > 2:
                 yield f"{run[0]}..{run[-1]}"
             else:
-                yield from (told(each) for each in run)
+                yield from (told(value) for value in run)
             start = at + 1
 
 

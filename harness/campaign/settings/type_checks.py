@@ -24,14 +24,14 @@ def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
         for name, inner in known.items():
             yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
         # at the top, people may keep what others refer to
-        for name in [each for each in value if place and each not in known]:
+        for name in [inner for inner in value if place and inner not in known]:
             yield f"{place} knows no {name}; there are {', '.join(known)}"
     elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):
         named, inner = get_args(hint)
-        for name, each in value.items():
+        for name, setting in value.items():
             if not fits(name, named):
                 yield f"{place} has the name {name!r}; {words(named)} is needed"
-            yield from mistakes(each, inner, f"{place}.{name}")
+            yield from mistakes(setting, inner, f"{place}.{name}")
     elif not fits(value, hint):
         yield f"{place} is {'null' if value is None else repr(value)}; {words(hint)} is needed"
 
@@ -40,12 +40,12 @@ def fits(value: Any, hint: Any) -> bool:
     """Return whether a setting may stand where this type is expected."""
     kind, inner = get_origin(hint) or hint, get_args(hint) or UNSAID
     if kind in (Union, UnionType):
-        return any(fits(value, each) for each in inner)
+        return any(fits(value, choice) for choice in inner)
     if kind in (list, tuple, Sequence):
         return isinstance(value, list) and fit_in_order(value, kind, inner)
     if kind in (dict, Mapping):
         return isinstance(value, dict) and all(
-            fits(name, inner[0]) and fits(each, inner[1]) for name, each in value.items()
+            fits(name, inner[0]) and fits(setting, inner[1]) for name, setting in value.items()
         )
     if kind in WORDS:
         wide = (int, float) if kind is float else kind
@@ -59,7 +59,7 @@ def fit_in_order(values: list[Any], kind: Any, inner: tuple[Any, ...]) -> bool:
     """Return whether a list may stand for a sequence, or for a tuple of that length."""
     if kind is tuple and Ellipsis not in inner:
         return len(values) == len(inner) and all(map(fits, values, inner))
-    return all(fits(each, inner[0]) for each in values)
+    return all(fits(value, inner[0]) for value in values)
 
 
 def words(hint: Any) -> str:
@@ -68,7 +68,7 @@ def words(hint: Any) -> str:
     if is_typeddict(hint):
         return f"a group with {', '.join(get_type_hints(hint))}"
     if kind in (Union, UnionType):
-        return " or ".join(words(each) for each in inner)
+        return " or ".join(words(choice) for choice in inner)
     if kind is Literal:
         return " or ".join(map(str, inner))
     if kind in (list, tuple, Sequence):

@@ -43,21 +43,21 @@ def attribute(
         return violation is not None and violation["kind"] == kind
 
     def drive(changes: Sequence[Change]) -> list[bool]:
-        twins.drive([Twin(of, each) for each in changes])
-        return [happens(each) for each in changes]
+        twins.drive([Twin(of, change) for change in changes])
+        return [happens(change) for change in changes]
 
     names = twins.disturbances(of.arm.condition)
     absences = {ALL: Change(without=tuple(names))}
     if len(names) > 1:
         absences |= {name: Change(without=(name,)) for name in names}
-    anew = [Change(draw=number) for number in range(1, placebos + 1)]
-    ended = drive([Change(), *absences.values(), *anew])
-    again, gone, redrawn = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
-    without = dict(zip(absences, gone, strict=True))
+    placebo_changes = [Change(draw=number) for number in range(1, placebos + 1)]
+    ended = drive([Change(), *absences.values(), *placebo_changes])
+    repeated, absent, redrawn = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
+    without = dict(zip(absences, absent, strict=True))
     windows = None
-    if again and not without[ALL]:
+    if repeated and not without[ALL]:
         windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
-    return Attribution(of, kind, again, without, tuple(redrawn), windows)
+    return Attribution(of, kind, repeated, without, tuple(redrawn), windows)
 
 
 def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:
@@ -70,7 +70,7 @@ def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:
 def refuse_too_fine(of: AttemptKey, cells: tuple[Window, ...]) -> None:
     """Refuse so many windows that no file could be called after a twin that has most of them."""
     for left_out in cells:
-        kept = tuple(each for each in cells if each != left_out)
+        kept = tuple(cell for cell in cells if cell != left_out)
         try:
             refuse_unnameable([Twin(of, Change(windows=kept)).key])
         except UserError:

@@ -19,32 +19,32 @@ IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
 
 def partings(one: Path, other: Path) -> list[str]:
     """Return what differs between the records of two tries, a line for each file."""
-    found = []
+    diffs = []
     for name in sorted({*FILES, *IF_ASKED_FOR}):
         lacking = [place for place in (one, other) if not (place / name).is_file()]
         if len(lacking) == 1:
-            found.append(f"{name}: not in {lacking[0]}")
+            diffs.append(f"{name}: not in {lacking[0]}")
         elif not lacking and (one / name).read_bytes() != (other / name).read_bytes():
             stem, _, kind = name.partition(".")
             differ = in_table if kind == "parquet" else in_json
-            found.append(f"{name}: {differ(one, other, stem)}")
-    return found
+            diffs.append(f"{name}: {differ(one, other, stem)}")
+    return diffs
 
 
 def in_table(one: Path, other: Path, name: str) -> str:
     """Return the first row and the columns in which two tables differ."""
     first, second = (read_table(place / f"{name}.parquet", name) for place in (one, other))
     rows = min(len(first), len(second))
-    unlike = {
+    differing = {
         column: np.flatnonzero(
             ~alike(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
         )
         for column in ALL_TABLES[name].names
     }
-    earliest = min((int(at[0]) for at in unlike.values() if len(at)), default=None)
+    earliest = min((int(at[0]) for at in differing.values() if len(at)), default=None)
     if earliest is None:
         return f"{len(first)} rows and {len(second)}, alike as far as both go"
-    columns = [column for column, at in unlike.items() if len(at) and at[0] == earliest]
+    columns = [column for column, at in differing.items() if len(at) and at[0] == earliest]
     return f"from row {earliest} on, there in {', '.join(columns)}"
 
 
@@ -58,14 +58,16 @@ def in_json(one: Path, other: Path, name: str) -> str:
     """Return the first entries in which two files differ."""
     first, second = (dict(leaves(read_json(place / f"{name}.json"))) for place in (one, other))
     names = sorted(first.keys() | second.keys())
-    unlike = [each for each in names if first.get(each) != second.get(each)]
-    return ", ".join(unlike[:3]) + (f" and {len(unlike) - 3} more" if len(unlike) > 3 else "")
+    differing = [name for name in names if first.get(name) != second.get(name)]
+    return ", ".join(differing[:3]) + (
+        f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    )
 
 
-def leaves(told: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def leaves(record: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Yield every entry of a nested record, as text."""
-    if isinstance(told, dict):
-        for key, each in told.items():
-            yield from leaves(each, f"{name}.{key}" if name else str(key))
+    if isinstance(record, dict):
+        for key, inner in record.items():
+            yield from leaves(inner, f"{name}.{key}" if name else str(key))
     else:
-        yield name, json.dumps(told)
+        yield name, json.dumps(record)

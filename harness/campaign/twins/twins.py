@@ -80,9 +80,9 @@ class Twins:
 
     def disturbances(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances."""
-        found = list(disturbances_of(self._settings, condition))
-        tell_apart(found)
-        return [each.name for each in found]
+        made = list(disturbances_of(self._settings, condition))
+        tell_apart(made)
+        return [disturbance.name for disturbance in made]
 
     def drive(self, twins: Sequence[Twin]) -> None:
         """Drive those that have not been driven."""
@@ -144,14 +144,16 @@ class Twins:
         """Return the settings of a condition with a change."""
         change = twin.change
         names = self.disturbances(twin.of.arm.condition)
-        for each in change.without:
-            if each not in names:
+        for name in change.without:
+            if name not in names:
                 raise UserError(
-                    f"{twin.of}: no {each!r} among its disturbances ({', '.join(names) or 'none'})"
+                    f"{twin.of}: no {name!r} among its disturbances ({', '.join(names) or 'none'})"
                 )
-        own = [deepcopy(each) for each, _ in described(self._settings, twin.of.arm.condition)]
+        disturbances = [
+            deepcopy(part) for part, _ in described(self._settings, twin.of.arm.condition)
+        ]
         if change == Change():
-            return own
+            return disturbances
         return [
             {
                 "_target_": WRAPPER,
@@ -159,13 +161,13 @@ class Twins:
                 "windows": windows_as_lists(() if name in change.without else change.windows),
                 "draw": change.draw,
             }
-            for name, settings in zip(names, own, strict=True)
+            for name, settings in zip(names, disturbances, strict=True)
         ]
 
 
 def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:
     """Return windows as settings have them."""
-    return None if windows is None else [list(each) for each in windows]
+    return None if windows is None else [list(window) for window in windows]
 
 
 def refuse_carla(campaign: Path, settings: Settings) -> None:

@@ -27,7 +27,7 @@ class FeatureCorruption(Disturbance, ABC):
         if not isinstance(message.payload, Features):
             raise cannot_touch(self, message)
         random = self.random_at(message.sender, message.capture_frame)
-        maps = tuple(self.corrupted(each, random) for each in message.payload.maps)
+        maps = tuple(self.corrupted(feature_map, random) for feature_map in message.payload.maps)
         return replace(message, payload=replace(message.payload, maps=maps))
 
     @abstractmethod

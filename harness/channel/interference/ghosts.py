@@ -105,6 +105,9 @@ def skin(box: Floats) -> Singles:
 
 def face(half: Floats, axis: int, side: float) -> Floats:
     """Return a grid of points on one face of a box, in the box's frame."""
-    ticks = [np.linspace(-each, each, math.ceil(2 * each / SPACING) + 1) for each in half.tolist()]
+    ticks = [
+        np.linspace(-extent, extent, math.ceil(2 * extent / SPACING) + 1)
+        for extent in half.tolist()
+    ]
     ticks[axis] = np.array([side * half[axis]])
     return np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 3)

@@ -102,7 +102,9 @@ class BurstLoss(Disturbance):
         before = self._nothing_lost.get(sender)
         now = self.at_first if before is None else before @ self.turns
         self._nothing_lost[sender] = now * (1 - self.lost)
-        self.idle_chance = float(np.prod([each.sum() for each in self._nothing_lost.values()]))
+        self.idle_chance = float(
+            np.prod([chances.sum() for chances in self._nothing_lost.values()])
+        )
 
 
 def check_share(name: str, **shares: float) -> None:

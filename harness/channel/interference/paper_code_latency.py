@@ -25,7 +25,7 @@ class PaperCodeLatency(Disturbance):
         kinds: Sequence[Kind] = ("roadside",),
     ) -> None:
         super().__init__(kinds)
-        if not (by_remainder and all(each >= 0 for each in (*by_remainder, undelayed))):
+        if not (by_remainder and all(share >= 0 for share in (*by_remainder, undelayed))):
             raise UserError(
                 f"paper_code_latency: by_remainder {list(by_remainder)}, undelayed {undelayed};"
                 " one delay or more, none below 0 s"

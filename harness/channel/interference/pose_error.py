@@ -213,8 +213,8 @@ class Walk(Misplacement):
         """Take a step as wide as the time since the last one makes it."""
         sender, now = observation.sender, observation.time
         since, error = self._walked.get(sender, (now, np.zeros(3)))
-        gone = now - self._began.setdefault(sender, now)
-        none = none_of_normal(self.deviation * math.sqrt(gone))
+        elapsed = now - self._began.setdefault(sender, now)
+        none = none_of_normal(self.deviation * math.sqrt(elapsed))
         self.idle_chance = min(self.idle_chance, none)
         random = self.random_at(sender, observation.frame)
         error = error + random.normal(0.0, self.deviation) * math.sqrt(now - since)
@@ -225,10 +225,10 @@ class Walk(Misplacement):
 def none_of_normal(deviation: Floats) -> float:
     """Return how likely normal errors round zero are to be too small to count."""
     ratios = [
-        least / each if each else math.inf
-        for least, each in zip(LEAST.tolist(), deviation.tolist(), strict=True)
+        least / floor if floor else math.inf
+        for least, floor in zip(LEAST.tolist(), deviation.tolist(), strict=True)
     ]
-    return math.prod(math.erf(each / math.sqrt(2)) for each in ratios)
+    return math.prod(math.erf(ratio / math.sqrt(2)) for ratio in ratios)
 
 
 def in_radians(x: float, y: float, yaw: float) -> Floats:

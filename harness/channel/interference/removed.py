@@ -48,14 +48,14 @@ class Removed(Disturbance):
         if isinstance(message.payload, Boxes):
             boxes = message.payload
             self.idle_chance *= (1.0 - self.share) ** len(boxes)
-            told = random.random(len(boxes)) >= self.share
-            return replace(message, payload=boxes[told])
+            kept = random.random(len(boxes)) >= self.share
+            return replace(message, payload=boxes[kept])
         if isinstance(message.payload, Points):
             sweep = message.payload.in_lidar
             sector = self.sector_of(sweep)
             self.idle_chance *= (1.0 - self.share) ** len(np.unique(sector))
-            told = random.random(self.sectors) >= self.share
-            return replace(message, payload=Points(sweep[told[sector]]))
+            kept = random.random(self.sectors) >= self.share
+            return replace(message, payload=Points(sweep[kept[sector]]))
         raise cannot_touch(self, message)
 
     def sector_of(self, sweep: Singles) -> np.ndarray:

@@ -42,22 +42,22 @@ class Crowd:
     def _bodies(self, without: set[int]) -> Floats:
         """Return x, y, yaw and half the length of everybody but some."""
         snapshot = self._world.get_snapshot()
-        here = {each.id: each for each in snapshot if each.id not in without}
-        strangers = [each for each in here if each not in self._half_lengths]
-        if strangers:
-            self._meet(strangers)
+        here = {actor.id: actor for actor in snapshot if actor.id not in without}
+        unknown = [actor_id for actor_id in here if actor_id not in self._half_lengths]
+        if unknown:
+            self._meet(unknown)
         rows = []
-        for name, each in here.items():
+        for name, actor in here.items():
             half = self._half_lengths[name]
             if half is not None:
-                found = each.get_transform()
-                yaw = math.radians(found.rotation.yaw)
-                rows.append((found.location.x, found.location.y, yaw, half))
+                pose = actor.get_transform()
+                yaw = math.radians(pose.rotation.yaw)
+                rows.append((pose.location.x, pose.location.y, yaw, half))
         return np.array(rows).reshape(-1, 4)
 
-    def _meet(self, strangers: list[int]) -> None:
-        self._half_lengths.update(dict.fromkeys(strangers))
-        for actor in self._world.get_actors(strangers):
+    def _meet(self, unknown: list[int]) -> None:
+        self._half_lengths.update(dict.fromkeys(unknown))
+        for actor in self._world.get_actors(unknown):
             if actor.type_id.startswith(("vehicle.", "walker.")):
                 self._half_lengths[actor.id] = actor.bounding_box.extent.x
 
@@ -93,7 +93,9 @@ class Cast:
     def spawn(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
         """Spawn by name; a name with a `*` stands for any that fits, drawn by the seed."""
         library = self.stage.world.get_blueprint_library()
-        names = sorted(each.id for each in library if fnmatch.fnmatchcase(each.id, blueprint))
+        names = sorted(
+            candidate.id for candidate in library if fnmatch.fnmatchcase(candidate.id, blueprint)
+        )
         if not names:
             raise RuntimeError(f"the simulator has no blueprint {blueprint}")
         chosen = library.find(
@@ -141,9 +143,11 @@ class Cast:
 
     def dismiss(self, *chosen: carla.Actor) -> None:
         """Take some out of the world, or everybody."""
-        gone = [actor.id for actor in chosen or self.actors]
-        self.stage.client.apply_batch_sync([carla.command.DestroyActor(each) for each in gone])
-        self.actors = [actor for actor in self.actors if actor.id not in gone]
+        ids = [actor.id for actor in chosen or self.actors]
+        self.stage.client.apply_batch_sync(
+            [carla.command.DestroyActor(actor_id) for actor_id in ids]
+        )
+        self.actors = [actor for actor in self.actors if actor.id not in ids]
 
 
 def puppet(actor: carla.Actor, course: Course) -> Puppet:

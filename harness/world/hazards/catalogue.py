@@ -14,8 +14,8 @@ from harness.world.hazards.sizes import SIZES
 from harness.world.hazards.spec import HazardSpec
 
 KINDS: dict[str, type[Hazard]] = {
-    each.kind: each
-    for each in (
+    hazard.kind: hazard
+    for hazard in (
         OccludedPedestrian,
         OccludedCyclist,
         CrossingVehicle,

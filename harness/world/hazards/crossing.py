@@ -98,11 +98,11 @@ def beside(track: Track, station: float, mover: Mover, meeting: Meeting) -> tupl
 
 def _next_lane(track: Track, station: float, side: float) -> float | None:
     """Return how far to the right a lane of the ego's direction lies on that side."""
-    own = track.waypoint(station)
-    lane = own.get_right_lane() if side > 0 else own.get_left_lane()
-    if lane is None or not lane.lane_type & DRIVEN or lane.lane_id * own.lane_id < 0:
+    ego_lane = track.waypoint(station)
+    lane = ego_lane.get_right_lane() if side > 0 else ego_lane.get_left_lane()
+    if lane is None or not lane.lane_type & DRIVEN or lane.lane_id * ego_lane.lane_id < 0:
         return None
-    return math.copysign(lane.lane_width / 2 + own.lane_width / 2, side)
+    return math.copysign(lane.lane_width / 2 + ego_lane.lane_width / 2, side)
 
 
 def _cornered(
@@ -110,9 +110,9 @@ def _cornered(
 ) -> Iterator[Plan]:
     for blueprint in OCCLUDERS:
         tried = [
-            replace(plan, standing=(each,), gap_at_sight=gap, hidden=hidden)
-            for each in corners(track, station, way, blueprint)
-            for gap, hidden in [line.past([each])]
+            replace(plan, standing=(corner,), gap_at_sight=gap, hidden=hidden)
+            for corner in corners(track, station, way, blueprint)
+            for gap, hidden in [line.past([corner])]
             if hidden > 0.5
         ]
         free = (
@@ -145,10 +145,10 @@ def off_road(track: Track, standing: Standing) -> bool:
 
 def edges(standing: Standing) -> Floats:
     """Return places (N, 2) all over a standing thing, a little enlarged."""
-    length, width, _ = (each + 2 * CLEARANCE for each in size(standing.blueprint))
+    length, width, _ = (extent + 2 * CLEARANCE for extent in size(standing.blueprint))
     xs = np.linspace(-length / 2, length / 2, math.ceil(length / 0.8) + 1)
     ys = np.linspace(-width / 2, width / 2, math.ceil(width / 0.8) + 1)
-    x, y = (each.ravel() for each in np.meshgrid(xs, ys))
+    x, y = (grid.ravel() for grid in np.meshgrid(xs, ys))
     cos, sin = math.cos(standing.pose.yaw), math.sin(standing.pose.yaw)
     place = standing.pose
     return np.stack([place.x + cos * x - sin * y, place.y + sin * x + cos * y], axis=1)

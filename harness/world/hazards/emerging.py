@@ -71,14 +71,14 @@ def straight_across(track: Track, speed: float) -> CourseFrom:
 def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, ...]:
     """Return a row parked at the kerb backwards from a station, none where there is no kerb."""
     standing = []
-    for each in row:
-        long, wide, _ = size(each)
+    for blueprint in row:
+        long, wide, _ = size(blueprint)
         middle = front - long / 2
         front -= long + BETWEEN
         if not track.beside_kerb(middle) or track.in_junction(middle):
             return ()
         kerb = track.half_width(middle) + LEEWAY + wide / 2
-        standing.append(Standing(each, track.pose(middle, kerb)))
+        standing.append(Standing(blueprint, track.pose(middle, kerb)))
     return tuple(standing)
 
 
@@ -115,10 +115,10 @@ def plans_past_turn(
     rest: list[Plan] = []
     for deep in np.arange(depth, NARROWEST - 0.01, -SHALLOWER):
         for shift in SHIFTS if edge is None else PAST:
-            found = list(_behind_rows(track, station, edge, float(shift), blueprint, deep, course))
-            sudden = [plan for plan in found if plan.sudden]
+            plans = list(_behind_rows(track, station, edge, float(shift), blueprint, deep, course))
+            sudden = [plan for plan in plans if plan.sudden]
             yield from sudden[:1]
-            rest += [] if sudden else found
+            rest += [] if sudden else plans
     yield from sorted(rest, key=lambda plan: -plan.hidden)
     if edge is not None:
         for past in OPEN:
@@ -139,7 +139,7 @@ def _behind_rows(
 ) -> Iterator[Plan]:
     """Yield a plan for each row that could hide the start there."""
     for row in ROWS:
-        long = sum(size(each)[0] + LEEWAY for each in row)
+        long = sum(size(blueprint)[0] + LEEWAY for blueprint in row)
         front = (station if edge is None else edge + long) + shift
         standing = hiding(track, front, row)
         at = front + size(blueprint)[1] / 2 + 0.5
@@ -157,10 +157,10 @@ def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, 
     for blueprint in row:
         middle = front - size(blueprint)[0] / 2
         front -= size(blueprint)[0] + LEEWAY
-        beside = track.waypoint(middle).get_right_lane()
-        if beside is None or not beside.lane_type & DRIVEN or track.in_junction(middle):
+        right_lane = track.waypoint(middle).get_right_lane()
+        if right_lane is None or not right_lane.lane_type & DRIVEN or track.in_junction(middle):
             return ()
-        right = track.half_width(middle) + beside.lane_width / 2
+        right = track.half_width(middle) + right_lane.lane_width / 2
         standing.append(Standing(blueprint, track.pose(middle, right)))
     return tuple(standing)
 

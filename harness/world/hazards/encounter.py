@@ -110,29 +110,33 @@ class Encounter(Hazard):
     def leave(self, status: Status, reason: str) -> None:
         """End it; vehicles that can still drive become traffic, what hid it and is stuck goes."""
         self.finish(status, reason)
-        stranded = [each for each in self.screens if each.stuck]
+        stranded = [screen for screen in self.screens if screen.stuck]
         if self.performance.stuck and not self.drives_on:
             stranded.append(self.performance)
         if stranded:
-            self.cast.dismiss(*(each.puppet.actor for each in stranded))
+            self.cast.dismiss(*(manoeuvre.puppet.actor for manoeuvre in stranded))
         port = self.cast.stage.traffic_manager.get_port()
         movers = [self.performance] if self.drives_on else []
-        for each in (*movers, *self.screens):
-            if isinstance(each.puppet, VehiclePuppet) and each not in stranded and not each.struck:
-                each.puppet.actor.set_autopilot(True, port)
+        for mover in (*movers, *self.screens):
+            if (
+                isinstance(mover.puppet, VehiclePuppet)
+                and mover not in stranded
+                and not mover.struck
+            ):
+                mover.puppet.actor.set_autopilot(True, port)
 
     def _play(self, ego: EgoState) -> None:
         mover, seconds = self.performance, self.cast.stage.tick_seconds
-        everybody = self.cast.others(None)
+        road_users = self.cast.others(None)
         if mover.held_up:
-            others = np.concatenate([everybody, _coming(ego)])
+            others = np.concatenate([road_users, _coming(ego)])
         elif ego.speed >= STANDING:
             others = self.cast.others(ego.vehicle_in_world)
         else:
-            others = everybody
+            others = road_users
         mover.step(seconds, others)
         for screen in self.screens:
-            screen.step(seconds, everybody, stays=not self.lets_screens_go(ego))
+            screen.step(seconds, road_users, stays=not self.lets_screens_go(ego))
         if mover.held_up and self.drives_on and not mover.over:
             self.leave("over", "held up by others, it became traffic")
         elif mover.over and all(screen.over for screen in self.screens):
@@ -146,16 +150,16 @@ class Encounter(Hazard):
         return self._arrival.seconds(to_go) <= seconds
 
     def _stands(self, track: Track, plan: Plan) -> bool:
-        if any(self.cast.stand(each) is None for each in plan.standing):
+        if any(self.cast.stand(occluder) is None for occluder in plan.standing):
             return False
         if not self._way_is_free(track, plan.mover):
             return False
-        puppets = [self.cast.mover(each) for each in (plan.mover, *plan.screens)]
-        staged = [Performance(each) for each in puppets if each is not None]
+        puppets = [self.cast.mover(screen) for screen in (plan.mover, *plan.screens)]
+        staged = [Performance(puppet) for puppet in puppets if puppet is not None]
         if len(staged) < len(puppets):
             return False
-        for each in staged:
-            each.puppet.hold()
+        for manoeuvre in staged:
+            manoeuvre.puppet.hold()
         self.performance, self.screens = staged[0], staged[1:]
         return True
 

@@ -153,5 +153,5 @@ def blaming(hazard: Hazard) -> Iterator[None]:
         raise
     except Exception as problem:
         spec = hazard.spec
-        said = f"{spec.kind} at {spec.station:g} m: {type(problem).__name__}: {problem}"
-        raise ScenarioError(said) from problem
+        message = f"{spec.kind} at {spec.station:g} m: {type(problem).__name__}: {problem}"
+        raise ScenarioError(message) from problem

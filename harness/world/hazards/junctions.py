@@ -58,16 +58,16 @@ def ways(track: Track, station: float, run_up: float, run_out: float) -> Iterato
     if rows is None:
         return
     first = rows[0]
-    own = track.waypoint(max(first - 2, 0))
+    ego_lane = track.waypoint(max(first - 2, 0))
     yaw = track.pose(max(first - 1, 0)).yaw
     junction = track.waypoint(first + 1).get_junction()
     for entry, leaving in junction.get_waypoints(DRIVEN):
         before = _back(entry, run_up)
-        if not before or _one_way(before[0], own):
+        if not before or _one_way(before[0], ego_lane):
             continue
         through_it = _along(entry)
         line = [*before[::-1], *through_it, *_ahead(leaving, run_out)]
-        points = np.array([_place(each) for each in line])
+        points = np.array([_place(waypoint) for waypoint in line])
         heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
         turn = float(np.radians(leaving.transform.rotation.yaw - entry.transform.rotation.yaw))
         inside = slice(len(before), len(before) + len(through_it))
@@ -95,36 +95,36 @@ def _one_way(one: carla.Waypoint, other: carla.Waypoint) -> bool:
 
 
 def _back(entry: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
-    found: list[carla.Waypoint] = []
+    waypoints: list[carla.Waypoint] = []
     here = entry
-    while len(found) < distance:
-        before = [each for each in here.previous(1.0) if not each.is_junction]
+    while len(waypoints) < distance:
+        before = [waypoint for waypoint in here.previous(1.0) if not waypoint.is_junction]
         if not before:
             break
         here = before[0]
-        found.append(here)
-    return found
+        waypoints.append(here)
+    return waypoints
 
 
 def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
-    found, lane = [entry], (entry.road_id, entry.lane_id)
+    waypoints, lane = [entry], (entry.road_id, entry.lane_id)
     while True:
-        ahead = [e for e in found[-1].next(1.0) if (e.road_id, e.lane_id) == lane]
-        if not ahead or len(found) > 80:
-            return found
-        found.append(ahead[0])
+        ahead = [e for e in waypoints[-1].next(1.0) if (e.road_id, e.lane_id) == lane]
+        if not ahead or len(waypoints) > 80:
+            return waypoints
+        waypoints.append(ahead[0])
 
 
 def _ahead(leaving: carla.Waypoint, distance: float) -> list[carla.Waypoint]:
-    found: list[carla.Waypoint] = []
+    waypoints: list[carla.Waypoint] = []
     here = leaving
-    while len(found) < distance:
+    while len(waypoints) < distance:
         ahead = here.next(1.0)
         if not ahead or ahead[0].is_junction:
             break
         here = ahead[0]
-        found.append(here)
-    return found
+        waypoints.append(here)
+    return waypoints
 
 
 def _place(waypoint: carla.Waypoint) -> tuple[float, float, float]:
@@ -144,16 +144,16 @@ class HeldLights:
 
     def __init__(self, stage: Stage, station: float, also: Iterable[carla.Waypoint] = ()) -> None:
         lights = [
-            each
-            for each in stage.world.get_actors().filter("traffic.traffic_light")
-            if isinstance(each, carla.TrafficLight)
+            actor
+            for actor in stage.world.get_actors().filter("traffic.traffic_light")
+            if isinstance(actor, carla.TrafficLight)
         ]
         track = Track(stage.map, stage.route)
-        own = next((each for each in lights if _rules_route(each, track, station)), None)
-        self._group = [] if own is None else own.get_group_traffic_lights()
+        ego_light = next((light for light in lights if _rules_route(light, track, station)), None)
+        self._group = [] if ego_light is None else ego_light.get_group_traffic_lights()
         lanes = list(also)
-        self._green = {own.id} if own is not None else set()
-        self._green |= {each.id for each in self._group if _rules_any(each, lanes)}
+        self._green = {ego_light.id} if ego_light is not None else set()
+        self._green |= {light.id for light in self._group if _rules_any(light, lanes)}
         self.held = False
 
     @property
@@ -166,9 +166,9 @@ class HeldLights:
         if self.held or not self._group or self._group[0].is_frozen():
             return
         self.held = True
-        for each in self._group:
-            green = each.id in self._green
-            each.set_state(carla.TrafficLightState.Green if green else carla.TrafficLightState.Red)
+        for light in self._group:
+            green = light.id in self._green
+            light.set_state(carla.TrafficLightState.Green if green else carla.TrafficLightState.Red)
         self._group[0].freeze(True)
 
     def release(self) -> None:

@@ -64,17 +64,17 @@ def _coming(track: Track, station: float, distance: float, speed: float) -> Move
     line = [*reversed(back), lane, *on]
     if len(back) < round(distance) or len(line) < 20:
         return None
-    points = np.array([(p.x, p.y, p.z) for p in (each.transform.location for each in line)])
+    points = np.array([(p.x, p.y, p.z) for p in (waypoint.transform.location for waypoint in line)])
     return Mover(CAR, through(points, speed))
 
 
 def _steps(lane: carla.Waypoint, count: int, *, backwards: bool) -> list[carla.Waypoint]:
-    found: list[carla.Waypoint] = []
+    waypoints: list[carla.Waypoint] = []
     here = lane
-    while len(found) < count:
+    while len(waypoints) < count:
         ahead = here.previous(1.0) if backwards else here.next(1.0)
         if not ahead or ahead[0].is_junction:
             break
         here = ahead[0]
-        found.append(here)
-    return found
+        waypoints.append(here)
+    return waypoints

@@ -85,8 +85,8 @@ def meet(track: Track, mover: Mover, near: float) -> Meeting | None:
     blocked = np.flatnonzero(inside.any(axis=1))
     if len(blocked) == 0:
         return None
-    gone = np.flatnonzero(~inside.any(axis=1) & (np.arange(len(times)) > blocked[0]))
-    last = gone[0] if len(gone) else len(times) - 1
+    passed = np.flatnonzero(~inside.any(axis=1) & (np.arange(len(times)) > blocked[0]))
+    last = passed[0] if len(passed) else len(times) - 1
     at = blocked[0] + round(min(0.3 * (last - blocked[0]), 0.2 / TICK))
     return Meeting(float(station[at][inside[at]].min()), float(times[at]))
 
@@ -109,8 +109,8 @@ class Sightline:
         """Return the gap left when the ego sees the mover for good, and the seconds of motion
         that it has not seen just before."""  # fmt: skip
         hidden = np.zeros(self.targets.shape[:2], np.bool_)
-        for each in between:
-            hidden |= self._cut(each)
+        for body in between:
+            hidden |= self._cut(body)
         unseen_at: Mask = np.asarray(hidden.all(axis=1))
         unseen = np.flatnonzero(unseen_at)
         if len(unseen) == 0:

@@ -45,7 +45,7 @@ class OncomingTurn(Encounter):
     def plans(self, track: Track) -> Iterator[Plan]:
         """Yield those who come towards the ego, straight on, the suddenest first."""
         facing = [way for way in ways(track, self.spec.station, RUN_UP, RUN_OUT) if _faces(way)]
-        found: list[Plan] = []
+        plans: list[Plan] = []
         for way in facing:
             mover = Mover(self.word("actor"), way.course(self.number("speed"), acceleration=4.0))
             meeting = meet(track, mover, self.spec.station)
@@ -56,9 +56,9 @@ class OncomingTurn(Encounter):
                 screen = _screen(track, way, other, meeting)
                 if screen is not None:
                     gap, hidden = line.past([screen])
-                    found.append(Plan(mover, meeting, (), (screen,), gap, hidden))
-            found.append(Plan(mover, meeting))
-        return iter(sorted(found, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
+                    plans.append(Plan(mover, meeting, (), (screen,), gap, hidden))
+            plans.append(Plan(mover, meeting))
+        return iter(sorted(plans, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
 
     def set_up(self, track: Track) -> None:
         """Find the lights as well."""

@@ -63,8 +63,8 @@ class Track:
 
     def beside_kerb(self, station: float) -> bool:
         """Say whether no driving lane lies to the right."""
-        beside = self.waypoint(station).get_right_lane()
-        return beside is None or not beside.lane_type & DRIVEN
+        right_lane = self.waypoint(station).get_right_lane()
+        return right_lane is None or not right_lane.lane_type & DRIVEN
 
     def in_junction(self, station: float) -> bool:
         """Say whether the route is in a junction there."""
@@ -87,8 +87,8 @@ class Track:
 
     def on_road(self, pose: Pose) -> bool:
         """Say whether a place lies on a driving lane."""
-        found = self.map.get_waypoint(location(pose), project_to_road=False, lane_type=DRIVEN)
-        return found is not None
+        waypoint = self.map.get_waypoint(location(pose), project_to_road=False, lane_type=DRIVEN)
+        return waypoint is not None
 
 
 def location(pose: Pose, above: float = 0.0) -> carla.Location:

@@ -41,15 +41,15 @@ def refuse_incomplete(checkout: Path) -> None:
 def traffic_of(file: Path) -> dict[str, Any]:
     """Return the traffic that a scenario_parameter file of V2Xverse asks for, in our settings."""
     background = _background(file)
-    found: dict[str, Any] = {}
+    traffic: dict[str, Any] = {}
     for theirs, ours in WHOLE.items():
-        found[ours] = _number(file, background, theirs)
-        if found[ours] != int(found[ours]):
-            raise UserError(f"{file}: Background.{theirs} = {found[ours]}: not a whole number")
-        found[ours] = int(found[ours])
+        traffic[ours] = _number(file, background, theirs)
+        if traffic[ours] != int(traffic[ours]):
+            raise UserError(f"{file}: Background.{theirs} = {traffic[ours]}: not a whole number")
+        traffic[ours] = int(traffic[ours])
     return {
-        **found,
-        "bicycles": found["walkers"],
+        **traffic,
+        "bicycles": traffic["walkers"],
         "crazy_proportion": _number(file, background, "CRAZY_PROPORTION"),
         "mixed": True,
         "bicycle": BICYCLE,
@@ -60,11 +60,11 @@ def traffic_of(file: Path) -> dict[str, Any]:
 
 def _background(file: Path) -> dict[str, Any]:
     try:
-        told = yaml.safe_load(file.read_text(encoding="utf-8"))
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as problem:
         why = " ".join(str(problem).split())[:200]
         raise UserError(f"{file}: not a scenario_parameter file of V2Xverse ({why})") from None
-    background = told.get("Background") if isinstance(told, dict) else None
+    background = document.get("Background") if isinstance(document, dict) else None
     if not isinstance(background, dict):
         raise UserError(f"{file}: has no Background; name a scenario_parameter file of V2Xverse")
     return background

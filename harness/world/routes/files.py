@@ -129,14 +129,14 @@ def write_routes(path: Path, routes: Iterable[RouteSpec]) -> None:
 def route_files(path: Path) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those of a pattern."""
     if path.is_dir():
-        found = list(path.glob("*.xml"))
+        files = list(path.glob("*.xml"))
     elif glob.has_magic(str(path)) and not path.exists():
-        found = [Path(name) for name in glob.glob(str(path), recursive=True)]  # noqa: PTH207
+        files = [Path(name) for name in glob.glob(str(path), recursive=True)]  # noqa: PTH207
     else:
         return [path]
-    if not found:
+    if not files:
         raise UserError(f"{path}: holds no route files; name an XML file or a folder with some")
-    return sorted(found, key=_natural)
+    return sorted(files, key=_natural)
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -69,10 +69,10 @@ def generate(
     laid: list[Route] = []
     for number, kind in enumerate(islice(cycle(kinds), count)):
         for spot in islice(sources[kind], TRIES):
-            found = _around(network, town, str(number), kind, spot, draws)
-            if found is None or any(alike(found[1], other) for other in laid):
+            pair = _around(network, town, str(number), kind, spot, draws)
+            if pair is None or any(alike(pair[1], other) for other in laid):
                 continue
-            spec, route, hazard = found
+            spec, route, hazard = pair
             if check(route, hazard):
                 routes.append(spec)
                 hazards.append(hazard)
@@ -152,7 +152,7 @@ def _around(
         return None
     line = [*back[::-1], spot.first, spot.last, *on]
     points = [line[0], *_landmarks(line), line[-1]]
-    places = [each.transform.location for each in points]
+    places = [point.transform.location for point in points]
     try:
         route = network.route(name, town, places)
     except UserError:
@@ -175,19 +175,21 @@ def _walk(
     start: carla.Waypoint, distance: float, draws: np.random.Generator, *, backwards: bool
 ) -> list[carla.Waypoint] | None:
     """Return a random way from or to a place, a metre apart, that ends well away from junctions."""
-    found: list[carla.Waypoint] = []
+    walked: list[carla.Waypoint] = []
     here = start
-    while len(found) < distance or any(each.is_junction for each in found[-CLEAR:]):
+    while len(walked) < distance or any(waypoint.is_junction for waypoint in walked[-CLEAR:]):
         choice = here.previous(1.0) if backwards else here.next(1.0)
-        if not choice or len(found) > distance + 60.0:
+        if not choice or len(walked) > distance + 60.0:
             return None
         here = choice[int(draws.integers(len(choice)))]
-        found.append(here)
-    return found
+        walked.append(here)
+    return walked
 
 
 def _landmarks(line: list[carla.Waypoint]) -> Iterator[carla.Waypoint]:
     """Yield a place a little after each junction, so that the way is the only shortest one."""
     for at in range(6, len(line) - 6):
-        if line[at - 5].is_junction and not any(each.is_junction for each in line[at - 4 : at + 1]):
+        if line[at - 5].is_junction and not any(
+            waypoint.is_junction for waypoint in line[at - 4 : at + 1]
+        ):
             yield line[at]

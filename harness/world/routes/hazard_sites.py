@@ -34,28 +34,28 @@ class Spot:
 def spots(network: RoadNetwork, kind: str, draws: np.random.Generator) -> Iterator[Spot]:
     """Yield spots for a kind of hazard in random order."""
     if kind in CROSSING:
-        found = [spot for spot in _passes(network.map) if _fits(kind, spot)]
+        sites = [spot for spot in _passes(network.map) if _fits(kind, spot)]
     else:
         graph = network.graph
-        found = [
-            Spot(each, each, each, 0.0)
-            for each, inside in zip(graph.waypoints, graph.in_junction, strict=True)
+        sites = [
+            Spot(waypoint, waypoint, waypoint, 0.0)
+            for waypoint, inside in zip(graph.waypoints, graph.in_junction, strict=True)
             if not inside
         ]
     room = _room_to_swerve if kind in SWERVING else _kerb if kind in EMERGING else _anywhere
     for _ in range(ROUNDS):
-        for index in draws.permutation(len(found)).tolist():
-            if room(found[index].meeting):
-                yield found[index]
+        for index in draws.permutation(len(sites)).tolist():
+            if room(sites[index].meeting):
+                yield sites[index]
 
 
 def _passes(carla_map: carla.Map) -> Iterator[Spot]:
     """Yield every lane through a junction, in a fixed order."""
     junctions = {
-        each.junction_id: each.get_junction()
+        waypoint.junction_id: waypoint.get_junction()
         for pair in carla_map.get_topology()
-        for each in pair
-        if each.is_junction
+        for waypoint in pair
+        if waypoint.is_junction
     }
     for _, junction in sorted(junctions.items()):
         pairs = junction.get_waypoints(carla.LaneType.Driving)
@@ -85,8 +85,8 @@ def _anywhere(place: carla.Waypoint) -> bool:
 
 def _kerb(place: carla.Waypoint) -> bool:
     """Say whether no lane lies to the right, and the way there leads through no junction."""
-    beside = place.get_right_lane()
-    kerb = beside is None or not beside.lane_type & carla.LaneType.Driving
+    right_lane = place.get_right_lane()
+    kerb = right_lane is None or not right_lane.lane_type & carla.LaneType.Driving
     return kerb and _open_road(place, before=32.0, after=25.0)
 
 
@@ -94,10 +94,10 @@ def _room_to_swerve(place: carla.Waypoint) -> bool:
     """Say whether a lane leads the same way beside, for long enough."""
     lanes = [place.get_left_lane(), place.get_right_lane()]
     double = any(
-        each is not None
-        and each.lane_type & carla.LaneType.Driving
-        and each.lane_id * place.lane_id > 0
-        for each in lanes
+        lane is not None
+        and lane.lane_type & carla.LaneType.Driving
+        and lane.lane_id * place.lane_id > 0
+        for lane in lanes
     )
     return double and _open_road(place, before=42.0, after=14.0)
 
@@ -107,4 +107,4 @@ def _open_road(place: carla.Waypoint, before: float, after: float) -> bool:
         *(place.previous(distance) for distance in np.arange(before, 0.0, -8.0).tolist()),
         *(place.next(distance) for distance in np.arange(after, 0.0, -8.0).tolist()),
     ]
-    return all(each and not each[0].is_junction for each in way)
+    return all(step and not step[0].is_junction for step in way)

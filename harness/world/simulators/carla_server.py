@@ -90,8 +90,8 @@ class CarlaSimulator:
             version = process.wait_for(lambda: version_at(port), self._start_timeout)
             return refuse_other(version, f"{HOST}:{port}")
         except LaunchError as problem:
-            said = cured(problem.log_tail) or str(problem)
-            raise LaunchError(f"CARLA: {said}", problem.log_tail) from None
+            reason = cured(problem.log_tail) or str(problem)
+            raise LaunchError(f"CARLA: {reason}", problem.log_tail) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,10 @@ def program(root: str, executable: str) -> Path:
         raise UserError(f"simulator.root: {root} is no install of CARLA: {executable} is missing")
     if not os.access(path, os.X_OK):
         raise UserError(f"simulator.root: {path} may not be run; chmod +x it")
-    told = folder / "VERSION"
-    version = told.read_text(errors="replace").strip() if told.is_file() else VERSION
+    version_file = folder / "VERSION"
+    version = (
+        version_file.read_text(errors="replace").strip() if version_file.is_file() else VERSION
+    )
     if not version.startswith(VERSION):
         raise UserError(f"simulator.root: {root} is CARLA {version}; {VERSION} is needed")
     return path
@@ -143,9 +145,9 @@ def program(root: str, executable: str) -> Path:
 
 def checked(arguments: Sequence[str]) -> Sequence[str]:
     """Refuse arguments that would move CARLA to ports nobody looks at."""
-    for each in arguments:
-        if each.startswith(CHOSEN_HERE):
-            raise UserError(f"simulator.arguments: {each}; ports are chosen for every launch")
+    for argument in arguments:
+        if argument.startswith(CHOSEN_HERE):
+            raise UserError(f"simulator.arguments: {argument}; ports are chosen for every launch")
     return arguments
 
 

@@ -61,9 +61,9 @@ class Starting:
         """Return the line that says clients may come, once there is one."""
         line = READY.search(self._process.log_tail())
         if line is None and time.monotonic() > self._quiet_until:
-            said = self._process.said(self._passed_on)
-            print(said.decode(errors="replace"), end="", file=sys.stderr, flush=True)
-            self._passed_on += len(said)
+            printed = self._process.said(self._passed_on)
+            print(printed.decode(errors="replace"), end="", file=sys.stderr, flush=True)
+            self._passed_on += len(printed)
         return line
 
 

@@ -66,18 +66,18 @@ class Launched:
     def wait_for(self, answer: Callable[[], T | None], seconds: float) -> T:
         """Return the first answer there is; a server that ends or takes too long has failed."""
         until = time.monotonic() + seconds
-        while (found := answer()) is None:
+        while (reply := answer()) is None:
             if not self.running():
                 raise self._failed("ended at the start")
             if time.monotonic() > until:
                 raise self._failed(f"not ready after {seconds:g} s")
             time.sleep(PAUSE)
-        return found
+        return reply
 
     def _failed(self, how: str) -> LaunchError:
         tail = self.log_tail()
-        said = last_line(tail)
-        return LaunchError(f"{how}; it said last: {said}" if said else how, tail)
+        reason = last_line(tail)
+        return LaunchError(f"{how}; it said last: {reason}" if reason else how, tail)
 
     def end(self) -> None:
         """End the whole group, first kindly, and wait until it is gone and its ports are free."""
@@ -107,8 +107,8 @@ def is_there(group: int) -> bool:
     """
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            told = path.read_text().rpartition(")")[2].split()
-            state, its_group, threads = told[0], int(told[2]), int(told[17])
+            fields = path.read_text().rpartition(")")[2].split()
+            state, its_group, threads = fields[0], int(fields[2]), int(fields[17])
             if its_group == group and (state not in "ZX" or threads > 1):
                 return True
     return False

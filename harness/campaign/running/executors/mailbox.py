@@ -44,8 +44,8 @@ class Mailbox:
 
     def asked(self, number: int) -> tuple[AttemptKey, int] | None:
         """Return a question, once it is there."""
-        told = self._read(f"ask-{number}")
-        return None if told is None else (AttemptKey.of_record(told["key"]), told["number"])
+        record = self._read(f"ask-{number}")
+        return None if record is None else (AttemptKey.of_record(record["key"]), record["number"])
 
     def answer(self, number: int, outcome: Outcome) -> None:
         """Answer a question."""
@@ -53,9 +53,11 @@ class Mailbox:
 
     def answered(self, number: int) -> Outcome | None:
         """Return an answer, once it is there."""
-        told = self._read(f"answer-{number}")
+        record = self._read(f"answer-{number}")
         return (
-            None if told is None else Outcome(**{**told, "key": AttemptKey.of_record(told["key"])})
+            None
+            if record is None
+            else Outcome(**{**record, "key": AttemptKey.of_record(record["key"])})
         )
 
     def dismiss(self) -> None:
@@ -84,10 +86,10 @@ class Mailbox:
                 last, seen = latest, time.monotonic()
             yield time.monotonic() - seen < ALONE
 
-    def _write(self, name: str, told: dict[str, Any]) -> None:
-        beside = self.folder / f".{name}.{os.getpid()}"
-        beside.write_text(json.dumps(told))
-        beside.replace(self.folder / f"{name}.json")
+    def _write(self, name: str, record: dict[str, Any]) -> None:
+        scratch = self.folder / f".{name}.{os.getpid()}"
+        scratch.write_text(json.dumps(record))
+        scratch.replace(self.folder / f"{name}.json")
 
     def _read(self, name: str) -> Any:
         try:

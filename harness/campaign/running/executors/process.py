@@ -55,8 +55,8 @@ class WorkerProcess:
             self._process = self._started({**os.environ, "OMP_NUM_THREADS": "1", **environment})
             self._files = files.pop_all()
         assert self._process.stdin
-        with suppress(BrokenPipeError), self._process.stdin as told:
-            told.write(task.to_json() + "\n")
+        with suppress(BrokenPipeError), self._process.stdin as stdin:
+            stdin.write(task.to_json() + "\n")
 
     def __enter__(self) -> WorkerProcess:
         return self
@@ -83,17 +83,17 @@ class WorkerProcess:
             left = until - time.monotonic()
             if left <= 0:
                 return unanswered(server, timeout)
-            gone = not server.running()
+            exited = not server.running()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE if gone else min(LOOK, left))
-            if gone and self._process.poll() is None:
+                self._process.wait(GRACE if exited else min(LOOK, left))
+            if exited and self._process.poll() is None:
                 return "server_crash", "the server ended during the attempt"
         self._answer.seek(0)
-        told = read_answer(self._answer.read())
-        if told is None:
+        reply = read_answer(self._answer.read())
+        if reply is None:
             return self._without_a_word(server)
-        launched = told["failure"] == "server_launch"  # it was, and answered when the try began
-        return "server_crash" if launched else told["failure"], told["message"]
+        launched = reply["failure"] == "server_launch"  # it was, and answered when the try began
+        return "server_crash" if launched else reply["failure"], reply["message"]
 
     def _started(self, environment: dict[str, str]) -> subprocess.Popen[str]:
         try:

@@ -40,7 +40,7 @@ class RayExecutor:
     def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
         """Connect to Ray, or start it here with room for all, and lend hands."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        told_to_end = signal.getsignal(signal.SIGTERM)
+        handler = signal.getsignal(signal.SIGTERM)
         here = {"num_cpus": count * self._cpus, "num_gpus": count * self._gpus}
         try:
             self._ray.init(
@@ -50,9 +50,9 @@ class RayExecutor:
                 **({} if self._address else {**here, "include_dashboard": False}),
             )
         except (ConnectionError, RuntimeError, ValueError) as problem:
-            said = " ".join(str(problem).split())
-            raise UserError(f"configuration: executor.address {self._address}: {said}") from None
-        signal.signal(signal.SIGTERM, told_to_end)  # Ray has put its own handler there
+            message = " ".join(str(problem).split())
+            raise UserError(f"configuration: executor.address {self._address}: {message}") from None
+        signal.signal(signal.SIGTERM, handler)  # Ray has put its own handler there
         actor = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus)(LocalHand)
         try:
             yield [RayHand(self._ray, actor, work, number) for number in range(count)]
@@ -82,8 +82,8 @@ class RayHand:
             raise
         except self._ray.exceptions.RayError as problem:
             self._there = None
-            said = "the campaign was told to end" if self._stopped else lost(problem)
-            return Outcome(key, number, "interrupted", said)
+            message = "the campaign was told to end" if self._stopped else lost(problem)
+            return Outcome(key, number, "interrupted", message)
         return outcome
 
     def stop(self) -> None:

@@ -67,8 +67,8 @@ class SlurmExecutor:
             jobs = self._submitit.AutoExecutor(work.folder / FOLDER, cluster=self._cluster)
             jobs.update_parameters(**self._parameters)
         except (RuntimeError, NameError, AssertionError) as problem:
-            said = " ".join(str(problem).split())
-            raise UserError(f"configuration: executor=slurm: {said}") from None
+            message = " ".join(str(problem).split())
+            raise UserError(f"configuration: executor=slurm: {message}") from None
         try:
             yield [JobHand(jobs, mail, work, number) for number in range(count)]
         finally:
@@ -93,8 +93,8 @@ class JobHand:
         try:
             mailbox = self._held()
         except Exception as problem:  # whatever the cluster's commands say
-            said = " ".join(str(problem).split())
-            return Outcome(key, number, "server_launch", f"no job: {said}")
+            message = " ".join(str(problem).split())
+            return Outcome(key, number, "server_launch", f"no job: {message}")
         try:
             return self._asked(mailbox, key, number)
         except OSError as problem:
