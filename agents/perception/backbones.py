@@ -1,6 +1,6 @@
 """Convolutions from a map of pillars to a map that boxes can be read from.
 
-The modules bear the names that OpenCOOD gave them, so that checkpoints fit.
+Modules are named as in OpenCOOD, so that its checkpoints fit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agents.perception.designs import BackboneDesign
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions whose answer is added to what they were asked."""
+    """Two convolutions whose output is added to their input."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Backbone(nn.Module):
                 for (inner, outer), layers in zip(channels, design.layers, strict=True)
             )
         self.deblocks = nn.ModuleList(
-            raising(channels, design.raised, 2**number)
+            upsampling(channels, design.upsampled, 2**number)
             for number, channels in enumerate(design.channels)
         )
 
@@ -78,7 +78,7 @@ class Backbone(nn.Module):
     def joined(self, levels: Sequence[Tensor]) -> Tensor:
         """Return all levels in one map, as fine as the first."""
         return torch.cat(
-            [raise_(level) for raise_, level in zip(self.deblocks, levels, strict=True)], dim=1
+            [upsample(level) for upsample, level in zip(self.deblocks, levels, strict=True)], dim=1
         )
 
 
@@ -96,7 +96,7 @@ class Shrinking(nn.Module):
 
 
 class Pair(nn.Module):
-    """The two convolutions under the name that checkpoints know."""
+    """The two convolutions, under the name that they have in checkpoints."""
 
     def __init__(self, before: int, after: int, kernel: int, stride: int) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Pair(nn.Module):
 
 
 def plain_level(before: int, after: int, layers: int) -> nn.Sequential:
-    """Return a convolution to half the size and some more; the first place holds no weights."""
+    """Return a convolution to half the size and some more; the first module holds no weights."""
     modules: list[nn.Module] = [nn.Identity()]
     for number in range(layers + 1):
         stride, inner = (2, before) if number == 0 else (1, after)
@@ -123,7 +123,7 @@ def plain_level(before: int, after: int, layers: int) -> nn.Sequential:
     return nn.Sequential(*modules)
 
 
-def raising(before: int, after: int, factor: int) -> nn.Sequential:
+def upsampling(before: int, after: int, factor: int) -> nn.Sequential:
     """Return the way up from a level that is so many times coarser than the first."""
     return nn.Sequential(
         nn.ConvTranspose2d(before, after, factor, factor, bias=False),

@@ -1,4 +1,4 @@
-"""From raw output to boxes: candidates, each road user once, nobody beyond the window."""
+"""From raw output to boxes: thresholds, non-maximum suppression, weighted box fusion."""
 
 from __future__ import annotations
 
@@ -15,71 +15,71 @@ from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 
 def candidates(raw: Raw, grid: Grid, decoding: Decoding) -> Boxes:
-    """Return every cell's boxes that score enough, in the raised LiDAR frame; of one map only."""
+    """Return one map's boxes above the score threshold, in the raised LiDAR frame."""
     scores = torch.sigmoid(raw.logits[0])
     codes = raw.codes[0].view(len(CLASSES), len(CODES), *scores.shape[1:])
     classes, rows, columns = torch.nonzero(scores > decoding.score, as_tuple=True)
-    told = codes[classes, :, rows, columns].double().cpu().numpy()
+    chosen = codes[classes, :, rows, columns].double().cpu().numpy()
     cells = torch.stack([rows, columns], dim=1).cpu().numpy()
     return Boxes(
-        grid.boxes_of(cells, told),
+        grid.boxes_of(cells, chosen),
         classes.cpu().numpy(),
         scores[classes, rows, columns].double().cpu().numpy(),
     )
 
 
-def each_once(boxes: Boxes, decoding: Decoding) -> Boxes:
-    """Return the best of those that overlap, class by class, best first."""
+def nms(boxes: Boxes, decoding: Decoding) -> Boxes:
+    """Return boxes after non-maximum suppression, class by class, the highest score first."""
     boxes = boxes[short(boxes.geometry, decoding.longest)]
     parts = []
     for kind in range(len(CLASSES)):
-        best_first = surest(boxes, kind, decoding.at_most)
-        parts.append(best_first[unbeaten(best_first.geometry, decoding.overlap)])
+        best_first = top_k(boxes, kind, decoding.top_k)
+        parts.append(best_first[nms_rows(best_first.geometry, decoding.nms_overlap)])
     return Boxes.join(parts)
 
 
-def surest(boxes: Boxes, kind: int, at_most: int) -> Boxes:
-    """Return the boxes of a class, best first."""
+def top_k(boxes: Boxes, kind: int, k: int) -> Boxes:
+    """Return the k boxes of a class with the highest scores, the highest first."""
     rows = np.flatnonzero(boxes.classes == kind)
-    return boxes[rows[np.argsort(-boxes.scores[rows], kind="stable")][:at_most]]
+    return boxes[rows[np.argsort(-boxes.scores[rows], kind="stable")][:k]]
 
 
-def agreed(best: Boxes, told: Boxes, decoding: Decoding, overlap: float) -> Boxes:
-    """Return each box where all cells that tell of it see it on average, the surer counting more.
+def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: float) -> Boxes:
+    """Return each of the best boxes as the mean, weighted by score, of those that overlap it most.
 
-    One cell's word trembles from sweep to sweep; theirs together less. Axes are averaged, so a
-    front that is told is lost.
+    One cell's box varies from sweep to sweep; the mean of several varies less. Yaws are averaged as
+    axes, so front and back are no longer distinguished.
     """
     parts = []
     for kind in range(len(CLASSES)):
-        own, voices = best[best.classes == kind], surest(told, kind, decoding.at_most)
-        shared = bev_iou(own.geometry, voices.geometry)
-        nearest = shared == shared.max(axis=0, initial=0.0)
-        weights = np.where((shared > overlap) & nearest, voices.scores, 0.0)
-        heard = weights.any(axis=1)  # not even by itself: a box without an area
-        weights = weights[heard] / weights[heard].sum(axis=1, keepdims=True)
-        geometry = own.geometry.copy()
-        geometry[heard] = weights @ voices.geometry
-        axes = weights @ np.exp(2j * voices.geometry[:, 6])
-        geometry[heard, 6] = np.angle(axes) / 2
-        parts.append(replace(own, geometry=geometry))
+        kept, votes = best[best.classes == kind], top_k(boxes, kind, decoding.top_k)
+        iou = bev_iou(kept.geometry, votes.geometry)
+        nearest = iou == iou.max(axis=0, initial=0.0)
+        weights = np.where((iou > overlap) & nearest, votes.scores, 0.0)
+        voted = weights.any(axis=1)  # not even by itself: a box without an area
+        weights = weights[voted] / weights[voted].sum(axis=1, keepdims=True)
+        geometry = kept.geometry.copy()
+        geometry[voted] = weights @ votes.geometry
+        axes = weights @ np.exp(2j * votes.geometry[:, 6])
+        geometry[voted, 6] = np.angle(axes) / 2
+        parts.append(replace(kept, geometry=geometry))
     return Boxes.join(parts)
 
 
-def unbeaten(best_first: Floats, overlap: float) -> Integers:
-    """Return the rows that overlap no better one that stays itself."""
-    shared = bev_iou(best_first, best_first) > overlap
-    beaten = np.zeros(len(best_first), np.bool_)
-    stay = []
+def nms_rows(best_first: Floats, overlap: float) -> Integers:
+    """Return the rows that are not suppressed by a better one that is kept."""
+    overlapping = bev_iou(best_first, best_first) > overlap
+    suppressed = np.zeros(len(best_first), np.bool_)
+    kept = []
     for row in range(len(best_first)):
-        if not beaten[row]:
-            stay.append(row)
-            beaten |= shared[row]
-    return np.array(stay, np.int64)
+        if not suppressed[row]:
+            kept.append(row)
+            suppressed |= overlapping[row]
+    return np.array(kept, np.int64)
 
 
 def short(geometry: Floats, longest: float) -> Mask:
-    """Tell which boxes reach no farther than so many metres along x and along y."""
+    """Return which boxes reach no farther than so many metres along x and along y."""
     half = half_extents(geometry)
     return np.asarray((2 * half <= longest).all(1) & (half > 0).all(1))
 

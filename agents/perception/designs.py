@@ -1,4 +1,4 @@
-"""What each network is made of, in two sizes.
+"""What networks are made of, in two sizes; fusion modules bring their own settings.
 
 `full` are V2Xverse's networks: the same layers under the same names, so that their weights fit.
 `lite` is small enough for one CPU core: coarser pillars, a wider window, a tenth of the channels.
@@ -6,70 +6,72 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from agents.perception.fusion.v2xvit import TransformerDesign
 from agents.perception.grid import CODES, Grid
-from harness.errors import UserError
 
-FusionScheme = Literal["fcooper", "attfuse", "disconet", "v2vnet", "v2xvit", "codriving"]
-Scheme = Literal["single", "early", "late"] | FusionScheme
 Size = Literal["lite", "full"]
-Level = Literal["world", "road"]
+HeightReference = Literal["world", "road"]
 
-FUSION_SCHEMES: tuple[FusionScheme, ...] = get_args(FusionScheme)
-SCHEMES: tuple[Scheme, ...] = ("single", "early", "late", *FUSION_SCHEMES)
 SIZES: tuple[Size, ...] = get_args(Size)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """From raw output to boxes."""
+    """Thresholds from raw output to boxes."""
 
-    score: float = 0.2  # less is nobody
-    overlap: float = 0.15  # more, within a class, is the same one again
-    longest: float = 6.0  # m along x or y; longer is nobody
-    at_most: int = 1000  # boxes of a class that are compared with each other
-    agreement: float | None = None  # overlap from which lesser boxes help to place the best
+    score: float = 0.2  # lowest score of a detection
+    nms_overlap: float = 0.15  # IoU above which the lower score of a class is suppressed
+    longest: float = 6.0  # m along x or y; longer boxes are dropped
+    top_k: int = 1000  # boxes of a class that enter non-maximum suppression
+    box_fusion_overlap: float | None = None  # IoU from which boxes are averaged; none: no fusion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackboneDesign:
     """Convolutions in three levels, each half as fine as the one before, joined at the first's."""
 
     kind: Literal["plain", "residual"]
     layers: tuple[int, ...]
     channels: tuple[int, ...]
-    raised: int  # channels of each level when they are joined
+    upsampled: int  # channels of each level when they are joined
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A network before it has weights."""
+    """A network before it has weights, but for its fusion module."""
 
+    size: Size
     grid: Grid
     decoding: Decoding
-    level: Level  # what height is told from: the world's zero, or the road
+    height_reference: HeightReference  # zero of heights: the world's, or the road
     pillar_channels: int
     backbone: BackboneDesign
     channels: int  # of the map that is fused and detected on
     shrink_kernel: int
     shrink_stride: int
-    transformer: TransformerDesign  # v2xvit's
-    message_kernel: int  # v2vnet's
-    rounds: int
-    confidence: float | None  # codriving's: partners send where they are so sure; none: everything
-    turning: bool  # whether maps are turned to how the receiver looks; V2Xverse's are moved only
+    rotates: bool  # features to the receiver's heading; V2Xverse's are warped only
 
 
-FULL_GRID = Grid(
-    low=(-36.0, -12.0, -22.0),
-    high=(36.0, 12.0, 14.0),
-    pillar=0.125,
-    stride=2,
-    points_per_pillar=32,
-    scales=(0.25, 0.25, 72.0, 0.25, 0.25, 72.0, 1.0, 1.0),
+def strided(grid: Grid, stride: int) -> Grid:
+    """Return V2Xverse's grid with other output cells: its codes count cells and pillar heights."""
+    across, up = grid.pillar * stride, (grid.high[2] - grid.low[2]) * stride
+    scales = (across, across, up, across, across, up, 1.0, 1.0)
+    return replace(grid, stride=stride, scales=scales)
+
+
+FULL_GRID = strided(
+    Grid(
+        low=(-36.0, -12.0, -22.0),
+        high=(36.0, 12.0, 14.0),
+        pillar=0.125,
+        stride=2,
+        points_per_pillar=32,
+        scales=(),
+    ),
+    2,
 )
 LITE_GRID = Grid(
     low=(-51.2, -38.4, -3.0),
@@ -81,93 +83,47 @@ LITE_GRID = Grid(
     turns=2,
 )
 
-RESIDUAL = BackboneDesign("residual", (3, 4, 5), (64, 128, 256), 128)
-PLAIN = BackboneDesign("plain", (3, 5, 8), (64, 128, 256), 128)
-SMALL = BackboneDesign("plain", (1, 1, 2), (24, 32, 64), 24)
-
-TRANSFORMER = TransformerDesign(
-    depth=3,
-    heads=8,
-    head_channels=32,
-    windows=(4, 8, 16),
-    window_heads=(16, 8, 4),
-    window_head_channels=(16, 32, 64),
-    patch=1,
-    types=2,
-    prior_channels=3,
+FULL = Design(
+    size="full",
+    grid=FULL_GRID,
+    decoding=Decoding(),
+    height_reference="world",
+    pillar_channels=64,
+    backbone=BackboneDesign(
+        kind="residual", layers=(3, 4, 5), channels=(64, 128, 256), upsampled=128
+    ),
+    channels=128,
+    shrink_kernel=3,
+    shrink_stride=1,
+    rotates=False,
 )
-SMALL_TRANSFORMER = TransformerDesign(
-    depth=1,
-    heads=4,
-    head_channels=8,
-    windows=(4, 8),
-    window_heads=(4, 4),
-    window_head_channels=(8, 8),
-    patch=2,
-    types=1,
-    prior_channels=0,
+FULL_PLAIN = replace(
+    FULL,
+    backbone=BackboneDesign(kind="plain", layers=(3, 5, 8), channels=(64, 128, 256), upsampled=128),
+    channels=256,
+)
+FULL_COARSE = replace(FULL_PLAIN, grid=strided(FULL_GRID, 4), shrink_stride=2)
+"""Fused at four pillars a cell, not two."""
+LITE = Design(
+    size="lite",
+    grid=LITE_GRID,
+    decoding=Decoding(score=0.3, longest=14.0, top_k=300, box_fusion_overlap=0.3),
+    height_reference="road",
+    pillar_channels=24,
+    backbone=BackboneDesign(kind="plain", layers=(1, 1, 2), channels=(24, 32, 64), upsampled=24),
+    channels=24,
+    shrink_kernel=1,
+    shrink_stride=1,
+    rotates=True,
 )
 
-FULL_BACKBONES: dict[Scheme, BackboneDesign] = {
-    "single": RESIDUAL,
-    "early": RESIDUAL,
-    "late": RESIDUAL,
-    "codriving": RESIDUAL,
-    "fcooper": PLAIN,
-    "v2vnet": PLAIN,
-    "v2xvit": PLAIN,
-}
-COARSE: tuple[Scheme, ...] = ("v2vnet", "v2xvit")
-"""Schemes that fuse at four pillars a cell when full, not two."""
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """V2Xverse's network of a scheme: `size: full`, and what its checkpoints must say."""
 
-def design_of(scheme: Scheme, size: Size) -> Design:
-    """Return what the network of a scheme is made of."""
-    if size == "lite":
-        return Design(
-            LITE_GRID,
-            Decoding(score=0.3, longest=14.0, at_most=300, agreement=0.3),
-            level="road",
-            pillar_channels=24,
-            backbone=SMALL,
-            channels=24,
-            shrink_kernel=1,
-            shrink_stride=1,
-            transformer=SMALL_TRANSFORMER,
-            message_kernel=1,
-            rounds=1,
-            confidence=0.01,
-            turning=True,
-        )
-    if scheme not in FULL_BACKBONES:
-        there = ", ".join(FULL_BACKBONES)
-        raise UserError(f"system: {scheme} comes in size lite only; in full there are {there}")
-    shrink_stride = 2 if scheme in COARSE else 1
-    return Design(
-        strided(FULL_GRID, 2 * shrink_stride),
-        Decoding(),
-        level="world",
-        pillar_channels=64,
-        backbone=FULL_BACKBONES[scheme],
-        channels=128 if FULL_BACKBONES[scheme] is RESIDUAL else 256,
-        shrink_kernel=3,
-        shrink_stride=shrink_stride,
-        transformer=TRANSFORMER,
-        message_kernel=3,
-        rounds=2,
-        confidence=None,
-        turning=False,
-    )
-
-
-def strided(grid: Grid, stride: int) -> Grid:
-    """Return V2Xverse's grid with other output cells: its codes count cells and pillar heights."""
-    across, up = grid.pillar * stride, (grid.high[2] - grid.low[2]) * stride
-    return Grid(
-        grid.low,
-        grid.high,
-        grid.pillar,
-        stride,
-        grid.points_per_pillar,
-        (across, across, up, across, across, up, 1.0, 1.0),
-    )
+    core_method: str  # `fusion.core_method` of its config.yaml
+    design: Design = FULL
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Under `model.args`: they change outputs, while the weights would fit all the same."""
+    size_multiple: int = 1  # rows and columns of the fused map are a multiple of it

@@ -1,21 +1,22 @@
-"""A network at work: sweeps in, boxes out, in the vocabulary of the house.
+"""A network at work: sweeps in, boxes out, in the harness's vocabulary.
 
-The steps are pure; whoever calls them decides what is done where. All frames are LiDAR frames as
-the house has them: raising and lowering happen in here.
+The steps are pure; callers decide what is done where. All frames are LiDAR frames as the harness
+has them: raising and lowering happen in here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
-from agents.perception.decoding import agreed, candidates, each_once, inside
-from agents.perception.folding import for_inference
-from agents.perception.fusion.partners import Partner
-from agents.perception.network import Maps, Network, one_thread
+from agents.perception.decoding import candidates, inside, nms, weighted_box_fusion
+from agents.perception.fusion.base import Maps, Partner
+from agents.perception.network import Network, one_thread
 from agents.perception.raising import height_above, lowered_boxes, raised_points
 from harness.vocabulary import Boxes, Features, Pose, Singles
 
@@ -31,52 +32,97 @@ class Detector:
         self.design = network.design
 
     def height(self, points_in_lidar: Singles, lidar_in_world: Pose) -> float:
-        """Return how high a LiDAR stands above the level that this network works with."""
-        return height_above(self.design.level, points_in_lidar, lidar_in_world)
+        """Return how high a LiDAR stands above this network's zero of heights."""
+        return height_above(self.design.height_reference, points_in_lidar, lidar_in_world)
 
     @torch.inference_mode()
     def encode(self, points_in_lidar: Singles, height: float) -> Maps:
-        """Return what a sweep becomes."""
+        """Return the feature maps of a sweep."""
         maps = self.network.encode([raised_points(points_in_lidar, height, self.design.grid)])
-        return tuple(laid_out(each) for each in maps)
+        return tuple(channels_last(each) for each in maps)
 
     @torch.inference_mode()
     def detect(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
-        """Return who is there, each once, wherever it stands; from one agent's maps or from all."""
+        """Return the boxes detected from one agent's maps or from all, also beyond the window."""
         raw = self.network.heads(self.network.fuse(ego, partners))
         decoding = self.design.decoding
-        found = candidates(raw, self.design.grid, decoding)
-        best = each_once(found, decoding)
-        if decoding.agreement is not None:
-            best = agreed(best, found, decoding, decoding.agreement)
+        boxes = candidates(raw, self.design.grid, decoding)
+        best = nms(boxes, decoding)
+        if decoding.box_fusion_overlap is not None:
+            best = weighted_box_fusion(best, boxes, decoding, decoding.box_fusion_overlap)
         return lowered_boxes(best, height)
 
-    def together(self, boxes: Sequence[Boxes]) -> Boxes:
-        """Return what several found, each road user once; all boxes in one frame."""
-        return each_once(Boxes.join(list(boxes)), self.design.decoding)
+    def merge(self, boxes: Sequence[Boxes]) -> Boxes:
+        """Return the boxes of several agents after non-maximum suppression; all in one frame."""
+        return nms(Boxes.join(list(boxes)), self.design.decoding)
 
     def windowed(self, boxes_in_lidar: Boxes, height: float) -> Boxes:
-        """Return the boxes that stand where the network looks."""
+        """Return the boxes that lie in the network's window."""
         raised = lowered_boxes(boxes_in_lidar, -height)
         return lowered_boxes(inside(raised, self.design.grid), height)
 
     @torch.inference_mode()
-    def packed(self, maps: Maps) -> Features:
-        """Return maps as they are sent."""
-        worth = self.network.worth_sending(maps)
-        return Features(tuple(each[0].cpu().numpy() for each in worth))
+    def message(self, maps: Maps) -> Features:
+        """Return what a partner sends of its maps."""
+        fusion = self.network.intermediate
+        assert fusion is not None, f"{self.network.scheme} sends no feature maps"
+        sent = self.network.send(maps)
+        return fusion.payload(tuple(each[0].cpu().numpy() for each in sent))
 
-    def unpacked(self, features: Features, like: Maps, sender: str) -> Maps:
+    @torch.inference_mode()
+    def received(self, features: Features, ego: Maps, sender: str) -> Maps:
         """Return maps as they are fused, if they are what this network's partners send."""
-        shapes, own = [each.shape for each in features.maps], [tuple(m.shape[1:]) for m in like]
-        if shapes != own:
-            raise TypeError(f"{sender} sent maps of {shapes}, this network fuses {own}")
-        return tuple(
-            laid_out(torch.from_numpy(np.array(each, np.float32))[None].to(self.device))
+        shapes, needed = (
+            [tuple(m.shape) for m in features.maps],
+            [tuple(m.shape[1:]) for m in ego],
+        )
+        wrong = f"{sender} sent maps of {shapes}, this network fuses {needed}"
+        sent = tuple(
+            channels_last(torch.from_numpy(np.array(each, np.float32))[None].to(self.device))
             for each in features.maps
         )
+        try:
+            maps = self.network.receive(sent)
+        except (RuntimeError, IndexError, ValueError) as problem:
+            raise TypeError(wrong) from problem
+        if [tuple(each.shape[1:]) for each in maps] != needed:
+            raise TypeError(wrong)
+        return maps
 
 
-def laid_out(maps: Tensor) -> Tensor:
-    """Return maps with the channels of a place side by side: convolutions are quickest so."""
+def folded(module: nn.Module) -> nn.Module:
+    """Fold batch normalisation into the layer before it; the module can no longer be trained."""
+    for child in module.children():
+        folded(child)
+    for (name, layer), (next_name, after) in pairwise(list(module.named_children())):
+        if isinstance(after, nn.ReLU):
+            after.inplace = True
+        if isinstance(layer, nn.Linear) and isinstance(after, nn.BatchNorm1d):
+            setattr(module, name, fuse_linear_bn_eval(layer, after))
+            setattr(module, next_name, nn.Identity())
+        if isinstance(after, nn.BatchNorm2d) and isinstance(layer, nn.Conv2d | nn.ConvTranspose2d):
+            upwards = isinstance(layer, nn.ConvTranspose2d)
+            setattr(module, name, fuse_conv_bn_eval(layer, after, transpose=upwards))
+            setattr(module, next_name, nn.Identity())
+    return module
+
+
+def for_inference(network: Network) -> None:
+    """Make a network as fast as it can be."""
+    network.eval().requires_grad_(False)
+    for part in network.children():
+        if type(part).__module__.startswith((f"{__package__}.", "torch.")):
+            folded(part)  # layers in their order; those of a module of your own may have another
+    weights_channels_last(network)
+
+
+def weights_channels_last(network: nn.Module) -> None:
+    """Lay weights of convolutions out as processors compute fastest."""
+    for each in network.parameters():
+        if each.dim() == 4:
+            each.data = each.data.contiguous(memory_format=torch.channels_last)
+
+
+def channels_last(maps: Tensor) -> Tensor:
+    """Return maps with the channels of a cell next to each other: convolutions are fastest so."""
     return maps.contiguous(memory_format=torch.channels_last)

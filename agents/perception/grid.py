@@ -1,7 +1,7 @@
-"""Where a network looks and how it tells of boxes: the geometry that detection and training share.
+"""The window of a network and how it encodes boxes: the geometry that detection and training share.
 
 Networks work in a LiDAR frame that has been raised (see `raising.py`): x forward, y right, z up
-from a level that does not depend on who looks. Maps are (channels, rows, columns): rows go along y
+from a zero that does not depend on the LiDAR. Maps are (channels, rows, columns): rows go along y
 and columns along x. Output channels come class after class, in the order of the
 vocabulary's `CLASSES`, and for each class in the order of `CODES`.
 """
@@ -15,13 +15,13 @@ import numpy as np
 from harness.vocabulary import CLASSES, Floats, Integers
 
 CODES = ("x", "y", "z", "height", "width", "length", "sin", "cos")
-"""What is told of a box: x and y from the lower corner of its cell, the rest absolute."""
+"""The codes of a box: x and y from the lower corner of its cell, the rest absolute."""
 
 SCORE_CHANNELS = len(CLASSES)
 CODE_CHANNELS = len(CLASSES) * len(CODES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """A window cut into pillars, and output cells of some pillars each."""
 
@@ -31,7 +31,7 @@ class Grid:
     stride: int  # pillars along an output cell
     points_per_pillar: int  # those that come first count
     scales: tuple[float, ...]  # metres that a code of one means, in the order of CODES
-    turns: int = 1  # of a code while its box turns once: 2 where front and back are told alike
+    turns: int = 1  # of a code while its box turns once: 2 where front and back have equal codes
 
     @property
     def columns(self) -> int:
@@ -55,12 +55,12 @@ class Grid:
 
     def boxes_of(self, cells: Integers, codes: Floats) -> Floats:
         """Return boxes (N, 7) from their cells (N, 2: row, column) and codes (N, 8)."""
-        told = codes * np.array(self.scales)
+        metres = codes * np.array(self.scales)
         boxes = np.empty((len(cells), 7))
-        boxes[:, 0] = cells[:, 1] * self.cell + told[:, 0] + self.low[0]
-        boxes[:, 1] = cells[:, 0] * self.cell + told[:, 1] + self.low[1]
-        boxes[:, 2] = told[:, 2] + self.low[2]
-        boxes[:, 3:6] = np.abs(told[:, [5, 4, 3]])
+        boxes[:, 0] = cells[:, 1] * self.cell + metres[:, 0] + self.low[0]
+        boxes[:, 1] = cells[:, 0] * self.cell + metres[:, 1] + self.low[1]
+        boxes[:, 2] = metres[:, 2] + self.low[2]
+        boxes[:, 3:6] = np.abs(metres[:, [5, 4, 3]])
         boxes[:, 6] = np.arctan2(codes[:, 6], codes[:, 7]) / self.turns
         return boxes
 
@@ -71,11 +71,11 @@ class Grid:
         """
         from_corner = boxes[:, :3] - self.low
         columns, rows = np.floor(from_corner[:, :2] / self.cell).astype(np.int64).T
-        told = np.empty((len(boxes), len(CODES)))
-        told[:, 0] = from_corner[:, 0] - columns * self.cell
-        told[:, 1] = from_corner[:, 1] - rows * self.cell
-        told[:, 2] = from_corner[:, 2]
-        told[:, 3:6] = boxes[:, [5, 4, 3]]
+        metres = np.empty((len(boxes), len(CODES)))
+        metres[:, 0] = from_corner[:, 0] - columns * self.cell
+        metres[:, 1] = from_corner[:, 1] - rows * self.cell
+        metres[:, 2] = from_corner[:, 2]
+        metres[:, 3:6] = boxes[:, [5, 4, 3]]
         angles = self.turns * boxes[:, 6]
-        told[:, 6], told[:, 7] = np.sin(angles), np.cos(angles)
-        return np.stack([rows, columns], axis=1), told / np.array(self.scales)
+        metres[:, 6], metres[:, 7] = np.sin(angles), np.cos(angles)
+        return np.stack([rows, columns], axis=1), metres / np.array(self.scales)

@@ -1,4 +1,4 @@
-"""Where a network's weights come from: ours, a file, a V2Xverse folder, or drawn for tests."""
+"""Where a network's weights come from: ours, a file, a V2Xverse folder, or at random."""
 
 from __future__ import annotations
 
@@ -11,69 +11,76 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from agents.perception.checkpoints import design_in, newest, state_in
-from agents.perception.designs import Scheme, Size, design_of
+from agents.perception.designs import Size
+from agents.perception.fusion.base import Fusion
+from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.network import Network
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from harness.errors import UserError
 
 FOLDER = Path(__file__).parent / "weights"
 RANDOM = "random"
-DOUBT = 2.4
-"""Of networks with random weights: enough that they do not see somebody everywhere."""
+LOGIT_OFFSET = 2.4
+"""Of networks with random weights: enough that they do not detect something in every cell."""
 LISTED = 12
 """Keys that a table of misfits names one by one."""
 
 
 def network_with_weights(
-    scheme: Scheme, size: Size, weights: str | None, checkpoint: str | None
+    fusion: Fusion, size: Size = "lite", weights: str | None = None, checkpoint: str | None = None
 ) -> Network:
-    """Return a network that has seen the world; or say what is missing."""
+    """Return a network with all its weights; refuse what is missing or does not fit."""
     if checkpoint is not None:
         if weights is not None:
-            raise UserError(f"system: {scheme} has weights and a checkpoint; leave one of them out")
+            raise UserError(
+                f"system: {fusion.scheme} has weights and a checkpoint; leave one of them out"
+            )
         folder = Path(checkpoint).expanduser()
-        network = Network(scheme, design_in(folder, scheme))
+        network = Network(fusion, design_in(folder, fusion))
         file = newest(folder)
         fill(network, state_in(file), file)
         return network
-    network = Network(scheme, design_of(scheme, size))
+    network = Network(fusion, fusion.design(size))
     if weights == RANDOM:
-        network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid, DOUBT))
+        state = random_weights(network.state_dict(), network.design.grid, LOGIT_OFFSET)
+        network.load_state_dict(state)
         return network
-    file = file_of(scheme, size, weights)
+    file = file_of(type(fusion), size, weights)
     fill(network, read(file), file)
     return network
 
 
-def files(scheme: Scheme, size: Size, weights: str | None, checkpoint: str | None) -> list[Path]:
-    """Return the files that make a network what it is."""
+def files(
+    fusion: type[Fusion] | None, size: Size, weights: str | None, checkpoint: str | None
+) -> list[Path]:
+    """Return the files that a network is made of; no class stands for one that is not ours."""
     if checkpoint is not None:
         config = Path(checkpoint).expanduser() / "config.yaml"
         return [config, newest(config.parent)] if config.is_file() else [config]
-    return [] if weights == RANDOM else [file_of(scheme, size, weights)]
+    return [] if weights == RANDOM else [file_of(fusion, size, weights)]
 
 
-def file_of(scheme: Scheme, size: Size, weights: str | None) -> Path:
+def file_of(fusion: type[Fusion] | None, size: Size, weights: str | None) -> Path:
     """Return the file with a network's weights, if it is there."""
-    file = FOLDER / file_name(scheme, size) if weights is None else Path(weights).expanduser()
+    if weights is not None:
+        file = Path(weights).expanduser()
+        if file.is_file():
+            return file
+        raise UserError(f"system: no such file of weights: {file}")
+    if fusion is None or not is_shipped(fusion):
+        raise UserError("system: a fusion module of your own needs weights=FILE, or random")
+    file = FOLDER / file_name(fusion, size)
     if file.is_file():
         return file
-    if weights is not None:
-        raise UserError(f"system: there are no weights {file}")
     raise UserError(
-        f"system: no weights for {size} {scheme}: python -m agents.training train --scheme"
-        f" {learns_as(scheme)}, or name some by weights=FILE or checkpoint=FOLDER"
+        f"system: no weights for {size} {fusion.scheme}: train some with `crucible train --scheme"
+        f" {fusion.trained_as}`, or set weights=FILE or checkpoint=FOLDER"
     )
 
 
-def learns_as(scheme: Scheme) -> Scheme:
-    """Return the scheme whose weights serve one: `late` puts together what `single` detects."""
-    return "single" if scheme == "late" else scheme
-
-
-def file_name(scheme: Scheme, size: Size) -> str:
-    """Return what the file with our own weights of a network is called."""
-    return f"{size}_{learns_as(scheme)}.safetensors"
+def file_name(fusion: type[Fusion], size: Size = "lite") -> str:
+    """Return the name of the file with the weights of a scheme."""
+    return f"{size}_{fusion.trained_as}.safetensors"
 
 
 def read(file: Path) -> dict[str, Tensor]:

@@ -1,38 +1,29 @@
-"""A network: what all schemes share, and the fusion of one of them.
+"""A network: what all schemes share, round the fusion module of one of them.
 
-Encoding is done where the points are, fusing and detecting at the ego. With `fuse(ego, ())` the
-same network tells what the ego has alone, and the ego is encoded only once for both.
+Points are encoded where they are measured; fusion and detection happen at the ego. With
+`fuse(ego, ())` the same network detects from the ego's points alone, and the ego is encoded only
+once for both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from agents.perception.backbones import Backbone, Shrinking
-from agents.perception.designs import Design, Scheme
-from agents.perception.fusion.attfuse import AttFuse
-from agents.perception.fusion.codriving import CoDriving, where_confident
-from agents.perception.fusion.disconet import DiscoNet
-from agents.perception.fusion.fcooper import FCooper
-from agents.perception.fusion.partners import Partner
-from agents.perception.fusion.v2vnet import V2VNet
-from agents.perception.fusion.v2xvit import V2XViT
+from agents.perception.designs import Design
+from agents.perception.fusion.base import FeatureSpec, Fusion, IntermediateFusion, Maps, Partner
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
-from agents.perception.turning import Turning
+from agents.perception.warping import Rotation
 from harness.vocabulary import Singles
 
-Maps: TypeAlias = tuple[Tensor, ...]
-"""What an agent's points become: one map, or one for each level of the backbone."""
-
-RARE = 0.01
-"""How likely somebody stands anywhere, before anything has been learnt."""
+PRIOR = 0.01
+"""Score everywhere before training."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,88 +35,93 @@ class Raw:
 
 
 class Network(nn.Module):
-    """Points to maps, maps to one map, one map to scores and boxes everywhere."""
+    """Points to feature maps, feature maps to one map, one map to scores and boxes everywhere."""
 
-    def __init__(self, scheme: Scheme, design: Design) -> None:
+    def __init__(self, fusion: Fusion, design: Design) -> None:
         super().__init__()
-        self.scheme, self.design = scheme, design
+        self.design = design
         self.pillar_vfe = PillarEncoder(design.grid, design.pillar_channels)
         self.backbone = Backbone(design.pillar_channels, design.backbone)
-        joined = design.backbone.raised * len(design.backbone.channels)
+        joined = design.backbone.upsampled * len(design.backbone.channels)
         self.shrink_conv = Shrinking(
             joined, design.channels, design.shrink_kernel, design.shrink_stride
         )
-        self.fusion_net = fusion_of(scheme, design)
-        if design.turning and self.fusion_net is not None:
-            self.turnings = nn.ModuleList(Turning(each) for each in sent_channels(scheme, design))
+        features = FeatureSpec(
+            grid=design.grid,
+            size=design.size,
+            channels=design.channels,
+            level_channels=design.backbone.channels,
+        )
+        self.fusion_net = fusion.built(features)
+        if design.rotates and isinstance(fusion, IntermediateFusion):
+            channels = features.level_channels if fusion.multi_scale else (features.channels,)
+            self.turnings = nn.ModuleList(Rotation(each) for each in channels)
         self.cls_head = nn.Conv2d(design.channels, SCORE_CHANNELS, 1)
         self.reg_head = nn.Conv2d(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
-        nn.init.constant_(self.cls_head.bias, -math.log((1 - RARE) / RARE))
+        nn.init.constant_(self.cls_head.bias, -math.log((1 - PRIOR) / PRIOR))
+
+    @property
+    def scheme(self) -> str:
+        """The name of the scheme by which this network fuses."""
+        return self.fusion_net.scheme
+
+    @property
+    def intermediate(self) -> IntermediateFusion | None:
+        """The fusion module, if partners send feature maps."""
+        return self.fusion_net if isinstance(self.fusion_net, IntermediateFusion) else None
 
     def encode(self, clouds: Sequence[Singles]) -> Maps:
         """Return the maps of some agents, each in its own raised LiDAR frame, one row for each."""
         levels = self.backbone.levels(self.pillar_vfe(clouds))
-        if self.scheme == "codriving":
-            return levels
-        return (self.shrunk(levels),)
+        return levels if self.multi_scale else (self.shrunk(levels),)
 
-    def worth_sending(self, maps: Maps) -> Maps:
+    def send(self, maps: Maps) -> Maps:
         """Return what a partner sends of its maps."""
-        if self.scheme != "codriving" or self.design.confidence is None:
+        if self.intermediate is None:
             return maps
-        logits = self.cls_head(self.shrunk(maps))
-        return where_confident(maps, logits, self.design.confidence)
+        return self.intermediate.send(maps, lambda: self.cls_head(self.to_detect_on(maps)))
+
+    def receive(self, maps: Maps) -> Maps:
+        """Return the maps of a message as they are fused."""
+        return maps if self.intermediate is None else self.intermediate.receive(maps)
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Tensor:
         """Return one map of the ego's and what partners sent, in the ego's raised LiDAR frame."""
-        if self.design.turning:
-            partners = [self._turned(each) for each in partners]
-        if isinstance(self.fusion_net, CoDriving):
-            return self.shrunk(self.fusion_net(ego, partners))
-        if self.fusion_net is None:
+        if self.intermediate is None:
             return ego[0]
-        fused: Tensor = self.fusion_net(ego[0], partners)
-        return fused
+        if self.design.rotates:
+            partners = [self._rotated(each) for each in partners]
+        return self.to_detect_on(self.intermediate.fuse(ego, partners))
 
-    def _turned(self, partner: Partner) -> Partner:
-        """Return what a partner sent as the ego would say it where the partner stands."""
+    def _rotated(self, partner: Partner) -> Partner:
+        """Return what a partner sent as the ego would describe it from the partner's place."""
         layers = zip(self.turnings, partner.maps, strict=True)
-        maps = tuple(turning(sent, partner.in_ego.yaw) for turning, sent in layers)
+        maps = tuple(rotation(sent, partner.in_ego.yaw) for rotation, sent in layers)
         return Partner(maps, partner.in_ego)
 
     def heads(self, fused: Tensor) -> Raw:
         """Return scores and codes everywhere."""
         return Raw(self.cls_head(fused), self.reg_head(fused))
 
+    @property
+    def multi_scale(self) -> bool:
+        """Whether an agent's maps are the backbone's levels, or the one map made of them."""
+        return self.intermediate is not None and self.intermediate.multi_scale
+
+    def to_detect_on(self, maps: Maps) -> Tensor:
+        """Return the one map that the heads take."""
+        return self.shrunk(maps) if self.multi_scale else maps[0]
+
     def shrunk(self, levels: Maps) -> Tensor:
-        """Return the one map that levels become."""
+        """Return the one map that the backbone's levels become."""
         one: Tensor = self.shrink_conv(self.backbone.joined(levels))
         return one
 
     @property
-    def parameters_in_all(self) -> int:
-        """How many numbers are learnt."""
+    def parameter_count(self) -> int:
+        """How many numbers are trained."""
         return sum(each.numel() for each in self.parameters())
-
-
-def sent_channels(scheme: Scheme, design: Design) -> tuple[int, ...]:
-    """Return how many channels the maps have that partners send."""
-    return design.backbone.channels if scheme == "codriving" else (design.channels,)
-
-
-def fusion_of(scheme: Scheme, design: Design) -> nn.Module | None:
-    """Return the fusion of a scheme that fuses features; others have none."""
-    grid, channels = design.grid, design.channels
-    makers: dict[Scheme, Callable[[], nn.Module]] = {
-        "fcooper": lambda: FCooper(grid),
-        "attfuse": lambda: AttFuse(grid),
-        "disconet": lambda: DiscoNet(grid, channels),
-        "v2vnet": lambda: V2VNet(grid, channels, design.message_kernel, design.rounds),
-        "v2xvit": lambda: V2XViT(grid, channels, design.transformer),
-        "codriving": lambda: CoDriving(grid),
-    }
-    return makers[scheme]() if scheme in makers else None
 
 
 def one_thread() -> None:

@@ -1,4 +1,4 @@
-"""From points to a map: every pillar of the grid gets the strongest answer of its points."""
+"""From points to a map: every pillar of the grid gets the maximum over its points."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class PillarLayer(nn.Module):
         self.norm = nn.BatchNorm1d(channels, eps=1e-3, momentum=0.01)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return an answer for each point."""
-        answer: Tensor = torch.relu(self.norm(self.linear(features)))
-        return answer
+        """Return the features of each point."""
+        output: Tensor = torch.relu(self.norm(self.linear(features)))
+        return output
 
 
 class PillarEncoder(nn.Module):
     """Points of one or several LiDARs to maps of pillars.
 
-    A pillar with room for more points hears one that is all zeros: so V2Xverse's networks learnt.
+    A pillar with room for more points has one more that is all zeros: V2Xverse trains it so.
     """
 
     def __init__(self, grid: Grid, channels: int) -> None:
@@ -48,13 +48,13 @@ class PillarEncoder(nn.Module):
     def forward(self, clouds: Sequence[Singles]) -> Tensor:
         """Return maps (clouds, channels, rows, columns)."""
         grid = self.grid
-        features, pillars, cells, full = gathered(clouds, grid)
+        features, pillars, cells, full = point_features(clouds, grid)
         device = next(self.parameters()).device
-        answers = self.pfn_layers[0](torch.from_numpy(features).to(device))
-        points, silence = answers[:-1], answers[-1]
+        outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
+        points, padding = outputs[:-1], outputs[-1]
         number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)
         strongest = torch.where(
-            torch.from_numpy(full).to(device)[:, None], torch.zeros_like(silence), silence
+            torch.from_numpy(full).to(device)[:, None], torch.zeros_like(padding), padding
         )
         strongest = strongest.scatter_reduce(0, number, points, "amax")
         canvas = strongest.new_zeros(len(clouds) * grid.rows * grid.columns, self.channels)
@@ -63,7 +63,7 @@ class PillarEncoder(nn.Module):
         return maps.permute(0, 3, 1, 2)
 
 
-def gathered(
+def point_features(
     clouds: Sequence[Singles], grid: Grid
 ) -> tuple[Singles, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return point features and a row of zeros, each point's pillar, and each pillar's cell.

@@ -1,25 +1,27 @@
-"""What is done to points before encoding: heights that do not depend on how high a LiDAR stands,
-and an order that favours none.
+"""Preprocessing of points: heights that do not depend on how high a LiDAR stands, and an order that
+does not depend on its channels.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.perception.designs import Level
+from agents.perception.designs import HeightReference
 from agents.perception.grid import Grid
 from harness.vocabulary import Boxes, Pose, Singles
 
 NEAR = 20.0
-"""Metres round a LiDAR in which the road is looked for."""
+"""Metres round a LiDAR in which the height of the road is estimated."""
 
 LOW_SHARE = 20
 """Percent of the returns near by that are no higher than the road."""
 
 
-def height_above(level: Level, points_in_lidar: Singles, lidar_in_world: Pose) -> float:
+def height_above(
+    reference: HeightReference, points_in_lidar: Singles, lidar_in_world: Pose
+) -> float:
     """Return how high a LiDAR stands: above the world's zero as believed, or the road it sees."""
-    if level == "world":
+    if reference == "world":
         return lidar_in_world.z
     near = np.abs(points_in_lidar[:, :2]).max(axis=1, initial=0.0) < NEAR
     heights = points_in_lidar[near, 2]
@@ -27,7 +29,7 @@ def height_above(level: Level, points_in_lidar: Singles, lidar_in_world: Pose) -
 
 
 def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Singles:
-    """Return the points in a network's window, z told from the level it works with, shuffled.
+    """Return the points in a network's window, z above its zero of heights, shuffled.
 
     A sweep comes channel by channel; in a crowded pillar, where only the first points count, those
     would all be from the top or all from below. The order depends on how many points are shuffled:

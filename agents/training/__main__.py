@@ -1,4 +1,4 @@
-"""Networks of one's own: record, train, evaluate."""
+"""Record, train and evaluate perception networks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from agents.commandline import at_least_one, ended
-from agents.perception.designs import SCHEMES
-from agents.perception.loading import FOLDER, learns_as
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.errors import UserError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+SCHEME = f"{', '.join(SCHEMES)}; or your own fusion module, package.module:Class"
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m agents.training") -> int:
@@ -30,122 +30,178 @@ def main(arguments: list[str] | None = None, program: str = "python -m agents.tr
 
 def add_collect(commands: Commands) -> None:
     """Add `collect`."""
-    parser = commands.add_parser("collect", help="record LiDARs, poses and truth from carlite")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
-    parser.add_argument("--scenarios", type=int, default=150, help="groups of agents; 150")
-    parser.add_argument("--towns", nargs="+", help=f"default: {' '.join(TRAINING_TOWNS)}")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--maps", metavar="DIR", help="OpenDRIVE files of further towns")
-    parser.add_argument(
-        "--for-testing", action="store_true", help=f"in {' or '.join(TEST_TOWNS)} only"
+    parser = commands.add_parser("collect", help="record LiDARs, poses and ground truth on carlite")
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again resumes it",
     )
-    parser.add_argument(
-        "--close", action="store_true", help="cars across, people before vans, units among them"
+    add(
+        "--scenarios",
+        type=int,
+        default=150,
+        metavar="N",
+        help="groups of agents to record (default: 150)",
+    )
+    add(
+        "--towns",
+        nargs="+",
+        metavar="TOWN",
+        help=f"towns, in turn (default: {' '.join(TRAINING_TOWNS)})",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="seed of all scenes (default: 1)")
+    add("--maps", metavar="DIR", help="folder with OpenDRIVE files of further towns")
+    add(
+        "--for-testing",
+        action="store_true",
+        help=f"record in {' or '.join(TEST_TOWNS)}, for evaluation only",
+    )
+    add(
+        "--close-quarters",
+        action="store_true",
+        help="more cars across the kerb and people in front of vans, roadside units among them",
     )
     parser.set_defaults(run=run_collect)
 
 
 def run_collect(options: argparse.Namespace) -> None:
     """Record."""
-    from agents.training.collecting import Collection, collect  # noqa: PLC0415
+    from agents.training.collect import Collection, collect  # noqa: PLC0415
 
     at_least_one(options, "scenarios")
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
     collect(
         Collection(
-            options.out,
-            tuple(options.towns or usual),
-            options.scenarios,
-            options.seed,
-            options.for_testing,
-            options.maps,
-            options.close,
+            out=options.out,
+            towns=tuple(options.towns or usual),
+            scenarios=options.scenarios,
+            seed=options.seed,
+            for_testing=options.for_testing,
+            maps=options.maps,
+            close_quarters=options.close_quarters,
         )
+    )
+
+
+def add_scheme(parser: argparse.ArgumentParser) -> None:
+    """Add what names a fusion module."""
+    parser.add_argument("--scheme", required=True, metavar="SCHEME", help=SCHEME)
+    parser.add_argument(
+        "--settings",
+        nargs="+",
+        default=(),
+        metavar="NAME=VALUE",
+        help="settings of the fusion module (default: its own defaults)",
     )
 
 
 def add_train(commands: Commands) -> None:
     """Add `train`."""
     parser = commands.add_parser("train", help="train the lite network of a scheme")
-    own = [scheme for scheme in SCHEMES if learns_as(scheme) == scheme]
-    parser.add_argument("--scheme", choices=own, required=True)
-    parser.add_argument(
+    add_scheme(parser)
+    add = parser.add_argument
+    add(
         "--data",
         type=Path,
         nargs="+",
         required=True,
         metavar="DIR",
-        help="recordings; one that is named twice counts twice",
+        help="recordings to train on; one that is named twice counts twice",
     )
-    parser.add_argument(
+    add(
         "--held-out",
         type=Path,
         nargs="+",
         required=True,
         metavar="DIR",
-        help="others, of other episodes",
+        help="recordings of other episodes, to choose the best epoch by",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="goes on from there")
-    parser.add_argument(
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the run; the same command again resumes it",
+    )
+    add(
         "--weights",
         type=Path,
-        default=FOLDER,
         metavar="DIR",
-        help="default: where systems look, in place of those shipped",
+        help="folder for the best weights (default: replace ours; of your own module: --out)",
     )
-    parser.add_argument(
-        "--start", type=Path, metavar="FILE", help="weights to take the shared layers from"
+    add("--start", type=Path, metavar="FILE", help="weights to take the shared layers from")
+    add("--epochs", type=int, default=8, metavar="N", help="epochs (default: 8)")
+    add("--batch", type=int, default=4, metavar="N", help="samples per step (default: 4)")
+    add(
+        "--peak-rate",
+        type=float,
+        default=2e-3,
+        metavar="RATE",
+        help="highest learning rate (default: 0.002)",
     )
-    parser.add_argument("--epochs", type=int, default=8, help="8")
-    parser.add_argument("--batch", type=int, default=4, help="samples a step; 4")
-    parser.add_argument("--peak-rate", type=float, default=2e-3, help="highest step size; 0.002")
-    parser.add_argument("--seed", type=int, default=1, help="what is drawn follows from it; 1")
-    parser.add_argument(
+    add("--seed", type=int, default=1, metavar="N", help="seed of the run (default: 1)")
+    add(
         "--interference",
         action="store_true",
-        help="messages are late and misplaced: robust weights",
+        help="train with messages that are late or misplaced, for robust weights",
     )
-    parser.add_argument("--most", type=int, metavar="N", help="samples an epoch; default: all")
-    parser.add_argument(
-        "--freeze", action="store_true", help="learn fusion and heads only: three times as fast"
+    add("--most", type=int, metavar="N", help="samples per epoch, at random (default: all)")
+    add(
+        "--freeze",
+        action="store_true",
+        help="train fusion and heads only, in a third of the time",
     )
-    parser.add_argument(
-        "--trial", type=int, default=100, help="held-out samples each epoch, or more; 100"
+    add(
+        "--trial",
+        type=int,
+        default=100,
+        metavar="N",
+        help="held-out samples after each epoch (default: 100)",
     )
     parser.set_defaults(run=run_train)
 
 
 def run_train(options: argparse.Namespace) -> None:
     """Train."""
-    from agents.training.learn import train  # noqa: PLC0415
-    from agents.training.lesson import Lesson  # noqa: PLC0415
+    from agents.training.train import train  # noqa: PLC0415
+    from agents.training.training_config import TrainingConfig  # noqa: PLC0415
 
     at_least_one(options, "epochs", "batch", "most", "trial")
     if not 0.0 < options.peak_rate < math.inf:
-        raise UserError(f"--peak-rate {options.peak_rate:g}: must be above 0")
-    told = {name: value for name, value in vars(options).items() if name != "run"}
-    train(Lesson(**told))
+        raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
+    if options.scheme in SCHEMES and (used := SCHEMES[options.scheme].trained_as) != options.scheme:
+        raise UserError(f"--scheme {options.scheme}: uses weights of {used}; train --scheme {used}")
+    train(TrainingConfig(**given(options)))
 
 
 def add_evaluate(commands: Commands) -> None:
     """Add `evaluate`."""
-    parser = commands.add_parser("evaluate", help="print how good weights are, disturbed or not")
-    parser.add_argument("--scheme", choices=SCHEMES, required=True)
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="default: those shipped")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="a recording")
-    parser.add_argument("--most", type=int, default=200, help="samples, spread evenly; 200")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the numbers as JSON too")
-    parser.add_argument("--card", action="store_true", help="and into the card of the weights")
+    parser = commands.add_parser("evaluate", help="print average precision, disturbed and not")
+    add_scheme(parser)
+    add = parser.add_argument
+    add("--weights", type=Path, metavar="FILE", help="weights (default: ours)")
+    add("--data", type=Path, required=True, metavar="DIR", help="a recording")
+    add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
+    add("--out", type=Path, metavar="FILE", help="write the figures there as JSON too")
+    add("--card", action="store_true", help="write the headline figures into the weights' card")
     parser.set_defaults(run=run_evaluate)
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate."""
-    from agents.training.evaluating import Trial, evaluate  # noqa: PLC0415
+    from agents.training.evaluate import Evaluation, evaluate  # noqa: PLC0415
 
     at_least_one(options, "most")
-    told = {name: value for name, value in vars(options).items() if name != "run"}
-    evaluate(Trial(**told))
+    evaluate(Evaluation(**given(options)))
+
+
+def given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a command."""
+    values = {name: value for name, value in vars(options).items() if name != "run"}
+    return {**values, "settings": tuple(values["settings"])}
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ WIDEST_TURN = math.radians(45.0)
 HERE = Pose(0.0, 0.0)
 
 
-def varied(sample: Sample, random: np.random.Generator) -> Sample:
+def augmented(sample: Sample, random: np.random.Generator) -> Sample:
     """Return a sample at random."""
     if random.random() < 0.5:
         sample = mirrored(sample)

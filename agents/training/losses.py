@@ -1,30 +1,102 @@
-"""How wrong a network is: a focal loss on where, and plain distances on what."""
+"""Training targets, a heat map of centres and box codes round them; and the loss between output and
+targets: a focal loss on scores, plain distances on codes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from agents.perception.grid import CODES
+from agents.perception.grid import CODES, Grid
 from agents.perception.network import Raw
-from agents.training.targets import Targets
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Mask, Singles
+
+REACH = {kind: 2 if kind == VEHICLE else 1 for kind in range(len(CLASSES))}
+"""Cells from a centre in which its heat map rises, and codes are trained."""
+NEAR, NEAR_WEIGHT = 12.0, 3.0
+"""Metres from the LiDAR within which additional detections weigh so much: the ego would brake."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Targets:
+    """Maps for one sample."""
+
+    heat: Singles  # (classes, rows, columns), 1 at centres
+    negative_weight: Singles  # of an additional detection; 0 round road users hardly visible
+    codes: Singles  # (classes, codes, rows, columns)
+
+
+def targets_of(raised: Boxes, visible: Mask, ignored: Mask, grid: Grid) -> Targets:
+    """Return the maps of visible boxes; round ignored ones no output is wrong."""
+    shape = (len(CLASSES), *grid.output_shape)
+    weights = negative_weights(grid)
+    heat = np.zeros(shape, np.float32)
+    negative_weight = np.tile(weights, (len(CLASSES), 1, 1))
+    codes = np.zeros((len(CLASSES), len(CODES), *grid.output_shape), np.float32)
+    cells, centre_codes = grid.codes_of(raised.geometry)
+    step = grid.cell / np.array(grid.scales[:2])
+    for number, ((row, column), kind) in enumerate(
+        zip(cells.tolist(), raised.classes.tolist(), strict=True)
+    ):
+        if not (visible[number] or ignored[number]):
+            continue
+        reach = REACH[kind]
+        for r, c in around(row, column, reach, grid):
+            if ignored[number]:
+                negative_weight[kind, r, c] = 0.0
+                continue
+            away = (r - row) ** 2 + (c - column) ** 2
+            height = np.exp(-away / (2 * ((2 * reach + 1) / 6) ** 2))
+            if height > heat[kind, r, c]:
+                heat[kind, r, c] = height
+                codes[kind, :, r, c] = centre_codes[number]
+                codes[kind, 0, r, c] -= (c - column) * step[0]
+                codes[kind, 1, r, c] -= (r - row) * step[1]
+    return Targets(heat, np.where(heat > 0, weights, negative_weight), codes)
+
+
+def negative_weights(grid: Grid) -> Singles:
+    """Return the weight of an additional detection in each cell: highest near the LiDAR."""
+    rows, columns = grid.output_shape
+    x = grid.low[0] + grid.cell * (np.arange(columns) + 0.5)
+    y = grid.low[1] + grid.cell * (np.arange(rows) + 0.5)
+    near = np.hypot(*np.meshgrid(x, y)) < NEAR
+    return np.where(near, np.float32(NEAR_WEIGHT), np.float32(1.0))
+
+
+def around(row: int, column: int, reach: int, grid: Grid) -> list[tuple[int, int]]:
+    """Return the cells of the output round one that lies in it; none for one that does not."""
+    rows, columns = grid.output_shape
+    if not (0 <= row < rows and 0 <= column < columns):
+        return []
+    return [
+        (r, c)
+        for r in range(max(0, row - reach), min(rows, row + reach + 1))
+        for c in range(max(0, column - reach), min(columns, column + reach + 1))
+    ]
+
 
 WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5}
-"""Overlap from above hangs on places most."""
-PLACE_COUNTS = {PEDESTRIAN: 3.0, CYCLIST: 2.0}
+"""IoU from above depends on positions most."""
+POSITION_WEIGHTS = {PEDESTRIAN: 3.0, CYCLIST: 2.0}
 """Times as much as for vehicles: ten centimetres are little of a car and much of a person."""
-YAW_COUNTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5}
+YAW_WEIGHTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5}
 """A long box that turns a little sweeps much; a square one hardly changes."""
 
 
 def code_weight(kind: int, name: str) -> float:
-    """Return how much a code of a class counts."""
-    of_class = {"x": PLACE_COUNTS, "y": PLACE_COUNTS, "sin": YAW_COUNTS, "cos": YAW_COUNTS}
+    """Return the weight of a code of a class."""
+    of_class = {
+        "x": POSITION_WEIGHTS,
+        "y": POSITION_WEIGHTS,
+        "sin": YAW_WEIGHTS,
+        "cos": YAW_WEIGHTS,
+    }
     return WEIGHTS.get(name, 1.0) * of_class.get(name, {}).get(kind, 1.0)
 
 
@@ -32,28 +104,28 @@ CODE_WEIGHTS = [[code_weight(kind, name) for name in CODES] for kind in range(le
 
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
-    """Return one number to make smaller."""
-    likelihood = torch.from_numpy(np.stack([each.likelihood for each in targets]))
-    care = torch.from_numpy(np.stack([each.care for each in targets]))
+    """Return the loss of a batch."""
+    heat = torch.from_numpy(np.stack([each.heat for each in targets]))
+    negative_weight = torch.from_numpy(np.stack([each.negative_weight for each in targets]))
     codes = torch.from_numpy(np.stack([each.codes for each in targets]))
-    return focal(raw.logits, likelihood, care) + distances(raw.codes, codes, likelihood)
+    return focal(raw.logits, heat, negative_weight) + distances(raw.codes, codes, heat)
 
 
-def focal(logits: Tensor, likelihood: Tensor, care: Tensor) -> Tensor:
-    """Return the focal loss of CornerNet (Law and Deng, 2018): the sure and right count little."""
-    here = likelihood == 1
-    chance = torch.sigmoid(logits)
-    denied = care * ((1 - likelihood) ** 2) ** 2 * ~here
-    invented = functional.softplus(logits) * chance**2 * denied
-    missed = functional.softplus(-logits[here]) * (1 - chance[here]) ** 2
-    return (missed.sum() + invented.sum()) / here.sum().clamp(min=1)
+def focal(logits: Tensor, heat: Tensor, negative_weight: Tensor) -> Tensor:
+    """Return the focal loss of CornerNet (Law and Deng, 2018): easy examples have little weight."""
+    positive = heat == 1
+    score = torch.sigmoid(logits)
+    weight = negative_weight * ((1 - heat) ** 2) ** 2 * ~positive
+    additional = functional.softplus(logits) * score**2 * weight
+    missed = functional.softplus(-logits[positive]) * (1 - score[positive]) ** 2
+    return (missed.sum() + additional.sum()) / positive.sum().clamp(min=1)
 
 
-def distances(told: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
-    """Return the mean distance of codes; near a centre they count as the likelihood is high."""
+def distances(output: Tensor, codes: Tensor, weight: Tensor) -> Tensor:
+    """Return the mean distance of codes, weighted by the heat map."""
     batch, kind, row, column = torch.nonzero(weight, as_tuple=True)
-    told = told.view(codes.shape)[batch, kind, :, row, column]
+    output = output.view(codes.shape)[batch, kind, :, row, column]
     codes = codes[batch, kind, :, row, column]
-    apart = ((told - codes).abs() * torch.tensor(CODE_WEIGHTS)[kind]).sum(1)
+    apart = ((output - codes).abs() * torch.tensor(CODE_WEIGHTS)[kind]).sum(1)
     weight = weight[batch, kind, row, column]
     return (apart * weight).sum() / weight.sum().clamp(min=1)

@@ -17,9 +17,9 @@ from pathlib import Path
 import carla
 import numpy as np
 
-from agents.training.close import stand_close, unit_among
-from agents.training.crowd import stand_beside_roads, start_driving
+from agents.training.close_quarters import stand_close, unit_among
 from agents.training.layout import PROTOCOL, Look, write_look
+from agents.training.population import stand_beside_roads, start_driving
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.attempt_context import Stage
@@ -64,7 +64,7 @@ class Episode:
     standing: int  # vehicles beside the road
     cyclists: int
     walkers: int
-    close: bool  # scenes at close quarters
+    close_quarters: bool  # scenes at close quarters
 
     def name(self, group: int) -> str:
         """Return the name of a group's scenario."""
@@ -96,7 +96,7 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         population = traffic.populate(stage, [])
         drivers = start_driving(stage, episode.drivers)
         standing = stand_beside_roads(stage, episode.standing)
-        close = stand_close(stage) if episode.close else []
+        close = stand_close(stage) if episode.close_quarters else []
         parked = parked_in_world(stage.world)
         crew = equip(stage, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
@@ -149,7 +149,7 @@ def gather(
     gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
-    if episode.close:
+    if episode.close_quarters:
         return agents, unit_among(stage.map, scene, here, random, UNIT_HEIGHT)
     return agents, beside_road(stage.map, here, UNIT_AHEAD, UNIT_HEIGHT)
 

@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from agents.perception.designs import FULL_BACKBONES, SCHEMES, Scheme, Size
+from agents.perception.designs import Size
 from agents.perception.detector import Detector
-from agents.perception.fusion.partners import Partner
+from agents.perception.fusion.base import Partner, merged
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import network_with_weights
 from agents.perception.raising import raised_points
-from agents.perception.systems.early import merged
 from harness.geometry import boxes_between
 from harness.vocabulary import Boxes, Pose, Singles
 from tests.perception.street import EGO_IN_WORLD, sweep
@@ -52,7 +52,7 @@ def relative_place(place: Pose) -> Pose:
     return Pose(place.x - EGO_IN_WORLD.x, place.y - EGO_IN_WORLD.y, yaw=place.yaw)
 
 
-def step(scheme: Scheme, detector: Detector, clouds: list[Singles], partners: int) -> None:
+def step(scheme: str, detector: Detector, clouds: list[Singles], partners: int) -> None:
     """Both answers of one moment."""
     own, places = clouds[0], PLACES[:partners]
     ego = detector.encode(own, 1.85)
@@ -68,7 +68,7 @@ def step(scheme: Scheme, detector: Detector, clouds: list[Singles], partners: in
         moved = [
             boxes_between(b, relative_place(p), HERE) for b, p in zip(found, places, strict=True)
         ]
-        detector.together([alone, *moved])
+        detector.merge([alone, *moved])
     elif theirs:
         heard = [Partner(m, relative_place(p)) for m, p in zip(theirs, places, strict=True)]
         detector.detect(ego, heard, 1.85)
@@ -89,9 +89,9 @@ def parts(detector: Detector, cloud: Singles) -> list[tuple[str, str]]:
         ("joining and shrinking", partial(network.shrunk, levels)),
         ("fusing one partner", partial(network.fuse, maps, [partner])),
         ("heads, boxes, each once", partial(detector.detect, maps, (), 1.85)),
-        ("boxes of three joined", partial(detector.together, [Boxes.none()] * 3)),
+        ("boxes of three joined", partial(detector.merge, [Boxes.none()] * 3)),
     ]
-    assert design.level == "road"
+    assert design.height_reference == "road"
     return [(f"lite fcooper: {name}", f"{milliseconds(work, 5):.1f} ms") for name, work in shares]
 
 
@@ -101,9 +101,9 @@ def run() -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for size, rounds in ROUNDS.items():
         for scheme in SCHEMES:
-            if size == "full" and scheme not in FULL_BACKBONES:
+            if size == "full" and SCHEMES[scheme].v2xverse is None:
                 continue
-            detector = Detector(network_with_weights(scheme, size, WEIGHTS[size], None))
+            detector = Detector(network_with_weights(SCHEMES[scheme](), size, WEIGHTS[size], None))
             counts = COUNTS if scheme != "single" else COUNTS[:1]
             for count in counts:
                 work = partial(step, scheme, detector, clouds, count)

@@ -106,7 +106,7 @@ def test_twins_with_programs_are_asked_about(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     evil = theirs(folder, mark)
-    late = {"_target_": "agents.perception.systems.late.Late", "driving": evil}
+    late = {"_target_": "agents.perception.systems.Late", "driving": evil}
     rewrite(
         folder / "campaign.yaml",
         lambda known: {

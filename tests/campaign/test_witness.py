@@ -17,7 +17,7 @@ from harness.errors import AttemptError
 from harness.vocabulary import Boxes, Pose, Truth
 from harness.world.rig import Scan
 
-LATE = "agents.perception.systems.late.Late"
+LATE = "agents.perception.systems.Late"
 TOWNS = Path(harness.carlite.towns.__file__).parent / "data"
 
 

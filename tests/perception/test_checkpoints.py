@@ -16,11 +16,11 @@ import yaml
 from safetensors.torch import save_file
 
 from agents.perception.checkpoints import design_in, newest, state_in
-from agents.perception.designs import Scheme, design_of
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import fill, network_with_weights
 from agents.perception.network import Network
 from agents.perception.published_settings import read_settings
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from harness.errors import UserError
 
 WINDOW = [-36, -12, -22, 36, 12, 14]
@@ -60,19 +60,19 @@ def written(folder: Path, given: dict[str, Any]) -> Path:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole folder of F-Cooper's."""
     folder = written(tmp_path_factory.mktemp("fcooper"), settings())
-    design = design_of("fcooper", "full")
-    state = drawn_weights(Network("fcooper", design).state_dict(), design.grid)
+    design = SCHEMES["fcooper"].design("full")
+    state = random_weights(Network(SCHEMES["fcooper"](), design).state_dict(), design.grid)
     torch.save(state, folder / "net_epoch7.pth")
     return folder
 
 
 def test_a_whole_folder_is_taken_whole(folder: Path) -> None:
-    network = network_with_weights("fcooper", "lite", None, str(folder))
+    network = network_with_weights(SCHEMES["fcooper"](), "lite", None, str(folder))
     given = torch.load(folder / "net_epoch7.pth", weights_only=True)
     assert all(torch.equal(each, given[key]) for key, each in network.state_dict().items())
-    assert network.design.grid == design_of("fcooper", "full").grid
+    assert network.design.grid == SCHEMES["fcooper"].design("full").grid
     assert network.design.decoding.score == 0.25
-    assert network.design.decoding.overlap == 0.15
+    assert network.design.decoding.nms_overlap == 0.15
 
 
 def test_numpys_numbers_are_read_and_nothing_executed(tmp_path: Path) -> None:
@@ -179,8 +179,8 @@ def test_the_best_epoch_is_taken_else_the_last(tmp_path: Path) -> None:
     assert newest(tmp_path).name == "net_epoch_bestval_at3.pth"
 
 
-def lite(scheme: Scheme = "fcooper") -> Network:
-    return Network(scheme, design_of(scheme, "lite"))
+def lite(scheme: str = "fcooper") -> Network:
+    return Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite"))
 
 
 def test_misfits_are_told_in_one_table_and_nothing_is_loaded() -> None:
@@ -219,16 +219,17 @@ def test_numbers_that_are_none_are_refused() -> None:
 
 def test_half_numbers_become_whole_ones(tmp_path: Path) -> None:
     network = lite()
-    drawn = drawn_weights(network.state_dict(), network.design.grid)
+    drawn = random_weights(network.state_dict(), network.design.grid)
     halves = {key: e.half() if e.is_floating_point() else e for key, e in drawn.items()}
     save_file(halves, tmp_path / "w.safetensors")
-    loaded = network_with_weights("fcooper", "lite", str(tmp_path / "w.safetensors"), None)
+    file = str(tmp_path / "w.safetensors")
+    loaded = network_with_weights(SCHEMES["fcooper"](), "lite", file)
     for key, each in loaded.state_dict().items():
         assert each.dtype == drawn[key].dtype
         assert torch.allclose(each, drawn[key], atol=1e-2)
     (tmp_path / "w.safetensors").write_bytes(b"nothing of the kind")
     with pytest.raises(UserError, match="holds no weights"):
-        network_with_weights("fcooper", "lite", str(tmp_path / "w.safetensors"), None)
+        network_with_weights(SCHEMES["fcooper"](), "lite", str(tmp_path / "w.safetensors"), None)
 
 
 def changed(place: str, value: Any) -> dict[str, Any]:
@@ -263,10 +264,10 @@ def test_settings_that_do_not_fit_are_refused(
     tmp_path: Path, place: str, value: Any, said: str
 ) -> None:
     with pytest.raises(UserError, match=said.replace(".", r"\.")):
-        design_in(written(tmp_path, changed(place, value)), "fcooper")
+        design_in(written(tmp_path, changed(place, value)), SCHEMES["fcooper"]())
 
 
-FUSIONS: dict[Scheme, dict[str, Any]] = {
+FUSIONS: dict[str, dict[str, Any]] = {
     "fcooper": {"fusion_method": "max"},
     "v2vnet": {"v2vnet": {"num_iteration": 2, "agg_operator": "max", "gru_flag": True}},
     "codriving": {"fusion_args": {"multi_scale": True, "agg_operator": {"mode": "ATTEN"}}},
@@ -287,19 +288,19 @@ FUSIONS: dict[Scheme, dict[str, Any]] = {
     ],
 )
 def test_another_fusion_whose_weights_would_fit_is_refused(
-    tmp_path: Path, scheme: Scheme, place: str, value: Any, said: str
+    tmp_path: Path, scheme: str, place: str, value: Any, said: str
 ) -> None:
     factor = 4 if scheme == "v2vnet" else 2
     given = settings(factor=factor)
     given["model"]["args"] |= deepcopy(FUSIONS[scheme])
-    assert design_in(written(tmp_path, given), scheme).grid.stride == factor
+    assert design_in(written(tmp_path, given), SCHEMES[scheme]()).grid.stride == factor
     inner = given["model"]["args"]
     *outer, last = place.split(".")
     for name in outer:
         inner = inner[name]
     inner[last] = value
     with pytest.raises(UserError, match=rf"config\.yaml: model\.args\..*{said}"):
-        design_in(written(tmp_path, given), scheme)
+        design_in(written(tmp_path, given), SCHEMES[scheme]())
 
 
 def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
@@ -308,24 +309,24 @@ def test_a_window_that_does_not_divide_is_refused(tmp_path: Path) -> None:
         given[group][name] = [-30.1, -12, -22, 36, 12, 14]
     given["preprocess"]["args"]["max_points_per_voxel"] = 32
     with pytest.raises(UserError, match="is no multiple of 8 pillars"):
-        design_in(written(tmp_path, given), "fcooper")
+        design_in(written(tmp_path, given), SCHEMES["fcooper"]())
 
 
 def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"there is no config\.yaml"):
-        network_with_weights("fcooper", "lite", None, str(tmp_path))
+        network_with_weights(SCHEMES["fcooper"](), "lite", None, str(tmp_path))
 
 
 def test_schemes_that_v2xverse_has_no_folder_for_say_so(folder: Path) -> None:
     with pytest.raises(UserError, match="which fits fcooper, v2vnet, v2xvit, codriving"):
-        network_with_weights("attfuse", "lite", None, str(folder))
+        network_with_weights(SCHEMES["attfuse"](), "lite", None, str(folder))
 
 
 def test_a_folder_of_another_scheme_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="V2Xverse's codriving, which is all"):
-        network_with_weights("codriving", "lite", None, str(folder))
+        network_with_weights(SCHEMES["codriving"](), "lite", None, str(folder))
     given = settings()
     given["model"]["args"] |= FUSIONS["codriving"]
     copy(folder / "net_epoch7.pth", written(tmp_path, given))
     with pytest.raises(UserError, match=r"does not fit codriving: [0-9]+ keys"):
-        network_with_weights("codriving", "lite", None, str(tmp_path))
+        network_with_weights(SCHEMES["codriving"](), "lite", None, str(tmp_path))

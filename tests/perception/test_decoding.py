@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.decoding import agreed, candidates, each_once, inside
+from agents.perception.decoding import candidates, inside, nms, weighted_box_fusion
 from agents.perception.designs import FULL_GRID, LITE_GRID, Decoding
 from agents.perception.grid import CODE_CHANNELS, CODES, SCORE_CHANNELS, Grid
 from agents.perception.network import Raw
@@ -44,7 +44,7 @@ def planted(grid: Grid, boxes: Boxes) -> Raw:
 @pytest.mark.parametrize(("grid", "told"), [(FULL_GRID, PLACES), (LITE_GRID, ABOUT)])
 def test_what_is_planted_is_found(grid: Grid, told: Floats) -> None:
     boxes = Boxes(PLACES, KINDS, np.array([0.9, 0.8, 0.3]))
-    found = inside(each_once(candidates(planted(grid, boxes), grid, Decoding()), Decoding()), grid)
+    found = inside(nms(candidates(planted(grid, boxes), grid, Decoding()), Decoding()), grid)
     assert np.allclose(found.geometry, told, atol=1e-4)
     assert found.classes.tolist() == KINDS.tolist()
     assert np.allclose(found.scores, boxes.scores, atol=1e-6)
@@ -71,7 +71,7 @@ def test_of_those_that_overlap_the_surest_of_a_class_stays() -> None:
     apart[1] += 2.5
     geometry = np.stack([row, close, apart, close])
     boxes = Boxes(geometry, np.array([0, 0, 0, 2]), np.array([0.5, 0.7, 0.6, 0.4]))
-    found = each_once(boxes, Decoding())
+    found = nms(boxes, Decoding())
     assert found.scores.tolist() == [0.7, 0.6, 0.4]
 
 
@@ -83,8 +83,8 @@ def test_all_who_tell_of_a_box_place_it_together() -> None:
     geometry[:, 6] += [across - 0.1, 0.1 - across, 0.0, 0.0]
     kinds = np.array([VEHICLE, VEHICLE, VEHICLE, CYCLIST])
     told = Boxes(geometry, kinds, np.array([0.6, 0.3, 0.9, 0.5]))
-    best = each_once(told, Decoding())
-    found = agreed(best, told, Decoding(), 0.3)
+    best = nms(told, Decoding())
+    found = weighted_box_fusion(best, told, Decoding(), 0.3)
     assert found.scores.tolist() == best.scores.tolist() == [0.9, 0.6, 0.5]
     assert np.allclose(found.geometry[:, 0] - row[0], [30.0, 0.2, 0.0])
     assert np.cos(found.geometry[1, 6]) == pytest.approx(0.0, abs=0.1)
@@ -96,15 +96,15 @@ def test_who_is_beaten_beats_nobody() -> None:
     boxes = Boxes(
         PLACES[0] * [1, 1, 1, 1, 1, 1, 0] + steps, np.zeros(3, np.int64), np.array([0.9, 0.8, 0.7])
     )
-    assert each_once(boxes, Decoding()).scores.tolist() == [0.9, 0.7]
+    assert nms(boxes, Decoding()).scores.tolist() == [0.9, 0.7]
 
 
 def test_who_is_too_long_is_nobody() -> None:
     lorry = PLACES[:1].copy()
     lorry[0, 3] = 9.0
     boxes = Boxes(lorry, KINDS[:1], np.ones(1))
-    assert len(each_once(boxes, Decoding())) == 0
-    assert len(each_once(boxes, Decoding(longest=14.0))) == 1
+    assert len(nms(boxes, Decoding())) == 0
+    assert len(nms(boxes, Decoding(longest=14.0))) == 1
 
 
 def test_who_reaches_out_of_the_window_is_left_out() -> None:

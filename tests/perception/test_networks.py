@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.designs import FUSION_SCHEMES, SCHEMES, Scheme, design_of
-from agents.perception.fusion.partners import Partner
+from agents.perception.fusion.base import Partner
+from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.network import Network
-from agents.perception.recipe import drawn_weights
-from agents.perception.warping import seen_from
+from agents.perception.random_weights import random_weights
+from agents.perception.warping import warp
 from harness.errors import UserError
 from harness.vocabulary import Pose, Singles
 from tests.perception.parity.ours import windowed
 from tests.perception.parity.scene import EGO, cloud
 
-PUBLISHED: dict[Scheme, tuple[int, int]] = {
+PUBLISHED: dict[str, tuple[int, int]] = {
     "single": (8_177_435, 194),
     "early": (8_177_435, 194),
     "late": (8_177_435, 194),
@@ -28,14 +28,14 @@ PUBLISHED: dict[Scheme, tuple[int, int]] = {
     "v2xvit": (13_454_996, 280),
     "codriving": (8_177_435, 194),
 }
-FUSING = FUSION_SCHEMES
+FUSING = INTERMEDIATE
 
 
-def lite(scheme: Scheme) -> Network:
+def lite(scheme: str) -> Network:
     """A small network with a small window, and drawn weights."""
-    design = design_of(scheme, "lite")
-    network = Network(scheme, replace(design, grid=windowed(design.grid, 12.8, 12.8)))
-    network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid))
+    design = SCHEMES[scheme].design("lite")
+    network = Network(SCHEMES[scheme](), replace(design, grid=windowed(design.grid, 12.8, 12.8)))
+    network.load_state_dict(random_weights(network.state_dict(), network.design.grid))
     return network.eval()
 
 
@@ -44,16 +44,16 @@ def sweep(network: Network, name: str = "0", points: int = 800) -> Singles:
 
 
 @pytest.mark.parametrize("scheme", PUBLISHED)
-def test_full_networks_are_v2xverses_in_size(scheme: Scheme) -> None:
+def test_full_networks_are_v2xverses_in_size(scheme: str) -> None:
     with torch.device("meta"):
-        network = Network(scheme, design_of(scheme, "full"))
-    assert (network.parameters_in_all, len(network.state_dict())) == PUBLISHED[scheme]
+        network = Network(SCHEMES[scheme](), SCHEMES[scheme].design("full"))
+    assert (network.parameter_count, len(network.state_dict())) == PUBLISHED[scheme]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_lite_networks_are_small_and_see_far_enough(scheme: Scheme) -> None:
-    network = Network(scheme, design_of(scheme, "lite"))
-    assert 140_000 < network.parameters_in_all < 400_000
+def test_lite_networks_are_small_and_see_far_enough(scheme: str) -> None:
+    network = Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite"))
+    assert 140_000 < network.parameter_count < 400_000
     low, high = network.design.grid.low, network.design.grid.high
     assert high[0] >= 50.0
     assert -low[0] >= 50.0
@@ -62,12 +62,12 @@ def test_lite_networks_are_small_and_see_far_enough(scheme: Scheme) -> None:
 
 def test_who_has_no_full_network_says_so() -> None:
     with pytest.raises(UserError, match="attfuse comes in size lite only"):
-        design_of("attfuse", "full")
+        SCHEMES["attfuse"].design("full")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @torch.inference_mode()
-def test_encoding_several_at_once_changes_nothing(scheme: Scheme) -> None:
+def test_encoding_several_at_once_changes_nothing(scheme: str) -> None:
     network = lite(scheme)
     clouds = [sweep(network, "0"), sweep(network, "1")]
     both = network.encode(clouds)
@@ -78,7 +78,7 @@ def test_encoding_several_at_once_changes_nothing(scheme: Scheme) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @torch.inference_mode()
-def test_outputs_fit_the_grid(scheme: Scheme) -> None:
+def test_outputs_fit_the_grid(scheme: str) -> None:
     network = lite(scheme)
     raw = network.heads(network.fuse(network.encode([sweep(network)]), ()))
     assert raw.logits.shape[2:] == raw.codes.shape[2:] == network.design.grid.output_shape
@@ -86,7 +86,7 @@ def test_outputs_fit_the_grid(scheme: Scheme) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @torch.inference_mode()
-def test_no_points_are_no_error(scheme: Scheme) -> None:
+def test_no_points_are_no_error(scheme: str) -> None:
     network = lite(scheme)
     nothing = np.zeros((0, 4), np.float32)
     raw = network.heads(network.fuse(network.encode([nothing]), ()))
@@ -95,7 +95,7 @@ def test_no_points_are_no_error(scheme: Scheme) -> None:
 
 @pytest.mark.parametrize("scheme", FUSING)
 @torch.inference_mode()
-def test_a_partner_changes_what_is_seen_and_its_pose_matters(scheme: Scheme) -> None:
+def test_a_partner_changes_what_is_seen_and_its_pose_matters(scheme: str) -> None:
     network = lite(scheme)
     ego, theirs = (network.encode([sweep(network, name)]) for name in "01")
     alone = network.fuse(ego, ())
@@ -107,7 +107,7 @@ def test_a_partner_changes_what_is_seen_and_its_pose_matters(scheme: Scheme) -> 
 
 @pytest.mark.parametrize("scheme", FUSING)
 @torch.inference_mode()
-def test_nothing_of_a_partner_out_of_reach_is_seen(scheme: Scheme) -> None:
+def test_nothing_of_a_partner_out_of_reach_is_seen(scheme: str) -> None:
     network = lite(scheme)
     ego, theirs = (network.encode([sweep(network, name)]) for name in "01")
     silent = tuple(torch.zeros_like(each) for each in theirs)
@@ -118,7 +118,7 @@ def test_nothing_of_a_partner_out_of_reach_is_seen(scheme: Scheme) -> None:
 
 @pytest.mark.parametrize("scheme", FUSING)
 @torch.inference_mode()
-def test_the_order_of_partners_is_nothing(scheme: Scheme) -> None:
+def test_the_order_of_partners_is_nothing(scheme: str) -> None:
     network = lite(scheme)
     ego, one, other = (network.encode([sweep(network, name)]) for name in "012")
     partners = [Partner(one, Pose(3.0, -2.0, yaw=1.0)), Partner(other, Pose(-4.0, 1.0))]
@@ -139,19 +139,19 @@ def test_the_order_of_partners_is_nothing(scheme: Scheme) -> None:
 def test_a_displaced_partner_moves_what_it_feels_by_as_much(
     pose: Pose, row: int, column: int
 ) -> None:
-    grid = windowed(design_of("fcooper", "lite").grid, 12.8, 12.8)
+    grid = windowed(SCHEMES["fcooper"].design("lite").grid, 12.8, 12.8)
     felt = torch.zeros(1, 1, 32, 32)
     felt[0, 0, 20, 12] = 1.0
-    seen = seen_from(felt, pose, grid)[0, 0]
+    seen = warp(felt, pose, grid)[0, 0]
     assert seen[row, column] == pytest.approx(1.0, abs=1e-4)
     assert seen.sum() == pytest.approx(1.0, abs=1e-3)
 
 
 def test_part_of_a_cell_moves_part_of_a_feeling() -> None:
-    grid = windowed(design_of("fcooper", "lite").grid, 12.8, 12.8)
+    grid = windowed(SCHEMES["fcooper"].design("lite").grid, 12.8, 12.8)
     felt = torch.zeros(1, 1, 32, 32)
     felt[0, 0, 20, 12] = 1.0
-    seen = seen_from(felt, Pose(0.2, 0.6), grid)[0, 0]
+    seen = warp(felt, Pose(0.2, 0.6), grid)[0, 0]
     across, down = torch.meshgrid(torch.arange(32.0), torch.arange(32.0), indexing="xy")
     assert float((seen * across).sum()) == pytest.approx(12 + 0.2 / grid.cell, abs=1e-3)
     assert float((seen * down).sum()) == pytest.approx(20 + 0.6 / grid.cell, abs=1e-3)
@@ -159,7 +159,7 @@ def test_part_of_a_cell_moves_part_of_a_feeling() -> None:
 
 @pytest.mark.parametrize("scheme", [each for each in FUSING if each != "v2xvit"])
 @torch.inference_mode()
-def test_what_a_partner_feels_moves_with_it_through_the_network(scheme: Scheme) -> None:
+def test_what_a_partner_feels_moves_with_it_through_the_network(scheme: str) -> None:
     network = lite(scheme)
     theirs = network.encode([sweep(network)])
     ego = tuple(torch.zeros_like(each) for each in theirs)

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from agents.perception.designs import SMALL_TRANSFORMER
-from agents.perception.fusion.v2xvit import AgentAttention, map_of, tokens_of
+from agents.perception.fusion.v2xvit import LITE, AgentAttention, map_of, tokens_of
 
 CHANNELS = 12
 
@@ -38,7 +37,7 @@ def attended_slowly(attention: AgentAttention, x: Tensor, listeners: int) -> Ten
 @torch.inference_mode()
 def test_agents_hear_each_other_as_the_paper_writes_it(agents: int, listeners: int) -> None:
     torch.manual_seed(agents)
-    attention = AgentAttention(CHANNELS, replace(SMALL_TRANSFORMER, types=2)).eval()
+    attention = AgentAttention(CHANNELS, replace(LITE, types=2)).eval()
     x = torch.randn(agents, 2, 3, CHANNELS)
     slowly = attended_slowly(attention, x, listeners)
     assert torch.allclose(attention(x, listeners), slowly, atol=1e-6)

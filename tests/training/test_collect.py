@@ -14,15 +14,15 @@ import pytest
 
 from agents.training import recording
 from agents.training.__main__ import main
-from agents.training.collecting import Collection, collect, episodes
-from agents.training.judging import LEAST_HITS
+from agents.training.collect import Collection, collect, episodes
+from agents.training.detection_metrics import LEAST_HITS
 from agents.training.layout import PROTOCOL, Look, read_look, scenarios
 from agents.training.towns import check_towns
 from harness.errors import UserError
 from harness.vocabulary import Pose
 
 NEXT_TO = 20.0
-TINY = {
+TINY: dict[str, Any] = {
     "groups": 1,
     "looks": 2,
     "neighbours": 1,
@@ -36,7 +36,14 @@ TINY = {
 
 @pytest.mark.parametrize("close", [False, True])
 def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
-    wanted = Collection(tmp_path, ("CrucibleOld",), 1, 5, False, None, close, **TINY)
+    wanted = Collection(
+        out=tmp_path,
+        towns=("CrucibleOld",),
+        scenarios=1,
+        seed=5,
+        close_quarters=close,
+        **TINY,
+    )
     collect(wanted)
     (scenario,) = scenarios(tmp_path)
     assert (scenario.town, scenario.purpose) == ("CrucibleOld", "training")
@@ -64,7 +71,14 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
 
 def test_at_close_quarters_a_unit_stands_next_to_somebody_it_sees(tmp_path: Path) -> None:
     collect(
-        Collection(tmp_path, ("CrucibleOld",), 3, 6, False, None, True, **{**TINY, "groups": 3})
+        Collection(
+            out=tmp_path,
+            towns=("CrucibleOld",),
+            scenarios=3,
+            seed=6,
+            close_quarters=True,
+            **{**TINY, "groups": 3},
+        )
     )
     for scenario in scenarios(tmp_path):
         first = read_look(scenario.folder, -1, "000000")
@@ -96,7 +110,7 @@ def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFix
 
 
 def collection_in(out: Path) -> Collection:
-    return Collection(out, ("CrucibleOld",), 1, 5, False, None, close=False, **TINY)
+    return Collection(out=out, towns=("CrucibleOld",), scenarios=1, seed=5, **TINY)
 
 
 def test_scenes_of_another_kind_under_the_same_names_are_refused(tmp_path: Path) -> None:
@@ -105,8 +119,8 @@ def test_scenes_of_another_kind_under_the_same_names_are_refused(tmp_path: Path)
     protocol.parent.mkdir()
     protocol.write_text(json.dumps(asdict(episode)))
     collect(collection_in(tmp_path))
-    with pytest.raises(UserError, match=rf"{protocol.parent}: was recorded with other close;"):
-        collect(replace(collection_in(tmp_path), close=True))
+    with pytest.raises(UserError, match=rf"{protocol.parent}: .* other close_quarters;"):
+        collect(replace(collection_in(tmp_path), close_quarters=True))
 
 
 def test_what_an_ended_try_left_is_not_kept(

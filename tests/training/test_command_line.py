@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.__main__ import main as agents
+from agents.perception.fusion.base import NoFusion
 from agents.perception.loading import FOLDER, file_name
 from agents.training.__main__ import main
 from agents.training.layout import PROTOCOL
@@ -32,8 +33,8 @@ def data(tmp_path: Path) -> str:
         (["--epochs", "-1"], "--epochs -1: must be 1 or more"),
         (["--trial", "0"], "--trial 0: must be 1 or more"),
         (["--most", "0"], "--most 0: must be 1 or more"),
-        (["--peak-rate", "-1"], "--peak-rate -1: must be above 0"),
-        (["--peak-rate", "nan"], "--peak-rate nan: must be above 0"),
+        (["--peak-rate", "-1"], "--peak-rate -1: must be > 0"),
+        (["--peak-rate", "nan"], "--peak-rate nan: must be > 0"),
         (["--most", "2"], "9 samples, of which --most shows 2, are fewer than a batch"),
         (["--start", "none.safetensors"], "none.safetensors: holds no weights"),
     ],
@@ -72,7 +73,7 @@ def test_evaluate_needs_the_card_that_it_writes_into(
     data: str, tmp_path: Path, card: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = tmp_path / "mine.safetensors"
-    mine.write_bytes((FOLDER / file_name("single", "lite")).read_bytes())
+    mine.write_bytes((FOLDER / file_name(NoFusion)).read_bytes())
     if card is not None:
         mine.with_suffix(".json").write_text(card)
     words = ["evaluate", "--scheme", "single", "--data", data, "--weights", str(mine), "--card"]

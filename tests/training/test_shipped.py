@@ -1,40 +1,60 @@
-"""Every file of weights that is shipped, in its system, in a town where nobody trained."""
+"""Every file of weights that is shipped, in its system, in a town that nothing was trained in."""
 
 from __future__ import annotations
 
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agents.perception.designs import SCHEMES, Scheme
-from agents.perception.loading import FOLDER, file_name, learns_as
-from agents.perception.systems.learned import Learned
-from agents.training.asking import answer_of, system_of
-from agents.training.cards import TRIED
-from agents.training.collecting import Collection, collect
-from agents.training.judging import headline, judge
+from agents.perception.fusion.catalogue import SCHEMES
+from agents.perception.loading import FOLDER, file_name
+from agents.perception.systems import NetworkSystem, system_of
+from agents.training.collect import Collection, collect
+from agents.training.detection_metrics import evaluate_detections, headline
+from agents.training.inference import detections
 from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
+from agents.training.weight_files import EVALUATED
 
-SHIPPED = [scheme for scheme in SCHEMES if (FOLDER / file_name(scheme, "lite")).is_file()]
-FEWER = {"vehicles": 30, "drivers": 40, "standing": 15, "cyclists": 30, "walkers": 80}
+SHIPPED = [scheme for scheme in SCHEMES if (FOLDER / file_name(SCHEMES[scheme])).is_file()]
+FEWER: dict[str, Any] = {
+    "vehicles": 30,
+    "drivers": 40,
+    "standing": 15,
+    "cyclists": 30,
+    "walkers": 80,
+}
 SANE = 0.4
-"""Mean over classes of AP@0.5 that weights have who learnt anything."""
+"""Mean over classes of AP@0.5 that trained weights exceed."""
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     """A group of agents in Crucible05, as each of its vehicles sees it."""
     out: Path = tmp_path_factory.mktemp("recording")
-    collect(Collection(out, ("Crucible05",), 1, 71, True, None, False, groups=1, looks=2, **FEWER))
+    collect(
+        Collection(
+            out=out,
+            towns=("Crucible05",),
+            scenarios=1,
+            seed=71,
+            for_testing=True,
+            groups=1,
+            looks=2,
+            **FEWER,
+        )
+    )
     recorded = Samples(scenarios(out), units=False)
     return [recorded.sample(number) for number in range(len(recorded))]
 
 
-def mean_precision(system: Learned, samples: list[Sample]) -> float:
-    table = judge(lambda each: answer_of(system, each), samples, system.detector.design.grid)
+def mean_precision(system: NetworkSystem, samples: list[Sample]) -> float:
+    table = evaluate_detections(
+        lambda each: detections(system, each), samples, system.detector.design.grid
+    )
     known = [each for each in headline(table, "ego").values() if not math.isnan(each)]
     return sum(known) / len(known)
 
@@ -44,19 +64,19 @@ def test_single_and_late_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("scheme", SHIPPED)
-def test_shipped_weights_see(scheme: Scheme, samples: list[Sample]) -> None:
-    assert mean_precision(system_of(scheme, None), samples) > SANE
+def test_shipped_weights_see(scheme: str, samples: list[Sample]) -> None:
+    assert mean_precision(system_of(SCHEMES[scheme]()), samples) > SANE
 
 
-def test_weights_that_nobody_trained_do_not(samples: list[Sample]) -> None:
-    assert mean_precision(system_of("single", Path("random")), samples) < SANE / 4
+def test_weights_at_random_do_not(samples: list[Sample]) -> None:
+    assert mean_precision(system_of(SCHEMES["single"](), "random"), samples) < SANE / 4
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.safetensors")), ids=lambda file: file.stem)
 def test_a_card_says_what_they_are(file: Path) -> None:
     card = json.loads(file.with_suffix(".json").read_text())
-    assert file.name == file_name(card["scheme"], card["size"])
-    assert learns_as(card["scheme"]) == card["scheme"]
+    assert file.name == file_name(SCHEMES[card["scheme"]], card["size"])
+    assert SCHEMES[card["scheme"]].trained_as == card["scheme"]
     assert not {"Crucible05", "Town05"} & set(card["data"]["towns"])
-    assert card[TRIED]
+    assert card[EVALUATED]
     assert file.stat().st_size < 2**20

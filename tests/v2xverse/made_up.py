@@ -14,9 +14,9 @@ import pytest
 import torch
 import yaml
 
-from agents.perception.designs import Scheme, design_of
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.network import Network
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from agents.v2xverse.system import CONFIG, FAR_END
 from tests.perception.parity.theirs import settings_of
 
@@ -41,7 +41,7 @@ torch.save({"model_state_dict": planner.state_dict(), "epoch": 0}, sys.argv[3])
 """
 
 
-def agent(method: Scheme, folder: Path) -> Path:
+def agent(method: str, folder: Path) -> Path:
     """Write an agent's configuration and checkpoints, and return where the first is."""
     config = yaml.safe_load((Path(ROOT) / CONFIG.format(method=method)).read_text())
     config["perception"]["perception_model_dir"] = str(perception(method, folder / "perception"))
@@ -53,11 +53,11 @@ def agent(method: Scheme, folder: Path) -> Path:
     return folder / "agent.yaml"
 
 
-def perception(method: Scheme, folder: Path) -> Path:
+def perception(method: str, folder: Path) -> Path:
     """Write a checkpoint of a perception network, in the window that the planner looks at."""
     folder.mkdir()
-    design = design_of(method, "full")
-    weights = drawn_weights(Network(method, design).state_dict(), design.grid, DOUBT)
+    design = SCHEMES[method].design("full")
+    weights = random_weights(Network(SCHEMES[method](), design).state_dict(), design.grid, DOUBT)
     torch.save(weights, folder / "net_epoch1.pth")
     settings = settings_of(method, design.grid)
     settings["model"]["args"]["point_pillar_scatter"].pop("grid_size")

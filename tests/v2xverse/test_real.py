@@ -9,7 +9,8 @@ import pytest
 
 from agents.conformance.moments import Recording
 from agents.conformance.recording import recorded
-from agents.perception.systems.intermediate import Intermediate
+from agents.perception.fusion.fcooper import FCooper
+from agents.perception.systems import Intermediate
 from agents.v2xverse.system import V2Xverse
 from harness.geometry import bev_iou
 from harness.vocabulary import Boxes, Message, System
@@ -43,7 +44,7 @@ def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
 
 def test_it_sees_what_our_network_sees_and_drives_ahead(street: Recording, tmp_path: Path) -> None:
     theirs = V2Xverse(ROOT, "fcooper", PYTHON, str(agent("fcooper", tmp_path)))
-    ours = Intermediate("fcooper", checkpoint=str(tmp_path / "perception"))
+    ours = Intermediate(FCooper(), checkpoint=str(tmp_path / "perception"))
     now = street.moments[0].observation
     for system in (theirs, ours):
         system.reset(1, street.route)

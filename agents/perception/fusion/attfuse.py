@@ -1,34 +1,28 @@
-"""AttFuse: at each place the ego attends to whoever feels as it does (OPV2V, Xu et al., 2022)."""
+"""AttFuse: in each cell the ego attends to similar features (OPV2V, Xu et al., 2022)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from agents.perception.fusion.partners import Partner
-from agents.perception.grid import Grid
-from agents.perception.warping import seen_from
+from agents.perception.fusion.base import IntermediateFusion
 
 
-class AttFuse(nn.Module):
-    """Scaled dot-product attention over agents, place by place; nothing to learn."""
+class AttFuse(IntermediateFusion):
+    """Scaled dot-product attention over agents, cell by cell; no weights."""
 
-    def __init__(self, grid: Grid) -> None:
-        super().__init__()
-        self.grid = grid
+    safe_from_file = True
 
-    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Return the ego's map after it has attended to all."""
-        theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
-        return attended(torch.cat([ego, *theirs]))
+        return attended(x)
 
 
-def attended(maps: Tensor) -> Tensor:
+def attended(x: Tensor) -> Tensor:
     """Return what the first of some agents (agents, channels, rows, columns) gathers from all."""
-    if len(maps) == 1:
-        return maps
-    alike = (maps[:1] * maps).sum(1, keepdim=True) / math.sqrt(maps.shape[1])
-    return (torch.softmax(alike, 0) * maps).sum(0, keepdim=True)
+    if len(x) == 1:
+        return x
+    similarity = (x[:1] * x).sum(1, keepdim=True) / math.sqrt(x.shape[1])
+    return (torch.softmax(similarity, 0) * x).sum(0, keepdim=True)

@@ -1,40 +1,35 @@
-"""DiscoNet: each agent's share in each place is learnt from both features (Li et al., 2021).
+"""DiscoNet: the weight of each agent in each cell is learned from both features (Li et al., 2021).
 
 Without distillation from a teacher, as in V2Xverse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from agents.perception.fusion.partners import Partner
-from agents.perception.grid import Grid
-from agents.perception.warping import seen_from
+from agents.perception.fusion.base import FeatureSpec, IntermediateFusion
 
 WIDTHS = (16, 8)
 
 
-class DiscoNet(nn.Module):
-    """A matrix of weights for each agent, normalised over agents."""
+class DiscoNet(IntermediateFusion):
+    """A map of weights for each agent, normalised over agents."""
 
-    def __init__(self, grid: Grid, channels: int) -> None:
-        super().__init__()
-        self.grid = grid
+    safe_from_file = True
+
+    def build(self, features: FeatureSpec) -> None:
+        """Make the layers that weigh agents."""
         layers: list[nn.Module] = []
-        before = 2 * channels
+        before = 2 * features.channels
         for width in WIDTHS:
             layers += [nn.Conv2d(before, width, 1), nn.BatchNorm2d(width), nn.ReLU()]
             before = width
         self.weigh = nn.Sequential(*layers, nn.Conv2d(before, 1, 1))
 
-    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Return the weighted mean of all maps."""
-        if not partners:
-            return ego
-        theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
-        maps = torch.cat([ego, *theirs])
-        weights = self.weigh(torch.cat([maps, ego.expand_as(maps)], dim=1))
-        return (torch.softmax(weights, 0) * maps).sum(0, keepdim=True)
+        if len(x) == 1:
+            return x
+        weights = self.weigh(torch.cat([x, x[:1].expand_as(x)], dim=1))
+        return (torch.softmax(weights, 0) * x).sum(0, keepdim=True)

@@ -1,26 +1,25 @@
-"""F-Cooper: of all that anybody feels about a place, the strongest counts (Chen et al., 2019)."""
+"""F-Cooper: in each cell the strongest feature of all agents counts (Chen et al., 2019)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from agents.perception.fusion.partners import Partner
-from agents.perception.grid import Grid
-from agents.perception.warping import seen_from
+from agents.perception.designs import FULL_PLAIN, Published
+from agents.perception.fusion.base import IntermediateFusion
 
 
-class FCooper(nn.Module):
-    """The maximum over agents; nothing to learn."""
+class FCooper(IntermediateFusion):
+    """The maximum over agents; no weights."""
 
-    def __init__(self, grid: Grid) -> None:
-        super().__init__()
-        self.grid = grid
+    safe_from_file = True
+    v2xverse = Published(
+        core_method="intermediatemulticlass",
+        design=FULL_PLAIN,
+        settings={"fusion_method": "max"},
+    )
 
-    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
-        """Return the ego's map with what partners feel more strongly."""
-        for partner in partners:
-            ego = torch.maximum(ego, seen_from(partner.maps[0], partner.in_ego, self.grid))
-        return ego
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the maximum of all agents' maps."""
+        strongest = x.amax(0, keepdim=True)
+        return strongest.contiguous(memory_format=torch.channels_last)

@@ -1,8 +1,8 @@
 """V2VNet: agents pass messages to each other, round after round (Wang et al., 2020).
 
-In a round everybody hears a message from each agent, made of both features, keeps the strongest of
-all in each place, and updates its own features by a gated recurrent unit that has no memory yet. In
-the last round only the ego needs to listen.
+In a round every agent receives a message from each agent, made of both features, keeps the maximum
+of all in each cell, and updates its own features by a gated recurrent unit that has no memory yet.
+In the last round only the ego needs to be updated.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.fusion.partners import Partner
-from agents.perception.grid import Grid
-from agents.perception.warping import seen_from
+from agents.perception.designs import FULL_COARSE, Published
+from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
+from harness.errors import UserError
 from harness.geometry import relative
 from harness.vocabulary import Pose
 
@@ -54,41 +54,66 @@ class GatedUnit(nn.Module):
         self.cell_list = nn.ModuleList([GatedCell(channels, kernel)])
 
 
-class V2VNet(nn.Module):
+class V2VNet(IntermediateFusion):
     """Messages, gated updates, and a linear layer at the end."""
 
-    def __init__(self, grid: Grid, channels: int, kernel: int, rounds: int) -> None:
+    safe_from_file = True
+    v2xverse = Published(
+        core_method="intermediatemulticlass",
+        design=FULL_COARSE,
+        settings={
+            "v2vnet.num_iteration": 2,
+            "v2vnet.agg_operator": "max",
+            "v2vnet.gru_flag": True,
+        },
+    )
+
+    def __init__(self, kernel: int | None = None, rounds: int | None = None) -> None:
+        """Take the side of convolutions in cells, an odd number, and the rounds of messages.
+
+        What is not set is 1 and 1 in lite, 3 and 2 in full.
+        """
         super().__init__()
-        self.grid, self.channels, self.rounds, self.padding = grid, channels, rounds, kernel // 2
-        self.msg_cnn = nn.Conv2d(2 * channels, channels, kernel, padding=kernel // 2)
-        self.conv_gru = GatedUnit(channels, kernel)
-        self.mlp = nn.Linear(channels, channels)
+        if kernel is not None and (kernel < 1 or kernel % 2 == 0):
+            raise UserError(f"fusion.kernel = {kernel}: must be odd and at least 1")
+        if rounds is not None and rounds < 1:
+            raise UserError(f"fusion.rounds = {rounds}: must be at least 1")
+        self.kernel, self.rounds = kernel, rounds
 
-    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
+    def build(self, features: FeatureSpec) -> None:
+        """Make the layers."""
+        usual_kernel, usual_rounds = (1, 1) if features.size == "lite" else (3, 2)
+        kernel, self.number = self.kernel or usual_kernel, self.rounds or usual_rounds
+        self.channels, self.padding = features.channels, kernel // 2
+        self.msg_cnn = nn.Conv2d(2 * self.channels, self.channels, kernel, padding=kernel // 2)
+        self.conv_gru = GatedUnit(self.channels, kernel)
+        self.mlp = nn.Linear(self.channels, self.channels)
+
+    def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's map after all rounds."""
-        maps = [ego, *(each.maps[0] for each in partners)]
+        maps = [ego[0], *(each.maps[0] for each in partners)]
         poses = [EGO, *(each.in_ego for each in partners)]
-        for number in range(self.rounds):
-            listeners = 1 if number == self.rounds - 1 else len(maps)
-            maps = [self.updated(listener, maps, poses) for listener in range(listeners)]
+        for number in range(self.number):
+            receivers = 1 if number == self.number - 1 else len(maps)
+            maps = [self.updated(receiver, maps, poses) for receiver in range(receivers)]
         fused: Tensor = self.mlp(maps[0].permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
-        return fused
+        return (fused,)
 
-    def updated(self, listener: int, maps: Sequence[Tensor], poses: Sequence[Pose]) -> Tensor:
-        """Return a listener's map after it has heard everybody, itself included."""
-        own = maps[listener]
-        about_own = functional.conv2d(
+    def updated(self, receiver: int, maps: Sequence[Tensor], poses: Sequence[Pose]) -> Tensor:
+        """Return a receiver's map after the messages of all agents, itself included."""
+        own = maps[receiver]
+        from_own = functional.conv2d(
             own, self.msg_cnn.weight[:, self.channels :], self.msg_cnn.bias, padding=self.padding
         )
-        about_theirs = self.msg_cnn.weight[:, : self.channels]
-        strongest = about_own + functional.conv2d(own, about_theirs, padding=self.padding)
-        for speaker, theirs in enumerate(maps):
-            if speaker == listener:
+        of_sender = self.msg_cnn.weight[:, : self.channels]
+        strongest = from_own + functional.conv2d(own, of_sender, padding=self.padding)
+        for sender, sent in enumerate(maps):
+            if sender == receiver:
                 continue
-            pose = relative(poses[speaker], poses[listener])
-            here = seen_from(theirs, pose, self.grid)
-            reach = seen_from(torch.ones_like(theirs[:, :1]), pose, self.grid)
-            message = about_own + functional.conv2d(here, about_theirs, padding=self.padding)
+            pose = relative(poses[sender], poses[receiver])
+            warped = self.warp(sent, pose)
+            reach = self.warp(torch.ones_like(sent[:, :1]), pose)
+            message = from_own + functional.conv2d(warped, of_sender, padding=self.padding)
             strongest = torch.maximum(strongest, message * reach)
         state: Tensor = self.conv_gru.cell_list[0](torch.cat([own, strongest], dim=1))
         return state

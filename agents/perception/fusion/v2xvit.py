@@ -1,7 +1,7 @@
 """V2X-ViT: attention over agents, then within windows of three sizes, layer after layer.
 
-Xu et al., 2022, as V2Xverse runs it: agents are all of one type, delays are not told. The modules
-bear the names that checkpoints know.
+Xu et al., 2022, as V2Xverse runs it: agents are all of one type, delays are not encoded. Modules
+are named as in its checkpoints.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.perception.fusion.partners import Partner
-from agents.perception.grid import Grid
-from agents.perception.warping import seen_from
+from agents.perception.designs import FULL_COARSE, Published
+from agents.perception.fusion.base import FeatureSpec, IntermediateFusion
 
 DROPOUT = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerDesign:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformer:
     """Sizes of the transformer; windows in tokens."""
 
+    safe_from_file = True
     depth: int
     heads: int
     head_channels: int
@@ -36,10 +36,34 @@ class TransformerDesign:
     prior_channels: int  # of a layer that checkpoints have and nothing reads
 
 
+FULL = Transformer(
+    depth=3,
+    heads=8,
+    head_channels=32,
+    windows=(4, 8, 16),
+    window_heads=(16, 8, 4),
+    window_head_channels=(16, 32, 64),
+    patch=1,
+    types=2,
+    prior_channels=3,
+)
+LITE = Transformer(
+    depth=1,
+    heads=4,
+    head_channels=8,
+    windows=(4, 8),
+    window_heads=(4, 4),
+    window_head_channels=(8, 8),
+    patch=2,
+    types=1,
+    prior_channels=0,
+)
+
+
 class AgentAttention(nn.Module):
     """At each place, agents attend to each other, with a matrix for each relation of types."""
 
-    def __init__(self, channels: int, design: TransformerDesign) -> None:
+    def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         inner = design.heads * design.head_channels
         self.heads, self.head_channels = design.heads, design.head_channels
@@ -53,20 +77,20 @@ class AgentAttention(nn.Module):
         )
         self.drop_out = nn.Dropout(DROPOUT)
 
-    def forward(self, x: Tensor, listeners: int) -> Tensor:
-        """Return what the first agents hear; (agents, rows, columns, channels)."""
+    def forward(self, x: Tensor, receivers: int) -> Tensor:
+        """Return what the first agents receive; (agents, rows, columns, channels)."""
         value = related(x, self.v_linears[0], self.relation_msg[0].mT)
         if len(x) == 1:
-            heard = value
+            gathered = value
         else:
             key = related(x, self.k_linears[0], self.relation_att[0])
-            query = self.q_linears[0](x[:listeners])
-            heard = self._heard(query[:, None], key, value)
-        out: Tensor = self.a_linears[0](heard)
+            query = self.q_linears[0](x[:receivers])
+            gathered = self._gather(query[:, None], key, value)
+        out: Tensor = self.a_linears[0](gathered)
         dropped: Tensor = self.drop_out(out)
         return dropped
 
-    def _heard(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _gather(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Return values by how alike queries and keys are, head by head."""
         heads = (self.heads, self.head_channels)
         products = query * key
@@ -133,7 +157,7 @@ class SplitAttention(nn.Module):
 class PyramidAttention(nn.Module):
     """Windows of several sizes side by side."""
 
-    def __init__(self, channels: int, design: TransformerDesign) -> None:
+    def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         sizes = zip(design.window_heads, design.window_head_channels, design.windows, strict=True)
         self.pwmsa = nn.ModuleList(WindowAttention(channels, *size) for size in sizes)
@@ -180,7 +204,7 @@ class FeedForward(nn.Module):
 class Attentions(nn.Module):
     """Attention over agents and within windows."""
 
-    def __init__(self, channels: int, design: TransformerDesign) -> None:
+    def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         pair = [
             Normed(channels, AgentAttention(channels, design)),
@@ -188,18 +212,18 @@ class Attentions(nn.Module):
         ]
         self.layers = nn.ModuleList([nn.ModuleList(pair)])
 
-    def forward(self, x: Tensor, listeners: int) -> Tensor:
+    def forward(self, x: Tensor, receivers: int) -> Tensor:
         """Return the first agents' tokens after both."""
         agents, windows = self.layers[0].children()
-        x = x[:listeners] + agents(x, listeners)
+        x = x[:receivers] + agents(x, receivers)
         together: Tensor = x + windows(x)
         return together
 
 
 class Encoder(nn.Module):
-    """Layers, one after another; in the last only the ego listens."""
+    """Layers, one after another; in the last only the ego is updated."""
 
-    def __init__(self, channels: int, design: TransformerDesign) -> None:
+    def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         if design.prior_channels:
             self.prior_feed = nn.Linear(channels + design.prior_channels, channels)
@@ -217,26 +241,38 @@ class Encoder(nn.Module):
         return x
 
 
-class Transformer(nn.Module):
-    """The encoder under the name that checkpoints know."""
+class Wrapped(nn.Module):
+    """The encoder, under the name that it has in checkpoints."""
 
-    def __init__(self, channels: int, design: TransformerDesign) -> None:
+    def __init__(self, channels: int, design: Transformer) -> None:
         super().__init__()
         self.encoder = Encoder(channels, design)
 
 
-class V2XViT(nn.Module):
-    """Partners' maps moved under the ego, then the transformer."""
+class V2XViT(IntermediateFusion):
+    """The transformer over all agents' maps."""
 
-    def __init__(self, grid: Grid, channels: int, design: TransformerDesign) -> None:
+    safe_from_file = True
+    v2xverse = Published(
+        core_method="intermediatemulticlass",
+        design=FULL_COARSE,
+        size_multiple=max(FULL.windows),
+    )
+
+    def __init__(self, transformer: Transformer | None = None) -> None:
+        """Take the transformer's sizes; if not set, V2Xverse's in full and smaller ones in lite."""
         super().__init__()
-        self.grid, self.patch = grid, design.patch
-        self.fusion_net = Transformer(channels * design.patch**2, design)
+        self.transformer = transformer
 
-    def forward(self, ego: Tensor, partners: Sequence[Partner]) -> Tensor:
+    def build(self, features: FeatureSpec) -> None:
+        """Make the transformer."""
+        sizes = self.transformer or (LITE if features.size == "lite" else FULL)
+        self.patch = sizes.patch
+        self.fusion_net = Wrapped(features.channels * sizes.patch**2, sizes)
+
+    def forward(self, x: Tensor) -> Tensor:
         """Return the ego's map after the transformer."""
-        theirs = [seen_from(each.maps[0], each.in_ego, self.grid) for each in partners]
-        tokens = torch.cat([tokens_of(each, self.patch) for each in (ego, *theirs)])
+        tokens = tokens_of(x, self.patch).contiguous()
         return map_of(self.fusion_net.encoder(tokens), self.patch)
 
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from agents.perception.designs import Scheme, design_of
-from agents.perception.folding import for_inference
+from agents.perception.detector import for_inference
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import Grid
 from agents.perception.network import Network
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from harness.geometry import points_between
 from harness.vocabulary import Floats, Pose, Singles
 from tests.perception.parity import ours
@@ -42,17 +42,17 @@ def main() -> None:
     torch.set_num_threads(1)
     print(f"{'scheme':10} {'raw':>9} {'corner':>9} {'boxes':>5} {'theirs':>8} {'ours':>8} faster")
     for scheme in given.schemes:
-        grid = design_of(scheme, "full").grid
+        grid = SCHEMES[scheme].design("full").grid
         grid = ours.windowed(grid, 16.0, 8.0) if given.small else grid
         print(compared(scheme, grid, given.rounds), flush=True)
 
 
-def compared(scheme: Scheme, grid: Grid, rounds: int) -> str:
+def compared(scheme: str, grid: Grid, rounds: int) -> str:
     """Return a line of the table."""
     poses = [EGO, *PARTNERS[:1]]
     clouds = [cloud(grid, pose, POINTS, str(n)) for n, pose in enumerate(poses)]
     theirs, network = Theirs(scheme, grid), ours.network_of(scheme, grid)
-    theirs.network.load_state_dict(drawn_weights(theirs.network.state_dict(), grid))
+    theirs.network.load_state_dict(random_weights(theirs.network.state_dict(), grid))
     raw, corner, boxes = differences(theirs, network, clouds, poses)
     for_inference(network)
     seconds = medians(

@@ -14,14 +14,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.perception.designs import FULL_BACKBONES, Scheme, design_of
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import Grid
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from harness.vocabulary import Pose, Singles
 from tests.perception.parity.ours import windowed
 from tests.perception.parity.scene import EGO, PARTNERS, cloud
 
 FOLDER = Path(__file__).parents[1] / "golden"
+FULL_SCHEMES = [name for name, kind in SCHEMES.items() if kind.v2xverse is not None]
 POINTS = 2000
 EVERY = 3
 """Rows and columns from one kept cell to the next."""
@@ -29,9 +30,9 @@ EVERY = 3
 POSES = [EGO, *PARTNERS]
 
 
-def small(scheme: Scheme) -> Grid:
+def small(scheme: str) -> Grid:
     """Return V2Xverse's grid with the smallest window that every scheme can work in."""
-    return windowed(design_of(scheme, "full").grid, 8.0, 4.0)
+    return windowed(SCHEMES[scheme].design("full").grid, 8.0, 4.0)
 
 
 def scene(grid: Grid) -> tuple[list[Singles], list[Pose]]:
@@ -44,14 +45,14 @@ def sampled(raw: torch.Tensor) -> Singles:
     return np.ascontiguousarray(raw[0, :, ::EVERY, ::EVERY].numpy())
 
 
-def write(scheme: Scheme) -> None:
+def write(scheme: str) -> None:
     """Write down what V2Xverse says."""
     from tests.perception.parity.__main__ import their_outputs
     from tests.perception.parity.theirs import Theirs
 
     grid = small(scheme)
     theirs = Theirs(scheme, grid)
-    theirs.network.load_state_dict(drawn_weights(theirs.network.state_dict(), grid))
+    theirs.network.load_state_dict(random_weights(theirs.network.state_dict(), grid))
     outputs, places = their_outputs(theirs, *scene(grid))
     told = theirs.boxes_of(outputs, places)
     np.savez_compressed(
@@ -72,7 +73,7 @@ def main() -> None:
         sys.exit(reason)
     torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
-    for scheme in FULL_BACKBONES:
+    for scheme in FULL_SCHEMES:
         write(scheme)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from agents.perception.decoding import candidates, each_once, inside
-from agents.perception.designs import Scheme, design_of
-from agents.perception.fusion.partners import Partner
+from agents.perception.decoding import candidates, inside, nms
+from agents.perception.fusion.base import Partner
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import Grid
 from agents.perception.network import Network, Raw
-from agents.perception.recipe import drawn_weights
+from agents.perception.random_weights import random_weights
 from harness.geometry import boxes_between, points_between
 from harness.vocabulary import Boxes, Pose, Singles
 from tests.perception.parity.scene import EGO
@@ -36,11 +36,11 @@ def windowed(grid: Grid, half_length: float, half_width: float) -> Grid:
     )
 
 
-def network_of(scheme: Scheme, grid: Grid | None = None) -> Network:
+def network_of(scheme: str, grid: Grid | None = None) -> Network:
     """Return V2Xverse's network of a scheme with drawn weights."""
-    design = design_of(scheme, "full")
-    network = Network(scheme, design if grid is None else replace(design, grid=grid))
-    network.load_state_dict(drawn_weights(network.state_dict(), network.design.grid))
+    design = SCHEMES[scheme].design("full")
+    network = Network(SCHEMES[scheme](), design if grid is None else replace(design, grid=grid))
+    network.load_state_dict(random_weights(network.state_dict(), network.design.grid))
     return network.eval()
 
 
@@ -63,7 +63,7 @@ def together(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose])
         boxes_between(candidates(raw, grid, decoding), pose, EGO)
         for raw, pose in zip(raws, poses, strict=False)
     ]
-    return Seen(raws, inside(each_once(Boxes.join(told), decoding), grid))
+    return Seen(raws, inside(nms(Boxes.join(told), decoding), grid))
 
 
 @torch.inference_mode()
@@ -88,4 +88,4 @@ def step(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose]) -> 
         coop = Boxes.join([own, *theirs])
     else:
         coop = candidates(network.heads(network.fuse(maps[0], partners)), grid, decoding)
-    return inside(each_once(coop, decoding), grid), inside(each_once(own, decoding), grid)
+    return inside(nms(coop, decoding), grid), inside(nms(own, decoding), grid)

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 import yaml
 
-from agents.perception.designs import Scheme
 from agents.perception.grid import Grid
 from harness.geometry import matrix
 from harness.vocabulary import Floats, Pose, Singles
@@ -36,7 +35,7 @@ NOT_NEEDED = {
     "pypcd": ("pypcd",),
     "pyquaternion": ("Quaternion",),
 }
-FILES: dict[Scheme, str] = {
+FILES: dict[str, str] = {
     "single": "single",
     "early": "early_fusion",
     "late": "late_fusion",
@@ -76,7 +75,7 @@ def prepare() -> None:
 class Theirs:
     """One scheme of V2Xverse's, with its preprocessing and post-processing."""
 
-    def __init__(self, scheme: Scheme, grid: Grid) -> None:
+    def __init__(self, scheme: str, grid: Grid) -> None:
         prepare()
         self.scheme = scheme
         self.settings = settings_of(scheme, grid)
@@ -127,7 +126,7 @@ class Theirs:
         return found
 
 
-def settings_of(scheme: Scheme, grid: Grid) -> Any:
+def settings_of(scheme: str, grid: Grid) -> Any:
     """Return V2Xverse's settings of a scheme, with the window of a grid."""
     path = Path(os.environ[ENVIRONMENT]) / "opencood/hypes_yaml/v2xverse"
     text = (path / f"{FILES[scheme]}_multiclass_config.yaml").read_text()

@@ -7,16 +7,16 @@ import math
 import pytest
 import torch
 
-from agents.perception.designs import FUSION_SCHEMES, FusionScheme, design_of
-from agents.perception.fusion.partners import Partner
+from agents.perception.fusion.base import Partner
+from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.network import Network
-from agents.perception.turning import Turning
+from agents.perception.warping import Rotation
 from harness.vocabulary import Pose
 
 
-def taught() -> Turning:
+def taught() -> Rotation:
     """A layer that turns two channels, an offset from two metres, as a turned frame has them."""
-    layer = Turning(2)
+    layer = Rotation(2)
     with torch.no_grad():
         layer.weight.zero_()
         layer.weight[1] = torch.eye(2)
@@ -38,7 +38,7 @@ def test_offsets_can_be_turned_by_any_angle(angle: float) -> None:
 
 def test_a_layer_that_has_learnt_nothing_changes_nothing() -> None:
     sent = torch.rand(1, 3, 4, 5)
-    assert torch.equal(Turning(3)(sent, 1.0), sent)
+    assert torch.equal(Rotation(3)(sent, 1.0), sent)
 
 
 def test_where_nothing_was_sent_nothing_is_said() -> None:
@@ -47,13 +47,13 @@ def test_where_nothing_was_sent_nothing_is_said() -> None:
     assert (taught()(sent, 0.5) != 0).any(1).nonzero().tolist() == [[0, 1, 1]]
 
 
-@pytest.mark.parametrize("scheme", FUSION_SCHEMES)
-def test_what_partners_send_is_turned_before_it_is_fused(scheme: FusionScheme) -> None:
+@pytest.mark.parametrize("scheme", INTERMEDIATE)
+def test_what_partners_send_is_turned_before_it_is_fused(scheme: str) -> None:
     torch.manual_seed(0)
-    network = Network(scheme, design_of(scheme, "lite")).eval()
+    network = Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite")).eval()
     maps = network.encode([torch.rand(500, 4).numpy() * [30, 30, 2, 1]] * 2)
     ego, sent = (tuple(each[row : row + 1] for each in maps) for row in (0, 1))
-    partner = Partner(network.worth_sending(sent), Pose(1.0, 2.0, yaw=0.7))
+    partner = Partner(network.send(sent), Pose(1.0, 2.0, yaw=0.7))
     before = network.heads(network.fuse(ego, [partner])).logits
     with torch.no_grad():
         for name, each in network.named_parameters():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from agents.perception.designs import LITE_GRID
-from agents.training.evaluating import drawn, written
-from agents.training.judging import headline, judge
+from agents.training.detection_metrics import evaluate_detections, headline
+from agents.training.evaluate import as_records, as_table
 from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
 from harness.vocabulary import Boxes
@@ -29,7 +29,7 @@ def perfect(sample: Sample) -> Boxes:
 
 
 def test_a_perfect_detector(few: list[Sample]) -> None:
-    table = judge(perfect, few, LITE_GRID)
+    table = evaluate_detections(perfect, few, LITE_GRID)
     for cell in table.values():
         assert cell.truths == 0 or cell.eleven_point == cell.all_point == 1.0
     assert headline(table, "ego") == {"vehicle": 1.0, "pedestrian": 1.0, "cyclist": 1.0}
@@ -37,14 +37,14 @@ def test_a_perfect_detector(few: list[Sample]) -> None:
 
 
 def test_a_detector_that_finds_nobody(few: list[Sample]) -> None:
-    table = judge(lambda sample: Boxes.none(), few, LITE_GRID)
+    table = evaluate_detections(lambda sample: Boxes.none(), few, LITE_GRID)
     assert set(headline(table, "anyone").values()) == {0.0}
 
 
 def test_what_hardly_anybody_sees_is_neither_right_nor_wrong(few: list[Sample]) -> None:
     for sample in few:
         sample.truth.hits[0] = 4
-    table = judge(perfect, few, LITE_GRID)
+    table = evaluate_detections(perfect, few, LITE_GRID)
     ego, anyone = (table[who, 0.5, "vehicle", "0-50"] for who in ("ego", "anyone"))
     assert (ego.truths, ego.eleven_point) == (len(few), 1.0)
     assert anyone.truths == 2 * len(few)
@@ -55,7 +55,7 @@ def test_parked_scenery_is_neither_right_nor_wrong(few: list[Sample]) -> None:
         parked = Boxes(sample.parked.geometry, sample.parked.classes, np.full(1, 2.0))
         return Boxes.join([parked, perfect(sample)])
 
-    table = judge(surest_of_scenery, few, LITE_GRID)
+    table = evaluate_detections(surest_of_scenery, few, LITE_GRID)
     assert table["ego", 0.5, "vehicle", "0-50"].all_point == 1.0
 
 
@@ -66,13 +66,13 @@ def test_inventions_cost_precision(few: list[Sample]) -> None:
         scores = np.full(len(ghosts), 2.0)
         return Boxes.join([Boxes(geometry, ghosts.classes, scores), perfect(sample)])
 
-    table = judge(doubtful, few, LITE_GRID)
+    table = evaluate_detections(doubtful, few, LITE_GRID)
     assert table["ego", 0.5, "vehicle", "0-50"].all_point == pytest.approx(0.5)
 
 
 def test_the_table_tells_who_was_not_there(few: list[Sample]) -> None:
-    columns = {"none": judge(perfect, few, LITE_GRID)}
-    assert drawn(columns, "").row_count == 24
-    empty = next(each for each in written(columns) if each["metres"] == "50-100")
+    columns = {"none": evaluate_detections(perfect, few, LITE_GRID)}
+    assert as_table(columns, "").row_count == 24
+    empty = next(each for each in as_records(columns) if each["metres"] == "50-100")
     assert (empty["truths"], empty["eleven-point"]) == (0, None)
     assert math.isnan(columns["none"]["ego", 0.5, "vehicle", "50-100"].eleven_point)

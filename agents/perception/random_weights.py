@@ -1,7 +1,7 @@
-"""Weights that nobody trained, the same everywhere: each drawn from a stream named after its key.
+"""Weights initialised at random, the same everywhere: a random stream for each key, by its name.
 
-They make a network answer everywhere and tell of plausible boxes, so that tests and comparisons
-have something to look at. Nobody should drive with them.
+With them a network detects boxes of plausible sizes everywhere, so that tests and comparisons have
+something to look at. They are not for driving.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.vocabulary import CLASSES
 SIZES = ((4.5, 1.9, 1.6), (0.6, 0.6, 1.8), (1.8, 0.7, 1.7))
 """Length, width and height of a vehicle, a pedestrian and a cyclist."""
 
-DOUBT = 1.5
-"""How far below even odds a network is that has seen nothing."""
+LOGIT_OFFSET = 1.5
+"""By which logits lie below even odds without any input."""
 
 
-def drawn_weights(
-    state: Mapping[str, Tensor], grid: Grid, doubt: float = DOUBT
+def random_weights(
+    state: Mapping[str, Tensor], grid: Grid, logit_offset: float = LOGIT_OFFSET
 ) -> dict[str, Tensor]:
     """Return weights for every key of a network's state, of the same shapes."""
-    weights = {name: torch.from_numpy(drawn(name, each)) for name, each in state.items()}
+    weights = {name: torch.from_numpy(random_tensor(name, like)) for name, like in state.items()}
     for head, gain in (("cls_head", 0.3), ("reg_head", 0.02)):
-        answers = weights[f"{head}.weight"]
-        weights[f"{head}.weight"] = gain * (answers - answers.mean(1, keepdim=True))
-    weights["cls_head.bias"] -= doubt
+        outputs = weights[f"{head}.weight"]
+        weights[f"{head}.weight"] = gain * (outputs - outputs.mean(1, keepdim=True))
+    weights["cls_head.bias"] -= logit_offset
     boxes = np.array([[*grid.low, *size, 0.0] for size in SIZES])
     boxes[:, :2] += grid.cell / 2
     boxes[:, 2] = boxes[:, 5] / 2
@@ -41,26 +41,26 @@ def drawn_weights(
     return weights
 
 
-def drawn(name: str, like: Tensor) -> np.ndarray:
+def random_tensor(name: str, like: Tensor) -> np.ndarray:
     """Return the numbers of one key."""
     if not like.is_floating_point():
         return np.zeros(tuple(like.shape), np.int64)
-    chance = stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
+    uniform = stream(0, "weights", name).uniform(-1.0, 1.0, tuple(like.shape))
     last = name.rsplit(".", 1)[-1]
     if last == "running_var":
-        numbers = 1.0 + 0.3 * chance
+        numbers = 1.0 + 0.3 * uniform
     elif name.endswith("bn2.weight"):
-        numbers = 0.3 + 0.1 * chance
+        numbers = 0.3 + 0.1 * uniform
     elif name.endswith("mlp.weight"):
-        numbers = chance * math.sqrt(60.0 / like[0].numel())
+        numbers = uniform * math.sqrt(60.0 / like[0].numel())
     elif name.startswith("turnings."):
-        numbers = 0.02 * chance
+        numbers = 0.02 * uniform
         if last == "weight":
             numbers[0] += np.eye(like.shape[1])
     elif like.ndim == 1 and last == "weight":
-        numbers = 1.0 + 0.2 * chance
+        numbers = 1.0 + 0.2 * uniform
     elif like.ndim == 1 or "pos_embedding" in name:
-        numbers = 0.1 * chance
+        numbers = 0.1 * uniform
     else:
-        numbers = chance * math.sqrt(6.0 / like[0].numel())
+        numbers = uniform * math.sqrt(6.0 / like[0].numel())
     return numbers.astype(np.float32)

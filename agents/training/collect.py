@@ -24,7 +24,7 @@ LOOK_AGAIN = 0.5
 """Seconds between looks at what an episode has written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
     """What is to be recorded."""
 
@@ -32,9 +32,9 @@ class Collection:
     towns: tuple[str, ...]
     scenarios: int
     seed: int
-    for_testing: bool
-    maps: str | None
-    close: bool  # scenes at close quarters
+    for_testing: bool = False
+    maps: str | None = None
+    close_quarters: bool = False
     groups: int = 10  # scenarios of an episode
     looks: int = 4
     neighbours: int = 3
@@ -84,7 +84,7 @@ def episodes(wanted: Collection) -> list[Episode]:
                 standing=wanted.standing,
                 cyclists=wanted.cyclists,
                 walkers=wanted.walkers,
-                close=wanted.close,
+                close_quarters=wanted.close_quarters,
             )
         )
     return plan

@@ -1,7 +1,7 @@
-"""How good detections are: precision for each class and distance, by what counts as visible.
+"""Average precision of detections, for each class, distance and definition of visible.
 
-Truth counts when its centre stands in the network's window and it was hit often enough; a detection
-of truth that does not count, or of a parked car that is scenery, is neither right nor wrong.
+Ground truth counts when its centre lies in the network's window and enough returns hit it; a
+detection of ground truth that does not count, or of a parked car that is scenery, is ignored.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ BANDS = {
     "0-50": (0.0, 50.0),
 }
 """Metres from the ego's LiDAR."""
-PROMISED = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
-"""Where each class should be found."""
+HEADLINE = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
+"""Distances of the headline figures, by class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,10 @@ class Precision:
     truths: int
 
 
-def judge(detector: Detector, samples: Iterable[Sample], grid: Grid) -> dict[Cell, Precision]:
-    """Try a detector on samples."""
+def evaluate_detections(
+    detector: Detector, samples: Iterable[Sample], grid: Grid
+) -> dict[Cell, Precision]:
+    """Return the average precision of a detector on samples."""
     parts: dict[Cell, list[Matches]] = {
         (visible, overlap, kind, band): []
         for visible in VISIBLE
@@ -71,7 +73,7 @@ def judge(detector: Detector, samples: Iterable[Sample], grid: Grid) -> dict[Cel
 
 
 def precision(matches: Matches) -> Precision:
-    """Return a pool's precision, told in both ways."""
+    """Return both averages over a pool of matches."""
     return Precision(
         average_precision(matches, "eleven_point"),
         average_precision(matches, "all_point"),
@@ -80,7 +82,7 @@ def precision(matches: Matches) -> Precision:
 
 
 def matched(sample: Sample, detections: Boxes, cell: Cell, grid: Grid) -> Matches:
-    """Match one frame; a detection lies in the band of the truth that it found, else in its own."""
+    """Match one frame; a detection has the band of the ground truth it matches, else its own."""
     visible, overlap, kind, band = cell
     truth = sample.truth.boxes_in_lidar
     hits = sample.truth.hits if visible == "ego" else sample.hits_anyone
@@ -90,8 +92,8 @@ def matched(sample: Sample, detections: Boxes, cell: Cell, grid: Grid) -> Matche
     chosen = detections[detections.classes == CLASSES.index(kind)]
     best, correct = match_overlaps(bev_iou(chosen.geometry, geometry), chosen.scores, overlap)
     truth_in = counts & in_band(distances(geometry), band)
-    own = in_band(distances(chosen.geometry), band)
-    keep = np.where(best >= 0, np.append(truth_in, False)[best], own)
+    unmatched = in_band(distances(chosen.geometry), band)
+    keep = np.where(best >= 0, np.append(truth_in, False)[best], unmatched)
     return Matches(chosen.scores[keep], correct[keep], int(truth_in.sum()))
 
 
@@ -100,18 +102,18 @@ def distances(boxes: Floats) -> Floats:
     return np.hypot(boxes[:, 0], boxes[:, 1])
 
 
-def in_band(away: Floats, band: str) -> Mask:
-    """Tell which distances lie in a band."""
+def in_band(metres: Floats, band: str) -> Mask:
+    """Return which distances lie in a band."""
     low, high = BANDS[band]
-    return np.asarray((away >= low) & (away < high))
+    return np.asarray((metres >= low) & (metres < high))
 
 
 def in_window(boxes: Floats, grid: Grid) -> Mask:
-    """Tell which boxes have their centre where the network looks."""
+    """Return which boxes have their centre in the network's window."""
     low, high = np.array(grid.low[:2]), np.array(grid.high[:2])
     return np.asarray(((boxes[:, :2] >= low) & (boxes[:, :2] <= high)).all(1))
 
 
 def headline(table: dict[Cell, Precision], visible: Visible) -> dict[str, float]:
-    """Return the three numbers that are promised: AP@0.5, eleven-point."""
-    return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in PROMISED.items()}
+    """Return one number for each class: AP@0.5, eleven-point."""
+    return {kind: table[visible, 0.5, kind, band].eleven_point for kind, band in HEADLINE.items()}

@@ -1,4 +1,4 @@
-"""A network's answer is its lesson when it has learnt; a run learns, stops and goes on."""
+"""A network's answer is its config when it has learnt; a run learns, stops and goes on."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ import numpy as np
 import pytest
 import torch
 
-from agents.perception.decoding import candidates, each_once
-from agents.perception.designs import LITE_GRID, SCHEMES, Scheme, design_of
+from agents.perception.decoding import candidates, nms
+from agents.perception.designs import LITE_GRID
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.grid import CODE_CHANNELS
 from agents.perception.loading import FOLDER, file_name, network_with_weights, read
 from agents.perception.network import Network, Raw
-from agents.training import learn
-from agents.training.cards import TRIED
-from agents.training.evaluating import Trial, evaluate
-from agents.training.forward import run
+from agents.training import train as training
+from agents.training.evaluate import Evaluation, evaluate
+from agents.training.examples import crop, example_of, run, training_example
 from agents.training.layout import scenarios
-from agents.training.learning import batches, rate
-from agents.training.lesson import Lesson, answer, exercise, part
-from agents.training.losses import loss
+from agents.training.losses import loss, targets_of
 from agents.training.samples import CONDITIONS, Samples
-from agents.training.targets import targets_of
-from agents.training.weights import begin_from, save
+from agents.training.train import batches, rate
+from agents.training.training_config import TrainingConfig
+from agents.training.weight_files import EVALUATED, save, start_from
 from harness.errors import UserError
 from harness.overlap import bev_iou
 from tests.conftest import ROOT
@@ -36,9 +35,9 @@ from tests.training.made_up import boxes_in_world, write_recording
 
 
 @pytest.fixture
-def lesson(tmp_path: Path) -> Lesson:
+def config(tmp_path: Path) -> TrainingConfig:
     write_recording(tmp_path / "data")
-    return Lesson(
+    return TrainingConfig(
         scheme="single",
         data=[tmp_path / "data"],
         held_out=[tmp_path / "data"],
@@ -62,11 +61,11 @@ def test_who_answers_as_taught_finds_everybody() -> None:
     everybody, nobody = np.ones(len(boxes), np.bool_), np.zeros(len(boxes), np.bool_)
     targets = targets_of(replace(boxes, geometry=geometry), everybody, nobody, LITE_GRID)
     raw = Raw(
-        torch.logit(torch.from_numpy(targets.likelihood), 1e-4)[None],
+        torch.logit(torch.from_numpy(targets.heat), 1e-4)[None],
         torch.from_numpy(targets.codes).reshape(1, CODE_CHANNELS, *LITE_GRID.output_shape),
     )
-    decoding = design_of("single", "lite").decoding
-    detected = each_once(candidates(raw, LITE_GRID, decoding), decoding)
+    decoding = SCHEMES["single"].design("lite").decoding
+    detected = nms(candidates(raw, LITE_GRID, decoding), decoding)
     assert len(detected) == len(boxes)
     assert bev_iou(detected.geometry, geometry).max(0).min() > 0.999
     assert sorted(detected.classes) == sorted(boxes.classes)
@@ -77,37 +76,39 @@ def test_the_hardly_seen_are_neither_asked_nor_denied() -> None:
     geometry = boxes.geometry - [110.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     nobody, one = np.zeros(1, np.bool_), np.ones(1, np.bool_)
     targets = targets_of(replace(boxes, geometry=geometry), nobody, one, LITE_GRID)
-    assert targets.likelihood.max() == 0
-    assert (targets.care == 0).sum() == 25
+    assert targets.heat.max() == 0
+    assert (targets.negative_weight == 0).sum() == 25
 
 
-def test_parked_scenery_is_neither_asked_for_nor_denied(lesson: Lesson) -> None:
+def test_parked_scenery_is_neither_asked_for_nor_denied(config: TrainingConfig) -> None:
     """Whoever sees nobody but a parked car has learnt all there is to say of it."""
-    samples = Samples(scenarios(lesson.data[0]), units=False)
-    network = Network("single", design_of("single", "lite"))
+    samples = Samples(scenarios(config.data[0]), units=False)
+    network = Network(SCHEMES["single"](), SCHEMES["single"].design("lite"))
     sample = samples.sample(0, 0)
     cells, _ = LITE_GRID.codes_of(sample.parked.geometry)
     row, column = cells[0]
     for parked, denied in ((sample.parked, False), (sample.parked[:0], True)):
-        _, targets = answer(network, "single", replace(sample, parked=parked))
-        assert targets.likelihood[0, row, column] == 0.0
-        assert (targets.care[0, row, column] > 0.0) == denied
+        _, targets = example_of(network, replace(sample, parked=parked))
+        assert targets.heat[0, row, column] == 0.0
+        assert (targets.negative_weight[0, row, column] > 0.0) == denied
 
 
 def test_inventions_near_by_count_most() -> None:
     nobody = np.zeros(0, np.bool_)
-    care = targets_of(boxes_in_world()[:0], nobody, nobody, LITE_GRID).care
+    weight = targets_of(boxes_in_world()[:0], nobody, nobody, LITE_GRID).negative_weight
     rows, columns = LITE_GRID.output_shape
-    assert care[1, rows // 2, columns // 2] == care.max() > care[1, 0, 0] == 1.0
+    assert weight[1, rows // 2, columns // 2] == weight.max() > weight[1, 0, 0] == 1.0
 
 
 @pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
-def test_steps_lower_the_loss_on_one_batch(lesson: Lesson, scheme: Scheme) -> None:
-    current = learn.begin(replace(lesson, scheme=scheme))
-    samples, random = Samples(scenarios(lesson.data[0]), units=False), np.random.default_rng(0)
-    current.network.pillar_vfe.grid = part(LITE_GRID, random)
-    inputs, targets = exercise(current.lesson, current.network, samples, 0, random)
-    losses = [learn.learn(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"]
+def test_steps_lower_the_loss_on_one_batch(config: TrainingConfig, scheme: str) -> None:
+    current = training.start(replace(config, scheme=scheme))
+    samples, random = Samples(scenarios(config.data[0]), units=False), np.random.default_rng(0)
+    current.network.pillar_vfe.grid = crop(LITE_GRID, random)
+    inputs, targets = training_example(current.config, current.network, samples, 0, random)
+    losses = [
+        training.take_step(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"
+    ]
     assert losses[2] < losses[1] < losses[0]
 
 
@@ -119,88 +120,95 @@ def test_front_and_back_are_told_alike() -> None:
     assert np.allclose(LITE_GRID.boxes_of(cells, codes) - box, -math.pi * np.eye(7)[6])
 
 
-def test_a_run_stops_and_goes_on(lesson: Lesson) -> None:
-    whole = learn.train(replace(lesson, epochs=2, out=lesson.out / "whole"))
-    half = learn.begin(replace(lesson, epochs=2))
-    lesson.out.mkdir(exist_ok=True)
-    samples = Samples(scenarios(lesson.data[0]), units=True)
-    learn.learn_epoch(half, samples, lambda done: None)
+def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
+    whole = training.train(replace(config, epochs=2, out=config.out / "whole"))
+    half = training.start(replace(config, epochs=2))
+    config.out.mkdir(exist_ok=True)
+    samples = Samples(scenarios(config.data[0]), units=True)
+    training.train_epoch(half, samples, lambda done: None)
     half.curve[-1].update(whole.curve[0])
     half.best, half.best_state = -1.0, half.average.state
     half.write()
-    after = learn.train(replace(lesson, epochs=2))
+    after = training.train(replace(config, epochs=2))
     assert after.curve[1] == whole.curve[1]
     for name, each in whole.average.state.items():
         assert torch.equal(each, after.average.state[name]), name
-    file = lesson.weights / file_name("single", "lite")
+    assert config.weights is not None
+    file = config.weights / file_name(SCHEMES["single"])
     card = json.loads(file.with_suffix(".json").read_text())
     assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
-    network = network_with_weights("single", "lite", str(file), None)
-    assert network.parameters_in_all == card["parameters"]
-    other = Network("v2vnet", design_of("v2vnet", "lite"))
-    begin_from(other, file)
+    network = network_with_weights(SCHEMES["single"](), "lite", str(file), None)
+    assert network.parameter_count == card["parameters"]
+    other = Network(SCHEMES["v2vnet"](), SCHEMES["v2vnet"].design("lite"))
+    start_from(other, file)
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
     for scheme, conditions in {"single": ["none"], "late": list(CONDITIONS)}.items():
-        columns = evaluate(Trial(scheme, file, lesson.data[0], 1, None, card=True))  # type: ignore[arg-type]
+        columns = evaluate(
+            Evaluation(
+                scheme=scheme, weights=file, data=config.data[0], most=1, out=None, card=True
+            )
+        )
         assert list(columns) == conditions
-        tried = json.loads(file.with_suffix(".json").read_text())[TRIED][scheme]
+        tried = json.loads(file.with_suffix(".json").read_text())[EVALUATED][scheme]
         promised = columns["none"]["anyone", 0.5, "vehicle", "0-50"].eleven_point
         assert tried["none, visible to anyone"]["vehicle 0-50"] == round(promised, 3)
         assert tried["data"] == {"towns": ["Nowhere"], "scenarios": 1, "seeds": [5]}
 
 
 @pytest.fixture
-def written(lesson: Lesson) -> Path:
-    """What a lesson leaves before its first epoch."""
-    learn.begin(lesson).write()
-    return lesson.out / learn.STATE
+def written(config: TrainingConfig) -> Path:
+    """What a config leaves before its first epoch."""
+    training.start(config).write()
+    return config.out / training.STATE
 
 
-def test_another_lesson_does_not_go_on(lesson: Lesson, written: Path, tmp_path: Path) -> None:
+def test_another_run_is_not_resumed(config: TrainingConfig, written: Path, tmp_path: Path) -> None:
     write_recording(tmp_path / "other")
     (tmp_path / "other" / "made-up" / "7" / "000002.npy").unlink()
     others = [tmp_path / "other"]
     for name, value in {"epochs": 2, "data": others, "held_out": others, "scheme": "early"}.items():
-        told = rf"{written}: of a lesson with other --{name.replace('_', '-')};"
+        told = rf"{written}: of a run with other --{name.replace('_', '-')};"
         with pytest.raises(UserError, match=told):
-            learn.train(replace(lesson, **{name: value}))  # type: ignore[arg-type]
-    lesson.data[0].rename(tmp_path / "moved")
-    learn.begin(replace(lesson, data=[tmp_path / "moved"], held_out=[tmp_path / "moved"]))
+            training.train(replace(config, **{name: value}))  # type: ignore[arg-type]
+    config.data[0].rename(tmp_path / "moved")
+    training.start(replace(config, data=[tmp_path / "moved"], held_out=[tmp_path / "moved"]))
 
 
 @pytest.mark.parametrize("sort", ["torn", "older"])
-def test_a_state_that_says_no_lesson_is_refused(lesson: Lesson, written: Path, sort: str) -> None:
+def test_a_state_without_options_is_refused(
+    config: TrainingConfig, written: Path, sort: str
+) -> None:
     if sort == "torn":
         written.write_bytes(written.read_bytes()[:1000])
     else:
         state = torch.load(written, weights_only=True)
-        torch.save({name: each for name, each in state.items() if name != "lesson"}, written)
-    with pytest.raises(UserError, match="name another --out, or remove it") as told:
-        learn.begin(lesson)
+        torch.save({name: each for name, each in state.items() if name != "config"}, written)
+    with pytest.raises(UserError, match="name another --out, or remove the") as told:
+        training.start(config)
     assert "\n" not in str(told.value)
 
 
-def test_what_is_frozen_stays_and_the_rest_learns(lesson: Lesson) -> None:
-    current = learn.begin(replace(lesson, scheme="v2vnet", freeze=True, most=2))
+def test_what_is_frozen_stays_and_the_rest_learns(config: TrainingConfig) -> None:
+    current = training.start(replace(config, scheme="v2vnet", freeze=True, most=2))
     before = {name: each.clone() for name, each in current.network.state_dict().items()}
-    samples = Samples(scenarios(lesson.data[0]), units=False)
-    learn.learn_epoch(current, samples, lambda done: None)
+    samples = Samples(scenarios(config.data[0]), units=False)
+    training.train_epoch(current, samples, lambda done: None)
     for name, each in current.network.state_dict().items():
         frozen = name.startswith(("pillar_vfe.", "backbone."))
         assert torch.equal(each, before[name]) == frozen, name
 
 
 def test_weights_go_where_systems_look() -> None:
-    assert (FOLDER / file_name("late", "lite")).name == "lite_single.safetensors"
-    assert {file_name(scheme, "lite") for scheme in SCHEMES} == {
+    assert (FOLDER / file_name(SCHEMES["late"])).name == "lite_single.safetensors"
+    assert {file_name(SCHEMES[scheme]) for scheme in SCHEMES} == {
         f"lite_{scheme}.safetensors" for scheme in SCHEMES if scheme != "late"
     }
 
 
-def test_recordings_for_testing_are_refused(lesson: Lesson, tmp_path: Path) -> None:
+def test_recordings_for_testing_are_refused(config: TrainingConfig, tmp_path: Path) -> None:
     write_recording(tmp_path / "test", "testing")
     with pytest.raises(UserError, match="for testing"):
-        learn.train(replace(lesson, data=[tmp_path / "test"]))
+        training.train(replace(config, data=[tmp_path / "test"]))
 
 
 def test_weights_that_are_there_stay_whole_until_others_are(tmp_path: Path) -> None:
@@ -227,7 +235,7 @@ NO_ROOM = """
 import resource, signal, sys
 from pathlib import Path
 import torch
-from agents.training.weights import save, save_state
+from agents.training.weight_files import save, save_state
 from harness.errors import UserError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))

@@ -1,4 +1,4 @@
-"""`evaluate`: one table of how good weights are, undisturbed and disturbed."""
+"""`evaluate`: one table of average precision, undisturbed and disturbed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from agents.perception.designs import Scheme
+from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.grid import Grid
 from agents.perception.loading import FOLDER, file_name
-from agents.training.asking import answer_of, system_of
-from agents.training.cards import card_beside, note
-from agents.training.judging import (
+from agents.perception.systems import system_of
+from agents.training.detection_metrics import (
     BANDS,
     OVERLAPS,
     VISIBLE,
@@ -27,57 +26,62 @@ from agents.training.judging import (
     Detector,
     Precision,
     Visible,
-    judge,
+    evaluate_detections,
 )
+from agents.training.fusion_names import fusion_of
+from agents.training.inference import detections
 from agents.training.layout import scenarios
 from agents.training.samples import CONDITIONS, Disturbance, Samples
+from agents.training.weight_files import add_evaluation, card_beside
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.vocabulary import CLASSES
 
-SINGLE: Scheme = "single"
 
-
-@dataclass(frozen=True, slots=True)
-class Trial:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
     """What is to be evaluated on what."""
 
-    scheme: Scheme
-    weights: Path | None  # those that are shipped
+    scheme: str  # one of ours, or package.module:Class
+    settings: tuple[str, ...] = ()  # of its fusion module, name=value
+    weights: Path | None  # none: those that come with Crucible
     data: Path
     most: int  # samples, spread evenly
     out: Path | None  # where the numbers go too
     card: bool  # and into the card of the weights
 
 
-def evaluate(trial: Trial) -> dict[str, dict[Cell, Precision]]:
+def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
     """Print one table, and return what is in it: a column for each condition."""
-    file = trial.weights or FOLDER / file_name(trial.scheme, "lite")
-    if trial.card:
+    fusion = fusion_of(options.scheme, options.settings)
+    if options.weights is None and not is_shipped(type(fusion)):
+        raise UserError("--weights FILE is needed for a fusion module of your own")
+    file = options.weights or FOLDER / file_name(type(fusion))
+    if options.card:
         card_beside(file)
-    system = system_of(trial.scheme, trial.weights)
-    recorded = scenarios(trial.data)
+    system = system_of(fusion, None if options.weights is None else str(options.weights))
+    recorded = scenarios(options.data)
     samples = Samples(recorded, units=False, first_moment=1)
     if not len(samples):
-        raise UserError(f"{trial.data}: no vehicle in it looked twice: nothing to evaluate on")
-    conditions = CONDITIONS if trial.scheme != SINGLE else {"none": CONDITIONS["none"]}
+        raise UserError(f"{options.data}: no vehicle in it has two sweeps: nothing to evaluate on")
+    conditions = CONDITIONS if system.reads_messages else {"none": CONDITIONS["none"]}
     columns = {
         name: column(
-            lambda sample: answer_of(system, sample),
+            lambda sample: detections(system, sample),
             samples,
             how,
-            trial.most,
+            options.most,
             system.detector.design.grid,
             name,
         )
         for name, how in conditions.items()
     }
-    Console().print(drawn(columns, f"{trial.scheme}: AP, eleven-point"))
-    if trial.out is not None:
-        text = json.dumps(written(columns), indent=1) + "\n"
-        write_whole(trial.out, text)
-    if trial.card:
-        note(file, trial.scheme, columns, recorded)
+    Console().print(as_table(columns, f"{options.scheme}: AP, eleven-point"))
+    if options.out is not None:
+        text = json.dumps(as_records(columns), indent=1) + "\n"
+        write_whole(options.out, text)
+    if options.card:
+        add_evaluation(file, options.scheme, columns, recorded)
     return columns
 
 
@@ -87,10 +91,12 @@ def column(
     """Return the precision of a detector under one condition, on samples spread evenly."""
     every = math.ceil(len(samples) / most)
     numbers = track(range(0, len(samples), every), name, transient=True)
-    return judge(detector, (samples.sample(number, how=how) for number in numbers), grid)
+    return evaluate_detections(
+        detector, (samples.sample(number, how=how) for number in numbers), grid
+    )
 
 
-def drawn(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
+def as_table(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
     """Return a table: visible to whom, class and distance down; condition and overlap across."""
     table = Table(
         "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
@@ -115,8 +121,8 @@ def rows() -> Iterator[tuple[Visible, str, str]]:
                 yield visible, kind, band
 
 
-def written(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]]:
-    """Return the table for a file, both ways of averaging named."""
+def as_records(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]]:
+    """Return the table for a file, with both ways of averaging."""
     return [
         {
             "condition": name,

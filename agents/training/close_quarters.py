@@ -11,7 +11,7 @@ import math
 import carla
 import numpy as np
 
-from agents.training.crowd import LIFT, outermost, places_on_lanes
+from agents.training.population import LIFT, outermost, places_on_lanes
 from harness.vocabulary import Pose
 from harness.world.attempt_context import Stage
 from harness.world.roadside import beside_road

@@ -1,0 +1,176 @@
+"""Fusion modules: what partners send, and what the ego makes of it.
+
+A scheme is a class. Its settings are the arguments of `__init__`; `build` makes the layers, once it
+is known which feature maps the network gives it. For an intermediate fusion module of your own,
+subclass `IntermediateFusion` and write `forward`: docs/how-to/own-fusion.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.perception.designs import LITE, Design, Published, Size
+from agents.perception.grid import Grid
+from agents.perception.warping import warp
+from harness.errors import UserError
+from harness.geometry import points_between, relative
+from harness.vocabulary import Features, Pose, Singles
+
+Maps: TypeAlias = tuple[Tensor, ...]
+"""Feature maps of an agent, (1, channels, rows, columns): one, or one for each backbone level."""
+Sweep: TypeAlias = tuple[Singles, Pose]
+"""Points in a LiDAR's frame, and where that LiDAR is believed to have been in the world."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureSpec:
+    """The feature maps that a network gives its fusion module."""
+
+    grid: Grid  # the window, and the cells of the finest map
+    size: Size
+    channels: int  # of the map that is fused and detected on
+    level_channels: tuple[int, ...]  # of the backbone's levels, finest first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partner:
+    """Feature maps in a partner's own LiDAR frame, and the pose of that frame in the ego's."""
+
+    maps: Maps
+    in_ego: Pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseFeatures(Features):
+    """Feature maps of which only those cells are sent in which any channel is not zero."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: a bit for every cell, float32 for all channels of the cells sent."""
+        cells = sum(int(level[0].size) for level in self.maps)
+        numbers = sum(len(level) * int(level.any(0).sum()) for level in self.maps)
+        return 4 * numbers + (cells + 7) // 8
+
+
+class Fusion(nn.Module):
+    """How one scheme fuses, at whatever stage: none, early, intermediate or late."""
+
+    scheme: ClassVar[str]
+    """Its name on command lines and in file names: the class's in lower case, if not set."""
+    trained_as: ClassVar[str]
+    """The scheme whose weights it uses: its own, if not set."""
+    trained_with_partners: ClassVar[bool] = True
+    v2xverse: ClassVar[Published | None] = None
+    """V2Xverse's network of this scheme, if it has one: `size: full`, and its checkpoints."""
+    features: FeatureSpec
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.scheme = vars(cls).get("scheme", cls.__name__.lower())
+        cls.trained_as = vars(cls).get("trained_as", cls.scheme)
+
+    @classmethod
+    def design(cls, size: Size) -> Design:
+        """Return what the network round this module is made of."""
+        if size == "lite":
+            return LITE
+        if cls.v2xverse is None:
+            raise UserError(f"system: {cls.scheme} comes in size lite only")
+        return cls.v2xverse.design
+
+    def built(self, features: FeatureSpec) -> Self:
+        """Return this module with its layers, for these feature maps."""
+        self.features = features
+        self.build(features)
+        return self
+
+    def build(self, features: FeatureSpec) -> None:
+        """Make the layers with weights; a module without weights needs none."""
+
+    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+        """Return the clouds to encode, the ego's first, and the others' poses in its frame."""
+        return [ego[0]], []
+
+
+class NoFusion(Fusion):
+    """The ego's own points only."""
+
+    scheme = "single"
+    trained_with_partners = False
+    v2xverse = Published(core_method="latemulticlass")
+
+
+class LateFusion(Fusion):
+    """Partners send boxes; the network is that of `single`."""
+
+    scheme = "late"
+    trained_as = "single"
+    trained_with_partners = False
+    v2xverse = Published(core_method="latemulticlass")
+
+
+class EarlyFusion(Fusion):
+    """Partners send points; the network sees all of them as one sweep."""
+
+    scheme = "early"
+    v2xverse = Published(core_method="earlymulticlass")
+
+    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+        """Return all points in the ego's frame."""
+        return [merged(ego[0], partners, ego[1])], []
+
+
+class IntermediateFusion(Fusion):
+    """Partners send feature maps; `forward` fuses them with the ego's.
+
+    `multi_scale` fuses each level of the backbone instead of the one map that is detected on.
+    """
+
+    multi_scale: ClassVar[bool] = False
+
+    def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:
+        """Return each agent's points."""
+        points = [ego[0], *(points for points, _ in partners)]
+        return points, [relative(pose, ego[1]) for _, pose in partners]
+
+    def send(self, maps: Maps, logits: Callable[[], Tensor]) -> Maps:
+        """Return what a partner sends of its maps; `logits()` gives its own detection scores."""
+        return maps
+
+    def receive(self, maps: Maps) -> Maps:
+        """Return the maps of a message in the shape of the ego's: undo what `send` compressed."""
+        return maps
+
+    def payload(self, maps: tuple[Singles, ...]) -> Features:
+        """Return maps as a message, which knows its size in bytes."""
+        return Features(maps)
+
+    def warp(self, maps: Tensor, in_ego: Pose) -> Tensor:
+        """Return a partner's map in the ego's frame, with zeros where it does not reach."""
+        return warp(maps, in_ego, self.features.grid)
+
+    def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
+        """Return the ego's maps after fusion: warp what partners sent, then `forward`, by level."""
+        return tuple(
+            self(torch.cat([own, *(self.warp(each.maps[level], each.in_ego) for each in partners)]))
+            for level, own in enumerate(ego)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the ego's map (1, channels, rows, columns) fused from those of all agents.
+
+        `x` is (agents, channels, rows, columns), the ego first, all in the ego's frame.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+
+def merged(own: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
+    """Return all sweeps in the ego's LiDAR frame, by the poses that their senders believed."""
+    moved = [points_between(points, pose, lidar_in_world) for points, pose in sweeps]
+    return np.concatenate([own, *moved])

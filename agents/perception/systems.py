@@ -1,0 +1,257 @@
+"""Systems that drive by what a network detects: one for each stage of fusion."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from agents.driving.driver import Driver
+from agents.driving.settings import DrivingSettings
+from agents.merging import on_ego
+from agents.perception.designs import Size
+from agents.perception.detector import Detector
+from agents.perception.fusion.base import (
+    EarlyFusion,
+    Fusion,
+    IntermediateFusion,
+    LateFusion,
+    Maps,
+    NoFusion,
+    Partner,
+)
+from agents.perception.fusion.catalogue import named
+from agents.perception.loading import files, network_with_weights
+from harness.geometry import boxes_between, relative
+from harness.vocabulary import (
+    Boxes,
+    EgoObservation,
+    Features,
+    Message,
+    Observation,
+    Payload,
+    Points,
+    Pose,
+    Route,
+    Singles,
+    Step,
+)
+
+
+class NetworkSystem(ABC):
+    """A detector and a driver."""
+
+    reads_points = True
+    reads_messages = True
+    stage: type[Fusion]
+    """The fusion module, or what it is a subclass of."""
+
+    def __init__(
+        self,
+        fusion: Fusion,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        driving: DrivingSettings | None = None,
+    ) -> None:
+        self.fusion = fusion
+        self.detector = Detector(network_with_weights(fusion, size, weights, checkpoint))
+        self._driver = Driver(driving)
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Metres ahead or behind, and aside, in which the network detects."""
+        low, high = self.detector.design.grid.low, self.detector.design.grid.high
+        return max(high[0], -low[0]), max(high[1], -low[1])
+
+    @classmethod
+    def files(
+        cls,
+        fusion: dict[str, Any] | None = None,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        **others: object,
+    ) -> list[Path]:
+        """Return the files that a system with these settings reads."""
+        kind = cls.stage if fusion is None else named(fusion["_target_"])
+        return files(kind, size, weights, checkpoint)
+
+    def reset(self, seed: int, route: Route) -> None:
+        """Start an attempt; nothing is random here, and nothing seen is kept."""
+        self._driver.reset(route)
+
+    @abstractmethod
+    def share(self, observation: Observation) -> Payload:
+        """Return what a partner sends."""
+
+    @abstractmethod
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Return what is detected with the messages, and from the ego's own points."""
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        """Perceive, and drive by it."""
+        cooperative, alone = self.perceive(observation, messages)
+        return Step(self._driver.step(observation, cooperative), cooperative, alone)
+
+    def _encoded(self, observation: Observation) -> tuple[Maps, float]:
+        """Return the feature maps of a sweep, and the height of its LiDAR above the road."""
+        points = observation.points_in_lidar
+        height = self.detector.height(points, observation.lidar_in_world)
+        return self.detector.encode(points, height), height
+
+    def _detected(self, observation: Observation) -> tuple[Boxes, float]:
+        """Return what is detected in one sweep, and the height of its LiDAR above the road."""
+        maps, height = self._encoded(observation)
+        return self.detector.detect(maps, (), height), height
+
+    def _others(self, boxes: Boxes, observation: EgoObservation, height: float) -> Boxes:
+        """Leave out the ego itself and what lies beyond the window."""
+        others = boxes[~on_ego(boxes, observation.lidar_in_vehicle)]
+        return self.detector.windowed(others, height)
+
+
+class FixedSystem(NetworkSystem):
+    """A system whose stage of fusion has no settings."""
+
+    def __init__(
+        self,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        driving: DrivingSettings | None = None,
+    ) -> None:
+        super().__init__(self.stage(), size, weights, checkpoint, driving)
+
+
+class Single(FixedSystem):
+    """No cooperation: detects in its own points."""
+
+    safe_from_file = True
+    stage = NoFusion
+    reads_messages = False
+
+    def share(self, observation: Observation) -> Boxes:
+        """Return nothing: no message is read."""
+        return Boxes.none()
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Detect alone."""
+        detected, height = self._detected(observation)
+        others = self._others(detected, observation, height)
+        return others, others
+
+
+class Early(FixedSystem):
+    """Early fusion: partners send their points, the network sees all points as one sweep."""
+
+    safe_from_file = True
+    stage = EarlyFusion
+
+    def share(self, observation: Observation) -> Points:
+        """Return the sweep as it is."""
+        return Points(observation.points_in_lidar)
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Detect in the ego's points, and again in all points."""
+        detected, height = self._detected(observation)
+        alone = self._others(detected, observation, height)
+        if not messages:
+            return alone, alone
+        pose = observation.lidar_in_world
+        sweeps = [(sent_points(each), each.lidar_in_world) for each in messages]
+        (points,), _ = self.fusion.clouds((observation.points_in_lidar, pose), sweeps)
+        cooperative = self.detector.detect(self.detector.encode(points, height), (), height)
+        return self._others(cooperative, observation, height), alone
+
+
+class Late(FixedSystem):
+    """Late fusion: partners send the boxes they detect; non-maximum suppression joins all."""
+
+    safe_from_file = True
+    stage = LateFusion
+
+    def share(self, observation: Observation) -> Boxes:
+        """Return what a partner detects in its own points."""
+        return self._detected(observation)[0]
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Detect, and merge with what partners detected."""
+        alone, height = self._detected(observation)
+        sent = [boxes_in_ego(message, observation.lidar_in_world) for message in messages]
+        cooperative = self.detector.merge([alone, *sent])
+        return (
+            self._others(cooperative, observation, height),
+            self._others(alone, observation, height),
+        )
+
+
+class Intermediate(NetworkSystem):
+    """Intermediate fusion: partners send feature maps; the ego is encoded once for both answers."""
+
+    safe_from_file = True
+    stage = IntermediateFusion
+    fusion: IntermediateFusion
+
+    def __init__(
+        self,
+        fusion: IntermediateFusion,
+        size: Size = "lite",
+        weights: str | None = None,
+        checkpoint: str | None = None,
+        driving: DrivingSettings | None = None,
+    ) -> None:
+        super().__init__(fusion, size, weights, checkpoint, driving)
+
+    def share(self, observation: Observation) -> Features:
+        """Return what a partner sends of its feature maps."""
+        return self.detector.message(self._encoded(observation)[0])
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Detect from the ego's maps, and again from the fused ones."""
+        ego, height = self._encoded(observation)
+        alone = self._others(self.detector.detect(ego, (), height), observation, height)
+        partners = [self._partner(each, ego, observation.lidar_in_world) for each in messages]
+        if not partners:
+            return alone, alone
+        cooperative = self.detector.detect(ego, partners, height)
+        return self._others(cooperative, observation, height), alone
+
+    def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
+        if not isinstance(message.payload, Features):
+            raise TypeError(f"{message.sender} sent no features")
+        maps = self.detector.received(message.payload, ego, message.sender)
+        return Partner(maps, relative(message.lidar_in_world, lidar_in_world))
+
+
+def sent_points(message: Message) -> Singles:
+    """Return the sweep of a message."""
+    if not isinstance(message.payload, Points):
+        raise TypeError(f"{message.sender} sent no points")
+    return message.payload.in_lidar
+
+
+def boxes_in_ego(message: Message, lidar_in_world: Pose) -> Boxes:
+    """Return a partner's boxes in the ego's LiDAR frame, by the pose that the sender believed."""
+    if not isinstance(message.payload, Boxes):
+        raise TypeError(f"{message.sender} sent no boxes")
+    return boxes_between(message.payload, message.lidar_in_world, lidar_in_world)
+
+
+def system_of(fusion: Fusion, weights: str | None = None) -> NetworkSystem:
+    """Return the lite system that fuses so, with these weights or with ours."""
+    if isinstance(fusion, IntermediateFusion):
+        return Intermediate(fusion, weights=weights)
+    kinds: tuple[type[Single | Early | Late], ...] = (Single, Early, Late)
+    kind = next(each for each in kinds if isinstance(fusion, each.stage))
+    return kind(weights=weights)

@@ -1,0 +1,23 @@
+"""Fusion modules by their names on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.conformance.making import maker
+from agents.perception.fusion.base import Fusion, IntermediateFusion
+from agents.perception.fusion.catalogue import SCHEMES
+from harness.errors import UserError
+
+
+def fusion_of(scheme: str, settings: Sequence[str] = ()) -> Fusion:
+    """Return a new fusion module: of a scheme of ours, or of the class package.module:Class."""
+    if ":" not in scheme and scheme not in SCHEMES:
+        valid = ", ".join(SCHEMES)
+        raise UserError(f"--scheme {scheme}: unknown; valid: {valid}, or package.module:Class")
+    kind = SCHEMES.get(scheme)
+    target = scheme if kind is None else f"{kind.__module__}:{kind.__name__}"
+    fusion = maker(target, settings)()
+    if not isinstance(fusion, IntermediateFusion if kind is None else Fusion):
+        raise UserError(f"--scheme {scheme}: not a subclass of IntermediateFusion")
+    return fusion

@@ -1,0 +1,56 @@
+"""Systems run on recorded samples: what is measured here is what would drive."""
+
+from __future__ import annotations
+
+from agents.perception.systems import NetworkSystem
+from agents.training.samples import Sample, View
+from harness.geometry import compose, relative
+from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
+from harness.world.rig import LidarMount
+
+LIDAR_IN_EGO = LidarMount().pose_in_carrier
+EGO_IN_LIDAR = relative(Pose(0.0, 0.0), LIDAR_IN_EGO)
+
+
+def detections(system: NetworkSystem, sample: Sample) -> Boxes:
+    """Return what a system detects in a sample together with the partners."""
+    return system.perceive(observed(sample.ego), messages(system, sample))[0]
+
+
+def observed(ego: View) -> EgoObservation:
+    """Return what the ego observes."""
+    return EgoObservation(
+        sender="ego",
+        kind="ego",
+        frame=0,
+        time=0.0,
+        lidar_in_world=ego.lidar_in_world,
+        points_in_lidar=ego.points_in_lidar,
+        vehicle_in_world=compose(ego.lidar_in_world, EGO_IN_LIDAR),
+        lidar_in_vehicle=LIDAR_IN_EGO,
+        speed=0.0,
+        lights=(),
+    )
+
+
+def messages(system: NetworkSystem, sample: Sample) -> tuple[Message, ...]:
+    """Return what a sample's partners send, with the poses that they believe."""
+    if not system.reads_messages:
+        return ()
+    return tuple(
+        message(system, f"partner-{number}", view) for number, view in enumerate(sample.partners)
+    )
+
+
+def message(system: NetworkSystem, sender: str, view: View) -> Message:
+    """Return what one partner sends."""
+    pose = view.lidar_in_world
+    observation = Observation(
+        sender=sender,
+        kind="vehicle",
+        frame=0,
+        time=0.0,
+        lidar_in_world=pose,
+        points_in_lidar=view.points_in_lidar,
+    )
+    return Message(sender, "vehicle", 0, 0.0, pose, system.share(observation))

@@ -1,0 +1,295 @@
+"""`train`: train the network of a scheme on recordings.
+
+After every epoch the averaged weights are evaluated on held-out scenarios, in the system that would
+drive with them; the best are kept, and a checkpoint is written from which the same command resumes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.progress import Progress
+from torch import Tensor, nn
+
+from agents.perception.detector import weights_channels_last
+from agents.perception.fusion.catalogue import is_shipped
+from agents.perception.loading import FOLDER, file_name
+from agents.perception.network import Network, one_thread
+from agents.perception.systems import system_of
+from agents.training.detection_metrics import evaluate_detections, headline
+from agents.training.examples import crop, has_one_cloud, run, training_example
+from agents.training.inference import detections
+from agents.training.layout import Scenario, scenarios
+from agents.training.losses import loss
+from agents.training.samples import Samples
+from agents.training.training_config import TrainingConfig, identity
+from agents.training.weight_files import card_of, save, save_state, start_from
+from harness.errors import UserError
+from harness.randomness import derived_seed, stream
+
+STATE = "state.pt"
+ELSEWHERE = "name another --out, or remove the file to start again"
+LARGEST_GRADIENT = 10.0
+AVERAGE_MEMORY = 0.998
+WARM_UP = 0.05
+"""Share of all steps in which the learning rate rises."""
+FINAL_RATE = 0.01
+"""Share of the peak that is left at the end."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A training run between two steps."""
+
+    config: TrainingConfig
+    network: Network
+    optimiser: torch.optim.Optimizer
+    average: Average
+    identity: dict[str, Any]  # by which this run is known from others
+    epoch: int = 0
+    seconds: float = 0.0
+    best: float = -1.0
+    best_state: dict[str, Tensor] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Write everything that the next epoch needs."""
+        state = {
+            "config": self.identity,
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "average": self.average.state,
+            "epoch": self.epoch,
+            "seconds": self.seconds,
+            "best": self.best,
+            "best_state": self.best_state,
+            "curve": self.curve,
+        }
+        save_state(self.config.out / STATE, state)
+
+    def resume(self) -> None:
+        """Resume where an earlier run stopped, if one did."""
+        path = self.config.out / STATE
+        if path.is_file():
+            state = read_state(path)
+            refuse_other(path, state.get("config"), self.identity)
+            self.network.load_state_dict(state["network"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.average.load(state["average"])
+            for name in ("epoch", "seconds", "best", "best_state", "curve"):
+                setattr(self, name, state[name])
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """Return what an earlier run wrote."""
+    try:
+        state: dict[str, Any] = torch.load(path, weights_only=True)
+    except Exception as problem:  # whatever a file can provoke
+        first = str(problem).partition("\n")[0].partition(". ")[0] or type(problem).__name__
+        raise UserError(f"{path}: cannot be read ({first}); {ELSEWHERE}") from None
+    return state
+
+
+def refuse_other(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]) -> None:
+    """Refuse to resume a run with other options."""
+    if known is None:
+        raise UserError(f"{path}: does not say which options it was trained with; {ELSEWHERE}")
+    if changed := sorted(name for name in asked if known.get(name) != asked[name]):
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
+        raise UserError(f"{path}: of a run with other {names}; {ELSEWHERE}")
+
+
+def train(config: TrainingConfig) -> Run:
+    """Train, and write the best weights with their card."""
+    one_thread()
+    fusion = config.fusion()
+    recorded = for_training(config.data)
+    alone = not fusion.trained_with_partners
+    samples = Samples(recorded, units=alone, first_moment=int(config.interference))
+    held_out = Samples(for_training(config.held_out), units=False)
+    shown = min(len(samples), config.most or len(samples))
+    if shown < config.batch:
+        most = "" if config.most is None else f", of which --most shows {config.most},"
+        raise UserError(f"{config.data[0]}: {len(samples)} samples{most} are fewer than a batch")
+    config.out.mkdir(parents=True, exist_ok=True)
+    current = start(config)
+    with Progress() as progress:
+        bar = progress.add_task(config.scheme, total=config.epochs * shown)
+        while current.epoch < config.epochs:
+            train_epoch(current, samples, lambda done: progress.update(bar, completed=done))
+            keep_best(current, validate(current, held_out), progress)
+            current.write()
+    save(
+        weights_folder(config) / file_name(type(fusion)),
+        current.best_state,
+        card(current, recorded, len(samples)),
+    )
+    return current
+
+
+def for_training(folders: list[Path]) -> list[Scenario]:
+    """Return what was recorded; refuse recordings that are for testing."""
+    recorded = [each for folder in folders for each in scenarios(folder)]
+    for each in recorded:
+        if each.purpose != "training":
+            raise UserError(f"{each.folder}: was recorded for testing; train on other recordings")
+    return recorded
+
+
+def weights_folder(config: TrainingConfig) -> Path:
+    """Return where the best weights go: ours by default replace those that come with Crucible."""
+    shipped = is_shipped(type(config.fusion()))
+    return config.weights or (FOLDER if shipped else config.out)
+
+
+def start(config: TrainingConfig) -> Run:
+    """Return a run at its start, or where it stopped."""
+    torch.manual_seed(derived_seed(config.seed, "weights"))
+    fusion = config.fusion()
+    network = Network(fusion, fusion.design("lite"))
+    weights_channels_last(network)
+    if config.start is not None:
+        start_from(network, config.start)
+    optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
+    current = Run(
+        config=config,
+        network=network,
+        optimiser=optimiser,
+        average=Average(network, AVERAGE_MEMORY),
+        identity=identity(config),
+    )
+    current.resume()
+    return current
+
+
+def train_epoch(current: Run, samples: Samples, report: Callable[[int], None]) -> None:
+    """Train on all samples once."""
+    config, network = current.config, current.network
+    random = stream(config.seed, "epoch", str(current.epoch))
+    torch.manual_seed(derived_seed(config.seed, "dropout", str(current.epoch)))
+    started, losses = time.perf_counter(), []
+    shown = min(len(samples), config.most or len(samples))
+    steps = shown // config.batch
+    set_trainable(network, config)
+    for number, chosen in enumerate(batches(len(samples), shown, config.batch, random)):
+        step = current.epoch * steps + number
+        for group in current.optimiser.param_groups:
+            group["lr"] = rate(step, config.epochs * steps, config.peak_rate)
+        if has_one_cloud(network.fusion_net):
+            network.pillar_vfe.grid = crop(network.design.grid, random)
+        inputs, targets = zip(
+            *(training_example(config, network, samples, each, random) for each in chosen),
+            strict=True,
+        )
+        losses.append(take_step(current, loss(run(network, inputs), targets)))
+        current.average.update(network, step)
+        report((step + 1) * config.batch)
+    current.epoch += 1
+    current.seconds += time.perf_counter() - started
+    current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
+
+
+def set_trainable(network: Network, config: TrainingConfig) -> None:
+    """Train all of a network, or what comes after the encoder and the backbone."""
+    network.train()
+    if config.freeze:
+        for part in (network.pillar_vfe, network.backbone):
+            part.eval().requires_grad_(False)
+
+
+def take_step(current: Run, loss_of_batch: Tensor) -> float:
+    """Take a gradient step; return the loss."""
+    current.optimiser.zero_grad()
+    torch.autograd.backward(loss_of_batch)
+    torch.nn.utils.clip_grad_norm_(current.network.parameters(), LARGEST_GRADIENT)
+    current.optimiser.step()
+    return loss_of_batch.item()
+
+
+def validate(current: Run, held_out: Samples) -> dict[str, float]:
+    """Return the precision of the averaged weights on held-out samples, spread evenly."""
+    config = current.config
+    averaged = config.out / "averaged.safetensors"
+    save(averaged, current.average.state, {"epoch": current.epoch})
+    system = system_of(config.fusion(), str(averaged))
+    every = max(1, len(held_out) // config.trial)
+    table = evaluate_detections(
+        lambda sample: detections(system, sample),
+        (held_out.sample(number) for number in range(0, len(held_out), every)),
+        system.detector.design.grid,
+    )
+    return headline(table, config.visible)
+
+
+def keep_best(current: Run, precision: dict[str, float], progress: Progress) -> None:
+    """Keep the weights if they are the best so far, and print a line for this epoch."""
+    current.curve[-1].update(precision)
+    known = [each for each in precision.values() if not math.isnan(each)]
+    mean = sum(known) / len(known) if known else 0.0
+    if mean > current.best:
+        current.best = mean
+        current.best_state = {name: each.clone() for name, each in current.average.state.items()}
+    last = current.curve[-1]
+    scores = "  ".join(f"{name} {value:.3f}" for name, value in precision.items())
+    progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {scores}")
+
+
+def card(current: Run, recorded: list[Scenario], samples: int) -> dict[str, Any]:
+    """Return the card of the best weights."""
+    config = current.config
+    origin = card_of(config, recorded, samples)
+    shown = current.epoch * origin["samples an epoch"]
+    return {
+        **origin,
+        "parameters": current.network.parameter_count,
+        "ms per sample": round(1000 * current.seconds / shown, 1),
+        "best on held-out scenarios": {"truth visible to": config.visible, "mean": current.best},
+        "curve": current.curve,
+    }
+
+
+def rate(step: int, steps: int, peak: float) -> float:
+    """Return the learning rate of a step: up in a line, down in half a cosine."""
+    progress = step / steps
+    if progress < WARM_UP:
+        return peak * (progress / WARM_UP + 1 / steps)
+    down = (progress - WARM_UP) / (1 - WARM_UP)
+    return peak * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * down)) / 2)
+
+
+class Average:
+    """Exponential moving average of the weights: what is kept in the end."""
+
+    def __init__(self, network: nn.Module, memory: float) -> None:
+        self.memory = memory
+        self.state = {name: each.clone() for name, each in network.state_dict().items()}
+
+    @torch.no_grad()
+    def update(self, network: nn.Module, step: int) -> None:
+        """Take a step into account; early steps have less memory."""
+        kept = min(self.memory, (1 + step) / (10 + step))
+        for name, each in network.state_dict().items():
+            if each.is_floating_point():
+                self.state[name].lerp_(each, 1 - kept)
+            else:
+                self.state[name].copy_(each)
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Resume from a checkpoint."""
+        self.state = {name: each.clone() for name, each in state.items()}
+
+
+def batches(
+    samples: int, shown: int, size: int, random: np.random.Generator
+) -> Iterator[list[int]]:
+    """Yield some samples, or all, in random order; what does not fill a batch is left out."""
+    order = random.permutation(samples)[:shown]
+    for first in range(0, shown - size + 1, size):
+        yield order[first : first + size].tolist()

@@ -1,0 +1,68 @@
+"""What is trained, on what, and how; by it a run is known from others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from agents.perception.fusion.base import Fusion
+from agents.training.detection_metrics import Visible
+from agents.training.fusion_names import fusion_of
+from agents.training.layout import scenarios
+
+FILES = ("data", "held_out", "start", "out", "weights")
+"""Options that name files: where those lie does not matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig:
+    """The options of `train`."""
+
+    scheme: str  # one of ours, or package.module:Class
+    settings: tuple[str, ...] = ()  # of its fusion module, name=value
+    data: list[Path]  # folders of recordings
+    held_out: list[Path]
+    out: Path  # folder of this run
+    weights: Path | None  # folder that the best weights go to; none: see `weights_folder`
+    start: Path | None  # weights whose shared layers it starts with
+    epochs: int
+    batch: int
+    peak_rate: float
+    seed: int
+    interference: bool  # train with messages that are late and misplaced
+    trial: int  # held-out samples after each epoch
+    most: int | None  # samples an epoch; all of them
+    freeze: bool  # train fusion and heads only
+
+    def fusion(self) -> Fusion:
+        """Return a new fusion module, without weights yet."""
+        return fusion_of(self.scheme, self.settings)
+
+    @property
+    def visible(self) -> Visible:
+        """Whose returns make a road user one that should be detected."""
+        return "anyone" if self.fusion().trained_with_partners else "ego"
+
+
+def identity(config: TrainingConfig) -> dict[str, Any]:
+    """Return what makes a run this one; where its files lie does not."""
+    options = {each.name: getattr(config, each.name) for each in fields(config)}
+    return {
+        **{name: value for name, value in options.items() if name not in FILES},
+        "data": [digest_of(folder) for folder in config.data],
+        "held_out": [digest_of(folder) for folder in config.held_out],
+        "start": config.start and sha256(config.start.read_bytes()).hexdigest(),
+    }
+
+
+def digest_of(recording: Path) -> str:
+    """Return a digest of a recording: of its scenarios, and how many points each sweep has."""
+    digest = sha256()
+    for scenario in scenarios(recording):
+        facts = (scenario.folder.name, scenario.town, scenario.purpose, scenario.seed)
+        digest.update(repr(facts).encode())
+        for file in sorted(scenario.folder.glob("*/*.npy")):
+            digest.update(repr((file.parent.name, file.name, file.stat().st_size)).encode())
+    return digest.hexdigest()

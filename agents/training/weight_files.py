@@ -1,0 +1,152 @@
+"""Weights as files: half floats in safetensors, and a card next to them: how they were trained and
+how well they detect.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from agents.perception.loading import read
+from agents.perception.network import Network
+from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, Precision
+from agents.training.layout import Scenario
+from agents.training.training_config import TrainingConfig
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.nesting import parse_json
+
+EVALUATED = "AP@0.5, eleven-point"
+SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
+"""Layers that every scheme has."""
+
+
+def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
+    """Write weights and card."""
+    halves = {
+        name: (each.half() if each.is_floating_point() else each).contiguous()
+        for name, each in state.items()
+    }
+    write_bytes(path, safetensors.torch.save(halves))
+    write_whole(path.with_suffix(".json"), as_text(card))
+
+
+def save_state(path: Path, state: dict[str, Any]) -> None:
+    """Write what torch can read again as data."""
+    content = io.BytesIO()
+    torch.save(state, content)
+    write_bytes(path, content.getvalue())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file: a full disk is an error of files and not of tensors."""
+    write_whole(path, lambda beside: beside.write_bytes(content))
+
+
+def as_text(card: dict[str, Any]) -> str:
+    """Return a card as it is written."""
+    return json.dumps(plain(card), indent=2) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Return a value with null for NaN, which JSON lacks."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def start_from(network: Network, path: Path) -> None:
+    """Load the layers that a network shares with the one whose weights these are."""
+    known = network.state_dict()
+    shared = {name: each for name, each in read(path).items() if name.startswith(SHARED)}
+    wanted = {name for name in known if name.startswith(SHARED)}
+    unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
+    if set(shared) != wanted or unfit:
+        raise UserError(f"{path}: does not have the shared layers of this network")
+    network.load_state_dict(
+        {**known, **{name: each.to(known[name].dtype) for name, each in shared.items()}}
+    )
+
+
+def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) -> dict[str, Any]:
+    """Return how weights are trained."""
+    return {
+        "scheme": config.scheme,
+        **({"settings": list(config.settings)} if config.settings else {}),
+        "size": "lite",
+        "data": {**data_of(recorded), "samples": samples},
+        "command": command(config),
+        "begun from": None if config.start is None else config.start.name,
+        "epochs": config.epochs,
+        "samples an epoch": min(config.most or samples, samples),
+    }
+
+
+def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
+    """Return what a recording is."""
+    return {
+        "towns": sorted({each.town for each in recorded}),
+        "scenarios": len({each.folder for each in recorded}),
+        "seeds": sorted({each.seed for each in recorded}),
+    }
+
+
+def command(config: TrainingConfig) -> str:
+    """Return the command of a run, without the paths of files."""
+    words = ["crucible train --scheme", config.scheme]
+    words += ["--settings", *config.settings] if config.settings else []
+    words += ["--data", *["DIR"] * len(config.data)]
+    words += ["--held-out", *["DIR"] * len(config.held_out), "--out DIR"]
+    words += ["--start FILE"] if config.start is not None else []
+    words += [f"--epochs {config.epochs} --batch {config.batch} --peak-rate {config.peak_rate:g}"]
+    words += [f"--seed {config.seed} --trial {config.trial}"]
+    words += [f"--most {config.most}"] if config.most else []
+    words += [f"--{name}" for name in ("freeze", "interference") if getattr(config, name)]
+    return " ".join(words)
+
+
+def card_beside(weights: Path) -> dict[str, Any]:
+    """Return the card of some weights."""
+    path = weights.with_suffix(".json")
+    try:
+        card = parse_json(path.read_text())
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}; it has no card") from None
+    except ValueError as problem:
+        raise UserError(f"{path}: no card of weights ({problem})") from None
+    if not isinstance(card, dict):
+        raise UserError(f"{path}: no card of weights")
+    return card
+
+
+def add_evaluation(
+    weights: Path,
+    scheme: str,
+    columns: dict[str, dict[Cell, Precision]],
+    recorded: Sequence[Scenario],
+) -> None:
+    """Write into a card how well its weights detect: the headline figures of each condition."""
+    path = weights.with_suffix(".json")
+    card = card_beside(weights)
+    card.setdefault(EVALUATED, {})[scheme] = {
+        "data": data_of(recorded),
+        **{
+            f"{name}, visible to {visible}": {
+                f"{kind} {band}": round(table[visible, 0.5, kind, band].eleven_point, 3)
+                for kind, band in HEADLINE.items()
+            }
+            for name, table in columns.items()
+            for visible in VISIBLE
+        },
+    }
+    write_whole(path, as_text(card))
