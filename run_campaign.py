@@ -1,6 +1,6 @@
 """The same as `crucible run`, without an installation."""
 
-from crucible.run import main
+from crucible.commandline import run_campaign as main
 
 __all__ = ["main"]
 

@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 
 from harness.errors import UserError
+from harness.installation import missing
 
 COMMANDS = {
     "tables": "tables of campaigns, with intervals",
@@ -19,8 +20,6 @@ COMMANDS = {
     "calibrate": "how often the regressions cry wolf, by simulation",
 }
 """Each in a module of `analysis.commands`, loaded only when asked for."""
-EXTRAS = {"rerun": "replay", "av": "replay", "open3d": "clouds"}
-"""Which extra brings what only some commands need."""
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m analysis") -> int:
@@ -42,8 +41,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m analysis"
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith(("analysis", "harness")):
             raise
-        extra = EXTRAS.get(problem.name or "", "analysis")
-        print(f"{problem.name} is missing: pip install -e '.[{extra}]'", file=sys.stderr)
+        print(f"{program} {asked[0]}: {missing(problem.name or '', 'analysis')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("told to end: what was written before is whole", file=sys.stderr)

@@ -1,153 +1,46 @@
-"""The front door: one command with a subcommand for everything that the packages can do.
+"""Where `crucible` and run_campaign.py start.
 
-A subcommand's module is imported when it is asked for, so that each needs its own packages only.
+This file must be readable by older and newer Pythons than Crucible supports: it refuses them.
 """
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from importlib.metadata import version
+from pathlib import Path
 
+SUPPORTED = ((3, 10), (3, 12))
 BAD_INPUT = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subcommand:
-    """A subcommand, and the module whose `main` takes its arguments."""
-
-    name: str
-    purpose: str
-    module: str
-    extra: str  # what `pip install v2x-crucible[...]` brings its packages
-    takes_name: bool = True  # whether the module's `main` has subcommands, of which it is one
-
-
-def of(module: str, extra: str, **purposes: str) -> tuple[Subcommand, ...]:
-    """Return the subcommands that one module's `main` knows."""
-    return tuple(
-        Subcommand(name=name, purpose=purpose, module=module, extra=extra)
-        for name, purpose in purposes.items()
-    )
-
-
-GROUPS: dict[str, tuple[Subcommand, ...]] = {
-    "Campaigns": (
-        Subcommand(
-            name="run",
-            purpose="run a campaign, or resume it: group=choice and setting=value",
-            module="crucible.run",
-            extra="run",
-        ),
-        *of(
-            "harness.__main__",
-            "run",
-            status="how far a campaign is, and what failed",
-            twin="drive an attempt again, unchanged or changed",
-            attribute="whether a violation needed the disturbance, and when",
-        ),
-    ),
-    "Routes and simulators": (
-        *of(
-            "harness.__main__",
-            "run",
-            routes="list, check, draw and generate routes",
-            maps="save a town's map from a running CARLA",
-            doctor="what this machine has, and what is missing",
-        ),
-        Subcommand(
-            name="serve",
-            purpose="carlite: a CARLA server without a GPU",
-            module="harness.carlite.__main__",
-            extra="run",
-            takes_name=False,
-        ),
-    ),
-    "Systems": (
-        *of("agents.__main__", "run,learn", check="check a system of your own"),
-        *of(
-            "agents.training.__main__",
-            "run,learn",
-            collect="record scenes to train on",
-            train="train the network of a scheme",
-            evaluate="measure how well weights detect, with and without disturbances",
-        ),
-    ),
-    "Analysis": of(
-        "analysis.__main__",
-        "analysis",
-        report="everything as one page, and its tables",
-        tables="tables of campaigns, with confidence intervals",
-        regress="which error patterns go with violations",
-        compare="arms paired by route and seed, of one campaign or several",
-        power="how many routes and seeds find which difference",
-        calibrate="false alarm rates of the analysis, by simulation",
-        replay="one drive again: pictures, film, recording, clouds",
-    ),
-}
-SUBCOMMANDS = {each.name: each for group in GROUPS.values() for each in group}
-EXAMPLES = """Examples:
-  crucible run                                        four routes, three arms
-  crucible run study=demo out=runs/demo               the same command again resumes it
-  crucible status runs/demo
-  crucible report runs/demo
-  crucible serve --port 2000
-"""
-
-
 def entry() -> None:
-    """Run what the console command was called with."""
-    sys.exit(main(sys.argv[1:]))
+    """Run the console command `crucible`."""
+    sys.exit(start(sys.argv[1:]))
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one subcommand; bad input is one line and exit code 2."""
-    name, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
-    if name in {"-h", "--help", "help"}:
-        print(help_text())
-        return 0 if arguments else BAD_INPUT
-    if name in {"-V", "--version"}:
-        print(f"crucible {version('v2x-crucible')}")
-        return 0
-    chosen = SUBCOMMANDS.get(name)
-    if chosen is None:
-        print(f"crucible: {unknown(name)}", file=sys.stderr)
+def run_campaign() -> None:
+    """Run `crucible run`, which needs no installation in a checkout."""
+    sys.exit(start(["run", *sys.argv[1:]]))
+
+
+def start(arguments: list[str]) -> int:
+    """Run a subcommand with a supported Python, and with Crucible's packages first on the path."""
+    if not SUPPORTED[0] <= sys.version_info[:2] <= SUPPORTED[1]:
+        print(wrong_python(), file=sys.stderr)
         return BAD_INPUT
-    try:
-        module = import_module(chosen.module)
-    except ModuleNotFoundError as problem:
-        missing = (problem.name or "").split(".")[0]
-        if missing in {"harness", "agents", "analysis", "crucible"}:
-            raise
-        install = f"pip install 'v2x-crucible[{chosen.extra}]'"
-        print(f"crucible {name}: {missing} is not installed: {install}", file=sys.stderr)
-        return BAD_INPUT
-    if chosen.module == "crucible.run":
-        sys.argv = ["crucible run", *rest]  # Hydra reads its arguments there
-        module.main("crucible run")
-        return 0
-    passed = [name, *rest] if chosen.takes_name else rest
-    program = "crucible" if chosen.takes_name else f"crucible {name}"
-    code: int = module.main(passed, program)
-    return code
+    sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
+    from crucible.subcommands import main  # noqa: PLC0415 - needs a supported Python
+    from harness.installation import own_packages_first  # noqa: PLC0415
+
+    own_packages_first()
+    return main(arguments)
 
 
-def help_text() -> str:
-    """Return what `crucible --help` prints."""
-    width = max(map(len, SUBCOMMANDS))
-    lines = ["usage: crucible SUBCOMMAND ...", "", "Closed-loop tests of cooperative driving.", ""]
-    for group, subcommands in GROUPS.items():
-        lines.append(f"{group}:")
-        lines += [f"  {each.name:<{width}}  {each.purpose}" for each in subcommands]
-        lines.append("")
-    return "\n".join([*lines, EXAMPLES + "\n`crucible SUBCOMMAND --help` lists its options."])
-
-
-def unknown(name: str) -> str:
-    """Return one line about a subcommand that is none."""
-    close = difflib.get_close_matches(name, SUBCOMMANDS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"valid: {', '.join(SUBCOMMANDS)}"
-    return f"unknown subcommand {name}; {hint}"
+def wrong_python() -> str:
+    """Return one line that names this Python and what to use instead."""
+    oldest, newest = (".".join(map(str, version)) for version in SUPPORTED)
+    return (
+        f"crucible: Python {oldest} to {newest} is needed, this is "
+        f"{sys.version_info[0]}.{sys.version_info[1]} ({sys.executable}): in a checkout run "
+        "`make PYTHON=/path/to/python3.11` and `source .venv/bin/activate`; "
+        "elsewhere install v2x-crucible with such a Python"
+    )

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import traceback
+from pathlib import Path
 
 os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # its problems come to us, and leave as one line
 
 import hydra
+from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
+from hydra.core.plugins import Plugins
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
-from harness.campaign.settings.config import ROOT, one_line
+from harness.campaign.settings.config import one_line
+from harness.installation import CONF
 
 SWEEPS = ("-m", "--multirun")
+OWN_CONFIG = ("--config-dir", "-cd")
 
 
-@hydra.main(version_base="1.3", config_path=str(ROOT / "conf"), config_name="config")
+class OwnConfigFirst(SearchPathPlugin):
+    """Lets files of `--config-dir DIR` take the place of shipped ones; Hydra only adds them."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Put the folder before the shipped configuration."""
+        for folder in config_folders(sys.argv[1:]):
+            main = SearchPathQuery(provider="main")
+            search_path.prepend("crucible", f"file://{folder.absolute()}", main)
+
+
+def config_folders(arguments: list[str]) -> list[Path]:
+    """Return the folders that a command line names with `--config-dir`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(*OWN_CONFIG, type=Path, action="append", default=[], dest="folders")
+    folders: list[Path] = parser.parse_known_args(arguments)[0].folders
+    return folders
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def compose(config: DictConfig) -> None:
     """Run the campaign this configuration describes; a fault of ours is told in full."""
     try:
@@ -28,12 +53,15 @@ def compose(config: DictConfig) -> None:
     sys.exit(code)
 
 
-def main(program: str = "run_campaign") -> None:
+def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
+    sys.argv = [program, *arguments]  # Hydra reads its arguments there
     try:
-        if any(each in SWEEPS for each in sys.argv[1:]):
+        if any(word in SWEEPS for word in arguments):
             raise ValueError("no sweeps: a campaign takes lists of systems, conditions and seeds")
+        Plugins.instance().register(OwnConfigFirst)
         compose()
     except Exception as problem:  # Hydra and OmegaConf have no common one
         print(f"{program}: {one_line(problem)}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        return BAD_INPUT
+    return 0

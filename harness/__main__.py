@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 
 from harness.errors import UserError
+from harness.installation import missing
 
 COMMANDS = {
     "routes": "list, check, draw and generate routes",
@@ -41,11 +42,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m harness")
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith("harness"):
             raise
-        print(
-            f"{asked[0]} needs {problem.name}: pip install -e '.[run]', or ask"
-            " `python -m harness doctor` what else is missing",
-            file=sys.stderr,
-        )
+        print(f"{program} {asked[0]}: {missing(problem.name or '', 'run')}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crucible.commandline import GROUPS, SUBCOMMANDS, main
+from crucible.subcommands import GROUPS, SUBCOMMANDS, main
+from harness.installation import install_command
 from tests.conftest import ROOT
 
 
@@ -77,15 +78,13 @@ def test_without_words_it_prints_its_help_and_refuses(capsys: pytest.CaptureFixt
 def test_a_missing_package_is_named_with_what_brings_it() -> None:
     code = (
         "import sys; sys.modules['hydra'] = None;"
-        "from crucible.commandline import main; sys.exit(main(['run']))"
+        "from crucible.subcommands import main; sys.exit(main(['run']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert done.stderr == (
-        "crucible run: hydra is not installed: pip install 'v2x-crucible[run]'\n"
-    )
+    assert done.stderr == (f"crucible run: hydra is not installed: {install_command('run')}\n")
 
 
 def test_the_console_command_is_installed() -> None:

@@ -32,6 +32,8 @@ COMMON_GROUND = (
     "harness.errors",
     "harness.files",
     "harness.nesting",
+    "harness.installation",
+    "harness.subprocesses",
 )
 ROOMS = {
     "blueprints": {"bodies"},
@@ -43,7 +45,17 @@ ROOMS = {
     "wire": set[str](),
 }
 
-GROUND = {"errors", "files", "geometry", "nesting", "overlap", "randomness", "vocabulary"}
+GROUND = {
+    "errors",
+    "files",
+    "geometry",
+    "installation",
+    "nesting",
+    "overlap",
+    "randomness",
+    "subprocesses",
+    "vocabulary",
+}
 HOUSE = {
     "world": set[str](),
     "channel": set[str](),
@@ -198,7 +210,7 @@ def test_nobody_knows_the_front_door() -> None:
 
 def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
     code = (
-        "import sys, crucible.commandline;"
+        "import sys, crucible.commandline, crucible.subcommands;"
         "print(sorted({'harness', 'agents', 'analysis', 'carla', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

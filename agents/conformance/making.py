@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,8 +14,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
+from harness.installation import CONF
 
-SHIPPED = Path(__file__).parents[2] / "conf" / "system"
+SHIPPED = CONF / "system"
 
 
 def maker(name: str, given: Sequence[str]) -> Callable[[], Any]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from agents.conformance.moments import Recording, read
 from harness.errors import AttemptError
 from harness.nesting import parse_json
+from harness.subprocesses import module_command
 
-ROOT = Path(__file__).parents[2]
 ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
 <waypoint x="209.8" y="87.5" z="2.0" pitch="0" roll="0" yaw="90"/>
@@ -44,8 +42,7 @@ def record(file: Path) -> None:
         route = Path(folder) / "street.xml"
         route.write_text(ROUTE)
         command = [
-            sys.executable,
-            str(ROOT / "run_campaign.py"),
+            *module_command("crucible", "run"),
             f"routes.file={quoted(route)}",
             "routes.hazards=null",
             "routes.only=null",
@@ -59,9 +56,7 @@ def record(file: Path) -> None:
             f"attempts_per_route={TRIES}",
             f"out={quoted(Path(folder) / 'out')}",
         ]
-        done = subprocess.run(
-            command, check=False, cwd=ROOT, env=os.environ.copy(), capture_output=True, text=True
-        )
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
         if not file.exists():
             why = cause(done, Path(folder) / "out" / "ledger.jsonl")
             raise AttemptError("agent_exception", f"the street was not recorded: {why}")

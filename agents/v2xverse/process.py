@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.v2xverse.child import wire
+from harness.subprocesses import foreign_environment
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
@@ -31,7 +32,11 @@ class Child:
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                env=foreign_environment(),
             )
         except OSError as problem:
             raise ChildError(f"{command[0]} cannot be run: {problem.strerror}") from None

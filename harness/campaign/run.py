@@ -38,7 +38,7 @@ PASSED_ON = ("CRUCIBLE_PACKAGES", "PYTHONPATH")
 
 def run(config: DictConfig) -> int:
     """Run what is left of the campaign; return the exit code."""
-    return guarded("run_campaign", lambda: run_or_refuse(config))
+    return guarded("crucible run", lambda: run_or_refuse(config))
 
 
 def guarded(name: str, work: Callable[[], int]) -> int:
@@ -99,6 +99,7 @@ def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, tow
         settings["attempt_timeout"],
         executor.memory_limit,
         {name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        Path.cwd(),
     )
     count = min(executor.workers, len(agenda))
     with followed(settings["progress"], agenda.standing, count) as listener:

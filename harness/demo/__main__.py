@@ -21,6 +21,7 @@ from rich.table import Table
 
 from harness.demo.driver import Driver
 from harness.demo.way import choose_lap
+from harness.subprocesses import module_command
 
 READY = re.compile(r"ready on (\S+):(\d+), town (\S+)")
 SEED = 1
@@ -55,7 +56,7 @@ class Log:
 @contextmanager
 def server() -> Iterator[tuple[str, int]]:
     """Run carlite on free ports and yield where it is."""
-    command = [sys.executable, "-m", "harness.carlite", "--port", "0", "--seed", str(SEED)]
+    command = module_command("harness.carlite", "--port", "0", "--seed", str(SEED))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from harness.installation import PACKAGES
+
 PATIENCE = 120.0
 """Seconds; the first import after an install may be slow."""
 
@@ -21,7 +21,7 @@ def run_python(*arguments: str) -> tuple[int, str, str]:
     command = [sys.executable, *arguments]
     try:
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command, cwd=PACKAGES, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer within {PATIENCE:g} s"

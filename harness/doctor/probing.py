@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.doctor.children import ROOT
 from harness.doctor.comparing import Difference, compare
 from harness.doctor.facts import Section
 from harness.errors import AttemptError, UserError
+from harness.subprocesses import module_command
 from harness.world.maps import NAME, find_map
 from harness.world.probe import probe
 from harness.world.simulators import CarliteSimulator
@@ -79,10 +78,10 @@ def refuse_silent(host: str, port: int) -> str:
 
 def collect(host: str, port: int, town: str, file: Path) -> dict[str, Any]:
     """Collect the facts of one server in a process of its own."""
-    command = [sys.executable, "-m", "harness.doctor.collecting", host, str(port), town, str(file)]
+    command = module_command("harness.doctor.collecting", host, str(port), town, str(file))
     try:
         done = subprocess.run(
-            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
+            command, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
         )
         last_line = done.stderr.strip().splitlines()[-1:] or ["nothing"]
     except subprocess.TimeoutExpired:

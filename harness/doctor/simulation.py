@@ -7,9 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.doctor.children import ROOT, run_code, run_python
+from harness.doctor.children import run_code, run_python
 from harness.doctor.finding import Finding, Places
 from harness.errors import AttemptError, UserError
+from harness.installation import PACKAGES
 
 OWN_TOWN = "Crucible05"
 WEIGHTS = (".pth", ".pt", ".safetensors", ".onnx")
@@ -119,7 +120,7 @@ def check_maps(places: Places) -> Finding:
 
 def check_weights() -> Finding:
     """List the weights of learned systems that lie with the agents."""
-    files = sorted(path for path in (ROOT / "agents").rglob("*") if path.suffix in WEIGHTS)
+    files = sorted(path for path in (PACKAGES / "agents").rglob("*") if path.suffix in WEIGHTS)
     if not files:
         return Finding("weights", "ok", "none under agents: no learned system is shipped yet")
     size = sum(file.stat().st_size for file in files) / 1e6

@@ -108,7 +108,7 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"run_campaign: configuration: executor={executor} needs {module};"
+        f"crucible run: configuration: executor={executor} needs {module};"
         f" pip install -e '.[{executor}]'\n"
     )
 

@@ -165,7 +165,7 @@ def test_a_runner_that_is_told_to_end_says_so(
         runner.send_signal(how)
         _, said = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
-    assert complaints(said) == ["run_campaign: told to end; the same command goes on from here"]
+    assert complaints(said) == ["crucible run: told to end; the same command goes on from here"]
     assert psutil.wait_procs(family, timeout=10)[1] == []
     assert failures(tmp_path / "out") == [("ideal_single", "interrupted")]
     assert run(routes, *line[2:]).returncode == 0
@@ -273,7 +273,7 @@ def test_without_a_simulator_the_campaign_ends(
         done = run(routes, *line, "attempts_per_route=1", "executor.workers=2")
     assert done.returncode == 3
     (said,) = done.stderr.splitlines()
-    assert said.startswith("run_campaign: no simulator, 3 times in a row: CARLA: ")
+    assert said.startswith("crucible run: no simulator, 3 times in a row: CARLA: ")
     assert "no such screen" in said
     assert failures(tmp_path / "out") == [("ideal_single", "server_launch")] * 3
     assert run(routes, *line, "attempts_per_route=1").returncode == 0

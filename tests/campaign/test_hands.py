@@ -38,7 +38,7 @@ ENDED = SimpleNamespace(done=lambda: True, stderr=lambda: "time limit", cancel=l
 
 
 def work_in(folder: Path) -> Work:
-    return Work(folder, "Town05", NO_CARLA, 600.0, None, {})
+    return Work(folder, "Town05", NO_CARLA, 600.0, None, {}, folder)
 
 
 class Moody:
@@ -208,7 +208,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
     task = Task(tmp_path, KEY, 1, "127.0.0.1", 1, "carlite", None, os.getpid())
     before = os.listdir("/proc/self/fd")  # noqa: PTH208
     with pytest.raises(AttemptError, match="no further process: No such file") as raised:
-        WorkerProcess(task, tmp_path / "logs" / "worker-1.log", {})
+        WorkerProcess(task, tmp_path / "logs" / "worker-1.log", {}, tmp_path)
     assert raised.value.failure == "server_launch"
     assert os.listdir("/proc/self/fd") == before  # noqa: PTH208
 

@@ -99,7 +99,7 @@ def test_nothing_is_written_through_links_that_come_later(folder: Path, outside:
     log.symlink_to(outside)
     task = Task(folder, KEY, 1, "", 0, "", None, os.getpid())
     with pytest.raises(AttemptError):
-        WorkerProcess(task, log, {})
+        WorkerProcess(task, log, {}, folder)
     assert outside.read_text() == "mine\n"
 
 

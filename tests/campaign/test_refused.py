@@ -86,7 +86,7 @@ def refused(
 @pytest.mark.parametrize("study", STUDIES)
 def test_bad_study(study: str, refused: Callable[..., str]) -> None:
     said = refused(f"study={study}", f"--config-dir={BAD}")
-    assert said.startswith("run_campaign: ")
+    assert said.startswith("crucible run: ")
     assert STUDIES[study] in said
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, ROOT, Settings, at_home, digest
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, Settings, at_home, digest
 from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.files import refuse_links, write_whole
+from harness.installation import PACKAGES
 from harness.records import reading
 from harness.records.names import safe_name
 from harness.records.schema import VERSION
@@ -28,7 +29,7 @@ OURS = re.compile(r"\.lock|\.\d+\.campaign\.yaml")
 """The files that a runner killed at its start leaves behind."""
 LOOKS, LOOK = 3, 0.1
 """Times, and seconds apart, that a lock is tried before it counts as held."""
-PACKAGES = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
+VERSIONED = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
 class WrittenOut(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML tells no types
@@ -63,7 +64,7 @@ def write_header(file: Path, settings: Settings, simulator: str, **more: str) ->
         "simulator": simulator,
         "git": git_revision(),
         "python": platform.python_version(),
-        "versions": {name: installed for name in PACKAGES if (installed := package_version(name))},
+        "versions": {name: installed for name in VERSIONED if (installed := package_version(name))},
         **more,
         "settings": settings,
     }
@@ -153,10 +154,12 @@ def package_version(name: str) -> str | None:
 
 def git_revision() -> str | None:
     """Return the project's revision, with a plus if files have changed since."""
+    if not (PACKAGES / ".git").exists():
+        return None
     try:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
-            cwd=ROOT,
+            cwd=PACKAGES,
             capture_output=True,
             text=True,
             timeout=10,

@@ -18,10 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
+from harness.installation import EXTRAS, SHIPPED, missing
 
 Settings: TypeAlias = dict[str, Any]
 
-ROOT = Path(__file__).parents[3]
 OURS = {
     "simulator": "harness.world.simulators.",
     "executor": "harness.campaign.running.executors.",
@@ -90,6 +90,8 @@ def find_class(target: Any, place: str) -> type[Any]:
     module, _, name = target.rpartition(".")
     try:
         named = getattr(import_module(module), name)
+    except ModuleNotFoundError as problem:
+        raise UserError(f"{refused}: {without(problem)}") from None
     except Exception as problem:
         raise UserError(f"{refused}: {one_line(problem)}") from None
     if not isinstance(named, type) or not f"{named.__module__}.".startswith(packages):
@@ -135,9 +137,9 @@ def digest(settings: Settings) -> str:
 
 
 def find_file(name: str, place: str) -> Path:
-    """Return the file: as given, or as one of ours, relative to the project."""
+    """Return the file: as given, or else the shipped one of that name."""
     try:
-        for path in (at_home(name, place), ROOT / name):
+        for path in (at_home(name, place), SHIPPED / name):
             if path.exists():
                 return path
     except OSError as problem:
@@ -151,6 +153,12 @@ def at_home(name: str, place: str) -> Path:
         return Path(name).expanduser()
     except RuntimeError:
         raise UserError(f"{place}: {name}: nobody of that name has a home here") from None
+
+
+def without(problem: ModuleNotFoundError) -> str:
+    """Return what is missing, and which extra has it if one of ours does."""
+    name = (problem.name or "").partition(".")[0]
+    return missing(name, EXTRAS[name]) if name in EXTRAS else one_line(problem)
 
 
 def one_line(problem: BaseException) -> str:

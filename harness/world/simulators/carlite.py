@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.installation import PACKAGES
+from harness.subprocesses import module_command
 from harness.world.simulators.launching import Launched, launched
 from harness.world.simulators.lease import LaunchError, Server
 
-ROOT = Path(__file__).parents[3]
 READY = re.compile(r"^carlite (\S+) ready on (\S+):(\d+), town (\S+)$", re.MULTILINE)
 PATIENCE = 2.0
 """Seconds after which what a starting server says is passed on: the first start compiles."""
@@ -36,10 +37,10 @@ class CarliteSimulator:
     @contextmanager
     def lease(self, town: str) -> Iterator[Server]:
         """Start carlite on ports the system picks and carlite holds from then on."""
-        command = [sys.executable, "-m", "harness.carlite", "--port", "0", "--town", town]
+        command = module_command("harness.carlite", "--port", "0", "--town", town)
         if self._maps is not None:
             command += ["--maps", str(self._maps)]
-        with launched(command, ROOT) as process:
+        with launched(command, PACKAGES) as process:
             starting = Starting(process)
             try:
                 ready = process.wait_for(starting.ready, self._start_timeout)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from harness.campaign.attempt.tasks import Outcome
 from harness.campaign.settings.config import Settings
 from harness.errors import UserError
+from harness.installation import missing
 from harness.records.keys import AttemptKey
 
 
@@ -29,6 +30,7 @@ class Work:
     attempt_timeout: float  # s of wall-clock per try
     memory_limit: float | None  # GiB a try may take
     environment: dict[str, str]  # of the worker processes, besides their machine's own
+    directory: Path  # that paths in settings are relative to
 
 
 class Hand(Protocol):
@@ -69,6 +71,4 @@ def extra(name: str, of: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise UserError(
-            f"configuration: executor={of} needs {name}; pip install -e '.[{of}]'"
-        ) from None
+        raise UserError(f"configuration: executor={of}: {missing(name, of)}") from None

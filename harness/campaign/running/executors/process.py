@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import ExitStack, suppress
@@ -13,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 
 from harness.campaign.attempt.tasks import Task, read_answer
-from harness.campaign.settings.config import ROOT
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.records.writing import disk_problem
+from harness.subprocesses import module_command
 from harness.world.simulators import Server
 
 SETTLE = 5.0
@@ -42,7 +41,7 @@ class WorkerProcess:
     What it answers goes to a file: a pipe would wait for whoever else holds it open.
     """
 
-    def __init__(self, task: Task, log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, task: Task, log: Path, environment: dict[str, str], directory: Path) -> None:
         self._killed_before = kernel_kills()
         with ExitStack() as files:
             try:
@@ -52,7 +51,8 @@ class WorkerProcess:
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:
                 raise disk_problem(problem) from None
-            self._process = self._started({**os.environ, "OMP_NUM_THREADS": "1", **environment})
+            variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+            self._process = self._started(variables, directory)
             self._files = files.pop_all()
         assert self._process.stdin
         with suppress(BrokenPipeError), self._process.stdin as stdin:
@@ -95,11 +95,11 @@ class WorkerProcess:
         launched = reply["failure"] == "server_launch"  # it was, and answered when the try began
         return "server_crash" if launched else reply["failure"], reply["message"]
 
-    def _started(self, environment: dict[str, str]) -> subprocess.Popen[str]:
+    def _started(self, environment: dict[str, str], directory: Path) -> subprocess.Popen[str]:
         try:
             return subprocess.Popen(
-                [sys.executable, "-m", "harness.campaign.attempt.attempt_process"],
-                cwd=ROOT,
+                module_command("harness.campaign.attempt.attempt_process"),
+                cwd=directory,
                 stdin=subprocess.PIPE,
                 stdout=self._answer,
                 stderr=self._log,

@@ -90,7 +90,7 @@ class LocalHand:
             work.memory_limit,
             os.getpid(),
         )
-        with WorkerProcess(task, self._log, work.environment) as self._process:
+        with WorkerProcess(task, self._log, work.environment, work.directory) as self._process:
             if self._stopped:
                 self._process.kill()
             ending = self._process.ending(server, work.attempt_timeout)

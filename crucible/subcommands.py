@@ -1,0 +1,151 @@
+"""The front door: one command with a subcommand for everything that the packages can do.
+
+A subcommand's module is imported when it is asked for, so that each needs its own packages only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+
+BAD_INPUT = 2
+OWN = {"harness", "agents", "analysis", "crucible"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subcommand:
+    """A subcommand, and the module whose `main` takes its arguments."""
+
+    name: str
+    purpose: str
+    module: str
+    extra: str  # what `pip install v2x-crucible[...]` brings its packages
+    takes_name: bool = True  # whether the module's `main` has subcommands, of which it is one
+
+
+def of(module: str, extra: str, **purposes: str) -> tuple[Subcommand, ...]:
+    """Return the subcommands that one module's `main` knows."""
+    return tuple(
+        Subcommand(name=name, purpose=purpose, module=module, extra=extra)
+        for name, purpose in purposes.items()
+    )
+
+
+GROUPS: dict[str, tuple[Subcommand, ...]] = {
+    "Campaigns": (
+        Subcommand(
+            name="run",
+            purpose="run a campaign, or resume it: group=choice and setting=value",
+            module="crucible.run",
+            extra="run",
+            takes_name=False,
+        ),
+        *of(
+            "harness.__main__",
+            "run",
+            status="how far a campaign is, and what failed",
+            twin="drive an attempt again, unchanged or changed",
+            attribute="whether a violation needed the disturbance, and when",
+        ),
+    ),
+    "Routes and simulators": (
+        *of(
+            "harness.__main__",
+            "run",
+            routes="list, check, draw and generate routes",
+            maps="save a town's map from a running CARLA",
+            doctor="what this machine has, and what is missing",
+        ),
+        Subcommand(
+            name="serve",
+            purpose="carlite: a CARLA server without a GPU",
+            module="harness.carlite.__main__",
+            extra="carlite",
+            takes_name=False,
+        ),
+    ),
+    "Systems": (
+        *of("agents.__main__", "run,learn", check="check a system of your own"),
+        *of(
+            "agents.training.__main__",
+            "run,learn",
+            collect="record scenes to train on",
+            train="train the network of a scheme",
+            evaluate="measure how well weights detect, with and without disturbances",
+        ),
+    ),
+    "Analysis": of(
+        "analysis.__main__",
+        "analysis",
+        report="everything as one page, and its tables",
+        tables="tables of campaigns, with confidence intervals",
+        regress="which error patterns go with violations",
+        compare="arms paired by route and seed, of one campaign or several",
+        power="how many routes and seeds find which difference",
+        calibrate="false alarm rates of the analysis, by simulation",
+        replay="one drive again: pictures, film, recording, clouds",
+    ),
+}
+SUBCOMMANDS = {each.name: each for group in GROUPS.values() for each in group}
+EXAMPLES = """Examples:
+  crucible run                                        four routes, three arms
+  crucible run study=demo out=runs/demo               the same command again resumes it
+  crucible status runs/demo
+  crucible report runs/demo
+  crucible serve --port 2000
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one subcommand; bad input is one line and exit code 2."""
+    name, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
+    if name in {"-h", "--help", "help"}:
+        print(help_text())
+        return 0 if arguments else BAD_INPUT
+    if name in {"-V", "--version"}:
+        print(f"crucible {version('v2x-crucible')}")
+        return 0
+    chosen = SUBCOMMANDS.get(name)
+    if chosen is None:
+        print(f"crucible: {unknown(name)}", file=sys.stderr)
+        return BAD_INPUT
+    try:
+        return started(chosen, rest)
+    except ModuleNotFoundError as problem:
+        module = problem.name or ""
+        if module.partition(".")[0] in OWN:
+            raise
+        from harness.installation import missing  # noqa: PLC0415 - nothing else here needs it
+
+        print(f"crucible {name}: {missing(module, chosen.extra)}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def started(chosen: Subcommand, arguments: list[str]) -> int:
+    """Import the module of a subcommand, call it, and return its exit code."""
+    program = "crucible" if chosen.takes_name else f"crucible {chosen.name}"
+    passed = [chosen.name, *arguments] if chosen.takes_name else arguments
+    code: int = import_module(chosen.module).main(passed, program)
+    return code
+
+
+def help_text() -> str:
+    """Return what `crucible --help` prints."""
+    width = max(map(len, SUBCOMMANDS))
+    lines = ["usage: crucible SUBCOMMAND ...", "", "Closed-loop tests of cooperative driving.", ""]
+    for group, subcommands in GROUPS.items():
+        lines.append(f"{group}:")
+        lines += [f"  {each.name:<{width}}  {each.purpose}" for each in subcommands]
+        lines.append("")
+    return "\n".join([*lines, EXAMPLES + "\n`crucible SUBCOMMAND --help` lists its options."])
+
+
+def unknown(name: str) -> str:
+    """Return one line about a subcommand that is none."""
+    close = difflib.get_close_matches(name, SUBCOMMANDS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"valid: {', '.join(SUBCOMMANDS)}"
+    return f"unknown subcommand {name}; {hint}"

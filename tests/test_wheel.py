@@ -1,0 +1,110 @@
+"""What the wheel has in it, and that it works outside a checkout beside CARLA's own `agents`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.campaign.tiny import write_route
+from tests.conftest import ROOT
+from tests.wheel import built, carla_like, crucible, unpacked
+
+TOP = {"harness", "agents", "analysis", "crucible"}
+HOP = ["traffic=none", "interference=none", "seeds=[1]", "progress=plain", "out=out"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked(wheel, tmp_path_factory.mktemp("installed"))
+
+
+def test_the_packages_and_nothing_else_are_at_the_top(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == TOP
+
+
+@pytest.mark.parametrize("folder", sorted([*TOP, "conf", "routes"]))
+def test_every_file_of_the_checkout_comes_along(folder: str, installed: Path) -> None:
+    there = installed / "crucible" if folder in ("conf", "routes") else installed
+    files = [
+        file.relative_to(ROOT)
+        for file in (ROOT / folder).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    ]
+    assert files
+    for file in files:
+        assert (there / file).read_bytes() == (ROOT / file).read_bytes()
+
+
+@pytest.mark.parametrize("package", sorted(TOP))
+def test_packages_are_typed(package: str, installed: Path) -> None:
+    assert (installed / package / "py.typed").is_file()
+
+
+def test_run_uses_the_files_of_the_wheel(installed: Path, tmp_path: Path) -> None:
+    path = [carla_like(tmp_path), installed]
+    done = crucible("run", "--info", "searchpath", path=path, cwd=tmp_path)
+    assert str(installed / "crucible" / "conf") in done.stdout
+    assert str(ROOT) not in done.stdout
+    done = crucible("run", "study=demo", "dry_run=true", path=path, cwd=tmp_path)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert "15 attempts" in " ".join(done.stdout.split())
+
+
+def test_a_campaign_is_run_and_reported_beside_another_agents(
+    installed: Path, tmp_path: Path
+) -> None:
+    """The other `agents` raises when imported, in whatever process."""
+    path = [carla_like(tmp_path), installed]
+    write_route(tmp_path, "hop")
+    hop = ["system=ideal_late", "routes.file=routes.xml", "routes.hazards=null", "routes.only=null"]
+    done = crucible("run", *hop, *HOP, path=path, cwd=tmp_path)
+    assert done.stderr == "" or done.stderr.startswith("carlite: ")
+    assert done.returncode == 0
+    header = yaml.safe_load((tmp_path / "out" / "campaign.yaml").read_text())
+    assert header["git"] is None
+    for words in (["status", "out"], ["report", "out", "--out", "page"]):
+        done = crucible(*words, path=path, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert "ideal_late" in (tmp_path / "page" / "report.html").read_text()
+
+
+def test_own_files_take_the_place_of_shipped_ones(installed: Path, tmp_path: Path) -> None:
+    own = tmp_path / "mine"
+    (own / "traffic").mkdir(parents=True)
+    shipped = (installed / "crucible" / "conf" / "traffic" / "few.yaml").read_text()
+    (own / "traffic" / "few.yaml").write_text(shipped.replace("vehicles: 12", "vehicles: 7"))
+    (own / "traffic" / "many.yaml").write_text(shipped.replace("vehicles: 12", "vehicles: 99"))
+    for option, choice, vehicles in (
+        (["--config-dir", "mine"], "few", 7),
+        (["--config-dir=mine"], "many", 99),
+        ([], "few", 12),
+    ):
+        words = ["run", *option, f"traffic={choice}", "--cfg", "job"]
+        done = crucible(*words, path=[installed], cwd=tmp_path)
+        assert yaml.safe_load(done.stdout)["traffic"]["vehicles"] == vehicles
+    done = crucible("run", "--config-dir", "none", path=[installed], cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_another_agents_would_be_noticed(installed: Path, tmp_path: Path) -> None:
+    other = carla_like(tmp_path)
+    code = "import agents.driving"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONPATH": f"{other}:{installed}"},
+    )  # fmt: skip
+    assert "these are the agents of CARLA" in done.stderr
