@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -91,3 +94,56 @@ def test_the_console_command_is_installed() -> None:
     (script,) = entry_points(group="console_scripts", name="crucible")
     assert script.value == "crucible.commandline:entry"
     assert (Path(sys.executable).parent / "crucible").is_file()
+
+
+STARTS = [
+    "run_campaign.py",
+    "crucible/__init__.py",
+    "crucible/__main__.py",
+    "crucible/commandline.py",
+]
+
+
+@pytest.mark.parametrize("file", STARTS)
+def test_what_refuses_an_old_python_is_readable_by_it(file: str) -> None:
+    ast.parse((ROOT / file).read_text(), feature_version=(3, 7))
+
+
+@pytest.mark.parametrize("version", [(3, 9), (3, 13)])
+def test_another_python_is_one_line(version: tuple[int, int]) -> None:
+    code = (
+        f"import sys, runpy; sys.version_info = (*{version}, 0, 'final', 0);"
+        "runpy.run_path('run_campaign.py', run_name='__main__')"
+    )
+    refused([sys.executable, "-c", code], ".".join(map(str, version)))
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.13"])
+@pytest.mark.parametrize("start", [["run_campaign.py"], ["-m", "crucible", "serve"]])
+def test_another_python_of_this_machine_is_one_line(version: str, start: list[str]) -> None:
+    python = shutil.which(f"python{version}")
+    probe = [str(python), "-c", "import sys; print(sys.executable)"]
+    found = python and subprocess.run(probe, check=False, capture_output=True, text=True)
+    if not found or found.returncode:
+        pytest.skip(f"no Python {version} here")
+    refused([found.stdout.strip(), *start], version)
+
+
+def refused(command: list[str], version: str) -> None:
+    """Check that a command names the Python that it is run by, and what to do, in one line."""
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"crucible: Python 3.10 to 3.12 is needed, this is {version} (")
+    assert "make PYTHON=" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_packages_it_is_one_line(tmp_path: Path) -> None:
+    """As the Python of a system has none, outside the virtual environment."""
+    done = subprocess.run(
+        [sys.executable, "-S", "run_campaign.py"],
+        check=False, cwd=ROOT, env=os.environ | {"PYTHONPATH": ""}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "crucible run: hydra is not installed: source .venv/bin/activate\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.installation import install_command
 from harness.records.ledger import tries
 from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
@@ -108,8 +109,8 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"crucible run: configuration: executor={executor} needs {module};"
-        f" pip install -e '.[{executor}]'\n"
+        f"crucible run: configuration: executor={executor}: {module} is not installed:"
+        f" {install_command(executor)}\n"
     )
 
 

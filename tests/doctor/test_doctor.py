@@ -14,6 +14,7 @@ from harness.doctor.finding import Finding, Places, worst
 from harness.doctor.machine import check_disk, check_gpu, free
 from harness.doctor.packages import Requirement, check_extra, requirements, unloadable
 from harness.doctor.simulation import check_cache, check_carla, check_maps
+from harness.installation import install_command
 from harness.world.maps import OWN_TOWNS
 from tests.conftest import ROOT
 
@@ -76,8 +77,8 @@ def test_other_commands_name_what_they_need(command: str, tmp_path: Path) -> Non
     )
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"{command} needs ")
-    assert "pip install -e '.[run]'" in line
+    assert line.startswith(f"python -m harness {command}: ")
+    assert line.endswith(f" is not installed: {install_command('run')}")
 
 
 def test_requirements_are_read_as_metadata_has_them() -> None:

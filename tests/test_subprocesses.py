@@ -1,0 +1,65 @@
+"""Processes that are started: whose packages they import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.v2xverse.process import Child, ChildError
+from harness.installation import PACKAGES
+from harness.subprocesses import foreign_environment, module_command
+from tests.wheel import carla_like
+
+CHILD = """
+import sys
+try:
+    import agents
+except ImportError as problem:
+    sys.exit(str(problem))
+sys.exit(agents.__file__)
+"""
+
+
+def test_a_module_imports_our_packages_wherever_it_is_started(tmp_path: Path) -> None:
+    """Beside another `agents` in the working directory, and one on PYTHONPATH."""
+    other = carla_like(tmp_path)
+    for cwd in (tmp_path, other):
+        done = subprocess.run(
+            module_command("agents", "check", "--help"),
+            check=False, cwd=cwd, env=os.environ | {"PYTHONPATH": str(other)},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("usage: ")
+
+
+def test_the_standard_library_comes_before_our_packages(tmp_path: Path) -> None:
+    """site-packages, where a wheel's packages are, may have a backport of a part of it."""
+    (tmp_path / "shown.py").write_text("import sys; print(sys.path)")
+    done = subprocess.run(
+        module_command("shown"),
+        check=True, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    path: list[str] = eval(done.stdout)
+    standard = str(Path(os.__file__).parent)
+    assert path.index(standard) < path.index(str(PACKAGES)) < path.index(str(tmp_path))
+
+
+def test_v2xverse_imports_the_agents_of_carla(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = carla_like(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PACKAGES), str(other)]))
+    (tmp_path / "child.py").write_text(CHILD)
+    with pytest.raises(ChildError, match="these are the agents of CARLA"):
+        Child([sys.executable, str(tmp_path / "child.py")], {}, 60.0)
+    assert foreign_environment()["PYTHONPATH"] == str(other)
+
+
+def test_nothing_is_left_of_a_path_of_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGES))
+    assert "PYTHONPATH" not in foreign_environment()
