@@ -9,7 +9,7 @@
 
 Misplaced, by rule: `max`: the best overlap lies in (0, τ]; `exists`: some overlap does, even if
 another box matches well (the paper's words); `pairs`: as many times as there are such boxes (the
-code of the study's offline part). See docs/patterns.md.
+code of the study's offline part). See docs/reference/patterns.md.
 """
 
 from __future__ import annotations

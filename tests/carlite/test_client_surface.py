@@ -95,7 +95,7 @@ def entries(*kinds: type) -> set[str]:
 def test_the_page_lists_what_the_server_does(
     heading: str, role: str, kinds: tuple[type, ...]
 ) -> None:
-    page = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [line.split(" | ", 1)[1] for line in section.splitlines() if " | `" in line]
     listed = set(re.findall(r"`([a-z_]+)`", " ".join(rows)))

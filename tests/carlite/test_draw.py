@@ -42,7 +42,7 @@ def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_pictures_are_there_and_small(name: str) -> None:
-    page = (DOCS / "towns.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
     for picture in (f"{name}.png", f"{name}-lidar.png"):
         assert f"images/{picture}" in page
         assert pixels(DOCS / "images" / picture).std() > 5
@@ -51,7 +51,7 @@ def test_pictures_are_there_and_small(name: str) -> None:
 
 def test_the_page_tells_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
-    assert capsys.readouterr().out in (DOCS / "towns.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
 
 
 def test_check_finds_the_files_as_planned(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from harness.records.writing import FILES
 from harness.vocabulary import PATTERNS, Boxes, Truth
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "records.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "records.md").read_text()
 COUNTED = re.compile(rf"({'|'.join((*PATTERNS, *SOURCES))})(_.*)?")
 
 

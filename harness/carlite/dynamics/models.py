@@ -1,8 +1,8 @@
 """How each vehicle drives: what CARLA gives it where that is published, by CARLA's ids.
 
-`PUBLISHED` holds CARLA's own numbers; docs/dynamics.md says where each is from and which are
-fitted. All other vehicles have the engine of the MKZ in proportion to their mass; their wheelbases
-are those of the real models, since CARLA's are not published.
+`PUBLISHED` holds CARLA's own numbers; docs/explanation/dynamics.md says where each is from and
+which are fitted. All other vehicles have the engine of the MKZ in proportion to their mass;
+their wheelbases are those of the real models, since CARLA's are not published.
 """
 
 from __future__ import annotations

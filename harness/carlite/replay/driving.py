@@ -66,7 +66,7 @@ class Car:
     def __init__(self, vehicle: str, ground: Ground, values: Values, speed: float = 0.0) -> None:
         blueprint = blueprints.library().get(vehicle)
         if blueprint is None or blueprint.kind != Kind.VEHICLE:
-            raise UserError(f"{vehicle}: no such vehicle; see docs/dynamics.md for the ids")
+            raise UserError(f"unknown vehicle: {vehicle} (see docs/explanation/dynamics.md)")
         self.table, self._physics, self._ground = ActorTable(), Physics(), ground
         column = round(-ground.x)
         height = float(ground.lower[0, column])
