@@ -1,4 +1,4 @@
-"""Systems of your own: are they what a campaign needs?"""
+"""Systems and fusion modules of your own: are they what a campaign needs?"""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ def main(arguments: list[str] | None = None, program: str = "python -m agents") 
     """Do what the command line asks for; bad input is one line and exit code 2."""
     parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    check = commands.add_parser("check", help="put a system to all checks")
-    check.add_argument("system", help="package.module:Class, or the name of a shipped system")
+    check = commands.add_parser("check", help="put a system or a fusion module to all checks")
+    check.add_argument(
+        "system",
+        metavar="NAME",
+        help="package.module:Class of a system or a fusion module, or the name of a shipped system",
+    )
     check.add_argument("settings", nargs="*", metavar="name=value", help="its arguments")
     check.add_argument(
         "--recording", type=Path, metavar="FILE", help="keep the recorded street, or use it again"
@@ -25,7 +29,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m agents") 
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Check a system; 0 if nothing failed, 1 if something did."""
+    """Check a system or a fusion module; 0 if nothing failed, 1 if something did."""
     from rich.console import Console  # noqa: PLC0415
 
     from agents.conformance.examination import Examination  # noqa: PLC0415
@@ -34,10 +38,21 @@ def run_check(options: argparse.Namespace) -> int:
     from agents.conformance.report import show  # noqa: PLC0415
 
     make = maker(options.system, options.settings)
-    make()
-    findings = Examination(make, recorded(options.recording)).findings()
-    show(options.system, findings, Console())
+    if is_fusion_module(make()):
+        from agents.conformance.fusion_check import FusionExamination  # noqa: PLC0415
+
+        findings = FusionExamination(make).findings()
+        show(f"{options.system} as a fusion module", findings, Console())
+    else:
+        findings = Examination(make, recorded(options.recording)).findings()
+        show(f"{options.system} as a system under test", findings, Console())
     return int(any(each.verdict == "failed" for each in findings))
+
+
+def is_fusion_module(made: object) -> bool:
+    """Return whether something is an intermediate fusion module; if so, torch is loaded."""
+    base = sys.modules.get("agents.perception.fusion.base")
+    return base is not None and isinstance(made, base.IntermediateFusion)
 
 
 if __name__ == "__main__":

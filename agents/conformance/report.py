@@ -19,9 +19,9 @@ COLOURS = {
 }
 
 
-def show(name: str, findings: Sequence[Finding], console: Console) -> None:
+def show(title: str, findings: Sequence[Finding], console: Console) -> None:
     """Print a row for each finding, and how many there are."""
-    table = Table(title=Text(f"{name} as a system under test"), title_justify="left")
+    table = Table(title=Text(title), title_justify="left")
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("what came, what is needed, what to do")

@@ -57,9 +57,9 @@ def random_tensor(name: str, like: Tensor) -> np.ndarray:
         numbers = 0.02 * uniform
         if last == "weight":
             numbers[0] += np.eye(like.shape[1])
-    elif like.ndim == 1 and last == "weight":
+    elif like.ndim <= 1 and last == "weight":
         numbers = 1.0 + 0.2 * uniform
-    elif like.ndim == 1 or "pos_embedding" in name:
+    elif like.ndim <= 1 or "pos_embedding" in name:
         numbers = 0.1 * uniform
     else:
         numbers = uniform * math.sqrt(6.0 / like[0].numel())

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from agents.commandline import at_least_one, ended
 from agents.perception.fusion.catalogue import SCHEMES
+from agents.perception.loading import FOLDER, file_name
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.errors import UserError
 
@@ -132,7 +133,12 @@ def add_train(commands: Commands) -> None:
         metavar="DIR",
         help="folder for the best weights (default: replace ours; of your own module: --out)",
     )
-    add("--start", type=Path, metavar="FILE", help="weights to take the shared layers from")
+    add(
+        "--start",
+        type=Path,
+        metavar="FILE",
+        help="weights to take the shared layers from; a scheme's name stands for ours",
+    )
     add("--epochs", type=int, default=8, metavar="N", help="epochs (default: 8)")
     add("--batch", type=int, default=4, metavar="N", help="samples per step (default: 4)")
     add(
@@ -174,6 +180,8 @@ def run_train(options: argparse.Namespace) -> None:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     if options.scheme in SCHEMES and (used := SCHEMES[options.scheme].trained_as) != options.scheme:
         raise UserError(f"--scheme {options.scheme}: uses weights of {used}; train --scheme {used}")
+    if str(options.start) in SCHEMES:
+        options.start = FOLDER / file_name(SCHEMES[str(options.start)])
     train(TrainingConfig(**given(options)))
 
 
