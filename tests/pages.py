@@ -89,8 +89,9 @@ def shell(
     code: str, folder: Path, environment: dict[str, str], exports: Path, where: str = "before"
 ) -> str:
     """Run commands with what earlier ones exported; the first that fails ends the page."""
-    known = f"source {shlex.quote(str(exports))}\n" if exports.exists() else ""
-    script = f"set -e\n{known}cd {shlex.quote(str(folder))}\n{code}\nexport -p > {shlex.quote(str(exports))}"
+    kept, there = shlex.quote(str(exports)), shlex.quote(str(folder))
+    known = f"source {kept}" if exports.exists() else ""
+    script = f"set -e\n{known}\ncd {there}\n{code}\nexport -p > {kept}"
     done = subprocess.run(
         ["bash", "-c", script],
         check=False,

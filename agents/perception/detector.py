@@ -39,7 +39,7 @@ class Detector:
     def encode(self, points_in_lidar: Singles, height: float) -> Maps:
         """Return the feature maps of a sweep."""
         maps = self.network.encode([raised_points(points_in_lidar, height, self.design.grid)])
-        return tuple(channels_last(each) for each in maps)
+        return tuple(channels_last(level) for level in maps)
 
     @torch.inference_mode()
     def detect(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
@@ -67,7 +67,7 @@ class Detector:
         fusion = self.network.intermediate
         assert fusion is not None, f"{self.network.scheme} sends no feature maps"
         sent = self.network.send(maps)
-        return fusion.payload(tuple(each[0].cpu().numpy() for each in sent))
+        return fusion.payload(tuple(level[0].cpu().numpy() for level in sent))
 
     @torch.inference_mode()
     def received(self, features: Features, ego: Maps, sender: str) -> Maps:
@@ -78,14 +78,14 @@ class Detector:
         )
         wrong = f"{sender} sent maps of {shapes}, this network fuses {needed}"
         sent = tuple(
-            channels_last(torch.from_numpy(np.array(each, np.float32))[None].to(self.device))
-            for each in features.maps
+            channels_last(torch.from_numpy(np.array(level, np.float32))[None].to(self.device))
+            for level in features.maps
         )
         try:
             maps = self.network.receive(sent)
         except (RuntimeError, IndexError, ValueError) as problem:
             raise TypeError(wrong) from problem
-        if [tuple(each.shape[1:]) for each in maps] != needed:
+        if [tuple(level.shape[1:]) for level in maps] != needed:
             raise TypeError(wrong)
         return maps
 
@@ -118,9 +118,9 @@ def for_inference(network: Network) -> None:
 
 def weights_channels_last(network: nn.Module) -> None:
     """Lay weights of convolutions out as processors compute fastest."""
-    for each in network.parameters():
-        if each.dim() == 4:
-            each.data = each.data.contiguous(memory_format=torch.channels_last)
+    for weight in network.parameters():
+        if weight.dim() == 4:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
 def channels_last(maps: Tensor) -> Tensor:

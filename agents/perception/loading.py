@@ -111,7 +111,10 @@ def fill(network: Network, state: Mapping[str, Tensor], source: Path) -> None:
         if not bool(torch.isfinite(numbers).all()):
             raise UserError(f"system: {source}: {key} holds numbers that are not finite")
     network.load_state_dict(
-        {key: each.float() if each.is_floating_point() else each for key, each in state.items()}
+        {
+            key: numbers.float() if numbers.is_floating_point() else numbers
+            for key, numbers in state.items()
+        }
     )
 
 

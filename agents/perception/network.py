@@ -55,7 +55,7 @@ class Network(nn.Module):
         self.fusion_net = fusion.built(features)
         if design.rotates and isinstance(fusion, IntermediateFusion):
             channels = features.level_channels if fusion.multi_scale else (features.channels,)
-            self.turnings = nn.ModuleList(Rotation(each) for each in channels)
+            self.turnings = nn.ModuleList(Rotation(count) for count in channels)
         self.cls_head = nn.Conv2d(design.channels, SCORE_CHANNELS, 1)
         self.reg_head = nn.Conv2d(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
@@ -91,7 +91,7 @@ class Network(nn.Module):
         if self.intermediate is None:
             return ego[0]
         if self.design.rotates:
-            partners = [self._rotated(each) for each in partners]
+            partners = [self._rotated(partner) for partner in partners]
         return self.to_detect_on(self.intermediate.fuse(ego, partners))
 
     def _rotated(self, partner: Partner) -> Partner:
@@ -121,7 +121,7 @@ class Network(nn.Module):
     @property
     def parameter_count(self) -> int:
         """How many numbers are trained."""
-        return sum(each.numel() for each in self.parameters())
+        return sum(weights.numel() for weights in self.parameters())
 
 
 def one_thread() -> None:

@@ -25,7 +25,7 @@ KINDS = "biuf"
 """Numpy's kinds of numbers: truth values, integers, unsigned ones, floats."""
 
 
-class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no types
+class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """Reads plain data, tuples as lists, and numpy's numbers as what they are worth."""
 
 
@@ -40,8 +40,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as problem:
-        said = " ".join(str(problem).split())
-        raise UserError(f"{path}: cannot be read as settings: {said}") from None
+        why = " ".join(str(problem).split())
+        raise UserError(f"{path}: cannot be read as settings: {why}") from None
     if not isinstance(settings, dict):
         raise UserError(f"{path}: settings by name are needed")
     return settings
@@ -60,10 +60,10 @@ def number_type(loader: PlainLoader, node: yaml.Node) -> np.dtype[Any]:
     """Return a numpy type of numbers."""
     parts = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
     name, order = str(parts["args"][0]), parts.get("state", [None, "|"])[1]
-    found = np.dtype(name) if name[1:].isdigit() and name[0] in KINDS else None
-    if found is None or found.kind not in KINDS:
+    kind = np.dtype(name) if name[1:].isdigit() and name[0] in KINDS else None
+    if kind is None or kind.kind not in KINDS:
         raise refused(node, f"names {name!r}, which is no type of numbers")
-    return found.newbyteorder(order if order in ("<", ">") else "=")
+    return kind.newbyteorder(order if order in ("<", ">") else "=")
 
 
 def scalar(loader: PlainLoader, node: yaml.Node) -> Any:

@@ -165,7 +165,7 @@ class Early(FixedSystem):
         if not messages:
             return alone, alone
         pose = observation.lidar_in_world
-        sweeps = [(sent_points(each), each.lidar_in_world) for each in messages]
+        sweeps = [(sent_points(message), message.lidar_in_world) for message in messages]
         (points,), _ = self.fusion.clouds((observation.points_in_lidar, pose), sweeps)
         cooperative = self.detector.detect(self.detector.encode(points, height), (), height)
         return self._others(cooperative, observation, height), alone
@@ -221,7 +221,7 @@ class Intermediate(NetworkSystem):
         """Detect from the ego's maps, and again from the fused ones."""
         ego, height = self._encoded(observation)
         alone = self._others(self.detector.detect(ego, (), height), observation, height)
-        partners = [self._partner(each, ego, observation.lidar_in_world) for each in messages]
+        partners = [self._partner(message, ego, observation.lidar_in_world) for message in messages]
         if not partners:
             return alone, alone
         cooperative = self.detector.detect(ego, partners, height)
@@ -253,5 +253,5 @@ def system_of(fusion: Fusion, weights: str | None = None) -> NetworkSystem:
     if isinstance(fusion, IntermediateFusion):
         return Intermediate(fusion, weights=weights)
     kinds: tuple[type[Single | Early | Late], ...] = (Single, Early, Late)
-    kind = next(each for each in kinds if isinstance(fusion, each.stage))
+    kind = next(system for system in kinds if isinstance(fusion, system.stage))
     return kind(weights=weights)

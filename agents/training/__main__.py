@@ -152,7 +152,7 @@ def add_train(commands: Commands) -> None:
     add(
         "--interference",
         action="store_true",
-        help="train with messages that are late or misplaced, for robust weights",
+        help="train with late messages and pose errors, for robust weights",
     )
     add("--most", type=int, metavar="N", help="samples per epoch, at random (default: all)")
     add(

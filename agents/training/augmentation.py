@@ -1,4 +1,4 @@
-"""The same scene seen otherwise: mirrored, larger or smaller, everybody's LiDAR turned.
+"""Augmentation of a sample: mirrored, scaled, every LiDAR turned.
 
 Points, poses and truth change together, so what agents send still fits.
 """
@@ -56,7 +56,7 @@ def _changed(
     truth = sample.truth
     return Sample(
         change(sample.ego),
-        tuple(change(each) for each in sample.partners),
+        tuple(change(partner) for partner in sample.partners),
         replace(truth, boxes_in_lidar=change_boxes(truth.boxes_in_lidar)),
         sample.hits_anyone,
         change_boxes(sample.parked),
@@ -80,6 +80,6 @@ def _scaled(view: View, by: float) -> View:
 
 
 def _turned(view: View, turn: float) -> View:
-    own = Pose(0.0, 0.0, yaw=turn)
-    points = points_between(view.points_in_lidar, HERE, own)
-    return View(points, compose(view.lidar_in_world, own))
+    lidar_after = Pose(0.0, 0.0, yaw=turn)
+    points = points_between(view.points_in_lidar, HERE, lidar_after)
+    return View(points, compose(view.lidar_in_world, lidar_after))

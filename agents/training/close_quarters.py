@@ -1,7 +1,7 @@
 """Scenes at close quarters: what hazards bring about, and traffic by itself hardly ever does.
 
-Cars stand across beside the road, as in driveways; vans stand at the kerb with somebody before
-their noses; units look down on whoever is next to them.
+Cars stand across at the edge of the road, as in driveways; vans stand at the kerb with a road user
+in front of them; units stand next to road users.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ BEFORE = (
 )
 """Who stands before a van: how often, and how much room it takes."""
 GAP = (0.4, 1.8)
-"""Metres between a van's nose and who stands before it."""
+"""Metres between a van and the road user in front of it."""
 UNIT_REACH = 30.0
-"""Metres from a group's first vehicle within which its unit stands next to somebody."""
+"""Metres from a group's first vehicle within which its unit stands next to a road user."""
 UNIT_AHEAD = 8.0
-"""Metres that a unit stands ahead of whom it stands next to, at most."""
+"""Metres that a unit stands ahead of that road user, at most."""
 
 
 def stand_close(stage: Stage) -> list[carla.Actor]:
-    """Let cars stand across beside roads, and vans at kerbs with somebody before them."""
+    """Spawn cars across the edge of roads, and vans at kerbs with a road user in front of them."""
     random = stage.random("crowd", "close")
-    lanes = iter([outermost(each) for each in places_on_lanes(stage, random)])
+    lanes = iter([outermost(lane) for lane in places_on_lanes(stage, random)])
     standing: list[carla.Actor] = []
     for _ in range(ACROSS):
         standing += stand(stage, random, "car", across(next(lanes), random))
@@ -54,7 +54,7 @@ def stand_close(stage: Stage) -> list[carla.Actor]:
 
 
 def across(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
-    """Return where a car stands across beside a lane, its nose towards it or away."""
+    """Return where a car stands across the edge of a lane, its nose towards it or away."""
     aside = lane.lane_width / 2 + float(random.uniform(*FROM_LANE))
     turn = float(random.choice([-1.0, 1.0])) * math.pi / 2 + ASKEW * float(random.normal())
     return moved(lane.transform, 0.0, aside, turn)
@@ -67,7 +67,7 @@ def stand_before(
     lane: carla.Waypoint,
     aside: float,
 ) -> list[carla.Actor]:
-    """Let somebody stand before a van, about to cross the road."""
+    """Spawn a road user in front of a van, about to cross the road."""
     kind, _, room = BEFORE[int(random.choice(len(BEFORE), p=[share for _, share, _ in BEFORE]))]
     ahead = van.bounding_box.extent.x + room + float(random.uniform(*GAP))
     turn = -math.pi / 2 + 2 * ASKEW * float(random.normal())
@@ -78,13 +78,13 @@ def stand_before(
 def stand(
     stage: Stage, random: np.random.Generator, kind: str, place: carla.Transform
 ) -> list[carla.Actor]:
-    """Let somebody of a kind stand somewhere with the brakes on, if the place is free."""
+    """Spawn a road user of a kind with its brakes on, if the place is free."""
     library = stage.world.get_blueprint_library()
     if kind.startswith("walker"):
-        models = sorted(library.filter("walker.pedestrian.*"), key=lambda each: each.id)
+        models = sorted(library.filter("walker.pedestrian.*"), key=lambda model: model.id)
     else:
-        vehicles = sorted(library.filter("vehicle.*"), key=lambda each: each.id)
-        models = [e for e in vehicles if e.get_attribute("base_type").as_str() == kind]
+        vehicles = sorted(library.filter("vehicle.*"), key=lambda model: model.id)
+        models = [model for model in vehicles if model.get_attribute("base_type").as_str() == kind]
     actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], place)
     if actor is None:
         return []
@@ -105,7 +105,7 @@ def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla
 def unit_among(
     town: carla.Map, scene: Scene, first: Pose, random: np.random.Generator, height: float
 ) -> Pose:
-    """Return a unit's place next to somebody near a vehicle, each class equally often."""
+    """Return a unit's place next to a road user near a vehicle, each class equally often."""
     boxes = scene.boxes_in_world
     away = np.hypot(boxes.geometry[:, 0] - first.x, boxes.geometry[:, 1] - first.y)
     near = away < UNIT_REACH

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from agents.training.layout import PROTOCOL, told_in
+from agents.training.layout import PROTOCOL, read_protocol
 from agents.training.recording import Episode, record
 from agents.training.towns import check_towns
 from harness.errors import AttemptError, UserError
@@ -50,16 +50,16 @@ def collect(wanted: Collection) -> None:
     check_towns(wanted.towns, wanted.for_testing)
     wanted.out.mkdir(parents=True, exist_ok=True)
     plan = episodes(wanted)
-    for each in plan:
-        refuse_others(wanted.out, each)
+    for planned in plan:
+        refuse_others(wanted.out, planned)
     simulator = CarliteSimulator(wanted.maps)
     with Progress() as progress:
-        bar = progress.add_task("scenarios", total=sum(each.groups for each in plan))
+        bar = progress.add_task("scenarios", total=sum(planned.groups for planned in plan))
         for episode in plan:
             if written(wanted.out, episode) < episode.groups:
-                before = sum(written(wanted.out, each) for each in plan if each != episode)
+                before = sum(written(wanted.out, planned) for planned in plan if planned != episode)
                 play(simulator, episode, wanted.out, progress, bar, before)
-            progress.update(bar, completed=sum(written(wanted.out, each) for each in plan))
+            progress.update(bar, completed=sum(written(wanted.out, planned) for planned in plan))
 
 
 def episodes(wanted: Collection) -> list[Episode]:
@@ -92,10 +92,10 @@ def episodes(wanted: Collection) -> list[Episode]:
 
 def refuse_others(out: Path, episode: Episode) -> None:
     """Refuse to go on with scenarios that bear an episode's names and are of other scenes."""
-    asked = {name: each for name, each in asdict(episode).items() if name != "groups"}
+    asked = {name: value for name, value in asdict(episode).items() if name != "groups"}
     for protocol in protocols(out, episode):
-        told = told_in(protocol)
-        if changed := [name for name, each in asked.items() if told.get(name, each) != each]:
+        recorded = read_protocol(protocol)
+        if changed := [name for name, value in asked.items() if recorded.get(name, value) != value]:
             raise UserError(
                 f"{protocol.parent}: was recorded with other {', '.join(changed)}; name another"
                 " --out or --seed"
@@ -105,7 +105,7 @@ def refuse_others(out: Path, episode: Episode) -> None:
 def protocols(out: Path, episode: Episode) -> list[Path]:
     """Return what the scenarios of an episode that are there say of themselves."""
     files = (out / episode.name(group) / PROTOCOL for group in range(episode.groups))
-    return [each for each in files if each.is_file()]
+    return [file for file in files if file.is_file()]
 
 
 def written(out: Path, episode: Episode) -> int:

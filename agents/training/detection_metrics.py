@@ -27,7 +27,7 @@ from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 Visible: TypeAlias = Literal["ego", "anyone"]
 Detector: TypeAlias = Callable[[Sample], Boxes]
 Cell: TypeAlias = tuple[Visible, float, str, str]
-"""Visible to whom, overlap, class, band."""
+"""By which returns visible, IoU, class, band of distances."""
 
 VISIBLE: tuple[Visible, ...] = get_args(Visible)
 OVERLAPS = (0.5, 0.7)

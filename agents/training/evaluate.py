@@ -32,7 +32,7 @@ from agents.training.fusion_names import fusion_of
 from agents.training.inference import detections
 from agents.training.layout import scenarios
 from agents.training.samples import CONDITIONS, Disturbance, Samples
-from agents.training.weight_files import add_evaluation, card_beside
+from agents.training.weight_files import add_evaluation, card_of_weights
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.vocabulary import CLASSES
@@ -58,7 +58,7 @@ def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
         raise UserError("--weights FILE is needed for a fusion module of your own")
     file = options.weights or FOLDER / file_name(type(fusion))
     if options.card:
-        card_beside(file)
+        card_of_weights(file)
     system = system_of(fusion, None if options.weights is None else str(options.weights))
     recorded = scenarios(options.data)
     samples = Samples(recorded, units=False, first_moment=1)
@@ -97,7 +97,7 @@ def column(
 
 
 def as_table(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
-    """Return a table: visible to whom, class and distance down; condition and overlap across."""
+    """Return a table: visibility, class and distance down; condition and IoU across."""
     table = Table(
         "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
@@ -108,7 +108,7 @@ def as_table(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
         cells = [
             columns[name][visible, overlap, kind, band] for name in columns for overlap in OVERLAPS
         ]
-        numbers = ["-" if each.truths == 0 else f"{each.eleven_point:.3f}" for each in cells]
+        numbers = ["-" if cell.truths == 0 else f"{cell.eleven_point:.3f}" for cell in cells]
         table.add_row(visible, kind, band, str(cells[0].truths), *numbers)
     return table
 
@@ -130,10 +130,10 @@ def as_records(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]
             "overlap": overlap,
             "class": kind,
             "metres": band,
-            "truths": each.truths,
-            "eleven-point": None if each.truths == 0 else round(each.eleven_point, 4),
-            "all-point": None if each.truths == 0 else round(each.all_point, 4),
+            "truths": cell.truths,
+            "eleven-point": None if cell.truths == 0 else round(cell.eleven_point, 4),
+            "all-point": None if cell.truths == 0 else round(cell.all_point, 4),
         }
         for name, cells in columns.items()
-        for (visible, overlap, kind, band), each in cells.items()
+        for (visible, overlap, kind, band), cell in cells.items()
     ]

@@ -64,7 +64,7 @@ def example_of(network: Network, sample: Sample) -> tuple[Inputs, Targets]:
 def inputs_of(fusion: Fusion, sample: Sample, design: Design) -> Inputs:
     """Return the inputs of the network of a scheme."""
     views = (sample.ego, *sample.partners)
-    ego, *partners = ((each.points_in_lidar, each.lidar_in_world) for each in views)
+    ego, *partners = ((view.points_in_lidar, view.lidar_in_world) for view in views)
     clouds, in_ego = fusion.clouds(ego, partners)
     poses = [pose for _, pose in (ego, *partners)]
     heights = [

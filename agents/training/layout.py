@@ -1,7 +1,7 @@
 """Recordings on disk, as OPV2V lays them out: scenario / agent / moment.
 
 `000042.yaml` holds poses and truth under OPV2V's names, in degrees; it is written as JSON, which is
-YAML that reads fast. Points lie beside it in `000042.npy`, as whole numbers of `POINT_UNIT`: less
+YAML that reads fast. Points are in `000042.npy`, as whole numbers of `POINT_UNIT`: less
 than `.pcd`, and finer than half floats are at a LiDAR's range. Roadside units have negative ids.
 """
 
@@ -34,7 +34,7 @@ WORLD = Pose(0.0, 0.0)
 class Look:
     """What one agent sensed at one moment, and what really stood round it."""
 
-    agent: int  # actor; negative beside the road
+    agent: int  # actor; negative: a roadside unit
     time: float
     lidar_in_world: Pose
     points_in_lidar: Singles
@@ -52,36 +52,36 @@ class Scenario:
     seed: int
 
     def agents(self) -> list[int]:
-        """Return who looked, vehicles first."""
-        names = [each.name for each in self.folder.iterdir() if each.is_dir()]
-        agents = [int(each) for each in names if AGENT.fullmatch(each)]
+        """Return the agents, vehicles first."""
+        names = [path.name for path in self.folder.iterdir() if path.is_dir()]
+        agents = [int(name) for name in names if AGENT.fullmatch(name)]
         return sorted(agents, key=lambda agent: (agent < 0, agent))
 
     def moments(self, agent: int) -> list[str]:
         """Return when an agent looked, in order."""
-        return sorted(each.stem for each in (self.folder / str(agent)).glob("*.yaml"))
+        return sorted(path.stem for path in (self.folder / str(agent)).glob("*.yaml"))
 
 
 def scenarios(folder: Path) -> list[Scenario]:
     """Return all scenarios of a recording that are whole."""
-    found = []
+    whole = []
     for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
-        told = told_in(protocol)
-        found.append(Scenario(protocol.parent, told["town"], told["purpose"], told["seed"]))
-    if not found:
+        record = read_protocol(protocol)
+        whole.append(Scenario(protocol.parent, record["town"], record["purpose"], record["seed"]))
+    if not whole:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"
             f" `python -m agents.training collect --out {folder}`"
         )
-    return found
+    return whole
 
 
-def told_in(protocol: Path) -> dict[str, Any]:
+def read_protocol(protocol: Path) -> dict[str, Any]:
     """Return what a scenario says of how it was made."""
     try:
-        told = parse_json(protocol.read_text())
-        named = {name: str(told[name]) for name in ("town", "purpose")}
-        return {**told, **named, "seed": int(told["seed"])}
+        record = parse_json(protocol.read_text())
+        named = {name: str(record[name]) for name in ("town", "purpose")}
+        return {**record, **named, "seed": int(record["seed"])}
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
@@ -98,7 +98,7 @@ def write_look(folder: Path, moment: str, look: Look) -> None:
             "time": round(look.time, 4),
             "lidar_pose": _pose_list(look.lidar_in_world),
             "vehicles": dict(_road_users(look)),
-            "parked": list(_told(look.parked_in_lidar, look.lidar_in_world)),
+            "parked": list(_box_records(look.parked_in_lidar, look.lidar_in_world)),
         }
     )
     (place / f"{moment}.yaml").write_text(text)
@@ -118,52 +118,56 @@ def read_look(folder: Path, agent: int, moment: str) -> Look:
 
 
 def _look_in(place: Path, agent: int) -> Look:
-    told = parse_json(place.with_suffix(".yaml").read_text())
-    x, y, z, roll, yaw, pitch = told["lidar_pose"]
-    angles = (math.radians(each) for each in (yaw, pitch, roll))
+    record = parse_json(place.with_suffix(".yaml").read_text())
+    x, y, z, roll, yaw, pitch = record["lidar_pose"]
+    angles = (math.radians(angle) for angle in (yaw, pitch, roll))
     lidar_in_world = Pose(x, y, z, *angles)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = np.load(place.with_suffix(".npy")).astype(np.float32) * units
-    truth = _truth(told["vehicles"], lidar_in_world)
-    parked = boxes_between(_boxes(told["parked"]), WORLD, lidar_in_world)
-    return Look(agent, told["time"], lidar_in_world, points, truth, parked)
+    truth = _truth(record["vehicles"], lidar_in_world)
+    parked = boxes_between(_boxes(record["parked"]), WORLD, lidar_in_world)
+    return Look(agent, record["time"], lidar_in_world, points, truth, parked)
 
 
 def _pose_list(pose: Pose) -> list[float]:
     """Return a pose in OPV2V's order."""
-    turns = [round(math.degrees(each), 6) for each in (pose.roll, pose.yaw, pose.pitch)]
-    return [*(round(each, 4) for each in (pose.x, pose.y, pose.z)), *turns]
+    turns = [round(math.degrees(angle), 6) for angle in (pose.roll, pose.yaw, pose.pitch)]
+    return [*(round(metres, 4) for metres in (pose.x, pose.y, pose.z)), *turns]
 
 
 def _road_users(look: Look) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield road users by id, and how often this agent hits each."""
     truth = look.truth
-    boxes = _told(truth.boxes_in_lidar, look.lidar_in_world)
+    boxes = _box_records(truth.boxes_in_lidar, look.lidar_in_world)
     ids, hits = truth.actor_ids.tolist(), truth.hits.tolist()
     for actor, box, count in zip(ids, boxes, hits, strict=True):
         yield str(actor), {**box, "hits": count}
 
 
-def _told(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[str, Any]]:
+def _box_records(boxes_in_lidar: Boxes, lidar_in_world: Pose) -> Iterator[dict[str, Any]]:
     """Yield boxes in the world under OPV2V's names; the class is ours."""
     boxes = boxes_between(boxes_in_lidar, lidar_in_world, WORLD)
     for box, kind in zip(boxes.geometry.tolist(), boxes.classes.tolist(), strict=True):
         yield {
-            "location": [round(each, 4) for each in box[:3]],
+            "location": [round(metres, 4) for metres in box[:3]],
             "center": [0.0, 0.0, 0.0],
-            "extent": [round(each / 2, 4) for each in box[3:6]],
+            "extent": [round(metres / 2, 4) for metres in box[3:6]],
             "angle": [0.0, round(math.degrees(box[6]), 4), 0.0],
             "class": CLASSES[kind],
         }
 
 
-def _boxes(told: Collection[dict[str, Any]]) -> Boxes:
+def _boxes(records: Collection[dict[str, Any]]) -> Boxes:
     """Return boxes in the world."""
     rows = [
-        [*each["location"], *(2 * half for half in each["extent"]), math.radians(each["angle"][1])]
-        for each in told
+        [
+            *record["location"],
+            *(2 * half for half in record["extent"]),
+            math.radians(record["angle"][1]),
+        ]
+        for record in records
     ]
-    kinds = [CLASSES.index(each["class"]) for each in told]
+    kinds = [CLASSES.index(record["class"]) for record in records]
     return Boxes(
         np.array(rows, np.float64).reshape(-1, 7), np.array(kinds, np.int64), np.ones(len(rows))
     )
@@ -172,6 +176,6 @@ def _boxes(told: Collection[dict[str, Any]]) -> Boxes:
 def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> Truth:
     return Truth(
         boxes_between(_boxes(vehicles.values()), WORLD, lidar_in_world),
-        np.array([int(each) for each in vehicles], np.int64),
-        np.array([told["hits"] for told in vehicles.values()], np.int64),
+        np.array([int(actor) for actor in vehicles], np.int64),
+        np.array([record["hits"] for record in vehicles.values()], np.int64),
     )

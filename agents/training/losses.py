@@ -105,9 +105,9 @@ CODE_WEIGHTS = [[code_weight(kind, name) for name in CODES] for kind in range(le
 
 def loss(raw: Raw, targets: Sequence[Targets]) -> Tensor:
     """Return the loss of a batch."""
-    heat = torch.from_numpy(np.stack([each.heat for each in targets]))
-    negative_weight = torch.from_numpy(np.stack([each.negative_weight for each in targets]))
-    codes = torch.from_numpy(np.stack([each.codes for each in targets]))
+    heat = torch.from_numpy(np.stack([target.heat for target in targets]))
+    negative_weight = torch.from_numpy(np.stack([target.negative_weight for target in targets]))
+    codes = torch.from_numpy(np.stack([target.codes for target in targets]))
     return focal(raw.logits, heat, negative_weight) + distances(raw.codes, codes, heat)
 
 

@@ -1,4 +1,4 @@
-"""More vehicles than a campaign has: networks learn from whom they meet, and of every size."""
+"""A denser population than in a campaign, with vehicles of all models, to train on."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from harness.world.attempt_context import Stage
 from harness.world.scene import class_of_base
 
 SPACING = 10.0
-"""Metres between places on a lane where somebody may start."""
+"""Metres between spawn points on a lane."""
 LIFT = 0.5
-"""Metres above the road: whoever starts falls on its wheels."""
+"""Metres above the road at which vehicles are spawned."""
 SLOWEST, FASTEST = 60.0, -10.0
-"""Percent below the speed limit: who differs bunches up."""
+"""Percent below the speed limit."""
 FOLLOWING_DISTANCE = 2.0
 CYCLISTS = 0.4
-"""Share of cycles among those who drive."""
+"""Share of cycles among moving vehicles."""
 PARKED_CYCLES = 0.2
-"""And among those who stand."""
+"""And among standing ones."""
 CROSSWISE = 0.15
-"""Share of those beside the road who stand anyhow."""
+"""Share of standing vehicles with any heading."""
 ASKEW = math.radians(4.0)
 
 
@@ -31,7 +31,7 @@ def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
     """Let vehicles start on the lanes themselves, each at a speed of its own."""
     random = stage.random("crowd", "driving")
     port = stage.traffic_manager.get_port()
-    places = [each.transform for each in places_on_lanes(stage, random)]
+    places = [lane.transform for lane in places_on_lanes(stage, random)]
     drivers = _spawned(stage, random, places, number, CYCLISTS)
     for actor in drivers:
         slower = float(random.uniform(FASTEST, SLOWEST))
@@ -41,10 +41,10 @@ def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
     return drivers
 
 
-def stand_beside_roads(stage: Stage, number: int) -> list[carla.Actor]:
+def park_at_roadsides(stage: Stage, number: int) -> list[carla.Actor]:
     """Let vehicles stand at the right edge of roads with their brakes on."""
     random = stage.random("crowd", "standing")
-    places = [_beside(each, random) for each in places_on_lanes(stage, random)]
+    places = [_at_roadside(lane, random) for lane in places_on_lanes(stage, random)]
     standing = _spawned(stage, random, places, number, PARKED_CYCLES)
     for actor in standing:
         actor.apply_control(carla.VehicleControl(hand_brake=True))
@@ -54,15 +54,15 @@ def stand_beside_roads(stage: Stage, number: int) -> list[carla.Actor]:
 def places_on_lanes(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
     """Return places on lanes outside junctions, in random order."""
     lanes = [
-        each
-        for each in stage.map.generate_waypoints(SPACING)
-        if each.lane_type == carla.LaneType.Driving and not each.is_junction
+        lane
+        for lane in stage.map.generate_waypoints(SPACING)
+        if lane.lane_type == carla.LaneType.Driving and not lane.is_junction
     ]
     return [lanes[int(row)] for row in random.permutation(len(lanes))]
 
 
 def outermost(place: carla.Waypoint) -> carla.Waypoint:
-    """Return the lane beside a place that is farthest to the right and leads the same way."""
+    """Return the rightmost lane of a place's direction."""
     while (right := place.get_right_lane()) is not None and (
         right.lane_type == carla.LaneType.Driving and right.lane_id * place.lane_id > 0
     ):
@@ -70,8 +70,8 @@ def outermost(place: carla.Waypoint) -> carla.Waypoint:
     return place
 
 
-def _beside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
-    """Return where somebody stands at the right edge of the road."""
+def _at_roadside(place: carla.Waypoint, random: np.random.Generator) -> carla.Transform:
+    """Return a place at the right edge of the road."""
     place = outermost(place)
     at = place.transform
     aside = place.lane_width / 2 + random.uniform(0.6, 2.8)
@@ -94,13 +94,13 @@ def _spawned(
 ) -> list[carla.Actor]:
     """Spawn vehicles of all models, a share of them cycles, at the first places that are free."""
     library = sorted(stage.world.get_blueprint_library().filter("vehicle.*"), key=lambda b: b.id)
-    kinds = [class_of_base(str(each.get_attribute("base_type").as_str())) for each in library]
+    kinds = [class_of_base(str(model.get_attribute("base_type").as_str())) for model in library]
     spawned: list[carla.Actor] = []
     for at in places:
         if len(spawned) == number:
             break
         wanted = CYCLIST if random.random() < cycles else VEHICLE
-        models = [each for each, kind in zip(library, kinds, strict=True) if kind == wanted]
+        models = [model for model, kind in zip(library, kinds, strict=True) if kind == wanted]
         at.location.z += LIFT
         actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], at)
         if actor is not None:

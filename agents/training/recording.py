@@ -1,7 +1,7 @@
 """One episode of recording: a busy town, and groups of vehicles that look at it together.
 
-A group is a vehicle, its nearest neighbours and a unit beside the road ahead of it, as partners
-stand in a campaign. Everybody is driven by the Traffic Manager. A group looks once in `INTERVAL`;
+A group is a vehicle, its nearest neighbours and a roadside unit ahead of it, as partners stand in a
+campaign. All vehicles are driven by the Traffic Manager. A group looks once in `INTERVAL`;
 then another group has its turn.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from agents.training.close_quarters import stand_close, unit_among
 from agents.training.layout import PROTOCOL, Look, write_look
-from agents.training.population import stand_beside_roads, start_driving
+from agents.training.population import park_at_roadsides, start_driving
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.attempt_context import Stage
@@ -41,7 +41,7 @@ UNIT_AHEAD, UNIT_HEIGHT = 12.0, 7.5
 LOWEST_ROOF_LIDAR = 1.75
 """Metres: a LiDAR of the rig stands above the roofs of cars that are no higher."""
 CANDIDATES = 4
-"""Vehicles among which a group's first is chosen: who has most people on foot or on cycles near."""
+"""Vehicles to choose a group's first from: the one with most pedestrians and cyclists near."""
 NEAR = 30.0
 
 EGO_MOUNT = LidarMount()
@@ -61,7 +61,7 @@ class Episode:
     neighbours: int
     vehicles: int
     drivers: int  # vehicles and cyclists that begin anywhere on the lanes
-    standing: int  # vehicles beside the road
+    standing: int  # vehicles at the roadside
     cyclists: int
     walkers: int
     close_quarters: bool  # scenes at close quarters
@@ -95,7 +95,7 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         traffic = Traffic(episode.vehicles, episode.cyclists, episode.walkers, crossing_share=0.3)
         population = traffic.populate(stage, [])
         drivers = start_driving(stage, episode.drivers)
-        standing = stand_beside_roads(stage, episode.standing)
+        standing = park_at_roadsides(stage, episode.standing)
         close = stand_close(stage) if episode.close_quarters else []
         parked = parked_in_world(stage.world)
         crew = equip(stage, [*population.vehicles, *drivers])
@@ -113,14 +113,14 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
 
 
 def nowhere(town: str) -> Route:
-    """Return a route of no length: nobody here follows one."""
+    """Return a route of no length: none is followed."""
     none = np.zeros(0)
     no = np.zeros(0, np.bool_)
     return Route(town, town, np.zeros((0, 3)), none, none, none, none, no, no)
 
 
 def equip(stage: Stage, vehicles: Sequence[carla.Actor]) -> Crew:
-    """Give every car that is low enough a LiDAR, and keep one for beside the road."""
+    """Give every car that is low enough a LiDAR, and one to the roadside unit."""
     carriers = {}
     for number, vehicle in enumerate(vehicles):
         box = vehicle.bounding_box
@@ -140,9 +140,9 @@ def gather(
     scene = census.scene(snapshot)
     poses = {}
     for actor in crew.carriers:
-        own = snapshot.find(actor)
-        if own is not None:
-            poses[actor] = pose_of(own.get_transform())
+        vehicle = snapshot.find(actor)
+        if vehicle is not None:
+            poses[actor] = pose_of(vehicle.get_transform())
     chosen = random.choice(sorted(poses), min(CANDIDATES, len(poses)), replace=False).tolist()
     first = max(chosen, key=lambda actor: people_near(scene, poses[actor]))
     here = poses[first]
@@ -198,7 +198,7 @@ def write_moment(
     folder: Path,
     moment: str,
 ) -> None:
-    """Let everybody in a group look in the next tick, and write it."""
+    """Record what all agents of a group sense in the next tick."""
     for post in posts.values():
         post.listen()
     frame = stage.world.tick()

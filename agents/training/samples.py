@@ -1,4 +1,4 @@
-"""What networks learn from and are tried on: an ego's look, what partners sent, and the truth."""
+"""Samples of recordings: what an ego senses, what partners send, and the ground truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.randomness import stream
 from harness.vocabulary import Boxes, Integers, Pose, Singles, Truth
 
 PARTNERS = 2
-"""At most: the unit beside the road, then the nearest vehicles."""
+"""At most: the roadside unit, then the nearest vehicles."""
 PARTNER_RANGE = 70.0
 
 
@@ -66,7 +66,7 @@ class Samples:
     """All samples of a recording; those of one ego follow each other."""
 
     def __init__(self, recorded: Iterable[Scenario], units: bool, first_moment: int = 0) -> None:
-        """Take vehicles as egos, and units beside the road too where they are asked for."""
+        """Take vehicles as egos, and roadside units too if `units` says so."""
         self.places = [
             Place(scenario, agent, moment)
             for scenario in recorded
@@ -86,9 +86,9 @@ class Samples:
         ego = look_at(place, place.ego)
         near = nearest(place, ego, partners)
         hits = most_hits(ego.truth, near)
-        views = tuple(received(place, each, how) for each in near if place.moment >= how.looks_late)
-        own = View(ego.points_in_lidar, ego.lidar_in_world)
-        return Sample(own, views, ego.truth, hits, ego.parked_in_lidar)
+        views = tuple(received(place, look, how) for look in near if place.moment >= how.looks_late)
+        view = View(ego.points_in_lidar, ego.lidar_in_world)
+        return Sample(view, views, ego.truth, hits, ego.parked_in_lidar)
 
 
 def look_at(place: Place, agent: int, earlier: int = 0) -> Look:
@@ -97,14 +97,14 @@ def look_at(place: Place, agent: int, earlier: int = 0) -> Look:
 
 
 def nearest(place: Place, ego: Look, most: int) -> list[Look]:
-    """Return who shares with the ego: the unit first, then vehicles, the nearest first."""
+    """Return the partners of the ego: the unit first, then vehicles, the nearest first."""
     if not most:
         return []
     here = ego.lidar_in_world
-    others = [look_at(place, each) for each in place.scenario.agents() if each != place.ego]
+    others = [look_at(place, agent) for agent in place.scenario.agents() if agent != place.ego]
     gaps = [math.hypot(o.lidar_in_world.x - here.x, o.lidar_in_world.y - here.y) for o in others]
     order = sorted(zip(gaps, others, strict=True), key=lambda pair: (pair[1].agent > 0, pair[0]))
-    return [each for gap, each in order if gap <= PARTNER_RANGE][:most]
+    return [look for gap, look in order if gap <= PARTNER_RANGE][:most]
 
 
 def most_hits(truth: Truth, partners: Iterable[Look]) -> Integers:
@@ -113,7 +113,7 @@ def most_hits(truth: Truth, partners: Iterable[Look]) -> Integers:
     for partner in partners:
         ids, theirs = partner.truth.actor_ids.tolist(), partner.truth.hits.tolist()
         known = dict(zip(ids, theirs, strict=True))
-        hits = np.maximum(hits, [known.get(each, 0) for each in truth.actor_ids.tolist()])
+        hits = np.maximum(hits, [known.get(actor, 0) for actor in truth.actor_ids.tolist()])
     return hits
 
 

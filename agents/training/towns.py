@@ -1,4 +1,4 @@
-"""Where may be trained, and where not: whoever drives in a test town has never seen it."""
+"""Towns for training and towns for testing: no network is trained in a test town."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_towns(towns: Sequence[str], for_testing: bool) -> None:
     for town in towns:
         if town in TEST_TOWNS and not for_testing:
             raise UserError(
-                f"{town} is for testing: nobody may train there; record in"
+                f"{town} is for testing; record in"
                 f" {', '.join(TRAINING_TOWNS)} or CARLA's other towns, or say --for-testing"
             )
         if town not in TEST_TOWNS and for_testing:

@@ -136,10 +136,12 @@ def train(config: TrainingConfig) -> Run:
 
 def for_training(folders: list[Path]) -> list[Scenario]:
     """Return what was recorded; refuse recordings that are for testing."""
-    recorded = [each for folder in folders for each in scenarios(folder)]
-    for each in recorded:
-        if each.purpose != "training":
-            raise UserError(f"{each.folder}: was recorded for testing; train on other recordings")
+    recorded = [scenario for folder in folders for scenario in scenarios(folder)]
+    for scenario in recorded:
+        if scenario.purpose != "training":
+            raise UserError(
+                f"{scenario.folder}: was recorded for testing; train on other recordings"
+            )
     return recorded
 
 
@@ -185,7 +187,7 @@ def train_epoch(current: Run, samples: Samples, report: Callable[[int], None]) -
         if has_one_cloud(network.fusion_net):
             network.pillar_vfe.grid = crop(network.design.grid, random)
         inputs, targets = zip(
-            *(training_example(config, network, samples, each, random) for each in chosen),
+            *(training_example(config, network, samples, number, random) for number in chosen),
             strict=True,
         )
         losses.append(take_step(current, loss(run(network, inputs), targets)))
@@ -231,11 +233,13 @@ def validate(current: Run, held_out: Samples) -> dict[str, float]:
 def keep_best(current: Run, precision: dict[str, float], progress: Progress) -> None:
     """Keep the weights if they are the best so far, and print a line for this epoch."""
     current.curve[-1].update(precision)
-    known = [each for each in precision.values() if not math.isnan(each)]
+    known = [value for value in precision.values() if not math.isnan(value)]
     mean = sum(known) / len(known) if known else 0.0
     if mean > current.best:
         current.best = mean
-        current.best_state = {name: each.clone() for name, each in current.average.state.items()}
+        current.best_state = {
+            name: weights.clone() for name, weights in current.average.state.items()
+        }
     last = current.curve[-1]
     scores = "  ".join(f"{name} {value:.3f}" for name, value in precision.items())
     progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {scores}")
@@ -269,21 +273,21 @@ class Average:
 
     def __init__(self, network: nn.Module, memory: float) -> None:
         self.memory = memory
-        self.state = {name: each.clone() for name, each in network.state_dict().items()}
+        self.state = {name: weights.clone() for name, weights in network.state_dict().items()}
 
     @torch.no_grad()
     def update(self, network: nn.Module, step: int) -> None:
         """Take a step into account; early steps have less memory."""
         kept = min(self.memory, (1 + step) / (10 + step))
-        for name, each in network.state_dict().items():
-            if each.is_floating_point():
-                self.state[name].lerp_(each, 1 - kept)
+        for name, weights in network.state_dict().items():
+            if weights.is_floating_point():
+                self.state[name].lerp_(weights, 1 - kept)
             else:
-                self.state[name].copy_(each)
+                self.state[name].copy_(weights)
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Resume from a checkpoint."""
-        self.state = {name: each.clone() for name, each in state.items()}
+        self.state = {name: weights.clone() for name, weights in state.items()}
 
 
 def batches(

@@ -31,7 +31,7 @@ class TrainingConfig:
     batch: int
     peak_rate: float
     seed: int
-    interference: bool  # train with messages that are late and misplaced
+    interference: bool  # train with late messages and pose errors
     trial: int  # held-out samples after each epoch
     most: int | None  # samples an epoch; all of them
     freeze: bool  # train fusion and heads only
@@ -48,7 +48,7 @@ class TrainingConfig:
 
 def identity(config: TrainingConfig) -> dict[str, Any]:
     """Return what makes a run this one; where its files lie does not."""
-    options = {each.name: getattr(config, each.name) for each in fields(config)}
+    options = {option.name: getattr(config, option.name) for option in fields(config)}
     return {
         **{name: value for name, value in options.items() if name not in FILES},
         "data": [digest_of(folder) for folder in config.data],

@@ -32,8 +32,8 @@ SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
 def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
     """Write weights and card."""
     halves = {
-        name: (each.half() if each.is_floating_point() else each).contiguous()
-        for name, each in state.items()
+        name: (weights.half() if weights.is_floating_point() else weights).contiguous()
+        for name, weights in state.items()
     }
     write_bytes(path, safetensors.torch.save(halves))
     write_whole(path.with_suffix(".json"), as_text(card))
@@ -48,7 +48,7 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a whole file: a full disk is an error of files and not of tensors."""
-    write_whole(path, lambda beside: beside.write_bytes(content))
+    write_whole(path, lambda partial: partial.write_bytes(content))
 
 
 def as_text(card: dict[str, Any]) -> str:
@@ -59,22 +59,22 @@ def as_text(card: dict[str, Any]) -> str:
 def plain(value: Any) -> Any:
     """Return a value with null for NaN, which JSON lacks."""
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def start_from(network: Network, path: Path) -> None:
     """Load the layers that a network shares with the one whose weights these are."""
     known = network.state_dict()
-    shared = {name: each for name, each in read(path).items() if name.startswith(SHARED)}
+    shared = {name: weights for name, weights in read(path).items() if name.startswith(SHARED)}
     wanted = {name for name in known if name.startswith(SHARED)}
     unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
     if set(shared) != wanted or unfit:
         raise UserError(f"{path}: does not have the shared layers of this network")
     network.load_state_dict(
-        {**known, **{name: each.to(known[name].dtype) for name, each in shared.items()}}
+        {**known, **{name: weights.to(known[name].dtype) for name, weights in shared.items()}}
     )
 
 
@@ -95,9 +95,9 @@ def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) 
 def data_of(recorded: Sequence[Scenario]) -> dict[str, Any]:
     """Return what a recording is."""
     return {
-        "towns": sorted({each.town for each in recorded}),
-        "scenarios": len({each.folder for each in recorded}),
-        "seeds": sorted({each.seed for each in recorded}),
+        "towns": sorted({scenario.town for scenario in recorded}),
+        "scenarios": len({scenario.folder for scenario in recorded}),
+        "seeds": sorted({scenario.seed for scenario in recorded}),
     }
 
 
@@ -115,7 +115,7 @@ def command(config: TrainingConfig) -> str:
     return " ".join(words)
 
 
-def card_beside(weights: Path) -> dict[str, Any]:
+def card_of_weights(weights: Path) -> dict[str, Any]:
     """Return the card of some weights."""
     path = weights.with_suffix(".json")
     try:
@@ -137,7 +137,7 @@ def add_evaluation(
 ) -> None:
     """Write into a card how well its weights detect: the headline figures of each condition."""
     path = weights.with_suffix(".json")
-    card = card_beside(weights)
+    card = card_of_weights(weights)
     card.setdefault(EVALUATED, {})[scheme] = {
         "data": data_of(recorded),
         **{

@@ -158,8 +158,15 @@ class IntermediateFusion(Fusion):
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's maps after fusion: warp what partners sent, then `forward`, by level."""
         return tuple(
-            self(torch.cat([own, *(self.warp(each.maps[level], each.in_ego) for each in partners)]))
-            for level, own in enumerate(ego)
+            self(
+                torch.cat(
+                    [
+                        map_of_ego,
+                        *(self.warp(partner.maps[level], partner.in_ego) for partner in partners),
+                    ]
+                )
+            )
+            for level, map_of_ego in enumerate(ego)
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -170,7 +177,7 @@ class IntermediateFusion(Fusion):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
 
-def merged(own: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
+def merged(points_of_ego: Singles, sweeps: Iterable[Sweep], lidar_in_world: Pose) -> Singles:
     """Return all sweeps in the ego's LiDAR frame, by the poses that their senders believed."""
     moved = [points_between(points, pose, lidar_in_world) for points, pose in sweeps]
-    return np.concatenate([own, *moved])
+    return np.concatenate([points_of_ego, *moved])

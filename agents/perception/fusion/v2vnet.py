@@ -91,8 +91,8 @@ class V2VNet(IntermediateFusion):
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's map after all rounds."""
-        maps = [ego[0], *(each.maps[0] for each in partners)]
-        poses = [EGO, *(each.in_ego for each in partners)]
+        maps = [ego[0], *(partner.maps[0] for partner in partners)]
+        poses = [EGO, *(partner.in_ego for partner in partners)]
         for number in range(self.number):
             receivers = 1 if number == self.number - 1 else len(maps)
             maps = [self.updated(receiver, maps, poses) for receiver in range(receivers)]
@@ -101,19 +101,22 @@ class V2VNet(IntermediateFusion):
 
     def updated(self, receiver: int, maps: Sequence[Tensor], poses: Sequence[Pose]) -> Tensor:
         """Return a receiver's map after the messages of all agents, itself included."""
-        own = maps[receiver]
-        from_own = functional.conv2d(
-            own, self.msg_cnn.weight[:, self.channels :], self.msg_cnn.bias, padding=self.padding
+        at_receiver = maps[receiver]
+        from_receiver = functional.conv2d(
+            at_receiver,
+            self.msg_cnn.weight[:, self.channels :],
+            self.msg_cnn.bias,
+            padding=self.padding,
         )
         of_sender = self.msg_cnn.weight[:, : self.channels]
-        strongest = from_own + functional.conv2d(own, of_sender, padding=self.padding)
+        strongest = from_receiver + functional.conv2d(at_receiver, of_sender, padding=self.padding)
         for sender, sent in enumerate(maps):
             if sender == receiver:
                 continue
             pose = relative(poses[sender], poses[receiver])
             warped = self.warp(sent, pose)
             reach = self.warp(torch.ones_like(sent[:, :1]), pose)
-            message = from_own + functional.conv2d(warped, of_sender, padding=self.padding)
+            message = from_receiver + functional.conv2d(warped, of_sender, padding=self.padding)
             strongest = torch.maximum(strongest, message * reach)
-        state: Tensor = self.conv_gru.cell_list[0](torch.cat([own, strongest], dim=1))
+        state: Tensor = self.conv_gru.cell_list[0](torch.cat([at_receiver, strongest], dim=1))
         return state

@@ -150,7 +150,7 @@ class SplitAttention(nn.Module):
         weights = self.fc2(torch.relu(self.bn1(self.fc1(total))))
         weights = torch.softmax(weights.view(len(total), self.sizes, -1), 1)
         return torch.stack(
-            [each * weights[:, k, None, None] for k, each in enumerate(of_windows)]
+            [gathered * weights[:, k, None, None] for k, gathered in enumerate(of_windows)]
         ).sum(0)
 
 
