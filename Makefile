@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do \
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test verify lint bench chaos lock clean
+.PHONY: demo test verify lint docs bench chaos lock clean
 
 demo: $(READY)
 	$(BIN)/python -m harness.demo
@@ -24,6 +24,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation as a site in build/docs; a broken link or anchor fails.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks

@@ -1,0 +1,78 @@
+"""The documentation: every link and anchor, nothing from a network, and pages made from code."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .reference import ROOT, commands_page, pages, settings_page
+
+LOADED = re.compile(
+    r"<(?:script|img|iframe)[^>]*\ssrc=[\"']?https?:|<link[^>]*stylesheet[^>]*https?:"
+)
+
+
+def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
+    """Build the site strictly, as `make docs` does."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", config, "-d", site],
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    built = build(tmp_path)
+    assert built.returncode == 0, built.stderr
+    written = list(tmp_path.rglob("*.html"))
+    assert len(written) > 30
+    for page in written:
+        assert not LOADED.search(page.read_text(encoding="utf-8")), page
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "index.md#nowhere"])
+def test_a_broken_link_or_anchor_fails(tmp_path: Path, link: str) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text(f"# Page\n\n[broken]({link})\n", encoding="utf-8")
+    config = tmp_path / "mkdocs.yml"
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    config.write_text(text.partition("nav:\n  - index.md")[0], encoding="utf-8")
+    built = build(tmp_path / "site", config=config)
+    assert built.returncode == 1
+    assert link in built.stderr
+
+
+def test_pages_made_from_code_are_up_to_date() -> None:
+    for path, page in pages().items():
+        assert path.read_text(encoding="utf-8") == page, "run `python -m tests.docs.reference`"
+
+
+def test_commands_and_their_own_subcommands_are_listed() -> None:
+    page = commands_page()
+    assert "\n### crucible report\n" in page
+    assert "\n#### crucible routes generate\n" in page
+    assert "[--results-only]" in page
+
+
+def test_settings_come_with_value_and_unit_and_what_else_a_class_accepts() -> None:
+    page = settings_page()
+    assert "| `attempt_timeout` | `600.0` | s of wall-clock per try |" in page
+    assert "| `ahead.roadside.distance` | `12.0` | m ahead of the ego |" in page
+    assert "`Traffic` also accepts" in page
+
+
+def test_relative_links_of_pages_outside_the_site_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        if page.exists():
+            for link in re.findall(
+                r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")
+            ):
+                assert (ROOT / link).exists(), f"{page.name}: {link}"
