@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from harness.records.arms import COOPERATION, NONE, SYSTEM, Arm, in_key, label, sort_key, telling
-from harness.records.heard import Heard, fault_of
+from harness.records.message_usage import MessageUsage, fault_of
 
 ARM = "arm"
 """The column with the names of arms; a column for each factor says the same."""
@@ -107,11 +107,11 @@ def faults_in(attempts: pd.DataFrame, together: bool) -> tuple[Fault, ...]:
     )
 
 
-def heard_in(attempts: pd.DataFrame) -> list[Heard]:
+def heard_in(attempts: pd.DataFrame) -> list[MessageUsage]:
     """Return what was heard in each attempt of a table."""
     columns = ("reads_messages", *COUNTS, "messages_differ", "silence_asked", *WORDS)
     return [
-        Heard(reads, sent, used, differ, asked, json.loads(disturbances))
+        MessageUsage(reads, sent, used, differ, asked, json.loads(disturbances))
         for reads, sent, used, differ, asked, disturbances in zip(
             *(attempts[name].tolist() for name in columns), strict=True
         )

@@ -14,8 +14,8 @@ import pyarrow as pa
 from analysis.hazards import hazards_of
 from harness.errors import UserError
 from harness.evaluation.windows import WINDOWS
-from harness.records.heard import Heard
 from harness.records.keys import AttemptKey
+from harness.records.message_usage import MessageUsage
 from harness.records.reading import Campaign
 from harness.records.schema import ALL_TABLES, SOURCES
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
@@ -69,22 +69,22 @@ def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
             for name in COUNTED
         },
         **hazards_of(ours["hazards"]),
-        **heard_in(Heard.of(result)),
+        **heard_in(MessageUsage.of(result)),
         **precisions(ours["average_precision"]["cooperative"], "ap"),
         **precisions(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
     }
 
 
-def heard_in(heard: Heard) -> dict[str, Any]:
+def heard_in(usage: MessageUsage) -> dict[str, Any]:
     """Return what an attempt's row says of its messages."""
     return {
-        "reads_messages": heard.reads,
-        "without_messages": heard.without_messages,
-        "messages_sent": heard.sent,
-        "messages_used": heard.used,
-        "messages_differ": heard.different,
-        "silence_asked": heard.silence_asked,
-        "disturbances": words(json.dumps(heard.disturbances)),
+        "reads_messages": usage.reads,
+        "without_messages": usage.without_messages,
+        "messages_sent": usage.sent,
+        "messages_used": usage.used,
+        "messages_differ": usage.different,
+        "silence_asked": usage.silence_asked,
+        "disturbances": words(json.dumps(usage.disturbances)),
     }
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from agents.training.population import LIFT, outermost, places_on_lanes
 from harness.vocabulary import Pose
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.roadside import beside_road
-from harness.world.scene import Scene
+from harness.world.scene import GroundTruthScene
 
 ACROSS, VANS = 90, 40
 FROM_LANE = (1.2, 7.0)
@@ -38,18 +38,18 @@ UNIT_AHEAD = 8.0
 """Metres that a unit stands ahead of that road user, at most."""
 
 
-def stand_close(stage: Stage) -> list[carla.Actor]:
+def stand_close(context: AttemptContext) -> list[carla.Actor]:
     """Spawn cars across the edge of roads, and vans at kerbs with a road user in front of them."""
-    random = stage.random("crowd", "close")
-    lanes = iter([outermost(lane) for lane in places_on_lanes(stage, random)])
+    random = context.random("crowd", "close")
+    lanes = iter([outermost(lane) for lane in places_on_lanes(context, random)])
     standing: list[carla.Actor] = []
     for _ in range(ACROSS):
-        standing += stand(stage, random, "car", across(next(lanes), random))
+        standing += stand(context, random, "car", across(next(lanes), random))
     for _ in range(VANS):
         lane = next(lanes)
         aside = lane.lane_width / 2 + float(random.uniform(*FROM_KERB))
-        for van in stand(stage, random, "van", moved(lane.transform, 0.0, aside, 0.0)):
-            standing += [van, *stand_before(stage, random, van, lane, aside)]
+        for van in stand(context, random, "van", moved(lane.transform, 0.0, aside, 0.0)):
+            standing += [van, *stand_before(context, random, van, lane, aside)]
     return standing
 
 
@@ -61,7 +61,7 @@ def across(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform
 
 
 def stand_before(
-    stage: Stage,
+    context: AttemptContext,
     random: np.random.Generator,
     van: carla.Actor,
     lane: carla.Waypoint,
@@ -72,20 +72,20 @@ def stand_before(
     ahead = van.bounding_box.extent.x + room + float(random.uniform(*GAP))
     turn = -math.pi / 2 + 2 * ASKEW * float(random.normal())
     place = moved(lane.transform, ahead, aside + float(random.uniform(-1.5, 1.5)), turn)
-    return stand(stage, random, kind, place)
+    return stand(context, random, kind, place)
 
 
 def stand(
-    stage: Stage, random: np.random.Generator, kind: str, place: carla.Transform
+    context: AttemptContext, random: np.random.Generator, kind: str, place: carla.Transform
 ) -> list[carla.Actor]:
     """Spawn a road user of a kind with its brakes on, if the place is free."""
-    library = stage.world.get_blueprint_library()
+    library = context.world.get_blueprint_library()
     if kind.startswith("walker"):
         models = sorted(library.filter("walker.pedestrian.*"), key=lambda model: model.id)
     else:
         vehicles = sorted(library.filter("vehicle.*"), key=lambda model: model.id)
         models = [model for model in vehicles if model.get_attribute("base_type").as_str() == kind]
-    actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], place)
+    actor = context.world.try_spawn_actor(models[int(random.integers(len(models)))], place)
     if actor is None:
         return []
     if isinstance(actor, carla.Vehicle):
@@ -103,7 +103,7 @@ def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla
 
 
 def unit_among(
-    town: carla.Map, scene: Scene, first: Pose, random: np.random.Generator, height: float
+    town: carla.Map, scene: GroundTruthScene, first: Pose, random: np.random.Generator, height: float
 ) -> Pose:
     """Return a unit's place next to a road user near a vehicle, each class equally often."""
     boxes = scene.boxes_in_world

@@ -8,7 +8,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import CYCLIST, VEHICLE
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.scene import class_of_base
 
 SPACING = 10.0
@@ -27,35 +27,35 @@ CROSSWISE = 0.15
 ASKEW = math.radians(4.0)
 
 
-def start_driving(stage: Stage, number: int) -> list[carla.Actor]:
+def start_driving(context: AttemptContext, number: int) -> list[carla.Actor]:
     """Let vehicles start on the lanes themselves, each at a speed of its own."""
-    random = stage.random("crowd", "driving")
-    port = stage.traffic_manager.get_port()
-    places = [lane.transform for lane in places_on_lanes(stage, random)]
-    drivers = _spawned(stage, random, places, number, CYCLISTS)
+    random = context.random("crowd", "driving")
+    port = context.traffic_manager.get_port()
+    places = [lane.transform for lane in places_on_lanes(context, random)]
+    drivers = _spawned(context, random, places, number, CYCLISTS)
     for actor in drivers:
         slower = float(random.uniform(FASTEST, SLOWEST))
         actor.set_autopilot(True, port)
-        stage.traffic_manager.vehicle_percentage_speed_difference(actor, slower)
-        stage.traffic_manager.distance_to_leading_vehicle(actor, FOLLOWING_DISTANCE)
+        context.traffic_manager.vehicle_percentage_speed_difference(actor, slower)
+        context.traffic_manager.distance_to_leading_vehicle(actor, FOLLOWING_DISTANCE)
     return drivers
 
 
-def park_at_roadsides(stage: Stage, number: int) -> list[carla.Actor]:
+def park_at_roadsides(context: AttemptContext, number: int) -> list[carla.Actor]:
     """Let vehicles stand at the right edge of roads with their brakes on."""
-    random = stage.random("crowd", "standing")
-    places = [_at_roadside(lane, random) for lane in places_on_lanes(stage, random)]
-    standing = _spawned(stage, random, places, number, PARKED_CYCLES)
+    random = context.random("crowd", "standing")
+    places = [_at_roadside(lane, random) for lane in places_on_lanes(context, random)]
+    standing = _spawned(context, random, places, number, PARKED_CYCLES)
     for actor in standing:
         actor.apply_control(carla.VehicleControl(hand_brake=True))
     return standing
 
 
-def places_on_lanes(stage: Stage, random: np.random.Generator) -> list[carla.Waypoint]:
+def places_on_lanes(context: AttemptContext, random: np.random.Generator) -> list[carla.Waypoint]:
     """Return places on lanes outside junctions, in random order."""
     lanes = [
         lane
-        for lane in stage.map.generate_waypoints(SPACING)
+        for lane in context.map.generate_waypoints(SPACING)
         if lane.lane_type == carla.LaneType.Driving and not lane.is_junction
     ]
     return [lanes[int(row)] for row in random.permutation(len(lanes))]
@@ -86,14 +86,14 @@ def _at_roadside(place: carla.Waypoint, random: np.random.Generator) -> carla.Tr
 
 
 def _spawned(
-    stage: Stage,
+    context: AttemptContext,
     random: np.random.Generator,
     places: list[carla.Transform],
     number: int,
     cycles: float,
 ) -> list[carla.Actor]:
     """Spawn vehicles of all models, a share of them cycles, at the first places that are free."""
-    library = sorted(stage.world.get_blueprint_library().filter("vehicle.*"), key=lambda b: b.id)
+    library = sorted(context.world.get_blueprint_library().filter("vehicle.*"), key=lambda b: b.id)
     kinds = [class_of_base(str(model.get_attribute("base_type").as_str())) for model in library]
     spawned: list[carla.Actor] = []
     for at in places:
@@ -102,7 +102,7 @@ def _spawned(
         wanted = CYCLIST if random.random() < cycles else VEHICLE
         models = [model for model, kind in zip(library, kinds, strict=True) if kind == wanted]
         at.location.z += LIFT
-        actor = stage.world.try_spawn_actor(models[int(random.integers(len(models)))], at)
+        actor = context.world.try_spawn_actor(models[int(random.integers(len(models)))], at)
         if actor is not None:
             spawned.append(actor)
     return spawned

@@ -22,11 +22,11 @@ from agents.training.layout import PROTOCOL, Look, write_look
 from agents.training.population import park_at_roadsides, start_driving
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, ScanningPost
 from harness.world.roadside import beside_road
-from harness.world.scene import Census, Scene, class_of, parked_in_world, within
+from harness.world.scene import ActorRegistry, GroundTruthScene, class_of, parked_in_world, within
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
 
@@ -83,7 +83,7 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
     """Play an episode and write what its groups saw."""
     seed = derived_seed(episode.seed, episode.town, str(episode.number))
     with open_session(host, port, episode.town, TICK, seed) as session:
-        stage = Stage(
+        context = AttemptContext(
             session.client,
             session.world,
             session.map,
@@ -93,19 +93,19 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
             TICK,
         )
         traffic = Traffic(episode.vehicles, episode.cyclists, episode.walkers, crossing_share=0.3)
-        population = traffic.populate(stage, [])
-        drivers = start_driving(stage, episode.drivers)
-        standing = park_at_roadsides(stage, episode.standing)
-        close = stand_close(stage) if episode.close_quarters else []
-        parked = parked_in_world(stage.world)
-        crew = equip(stage, [*population.vehicles, *drivers])
+        population = traffic.populate(context, [])
+        drivers = start_driving(context, episode.drivers)
+        standing = park_at_roadsides(context, episode.standing)
+        close = stand_close(context) if episode.close_quarters else []
+        parked = parked_in_world(context.world)
+        crew = equip(context, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
-            stage.world.tick()
-        census = Census(stage.world)
-        random = stage.random("groups")
+            context.world.tick()
+        census = ActorRegistry(context.world)
+        random = context.random("groups")
         for group in range(episode.groups):
-            agents, place = gather(stage, crew, census, random, episode)
-            follow(stage, crew, census, parked, agents, place, episode, out / episode.name(group))
+            agents, place = gather(context, crew, census, random, episode)
+            follow(context, crew, census, parked, agents, place, episode, out / episode.name(group))
         for post in (crew.unit, *crew.carriers.values()):
             post.end()
         population.vehicles += [*drivers, *standing, *close]
@@ -119,24 +119,24 @@ def nowhere(town: str) -> Route:
     return Route(town, town, np.zeros((0, 3)), none, none, none, none, no, no)
 
 
-def equip(stage: Stage, vehicles: Sequence[carla.Actor]) -> Crew:
+def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
     """Give every car that is low enough a LiDAR, and one to the roadside unit."""
     carriers = {}
     for number, vehicle in enumerate(vehicles):
         box = vehicle.bounding_box
         if class_of(vehicle) == VEHICLE and box.location.z + box.extent.z <= LOWEST_ROOF_LIDAR:
-            noise = derived_seed(stage.seed, "lidar", str(number))
+            noise = derived_seed(context.seed, "lidar", str(number))
             carriers[vehicle.id] = ScanningPost(
-                stage, EGO_MOUNT, 0.0, True, carrier=vehicle, noise_seed=noise
+                context, EGO_MOUNT, 0.0, True, carrier=vehicle, noise_seed=noise
             )
-    return Crew(carriers, ScanningPost(stage, UNIT_MOUNT, 0.0, True, place=carla.Transform()))
+    return Crew(carriers, ScanningPost(context, UNIT_MOUNT, 0.0, True, place=carla.Transform()))
 
 
 def gather(
-    stage: Stage, crew: Crew, census: Census, random: np.random.Generator, episode: Episode
+    context: AttemptContext, crew: Crew, census: ActorRegistry, random: np.random.Generator, episode: Episode
 ) -> tuple[list[int], Pose]:
     """Return the vehicles of a new group, and where its roadside unit stands."""
-    snapshot = stage.world.get_snapshot()
+    snapshot = context.world.get_snapshot()
     scene = census.scene(snapshot)
     poses = {}
     for actor in crew.carriers:
@@ -150,11 +150,11 @@ def gather(
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
     if episode.close_quarters:
-        return agents, unit_among(stage.map, scene, here, random, UNIT_HEIGHT)
-    return agents, beside_road(stage.map, here, UNIT_AHEAD, UNIT_HEIGHT)
+        return agents, unit_among(context.map, scene, here, random, UNIT_HEIGHT)
+    return agents, beside_road(context.map, here, UNIT_AHEAD, UNIT_HEIGHT)
 
 
-def people_near(scene: Scene, here: Pose) -> int:
+def people_near(scene: GroundTruthScene, here: Pose) -> int:
     """Return how many on foot or on cycles are near a place."""
     boxes = scene.boxes_in_world
     away = np.hypot(boxes.geometry[:, 0] - here.x, boxes.geometry[:, 1] - here.y)
@@ -162,9 +162,9 @@ def people_near(scene: Scene, here: Pose) -> int:
 
 
 def follow(
-    stage: Stage,
+    context: AttemptContext,
     crew: Crew,
-    census: Census,
+    census: ActorRegistry,
     parked: Boxes,
     agents: Sequence[int],
     place: Pose,
@@ -181,8 +181,8 @@ def follow(
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
-            stage.world.tick()
-        write_moment(stage, census, parked, posts, partial, f"{look:06}")
+            context.world.tick()
+        write_moment(context, census, parked, posts, partial, f"{look:06}")
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if folder.exists():  # by an earlier try of this episode
         shutil.rmtree(partial)
@@ -191,8 +191,8 @@ def follow(
 
 
 def write_moment(
-    stage: Stage,
-    census: Census,
+    context: AttemptContext,
+    census: ActorRegistry,
     parked: Boxes,
     posts: dict[int, ScanningPost],
     folder: Path,
@@ -201,8 +201,8 @@ def write_moment(
     """Record what all agents of a group sense in the next tick."""
     for post in posts.values():
         post.listen()
-    frame = stage.world.tick()
-    scene = census.scene(stage.world.get_snapshot())
+    frame = context.world.tick()
+    scene = census.scene(context.world.get_snapshot())
     for agent, post in posts.items():
         scan = post.collect(frame)
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, TRUTH_REACH, agent)

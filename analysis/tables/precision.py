@@ -21,7 +21,7 @@ from analysis.collection import Collection
 from analysis.statistics.intervals import Estimate, expanded, resampled
 from analysis.tables.table import ESTIMATE, Table
 from harness.errors import UserError
-from harness.evaluation.frame_evaluation import TABLE, Judged, bands_of
+from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, bands_of
 from harness.evaluation.matching import MatchTable, frame_matches
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -100,13 +100,13 @@ def matched_frames(
         )
 
 
-def judged_boxes(boxes: pd.DataFrame) -> Judged:
+def judged_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
     """Return boxes as the judges left them; their patterns are not asked for."""
     geometry = boxes[AXES].to_numpy(np.float64)
     number = {name: index for index, name in enumerate(CLASSES)}
     classes = np.array([number[name] for name in boxes["class"].to_numpy(str)], np.int64)
     nothing = np.zeros(len(boxes), np.int64)
-    return Judged(
+    return EvaluatedBoxes(
         Boxes(geometry, classes, boxes["score"].to_numpy(np.float64)),
         boxes["counted"].to_numpy(np.bool_),
         bands_of(geometry),
@@ -115,9 +115,9 @@ def judged_boxes(boxes: pd.DataFrame) -> Judged:
     )
 
 
-def chosen(judged: Judged, rows: Integers) -> Judged:
+def chosen(judged: EvaluatedBoxes, rows: Integers) -> EvaluatedBoxes:
     """Return some of the boxes."""
-    return Judged(
+    return EvaluatedBoxes(
         judged.boxes[rows],
         judged.counted[rows],
         judged.bands[rows],

@@ -21,15 +21,15 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing.progress import followed, tell, used_up
 from harness.campaign.printing.tables import show_left_out, show_plan, show_results
 from harness.campaign.printing.terminal import console
-from harness.campaign.running.executors.interface import Executor, Work
-from harness.campaign.running.runner import NoGroundError, Runner
-from harness.campaign.running.work_queue import Agenda
+from harness.campaign.running.executors.interface import Executor, TaskSettings
+from harness.campaign.running.runner import InfrastructureError, Runner
+from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import Settings, build, one_line, plain
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
 
-DONE, SOME_FAILED, BAD_INPUT, NO_GROUND = 0, 1, 2, 3
+DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
 TOLD_TO_END = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PASSED_ON = ("CRUCIBLE_PACKAGES", "PYTHONPATH")
@@ -48,8 +48,8 @@ def guarded(name: str, work: Callable[[], int]) -> int:
             return work()
     except UserError as problem:
         why, code = str(problem), BAD_INPUT
-    except (NoGroundError, AttemptError, OSError) as problem:
-        why, code = one_line(problem), NO_GROUND
+    except (InfrastructureError, AttemptError, OSError) as problem:
+        why, code = one_line(problem), NO_INFRASTRUCTURE
     except KeyboardInterrupt:
         why, code = "told to end; the same command goes on from here", TOLD_TO_END
     print(f"{name}: {why}", file=sys.stderr)
@@ -75,24 +75,24 @@ def run_or_refuse(config: DictConfig) -> int:
         write_assignments(folder, planned.assignments)
         rebuild(folder)
         tries = settings["attempts_per_route"]
-        agenda = Agenda(planned.attempts, folder, tries, settings["retry_failed"])
-        do(agenda, executor, folder, settings, planned.town)
-        left = Agenda(planned.attempts, folder, tries, retry_failed=False)
+        queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
+        do(queue, executor, folder, settings, planned.town)
+        left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
             tell(event="no such arm", arm=dict(arm.factors), message=fault)
     else:
         show_results(folder, planned, rows, faults)
-        if left.standing.given_up:
-            console.print(used_up(left.standing), highlight=False)
-    whole = left.standing.done == len(planned.attempts) and not faults
+        if left.progress.given_up:
+            console.print(used_up(left.progress), highlight=False)
+    whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED
 
 
-def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
+def do(queue: WorkQueue, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
     """Have the executor's hands do what is on the agenda."""
-    work = Work(
+    work = TaskSettings(
         folder.resolve(),
         town,
         settings["simulator"],
@@ -101,11 +101,11 @@ def do(agenda: Agenda, executor: Executor, folder: Path, settings: Settings, tow
         {name: os.environ[name] for name in PASSED_ON if name in os.environ},
         Path.cwd(),
     )
-    count = min(executor.workers, len(agenda))
-    with followed(settings["progress"], agenda.standing, count) as listener:
+    count = min(executor.workers, len(queue))
+    with followed(settings["progress"], queue.progress, count) as listener:
         if count:
-            with executor.hands(work, count) as hands:
-                Runner(folder, agenda, hands, listener).run()
+            with executor.slots(work, count) as slots:
+                Runner(folder, queue, slots, listener).run()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from harness.channel.delivery_audit import Door
+from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
@@ -37,7 +37,7 @@ class Channel:
             raise UserError(f"channel: maximum_age is {maximum_age} s; not below 0")
         self.maximum_age = maximum_age
         self.allow_long_delays = allow_long_delays
-        self.door = Door(self.disturbances, tick_seconds, maximum_age, window)
+        self.audit = DeliveryAudit(self.disturbances, tick_seconds, maximum_age, window)
         self._underway: dict[str, list[Underway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._begun = False
@@ -46,7 +46,7 @@ class Channel:
         """Start an episode with empty air."""
         for disturbance in self.disturbances:
             disturbance.reset(seed, route)
-        self.door.reset()
+        self.audit.reset()
         self._underway, self._shifts = {}, {}
         self._begun = False
 
@@ -58,9 +58,9 @@ class Channel:
         x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
         pose = observation.lidar_in_world
         believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrap(pose.yaw + yaw))
-        self.door.asked(observation, (x, y, yaw))
+        self.audit.asked(observation, (x, y, yaw))
         if observation.kind == "ego":
-            self.door.tally.believed(zip(concerning, shifts, strict=True))
+            self.audit.tally.believed(zip(concerning, shifts, strict=True))
         else:
             self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
@@ -77,7 +77,7 @@ class Channel:
             self._withdraw(message.sender, disturbance.displaces(sent), disturbance)
         delays = [disturbance.delay(sent) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
-        self.door.sent(message, sent, sum(delays), losses)
+        self.audit.sent(message, sent, sum(delays), losses)
         if not losses:
             payloads = [stage.payload for stage in stages]
             parts = zip(concerning, shifts, delays, payloads, payloads[1:], strict=False)
@@ -105,7 +105,7 @@ class Channel:
             ]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
                 delivered[sender, newest.frame] = newest
-        self.door.delivered(delivered, now, present)
+        self.audit.delivered(delivered, now, present)
         return tuple(pending.message for pending in delivered.values())
 
     def _altered(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
@@ -126,7 +126,7 @@ class Channel:
             self._underway[sender] = [
                 pending for pending in self._underway.get(sender, []) if pending.frame != frame
             ]
-            self.door.withdrawn(sender, frame)
+            self.audit.withdrawn(sender, frame)
             by.acted += 1
 
     def _count_from(self, frame: int) -> None:

@@ -45,7 +45,7 @@ class MessageRecord:
 
 
 @dataclass(slots=True)
-class Door:
+class DeliveryAudit:
     """Keeps the book of one episode."""
 
     disturbances: Sequence[Disturbance]

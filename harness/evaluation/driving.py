@@ -77,7 +77,7 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DriveSample:
     """One tick of the drive, as it truly was."""
 
     frame: int
@@ -134,27 +134,27 @@ class Drive:
     deviated_metres: float = 0.0
     start: float = math.nan
     _violated_before: bool = False
-    _last: Moment | None = None
+    _last: DriveSample | None = None
     _slow_since: float = math.nan
     _outside: InfractionKind | None = None
     _met: dict[int, float] = field(default_factory=dict)
     _places: list[tuple[float, float]] = field(default_factory=list)
 
-    def observe(self, moment: Moment) -> None:
+    def observe(self, sample: DriveSample) -> None:
         """Judge one tick."""
         if self.ended:
             raise ValueError("the drive has ended")
         if math.isnan(self.start):
-            self.start = moment.time
-        self.completion = max(self.completion, min(moment.station / self.route_length, 1.0))
-        self._judge_contacts(moment)
-        self._judge_lane(moment)
-        for _ in moment.red_lights_crossed:
-            self._note("red_light", moment)
-        for _ in moment.stop_signs_run if self.rules.stop_signs else ():
-            self._note("stop_sign", moment)
-        self._judge_progress(moment)
-        self._last = moment
+            self.start = sample.time
+        self.completion = max(self.completion, min(sample.station / self.route_length, 1.0))
+        self._judge_contacts(sample)
+        self._judge_lane(sample)
+        for _ in sample.red_lights_crossed:
+            self._note("red_light", sample)
+        for _ in sample.stop_signs_run if self.rules.stop_signs else ():
+            self._note("stop_sign", sample)
+        self._judge_progress(sample)
+        self._last = sample
         self.ticks += 1
         violated = self.violation is not None
         if not self._violated_before:
@@ -186,15 +186,17 @@ class Drive:
         rules = self.rules
         return rules.timeout_seconds_per_metre * self.route_length + rules.timeout_extra_seconds
 
-    def _note(self, kind: InfractionKind, moment: Moment, contact: Contact | None = None) -> None:
-        speed = moment.speed if contact is None else self._speed_before(contact, moment)
+    def _note(
+        self, kind: InfractionKind, sample: DriveSample, contact: Contact | None = None
+    ) -> None:
+        speed = sample.speed if contact is None else self._speed_before(contact, sample)
         self.infractions.append(
             Infraction(
                 kind,
-                moment.frame,
-                moment.time,
-                moment.x,
-                moment.y,
+                sample.frame,
+                sample.time,
+                sample.x,
+                sample.y,
                 speed,
                 0 if contact is None else contact.actor_id,
                 "" if contact is None else contact.actor_type,
@@ -203,72 +205,72 @@ class Drive:
             )
         )
 
-    def _speed_before(self, contact: Contact, moment: Moment) -> float:
+    def _speed_before(self, contact: Contact, sample: DriveSample) -> float:
         """Return the ego's speed before the impact: when that is told, it has changed already."""
         if not math.isnan(contact.ego_speed):
             return contact.ego_speed
-        return moment.speed if self._last is None else self._last.speed
+        return sample.speed if self._last is None else self._last.speed
 
-    def _judge_contacts(self, moment: Moment) -> None:
+    def _judge_contacts(self, sample: DriveSample) -> None:
         rules = self.rules
-        here = (moment.x, moment.y)
+        here = (sample.x, sample.y)
         self._places = [
             p for p in self._places if math.dist(p, here) <= rules.same_collision_forget
         ]
         self._met = {
             actor: time
             for actor, time in self._met.items()
-            if moment.time - time <= rules.same_actor_seconds
+            if sample.time - time <= rules.same_actor_seconds
         }
-        for contact in moment.contacts:
+        for contact in sample.contacts:
             kind = collision_kind(contact.actor_type)
             if kind == "collision_layout":
                 known = any(math.dist(p, here) < rules.same_collision_radius for p in self._places)
             else:
                 known = contact.actor_id in self._met
-                self._met[contact.actor_id] = moment.time
+                self._met[contact.actor_id] = sample.time
             if known:
                 continue
             self._places.append(here)
-            self._note(kind, moment, contact)
+            self._note(kind, sample, contact)
 
-    def _judge_lane(self, moment: Moment) -> None:
+    def _judge_lane(self, sample: DriveSample) -> None:
         rules = self.rules
         outside: InfractionKind | None = None
-        if moment.lane_distance > moment.lane_width / 2 + rules.off_road_margin:
+        if sample.lane_distance > sample.lane_width / 2 + rules.off_road_margin:
             outside = "off_road"
-        elif not moment.in_junction and abs(moment.lane_angle) > rules.wrong_lane_angle:
+        elif not sample.in_junction and abs(sample.lane_angle) > rules.wrong_lane_angle:
             outside = "wrong_lane"
         if outside and outside != self._outside:
-            self._note(outside, moment)
+            self._note(outside, sample)
         self._outside = outside
         if self._last is not None:
-            moved = math.dist((moment.x, moment.y), (self._last.x, self._last.y))
+            moved = math.dist((sample.x, sample.y), (self._last.x, self._last.y))
             self.outside_metres += moved if outside and not self._violated_before else 0.0
-            self.deviated_metres += moved * (moment.route_distance > rules.deviation_soft_limit)
+            self.deviated_metres += moved * (sample.route_distance > rules.deviation_soft_limit)
 
-    def _judge_progress(self, moment: Moment) -> None:
+    def _judge_progress(self, sample: DriveSample) -> None:
         rules = self.rules
-        if self.completion > rules.goal_share and moment.goal_distance < rules.goal_distance:
+        if self.completion > rules.goal_share and sample.goal_distance < rules.goal_distance:
             self.finished = True
             self.completion = 1.0
             return
-        if moment.speed >= rules.blocked_speed:
+        if sample.speed >= rules.blocked_speed:
             self._slow_since = math.nan
         elif math.isnan(self._slow_since):
-            self._slow_since = moment.time
+            self._slow_since = sample.time
         gave_up: InfractionKind | None = None
         if (
-            moment.route_distance > rules.deviation_limit
+            sample.route_distance > rules.deviation_limit
             or self.deviated_metres > rules.deviation_share * self.route_length
         ):
             gave_up = "route_deviation"
-        elif moment.time - self._slow_since > rules.blocked_seconds:
+        elif sample.time - self._slow_since > rules.blocked_seconds:
             gave_up = "blocked"
-        elif moment.time - self.start > self.timeout_seconds():
+        elif sample.time - self.start > self.timeout_seconds():
             gave_up = "timeout"
         if gave_up:
-            self._note(gave_up, moment)
+            self._note(gave_up, sample)
             self.ended = True
 
 

@@ -45,7 +45,7 @@ NOBODY = Boxes.none()
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class EvaluationSettings:
     """The settings that the literature disagrees about."""
 
     safe_from_file = True
@@ -90,7 +90,7 @@ EGO_BOX = Boxes(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class EvaluatedBoxes:
     """One source's boxes in one frame: whether each counts, its pattern and how often."""
 
     boxes: Boxes
@@ -107,12 +107,12 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedFrame:
+class EvaluatedFrame:
     """Truth and detections of one planning step."""
 
-    truth: Judged
-    ego_alone: Judged
-    cooperative: Judged
+    truth: EvaluatedBoxes
+    ego_alone: EvaluatedBoxes
+    cooperative: EvaluatedBoxes
 
     def counts(self) -> dict[str, int]:
         """Return the six patterns, in total, by class and by band."""
@@ -131,20 +131,20 @@ class JudgedFrame:
         """Return how many boxes each source has in the window, in total, by class and by band."""
         result = {}
         for name in ("truth", "ego_alone", "cooperative"):
-            part: Judged = getattr(self, name)
+            part: EvaluatedBoxes = getattr(self, name)
             for key, number in _parts(part.table()).items():
                 result[f"{name}_{key}"] = number
         return result
 
 
-def judge(
+def evaluate_frame(
     truth: Truth,
     hits_observers: Integers,
     ego_alone: Boxes,
     cooperative: Boxes,
-    settings: Judgement,
+    settings: EvaluationSettings,
     parked: Boxes = NOBODY,
-) -> JudgedFrame:
+) -> EvaluatedFrame:
     """Judge one planning step; all boxes stand in the ego's LiDAR frame.
 
     `hits_observers` are the most LiDAR returns of one of the observers that the truth filter asks.
@@ -171,7 +171,7 @@ def judge(
         np.array(settings.taus)[true_boxes.classes],
         settings.rule,
     )
-    return JudgedFrame(
+    return EvaluatedFrame(
         _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),
         _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
         _judged(
@@ -187,7 +187,7 @@ def _refuse_strangers(detections: Boxes) -> None:
         raise ValueError(f"boxes of classes {classes.min()} to {classes.max()}; there are {known}")
 
 
-def visible(truth: Truth, hits_observers: Integers, settings: Judgement) -> Mask:
+def visible(truth: Truth, hits_observers: Integers, settings: EvaluationSettings) -> Mask:
     """Return which true boxes count by the truth filter."""
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)
@@ -195,7 +195,7 @@ def visible(truth: Truth, hits_observers: Integers, settings: Judgement) -> Mask
     return np.asarray(hits >= settings.least_hits)
 
 
-def in_window(boxes: Floats, settings: Judgement) -> Mask:
+def in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
     """Return which boxes have their centre in the window."""
     x, y = boxes[:, 0], boxes[:, 1]
     return np.asarray(
@@ -208,12 +208,12 @@ def bands_of(boxes: Floats) -> Integers:
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 
-def _judged(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> Judged:
+def _judged(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
     for name, often in counts.items():
         shows = counted & (often > 0)
         pattern[shows], times[shows] = PATTERNS.index(name), often[shows]
-    return Judged(boxes, counted, bands_of(boxes.geometry), pattern, times)
+    return EvaluatedBoxes(boxes, counted, bands_of(boxes.geometry), pattern, times)
 
 
 def _parts(table: Integers) -> dict[str, int]:

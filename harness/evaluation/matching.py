@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.evaluation.frame_evaluation import TABLE, Judged
+from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes
 from harness.evaluation.precision import OVERLAP, Matches, match_overlaps, overlaps_of_a_class
 from harness.vocabulary import Floats, Integers, Mask
 
@@ -51,7 +51,9 @@ class MatchTable:
         return Matches(self.scores[rows], self.correct[rows], int(truths.sum()))
 
 
-def frame_matches(truth: Judged, detections: Judged, overlap: float = OVERLAP) -> MatchTable:
+def frame_matches(
+    truth: EvaluatedBoxes, detections: EvaluatedBoxes, overlap: float = OVERLAP
+) -> MatchTable:
     """Match one frame's detections with its true boxes, class by class.
 
     True boxes that do not count are neither to be found nor wrong to find: detections of them leave

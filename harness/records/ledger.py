@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "server": (str,),
 }
 """What a line holds, besides the key of its attempt."""
-BLAMELESS = frozenset({"interrupted", "server_launch", "port_conflict", "disk"})
+INFRASTRUCTURE_FAILURES = frozenset({"interrupted", "server_launch", "port_conflict", "disk"})
 """Failures that say nothing about the attempt: they do not use up its tries."""
 
 
@@ -108,7 +108,9 @@ def tried(campaign: Path) -> dict[AttemptKey, Tried]:
     for line in lines(campaign):
         attempt = known.setdefault(key_of(line), Tried())
         attempt.last = max(attempt.last, line["try"])
-        attempt.failed += line["outcome"] == "failed" and line["failure"] not in BLAMELESS
+        attempt.failed += (
+            line["outcome"] == "failed" and line["failure"] not in INFRASTRUCTURE_FAILURES
+        )
     for key, _, number in _finished(campaign):
         attempt = known.setdefault(key, Tried())
         attempt.last = max(attempt.last, number)

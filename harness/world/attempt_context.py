@@ -12,7 +12,7 @@ from harness.vocabulary import Pose, Route
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class AttemptContext:
     """One attempt's world, already loaded and in synchronous mode."""
 
     client: carla.Client

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.errors import AttemptError
 from harness.vocabulary import Control, Pose, Route
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import pose_of, transform_of
 
 MODELS = ("vehicle.lincoln.mkz_2017", "vehicle.lincoln.mkz", "vehicle.tesla.model3")
@@ -44,15 +44,15 @@ class Touch:
 class Ego:
     """The car on its route."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._route = stage.route
+    def __init__(self, context: AttemptContext) -> None:
+        self._route = context.route
         self._row = 0
         self._told: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
         self._waiting: list[tuple[int, int, str]] = []
         self._past: deque[carla.WorldSnapshot] = deque(maxlen=4)
-        self.actor = spawn(stage)
-        blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
-        self._feeler = stage.world.spawn_actor(blueprint, carla.Transform(), self.actor)
+        self.actor = spawn(context)
+        blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
+        self._feeler = context.world.spawn_actor(blueprint, carla.Transform(), self.actor)
         self._feeler.listen(self._note)
 
     def state(self, snapshot: carla.WorldSnapshot) -> EgoState:
@@ -146,19 +146,19 @@ class Ego:
         return math.hypot(velocity.x, velocity.y), float(closing.length())
 
 
-def spawn(stage: Stage) -> carla.Vehicle:
+def spawn(context: AttemptContext) -> carla.Vehicle:
     """Put the ego at the start of its route."""
-    library = stage.world.get_blueprint_library()
+    library = context.world.get_blueprint_library()
     known = {blueprint.id for blueprint in library}
     blueprint = library.find(next(model for model in MODELS if model in known))
     blueprint.set_attribute("role_name", "hero")
     if blueprint.has_attribute("color"):
         blueprint.set_attribute("color", "255,255,255")
-    x, y, z = stage.route.xyz[0]
-    start = transform_of(Pose(x, y, z + DROP, yaw=float(stage.route.yaw[0])))
-    actor = stage.world.try_spawn_actor(blueprint, start)
+    x, y, z = context.route.xyz[0]
+    start = transform_of(Pose(x, y, z + DROP, yaw=float(context.route.yaw[0])))
+    actor = context.world.try_spawn_actor(blueprint, start)
     if actor is None:
-        raise AttemptError("route_invalid", f"{stage.route.name}: its start is not free")
+        raise AttemptError("route_invalid", f"{context.route.name}: its start is not free")
     return actor
 
 

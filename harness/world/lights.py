@@ -9,7 +9,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import LightAhead, LightState, Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 
 ON_ROUTE = 1.5
 """Metres from the route within which a stop line's lane is the route's."""
@@ -33,12 +33,12 @@ class StopLine:
 class RouteLights:
     """The lights a route passes."""
 
-    def __init__(self, stage: Stage) -> None:
-        lights = stage.world.get_actors().filter("traffic.traffic_light")
+    def __init__(self, context: AttemptContext) -> None:
+        lights = context.world.get_actors().filter("traffic.traffic_light")
         lines = [
-            StopLine(light, station, clear_of_junction(stage.route, station))
+            StopLine(light, station, clear_of_junction(context.route, station))
             for light in lights
-            for station in stop_stations(stage.route, light)
+            for station in stop_stations(context.route, light)
         ]
         self._lines = sorted(lines, key=lambda line: line.station)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.vocabulary import VEHICLE, Kind, Pose
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
 from harness.world.roadside import ahead_of, beside_road
@@ -41,31 +41,33 @@ class Partner:
 class Placement(Protocol):
     """A way to place roadside units."""
 
-    def begin(self, poles: Poles) -> list[Partner]:
+    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
         """Put up the units."""
 
-    def renew(self, poles: Poles, ego: EgoState, units: list[Partner]) -> list[Partner]:
+    def renew(
+        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
+    ) -> list[Partner]:
         """Move units before a planning step; return those that share in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Poles:
+class RoadsideUnits:
     """What is needed to put up a roadside unit."""
 
-    stage: Stage
+    context: AttemptContext
     mount: LidarMount
     period: float
     reads_points: bool
 
-    def put_up(self, number: int, place: Pose) -> Partner:
+    def spawn(self, number: int, place: Pose) -> Partner:
         """Put up a unit that looks along the road."""
         post = ScanningPost(
-            self.stage,
+            self.context,
             self.mount,
             self.period,
             self.reads_points,
             place=self.transform(place),
-            noise_seed=int(self.stage.random("roadside", str(number)).integers(2**31)),
+            noise_seed=int(self.context.random("roadside", str(number)).integers(2**31)),
         )
         return Partner(f"roadside-{number}", "roadside", post, 0, (place.x, place.y))
 
@@ -93,22 +95,28 @@ class Ahead:
         if self.renew_seconds <= 0 or self.rest_every < 0:
             raise UserError("cooperation: renew_seconds must be above 0, rest_every at least 0")
 
-    def begin(self, poles: Poles) -> list[Partner]:
+    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
         """Put up the unit; it is moved before anybody looks."""
-        x, y, z = poles.stage.route.xyz[0]
-        return [poles.put_up(0, Pose(x, y, z + self.height, yaw=float(poles.stage.route.yaw[0])))]
+        x, y, z = roadside_units.context.route.xyz[0]
+        return [
+            roadside_units.spawn(
+                0, Pose(x, y, z + self.height, yaw=float(roadside_units.context.route.yaw[0]))
+            )
+        ]
 
-    def renew(self, poles: Poles, ego: EgoState, units: list[Partner]) -> list[Partner]:
+    def renew(
+        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
+    ) -> list[Partner]:
         """Move the unit when its time is up or the ego has passed it."""
         self._steps += 1
         passed = self.renew_when_passed and ahead_of(self._pose, ego.vehicle_in_world) < 0
         if passed or ego.time - self._since >= self.renew_seconds - 1e-6:
             self._since = ego.time
             self._pose = beside_road(
-                poles.stage.map, ego.vehicle_in_world, self.distance, self.height
+                roadside_units.context.map, ego.vehicle_in_world, self.distance, self.height
             )
             units[0].place = (self._pose.x, self._pose.y)
-            units[0].post.move(poles.transform(self._pose))
+            units[0].post.move(roadside_units.transform(self._pose))
         rests = self.rest_every > 0 and self._steps % self.rest_every == 0
         return [] if rests else units
 
@@ -120,18 +128,20 @@ class Surveyed:
     safe_from_file = True
     height: float = 7.5  # m
 
-    def begin(self, poles: Poles) -> list[Partner]:
+    def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
         """Put up all units the route passes."""
-        route = poles.stage.route
+        route = roadside_units.context.route
         entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
         places = []
         for row in entries:
             x, y, z = route.xyz[row]
             here = Pose(x, y, z, yaw=float(route.yaw[row]))
-            places.append(beside_road(poles.stage.map, here, 0.0, self.height))
-        return [poles.put_up(number, place) for number, place in enumerate(places)]
+            places.append(beside_road(roadside_units.context.map, here, 0.0, self.height))
+        return [roadside_units.spawn(number, place) for number, place in enumerate(places)]
 
-    def renew(self, poles: Poles, ego: EgoState, units: list[Partner]) -> list[Partner]:
+    def renew(
+        self, roadside_units: RoadsideUnits, ego: EgoState, units: list[Partner]
+    ) -> list[Partner]:
         """Leave them where they are."""
         return units
 
@@ -179,7 +189,7 @@ class Partners:
     """All partners of an attempt, and the units of the reference rig."""
 
     settings: Cooperation
-    poles: Poles
+    roadside_units: RoadsideUnits
     units: list[Partner] = field(default_factory=list)
     vehicles: list[Partner] = field(default_factory=list)
     reference: Reference | None = None  # None where those among `units` are the reference, too
@@ -192,11 +202,11 @@ class Partners:
         """Choose who shares in the planning step after the next tick."""
         units = []
         if self.settings.roadside is not None:
-            units = self.settings.roadside.renew(self.poles, ego, self.units)
+            units = self.settings.roadside.renew(self.roadside_units, ego, self.units)
         self._referred = units if self.refers_to_units else []
         if self.reference is not None:
             placement = self.reference.placement
-            self._referred = placement.renew(self.poles, ego, self.reference.units)
+            self._referred = placement.renew(self.roadside_units, ego, self.reference.units)
         self._place_vehicles(snapshot)
         vehicles = self._in_range(ego, self.vehicles)[: self.settings.connected]
         self._sharing = self._in_range(ego, [*units, *vehicles])[: self.settings.maximum]
@@ -249,14 +259,14 @@ class Partners:
     def _rank(self, partner: Partner) -> float:
         """Return a partner's place among all, sampled once for an attempt."""
         if partner.sender not in self._ranks:
-            random = self.poles.stage.random("partner", partner.sender)
+            random = self.roadside_units.context.random("partner", partner.sender)
             self._ranks[partner.sender] = float(random.random())
         return self._ranks[partner.sender]
 
 
 def assemble(
     settings: Cooperation,
-    stage: Stage,
+    context: AttemptContext,
     rig: Rig,
     period: float,
     reads_points: bool,
@@ -268,36 +278,36 @@ def assemble(
     `reference` says where the units stand whose view decides what ground truth is. Where the
     cooperation places its units in the same way they are one, so that nothing is scanned twice.
     """
-    poles = Poles(stage, rig.roadside, period, reads_points)
-    partners = Partners(settings, poles)
+    roadside_units = RoadsideUnits(context, rig.roadside, period, reads_points)
+    partners = Partners(settings, roadside_units)
     if settings.roadside is not None:
-        partners.units = settings.roadside.begin(poles)
+        partners.units = settings.roadside.begin(roadside_units)
     if settings.connected:
-        partners.vehicles = equipped(settings, stage, rig, period, reads_points, fleet)
+        partners.vehicles = equipped(settings, context, rig, period, reads_points, fleet)
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
-            apart = replace(poles, reads_points=False)
+            apart = replace(roadside_units, reads_points=False)
             partners.reference = Reference(reference, reference.begin(apart))
     return partners
 
 
 def equipped(
     settings: Cooperation,
-    stage: Stage,
+    context: AttemptContext,
     rig: Rig,
     period: float,
     reads_points: bool,
     fleet: Sequence[carla.Actor],
 ) -> list[Partner]:
     """Return the background vehicles that have a rig: a share of those that it fits."""
-    chosen = stage.random("connected").random(len(fleet)) < settings.connected_share
+    chosen = context.random("connected").random(len(fleet)) < settings.connected_share
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
         if has_rig and carries(vehicle, rig.vehicle):
-            seed = int(stage.random("connected", str(number)).integers(2**31))
+            seed = int(context.random("connected", str(number)).integers(2**31))
             post = ScanningPost(
-                stage, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
+                context, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
             )
             name = f"vehicle-{number}"
             partners.append(Partner(name, "vehicle", post, vehicle.id, (0.0, 0.0)))

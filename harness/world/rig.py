@@ -13,7 +13,7 @@ from harness.errors import AttemptError
 from harness.geometry import matrix, pose_of
 from harness.vocabulary import Pose, Singles
 from harness.world import poses
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 
 SEMANTIC_RETURN = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")]
@@ -82,7 +82,7 @@ class ScanningPost:
 
     def __init__(
         self,
-        stage: Stage,
+        context: AttemptContext,
         mount: LidarMount,
         period: float,
         reads_points: bool,
@@ -97,7 +97,7 @@ class ScanningPost:
         self.listening = False
         self._on_vehicle = carrier is not None
         self._sensors = [
-            _spawn(stage, kind, mount, period, carrier, place, noise_seed) for kind in kinds
+            _spawn(context, kind, mount, period, carrier, place, noise_seed) for kind in kinds
         ]
         self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
 
@@ -170,7 +170,7 @@ class ScanningPost:
 
 
 def _spawn(
-    stage: Stage,
+    context: AttemptContext,
     kind: str,
     mount: LidarMount,
     period: float,
@@ -178,12 +178,12 @@ def _spawn(
     place: carla.Transform | None,
     noise_seed: int,
 ) -> carla.Sensor:
-    blueprint = stage.world.get_blueprint_library().find(kind)
+    blueprint = context.world.get_blueprint_library().find(kind)
     settings = {
         "channels": mount.channels,
         "range": mount.range,
         "points_per_second": mount.points_per_second,
-        "rotation_frequency": 1 / stage.tick_seconds,
+        "rotation_frequency": 1 / context.tick_seconds,
         "upper_fov": mount.upper_fov,
         "lower_fov": mount.lower_fov,
         "sensor_tick": period,
@@ -198,7 +198,7 @@ def _spawn(
         if blueprint.has_attribute(name):
             blueprint.set_attribute(name, str(value))
     at = place or poses.transform_of(Pose(mount.x, mount.y, mount.z, yaw=math.radians(mount.yaw)))
-    return stage.world.spawn_actor(blueprint, at, carrier)
+    return context.world.spawn_actor(blueprint, at, carrier)
 
 
 def _take(queue: SimpleQueue[carla.SensorData], frame: int) -> carla.SensorData:

@@ -47,7 +47,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class GroundTruthScene:
     """All road users in one frame, as boxes in the world."""
 
     boxes_in_world: Boxes
@@ -67,7 +67,7 @@ class Scene:
         )
 
 
-class Census:
+class ActorRegistry:
     """Knows every road user's class and size; reads them once."""
 
     def __init__(self, world: carla.World) -> None:
@@ -75,7 +75,7 @@ class Census:
         self._figures: dict[int, Figure] = {}
         self._others: set[int] = set()
 
-    def scene(self, snapshot: carla.WorldSnapshot) -> Scene:
+    def scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
         """Return who is where; the ego is among them."""
         rows, ids, kinds = [], [], []
         for actor in snapshot:
@@ -89,7 +89,7 @@ class Census:
             np.array(kinds, np.int64),
             np.ones(len(rows)),
         )
-        return Scene(boxes, np.array(ids, np.int64))
+        return GroundTruthScene(boxes, np.array(ids, np.int64))
 
     def _figure(self, actor_id: int) -> Figure | None:
         if actor_id in self._others:

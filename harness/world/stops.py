@@ -13,7 +13,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import LightAhead, Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.lights import clear_of_junction
 
 BEFORE = 20.0
@@ -35,9 +35,9 @@ class Zone:
 class RouteStops:
     """The stop signs a route passes."""
 
-    def __init__(self, stage: Stage) -> None:
-        signs = stage.world.get_actors().filter("traffic.stop")
-        zones = [zone for sign in signs for zone in zones_of(stage.route, sign)]
+    def __init__(self, context: AttemptContext) -> None:
+        signs = context.world.get_actors().filter("traffic.stop")
+        zones = [zone for sign in signs for zone in zones_of(context.route, sign)]
         self._zones = sorted(zones, key=lambda zone: zone.begin)
         self._kept: set[Zone] = set()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import carla
 
 from harness.errors import UserError
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 
 CYCLES = ("bicycle", "motorcycle")
 WALKING, RUNNING = 1.4, 3.0
@@ -76,26 +76,28 @@ class Traffic:
         """Return how many of a number of walkers or bicycles the proportion is."""
         return int(self.crazy_proportion * number / 100) if self.crazy_level else 0
 
-    def populate(self, stage: Stage, taken: Sequence[carla.Actor]) -> Population:
+    def populate(self, context: AttemptContext, taken: Sequence[carla.Actor]) -> Population:
         """Fill the town, except where the ego starts and hazards wait."""
-        population = Population(stage.client)
-        stage.world.tick()
+        population = Population(context.client)
+        context.world.tick()
         busy = [_place(actor) for actor in taken]
-        busy += [(float(x), float(y)) for x, y in stage.route.xyz[: int(self.clear_ahead) : 4, :2]]
+        busy += [
+            (float(x), float(y)) for x, y in context.route.xyz[: int(self.clear_ahead) : 4, :2]
+        ]
         free = [
             point
-            for point in stage.map.get_spawn_points()
+            for point in context.map.get_spawn_points()
             if not _near(point.location, busy, self.clear_around)
         ]
-        self._drivers(stage, free, population)
-        self._pedestrians(stage, population)
+        self._drivers(context, free, population)
+        self._pedestrians(context, population)
         return population
 
     def _drivers(
-        self, stage: Stage, free: Sequence[carla.Transform], population: Population
+        self, context: AttemptContext, free: Sequence[carla.Transform], population: Population
     ) -> None:
-        random = stage.random("traffic", "vehicles")
-        library = list(stage.world.get_blueprint_library().filter("vehicle.*"))
+        random = context.random("traffic", "vehicles")
+        library = list(context.world.get_blueprint_library().filter("vehicle.*"))
         library.sort(key=lambda blueprint: blueprint.id)
         cycles = [blueprint for blueprint in library if _base(blueprint) in CYCLES]
         cycles = [blueprint for blueprint in library if blueprint.id == self.bicycle] or cycles
@@ -105,7 +107,7 @@ class Traffic:
             else [blueprint for blueprint in library if _base(blueprint) not in CYCLES]
         )
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
-        manager = stage.traffic_manager
+        manager = context.traffic_manager
         port = manager.get_port()
         bicycles: list[carla.Actor] = []
         for number, at in enumerate(order):
@@ -116,7 +118,7 @@ class Traffic:
                     values = blueprint.get_attribute(name).recommended_values
                     blueprint.set_attribute(name, values[int(random.integers(len(values)))])
             blueprint.set_attribute("role_name", "background")
-            actor = stage.world.try_spawn_actor(blueprint, free[int(at)])
+            actor = context.world.try_spawn_actor(blueprint, free[int(at)])
             if actor is not None:
                 population.vehicles.append(actor)
                 bicycles += [actor] * (number >= self.vehicles)
@@ -139,34 +141,34 @@ class Traffic:
         manager.vehicle_percentage_speed_difference(actor, -share)
         manager.keep_slow_lane_rule_percentage(actor, 100 - share)
 
-    def _pedestrians(self, stage: Stage, population: Population) -> None:
+    def _pedestrians(self, context: AttemptContext, population: Population) -> None:
         if not self.walkers:
             return
-        random = stage.random("traffic", "walkers")
+        random = context.random("traffic", "walkers")
         library = sorted(
-            stage.world.get_blueprint_library().filter("walker.pedestrian.*"), key=lambda b: b.id
+            context.world.get_blueprint_library().filter("walker.pedestrian.*"), key=lambda b: b.id
         )
         level = self.crazy_level
-        stage.world.set_pedestrians_cross_factor(level / 10 if level else self.crossing_share)
+        context.world.set_pedestrians_cross_factor(level / 10 if level else self.crossing_share)
         for _ in range(self.walkers):
             blueprint = library[int(random.integers(len(library)))]
             if blueprint.has_attribute("is_invincible"):
                 blueprint.set_attribute("is_invincible", "false")
-            place = stage.world.get_random_location_from_navigation()
+            place = context.world.get_random_location_from_navigation()
             if place is None:
                 continue
-            actor = stage.world.try_spawn_actor(blueprint, carla.Transform(place))
+            actor = context.world.try_spawn_actor(blueprint, carla.Transform(place))
             if actor is not None:
                 population.walkers.append(actor)
-        controller = stage.world.get_blueprint_library().find("controller.ai.walker")
+        controller = context.world.get_blueprint_library().find("controller.ai.walker")
         for walker in population.walkers:
             population.controllers.append(
-                stage.world.spawn_actor(controller, carla.Transform(), walker)
+                context.world.spawn_actor(controller, carla.Transform(), walker)
             )
-        stage.world.tick()
+        context.world.tick()
         for number, ai_walker in enumerate(population.controllers):
             ai_walker.start()
-            goal = stage.world.get_random_location_from_navigation()
+            goal = context.world.get_random_location_from_navigation()
             if goal is not None:
                 ai_walker.go_to_location(goal)
             runs = random.random() < self.running_share

@@ -12,8 +12,13 @@ from unittest.mock import patch
 import numpy as np
 import yaml
 
-from harness.campaign.attempt.results import PrecisionBook
-from harness.evaluation.frame_evaluation import Judged, JudgedFrame, Judgement, judge
+from harness.campaign.attempt.results import PrecisionAccumulator
+from harness.evaluation.frame_evaluation import (
+    EvaluatedBoxes,
+    EvaluatedFrame,
+    EvaluationSettings,
+    evaluate_frame,
+)
 from harness.evaluation.windows import frames_in_windows, windows
 from harness.randomness import stream
 from harness.records.keys import AttemptKey
@@ -98,9 +103,9 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
     flaw = 0.0 if key.arm.system == "alone" else FLAWS.get(key.arm.condition, 0.1)
     steps = [step(random, flaw, key.arm.system == "alone") for _ in range(drive.seconds)]
     times = np.arange(drive.seconds, dtype=np.float64)
-    book = PrecisionBook()
-    for judged, _ in steps:
-        book.add(judged)
+    book = PrecisionAccumulator()
+    for evaluated, _ in steps:
+        book.add(evaluated)
     with patch("os.fsync"), EpisodeWriter(folder, key, 1) as writer:  # nobody pulls the plug
         frames = frame_columns(steps, times, key)
         writer.table("frames", frames)
@@ -116,7 +121,7 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
         return writer.commit()
 
 
-def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[JudgedFrame, Truth]:
+def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[EvaluatedFrame, Truth]:
     """Return a planning step: some true boxes are seen alone, more together, some misplaced."""
     n = int(random.integers(2, 6))
     geometry = np.column_stack(
@@ -132,7 +137,7 @@ def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[JudgedF
     truth = Truth(Boxes(geometry, classes, np.ones(n)), np.arange(1, n + 1), hits)
     ego = detections(random, geometry, classes, 0.6, 0.1)
     together = ego if alone else Boxes.join([detections(random, geometry, classes, 0.9, flaw)])
-    return judge(truth, hits, ego, together, Judgement()), truth
+    return evaluate_frame(truth, hits, ego, together, EvaluationSettings()), truth
 
 
 def detections(
@@ -152,7 +157,7 @@ def detections(
 def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
     """Return the columns of frames.parquet."""
     columns: dict[str, Any] = {name: np.zeros(len(times), np.int32) for name in FRAMES.names}
-    told = [{**judged.counts(), **judged.numbers()} for judged, _ in steps]
+    told = [{**evaluated.counts(), **evaluated.numbers()} for evaluated, _ in steps]
     columns.update({name: [each[name] for each in told] for name in told[0]})
     columns.update(
         frame=np.arange(len(times)) * 20,
@@ -169,14 +174,14 @@ def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
 def box_columns(steps: Any) -> dict[str, Any]:
     """Return the columns of boxes.parquet."""
     parts: list[dict[str, Any]] = []
-    for number, (judged, _) in enumerate(steps):
-        sources = ("truth", judged.truth), ("ego_alone", judged.ego_alone)
-        for source, part in (*sources, ("cooperative", judged.cooperative)):
+    for number, (evaluated, _) in enumerate(steps):
+        sources = ("truth", evaluated.truth), ("ego_alone", evaluated.ego_alone)
+        for source, part in (*sources, ("cooperative", evaluated.cooperative)):
             parts += box_rows(20 * number, source, part)
     return {name: [part[name] for part in parts] for name in parts[0]}
 
 
-def box_rows(frame: int, source: str, part: Judged) -> list[dict[str, Any]]:
+def box_rows(frame: int, source: str, part: EvaluatedBoxes) -> list[dict[str, Any]]:
     """Return the rows of one source in one frame."""
     axes = ("x", "y", "z", "length", "width", "height", "yaw")
     return [

@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from harness.evaluation.frame_evaluation import Judgement, judge
+from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Patterns, Rule, classify_overlaps
 from harness.evaluation.precision import (
@@ -32,7 +32,7 @@ from harness.vocabulary import PATTERNS, Boxes, Floats, Truth
 ROAD_USERS, FRAMES, ROUNDS = 50, 20, 5
 SIZES = np.array([[4.6, 2.0, 1.6], [0.6, 0.6, 1.8], [1.8, 0.7, 1.7]])
 SHARES = [0.6, 0.25, 0.15]
-TAUS = np.array(Judgement().taus)
+TAUS = np.array(EvaluationSettings().taus)
 
 Overlap: TypeAlias = Callable[[Boxes, Boxes], Floats]
 Frame: TypeAlias = tuple[Boxes, Boxes, Boxes]
@@ -133,10 +133,10 @@ def in_full(frame: Frame) -> None:
     """All that is recorded of a frame."""
     truth, ego, coop = frame
     hits = np.full(len(truth), 99)
-    judged = judge(Truth(truth, hits, hits), hits, ego, coop, Judgement())
-    judged.counts(), judged.numbers()
-    frame_matches(judged.truth, judged.cooperative)
-    frame_matches(judged.truth, judged.ego_alone)
+    evaluated = evaluate_frame(Truth(truth, hits, hits), hits, ego, coop, EvaluationSettings())
+    evaluated.counts(), evaluated.numbers()
+    frame_matches(evaluated.truth, evaluated.cooperative)
+    frame_matches(evaluated.truth, evaluated.ego_alone)
 
 
 def milliseconds(work: Sequence[Callable[[Frame], object]], through: list[Frame]) -> Floats:

@@ -16,7 +16,7 @@ from harness.campaign.folder.summary import summarise
 from harness.campaign.planning.estimate import estimate
 from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.survey import survey
-from harness.campaign.running.work_queue import Agenda
+from harness.campaign.running.work_queue import WorkQueue
 from harness.records.ledger import rebuild
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
@@ -54,7 +54,7 @@ def run() -> list[tuple[str, str]]:
 def take_up_again(planned: Plan, folder: Path) -> None:
     """Do what a runner does before its first try."""
     rebuild(folder)
-    assert not Agenda(planned.attempts, folder, 2, False)
+    assert not WorkQueue(planned.attempts, folder, 2, False)
 
 
 def measured(job: Callable[[], object]) -> tuple[float, float]:

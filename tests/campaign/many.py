@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import (
-    PrecisionBook,
+    PrecisionAccumulator,
     crucible_record,
     driving_record,
     pattern_record,
@@ -97,7 +97,7 @@ def sample_result(key: AttemptKey) -> dict[str, Any]:
     result["crucible"] = crucible_record(
         **driving_record(drive, Coefficients(), recorder),
         patterns=pattern_record(frames, windows_of(frames, drive, 40.0, WindowRules())),
-        average_precision=PrecisionBook().record(),
+        average_precision=PrecisionAccumulator().record(),
         messages=heard(key),
         attempt={
             **key.record(),

@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 
 STAYING = ["sleep", "86399"]
 """A child that would stay."""
@@ -91,8 +91,10 @@ class Vandal(Deaf):
     reads_messages = False
 
     def step(self, *given: object) -> Step:
-        stage = next(get_object for get_object in gc.get_objects() if isinstance(get_object, Stage))
-        for actor in stage.world.get_actors():
+        context = next(
+            object_ for object_ in gc.get_objects() if isinstance(object_, AttemptContext)
+        )
+        for actor in context.world.get_actors():
             if actor.attributes.get("role_name") == "hazard":
                 actor.destroy()
         return super().step(*given)

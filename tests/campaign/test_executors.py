@@ -61,11 +61,11 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
             assert time.monotonic() < until
             time.sleep(0.05)
         family = psutil.Process(runner.pid).children(recursive=True)
-        hand = workers[0].parent()
-        assert hand is not None
-        assert hand.pid != runner.pid
-        assert kind_of(hand) == ""
-        hand.kill()
+        slot = workers[0].parent()
+        assert slot is not None
+        assert slot.pid != runner.pid
+        assert kind_of(slot) == ""
+        slot.kill()
         _, said = runner.communicate(timeout=PATIENCE)
     finally:
         runner.kill()

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.running.work_queue import MISFORTUNES, Agenda
+from harness.campaign.running.work_queue import MAX_INFRASTRUCTURE_RETRIES, WorkQueue
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append, finished
@@ -302,21 +302,21 @@ def test_somebody_else_on_the_port_ends_the_campaign(tmp_path: Path, routes: Pat
 A, B = key_of("system", "none", "a", 1), key_of("system", "none", "b", 1)
 
 
-def agenda(folder: Path, *, tries: int = 2, retry_failed: bool = False) -> Agenda:
-    return Agenda([A, B], folder, tries, retry_failed)
+def queue(folder: Path, *, tries: int = 2, retry_failed: bool = False) -> WorkQueue:
+    return WorkQueue([A, B], folder, tries, retry_failed)
 
 
-def drawn(agenda: Agenda, *failing: FailureClass) -> list[tuple[AttemptKey, int]]:
+def drawn(queue: WorkQueue, *failing: FailureClass) -> list[tuple[AttemptKey, int]]:
     """Draw attempts that fail like this, one after another."""
     each = []
     for failure in failing:
-        each.append(agenda.next())
-        agenda.ended(Outcome(*each[-1], failure))
+        each.append(queue.next())
+        queue.ended(Outcome(*each[-1], failure))
     return each
 
 
 def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
-    it = agenda(tmp_path)
+    it = queue(tmp_path)
     tried = drawn(it, "agent_exception", "server_crash", "agent_setup")
     assert tried == [(A, 1), (A, 2), (B, 1)]
     assert len(it) == 0
@@ -325,28 +325,28 @@ def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
 def test_tries_are_numbered_on(tmp_path: Path) -> None:
     append(tmp_path, A, 4, "rpc_timeout", "", "")
     write_try(tmp_path, B, number=3)
-    it = agenda(tmp_path)
-    assert it.standing.done == 1
+    it = queue(tmp_path)
+    assert it.progress.done == 1
     assert drawn(it, "rpc_timeout") == [(A, 5)]
     assert len(it) == 0
 
 
 @pytest.mark.parametrize("failure", ["interrupted", "server_launch", "port_conflict", "disk"])
 def test_misfortunes_use_up_no_tries(tmp_path: Path, failure: FailureClass) -> None:
-    it = agenda(tmp_path, tries=1)
-    tried = drawn(it, *[failure] * MISFORTUNES)
-    assert tried == [(A, number) for number in range(1, MISFORTUNES + 1)]
+    it = queue(tmp_path, tries=1)
+    tried = drawn(it, *[failure] * MAX_INFRASTRUCTURE_RETRIES)
+    assert tried == [(A, number) for number in range(1, MAX_INFRASTRUCTURE_RETRIES + 1)]
     assert it.next() == (B, 1)
     for key, number in tried:
         append(tmp_path, key, number, failure, "", "")
-    assert agenda(tmp_path, tries=1).standing.given_up == 0
+    assert queue(tmp_path, tries=1).progress.given_up == 0
 
 
 def test_used_up_tries_stay_so_until_asked_for(tmp_path: Path) -> None:
     for number in (1, 2):
         append(tmp_path, A, number, "agent_exception", "", "")
-    assert agenda(tmp_path).standing.given_up == 1
-    assert agenda(tmp_path, tries=3).next() == (A, 3)
-    again = agenda(tmp_path, retry_failed=True)
+    assert queue(tmp_path).progress.given_up == 1
+    assert queue(tmp_path, tries=3).next() == (A, 3)
+    again = queue(tmp_path, retry_failed=True)
     assert drawn(again, "agent_exception", "agent_exception") == [(A, 3), (A, 4)]
     assert again.next() == (B, 1)

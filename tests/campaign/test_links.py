@@ -12,7 +12,7 @@ from harness.__main__ import main
 from harness.campaign.attempt.tasks import Task
 from harness.campaign.folder.campaign_folder import locked, place
 from harness.campaign.planning.survey import at_work
-from harness.campaign.running.executors.process import WorkerProcess
+from harness.campaign.running.executors.process import AttemptProcess
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import LEDGER, append
 from harness.records.writing import EPISODES, EpisodeWriter
@@ -99,7 +99,7 @@ def test_nothing_is_written_through_links_that_come_later(folder: Path, outside:
     log.symlink_to(outside)
     task = Task(folder, KEY, 1, "", 0, "", None, os.getpid())
     with pytest.raises(AttemptError):
-        WorkerProcess(task, log, {}, folder)
+        AttemptProcess(task, log, {}, folder)
     assert outside.read_text() == "mine\n"
 
 

@@ -11,13 +11,13 @@ from harness.campaign.settings.config import Settings, build
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import shift_between
 from harness.vocabulary import Pose
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.channel.episode import Episode, where
-from tests.world.test_partners import ego, on_the_way, stage
+from tests.world.test_partners import context, ego, on_the_way
 
-__all__ = ["ego", "stage", "studies"]
+__all__ = ["context", "ego", "studies"]
 LATE = {"paper_text": "latency", "paper_code": "paper_code_latency", "recommended": "latency"}
 LOST = {
     "paper_text": "pose_error",
@@ -47,7 +47,7 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
 )
 def test_the_roadside_unit(
     studies: dict[str, Settings],
-    stage: Stage,
+    context: AttemptContext,
     ego: Ego,
     study: str,
     places: int,
@@ -56,7 +56,7 @@ def test_the_roadside_unit(
     """In 6 s at 8 m/s: set up twice; at each step that has one; or whenever it is passed."""
     ((name, settings),) = studies[study]["cooperation"].items()
     cooperation = build(settings, f"cooperation.{name}")
-    told = on_the_way(stage, ego, cooperation.roadside, 30)
+    told = on_the_way(context, ego, cooperation.roadside, 30)
     poses: list[Pose] = [pose for step in told for pose in step]
     assert len(poses) == shared
     assert len({(round(pose.x, 3), round(pose.y, 3)) for pose in poses}) == places

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.campaign.attempt.results import PrecisionBook
+from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.campaign.settings.config import Settings, build
-from harness.evaluation.frame_evaluation import JudgedFrame, judge
+from harness.evaluation.frame_evaluation import EvaluatedFrame, evaluate_frame
 from harness.evaluation.windows import windows
 from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, Truth
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
@@ -19,45 +19,47 @@ TIMES = np.linspace(0, 40, 201)
 STEADY = {"CCME": np.ones(len(TIMES))}
 
 
-def judged(settings: Settings, truth: Boxes, ego: Boxes, coop: Boxes, hits: int = 9) -> JudgedFrame:
+def evaluated(
+    settings: Settings, truth: Boxes, ego: Boxes, coop: Boxes, hits: int = 9
+) -> EvaluatedFrame:
     """Judge a moment in which every LiDAR hits everybody so often."""
     often = np.full(len(truth), hits)
     found = Truth(truth, np.arange(len(truth)), often)
-    return judge(found, often, ego, coop, build(settings["patterns"], "patterns"))
+    return evaluate_frame(found, often, ego, coop, build(settings["patterns"], "patterns"))
 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=1))
 def test_tau_of_cyclists(studies: dict[str, Settings], study: str, errors: int) -> None:
     cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
-    assert judged(studies[study], cyclist, NOBODY, askew).counts()["CCLE"] == errors
+    assert evaluated(studies[study], cyclist, NOBODY, askew).counts()["CCLE"] == errors
 
 
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("of_class", [0, PEDESTRIAN])
 def test_tau_of_the_others(studies: dict[str, Settings], study: str, of_class: int) -> None:
     there, askew, near = (of(row(x=x, length=2), of_class=of_class) for x in (9, 10, 9.2))
-    assert judged(studies[study], there, NOBODY, askew).counts()["CCLE"] == 1
-    assert judged(studies[study], there, NOBODY, near).counts()["CCLE"] == 0
+    assert evaluated(studies[study], there, NOBODY, askew).counts()["CCLE"] == 1
+    assert evaluated(studies[study], there, NOBODY, near).counts()["CCLE"] == 0
 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=0))
 def test_a_good_box_and_a_poor_one(studies: dict[str, Settings], study: str, errors: int) -> None:
     car, coop = of(row(x=9)), of(row(x=9), row(x=11))
-    assert judged(studies[study], car, car, coop).counts()["LCLE"] == errors
+    assert evaluated(studies[study], car, car, coop).counts()["LCLE"] == errors
 
 
 @pytest.mark.parametrize(("study", "unseen"), by_study(paper_text=1, paper_code=1, recommended=0))
 @pytest.mark.parametrize("hits", [0, 4])
 def test_whom_nobody_sees(studies: dict[str, Settings], study: str, unseen: int, hits: int) -> None:
     car = of(row(x=9))
-    assert judged(studies[study], car, NOBODY, NOBODY, hits).counts()["CCME"] == unseen
-    assert judged(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1
+    assert evaluated(studies[study], car, NOBODY, NOBODY, hits).counts()["CCME"] == unseen
+    assert evaluated(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1
 
 
 @pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, recommended=1))
 def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) -> None:
     car = of(row(x=9))
-    numbers = judged(studies[study], car, car, car).numbers()
+    numbers = evaluated(studies[study], car, car, car).numbers()
     assert numbers["truth_all"] == numbers["cooperative_all"] == boxes
 
 
@@ -65,7 +67,7 @@ def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) 
 def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -> None:
     parked, nobody = of(row(x=9)), np.zeros(0, np.int64)
     rules = build(studies[study]["patterns"], "patterns")
-    frame = judge(Truth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked)
+    frame = evaluate_frame(Truth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked)
     assert frame.counts()["LADE"] == errors
 
 
@@ -76,14 +78,14 @@ def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -
 def test_the_window(
     studies: dict[str, Settings], study: str, there: bool, x: float, y: float
 ) -> None:
-    assert judged(studies[study], of(row(x=x, y=y)), NOBODY, NOBODY).counts()["CCME"] == there
+    assert evaluated(studies[study], of(row(x=x, y=y)), NOBODY, NOBODY).counts()["CCME"] == there
 
 
 def test_average_precision_comes_in_every_studys_way(studies: dict[str, Settings]) -> None:
     """Cars are all found, walkers never: a mean of classes is a half, a pool is not."""
     truth = Boxes.join([of(row(x=9), row(x=19)), of(row(x=29), of_class=PEDESTRIAN)])
-    book = PrecisionBook()
-    book.add(judged(studies["recommended"], truth, NOBODY, of(row(x=9), row(x=19))))
+    book = PrecisionAccumulator()
+    book.add(evaluated(studies["recommended"], truth, NOBODY, of(row(x=9), row(x=19))))
     found = book.record()["cooperative"]
     assert found["eleven_point"] == found["all_point"] == pytest.approx(0.5)
     assert found["pooled_all_point"] == pytest.approx(2 / 3)

@@ -9,29 +9,29 @@ import pytest
 from rich.console import Console
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.folder.summary import Marks, row_of
+from harness.campaign.folder.summary import AttemptSummary, row_of
 from harness.campaign.printing import progress, terminal
 from harness.campaign.printing.progress import LiveTable, clock, followed
 from harness.campaign.printing.tables import table_of
-from harness.campaign.running.runner import Listener
-from harness.campaign.running.work_queue import Standing
+from harness.campaign.running.runner import ProgressListener
+from harness.campaign.running.work_queue import Progress
 from harness.campaign.twins.attribution import Attribution
 from harness.commands.attribute import table_of as attributed
 from harness.errors import UserError
-from harness.records.heard import Heard
+from harness.records.message_usage import MessageUsage
 from harness.vocabulary import PATTERNS
 from tests.keys import arm_of, key_of
 
 A, B = key_of("early", "none", "7", 1), key_of("late", "latency", "[7]", 1)
 NO_PATTERNS = (0,) * len(PATTERNS)
-UNHEARD = Heard(False, 0, 0, False, False, {})
+UNHEARD = MessageUsage(False, 0, 0, False, False, {})
 ODD = key_of("late", "none", "[b]", 1)
-STANDING = Standing(attempts=6, done=2, given_up=1)
+STANDING = Progress(attempts=6, done=2, given_up=1)
 ALREADY = "2 of 6 are done already"
 USED_UP = "1 of 6 have failed and used up their tries; retry_failed=true tries them again"
 
 
-def happen(listener: Listener) -> None:
+def happen(listener: ProgressListener) -> None:
     """Let one attempt succeed, one fail once, and a worker leave."""
     listener.begins(1, A, 1)
     listener.begins(2, B, 2)
@@ -122,7 +122,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     table = LiveTable(STANDING, 1, console)
     table.begins(1, ODD, 1)
     console.print(table)
-    marks = Marks(0.0, False, 0.0, False, NO_PATTERNS, 0, 0, UNHEARD)
+    marks = AttemptSummary(0.0, False, 0.0, False, NO_PATTERNS, 0, 0, UNHEARD)
     row = row_of(arm_of("[/s]", "[c]"), [marks])
     console.print(table_of("", [row], ("n",)))
     console.print(attributed([Attribution(ODD, "timeout", True, {"all": True}, (), None)], 0.05))

@@ -92,11 +92,11 @@ class Episode:
         step = len(self.given)
         for sender, kind in (*partners, ("ego", "ego")):
             seen = observation(sender, kind, step, self.first_frame)
-            self.channel.door.captured(sender, seen.frame, seen.time, seen.lidar_in_world)
+            self.channel.audit.captured(sender, seen.frame, seen.time, seen.lidar_in_world)
             believed = self.channel.believe(seen)
             self.beliefs[sender, step] = believed
             if kind == "ego":
-                self.channel.door.believed(believed)
+                self.channel.audit.believed(believed)
             else:
                 self.channel.send(
                     Message(sender, kind, seen.frame, seen.time, believed.lidar_in_world, payload())
@@ -113,4 +113,4 @@ class Episode:
         ]
 
     def fates(self) -> list[str]:
-        return [record.fate for record in self.channel.door.close()]
+        return [record.fate for record in self.channel.audit.close()]

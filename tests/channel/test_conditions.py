@@ -40,11 +40,11 @@ def episode(name: str, seed: int = 1, steps: int = 60) -> Episode:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_it_happens_and_the_door_agrees(path: Path) -> None:
     driven = episode(path.stem)
-    driven.channel.door.verify()
+    driven.channel.audit.verify()
     undisturbed = Episode(route="r31").run(60, PARTNERS[:1], SENT.get(path.stem, some_boxes))
     changed = [
         [(record.delay, record.found_shift, record.fate, record.size_bytes) for record in one]
-        for one in (driven.channel.door.close(), undisturbed.channel.door.close())
+        for one in (driven.channel.audit.close(), undisturbed.channel.audit.close())
     ]
     corrupts = path.stem in ("feature_corruption", "channel_corruption")
     assert (changed[0] == changed[1]) == (path.stem == "none" or corrupts)
@@ -73,7 +73,7 @@ def test_settings_that_have_a_unit_say_it(path: Path) -> None:
 
 
 def test_latency_is_what_the_sound_study_says() -> None:
-    delays = {episode("latency", seed, 3).channel.door.close()[0].delay for seed in range(40)}
+    delays = {episode("latency", seed, 3).channel.audit.close()[0].delay for seed in range(40)}
     assert len(delays) == 40
     assert 0.5 <= min(delays) < 0.55
     assert 0.95 < max(delays) <= 1.0
@@ -81,7 +81,7 @@ def test_latency_is_what_the_sound_study_says() -> None:
 
 def test_two_together_are_drawn_as_each_by_itself() -> None:
     both, late, misplaced = (
-        episode(name).channel.door.close()[0]
+        episode(name).channel.audit.close()[0]
         for name in ("latency_and_pose_error", "latency", "pose_error")
     )
     assert both.delay == late.delay
@@ -90,13 +90,13 @@ def test_two_together_are_drawn_as_each_by_itself() -> None:
 
 def test_paper_code_latency_is_the_roadside_units_by_route_number() -> None:
     driven = episode("paper_code_latency", steps=20)
-    delays = [record.delay for record in driven.channel.door.close()]
+    delays = [record.delay for record in driven.channel.audit.close()]
     assert delays == [0.0] * round(1.0 / PERIOD) + [1.0] * 15
 
 
 def test_paper_code_pose_error_is_the_egos_too_and_of_every_frame() -> None:
     driven = episode("paper_code_pose_error")
-    asked = driven.channel.door._asked
+    asked = driven.channel.audit._asked
     assert {sender for sender, _ in asked} == {"ego", "roadside-0"}
     for x, y, yaw in asked.values():
         assert 0.2 <= abs(x) <= 0.6
@@ -110,4 +110,4 @@ def test_the_bandwidth_lets_boxes_pass_and_holds_sweeps_up() -> None:
     sweeps = Episode(*condition("bandwidth")).run(20, PARTNERS[:1], lambda: some_points(30_000))
     assert "unsent" not in boxes.fates()
     assert "unsent" in sweeps.fates()
-    sweeps.channel.door.verify()
+    sweeps.channel.audit.verify()

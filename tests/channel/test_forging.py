@@ -26,7 +26,7 @@ def sweep_of(message: Message) -> np.ndarray:
 
 def test_ghosts_join_the_boxes_and_stand_on_the_road() -> None:
     episode = Episode(Ghosts(count=3, score=0.7)).run(4)
-    episode.channel.door.verify()
+    episode.channel.audit.verify()
     for (message,) in episode.given:
         boxes = boxes_of(message)
         assert len(boxes) == len(some_boxes()) + 3
@@ -60,7 +60,7 @@ def test_where_ghosts_stand() -> None:
 
 def test_ghosts_of_a_sweep_are_skins_that_a_lidar_could_see() -> None:
     episode = Episode(Ghosts(count=1)).run(2, payload=some_points)
-    episode.channel.door.verify()
+    episode.channel.audit.verify()
     (message,) = episode.given[0]
     sent = some_points().in_lidar
     assert np.array_equal(sweep_of(message)[: len(sent)], sent)
@@ -84,7 +84,7 @@ def test_a_lidar_within_a_box_sees_nothing_of_it() -> None:
 
 def test_boxes_are_left_out_one_by_one() -> None:
     episode = Episode(Removed(0.4)).run(300)
-    episode.channel.door.verify()
+    episode.channel.audit.verify()
     kept = [len(boxes_of(message)) for (message,) in episode.given]
     assert np.mean(kept) / 5 == pytest.approx(0.6, abs=0.05)
     assert set(kept) == {0, 1, 2, 3, 4, 5}
@@ -96,7 +96,7 @@ def test_boxes_are_left_out_one_by_one() -> None:
 def test_of_a_sweep_whole_sectors_are_left_out() -> None:
     disturbance = Removed(0.5, sectors=12)
     episode = Episode(disturbance).run(60, payload=some_points)
-    episode.channel.door.verify()
+    episode.channel.audit.verify()
     sent = some_points().in_lidar
     shares = []
     for (message,) in episode.given:
@@ -116,7 +116,7 @@ def test_sectors_go_all_the_way_round() -> None:
 
 
 def test_nothing_to_remove_is_no_fault() -> None:
-    Episode(Removed(0.5)).run(30, payload=Boxes.none).channel.door.verify()
+    Episode(Removed(0.5)).run(30, payload=Boxes.none).channel.audit.verify()
 
 
 def test_nothing_removed_although_all_but_impossible_fails() -> None:
@@ -125,9 +125,9 @@ def test_nothing_removed_although_all_but_impossible_fails() -> None:
             super().alter(message)
             return message
 
-    Episode(Tells(0.5)).run(3).channel.door.verify()
+    Episode(Tells(0.5)).run(3).channel.audit.verify()
     with pytest.raises(AttemptError, match="removed: changed nothing in 5 messages"):
-        Episode(Tells(0.5)).run(5).channel.door.verify()
+        Episode(Tells(0.5)).run(5).channel.audit.verify()
 
 
 @pytest.mark.parametrize("disturbance", [Ghosts(), Removed()])

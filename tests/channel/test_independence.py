@@ -69,7 +69,7 @@ def story(episode: Episode, sender: str = "vehicle-1") -> list[Any]:
             record.fate == "lost",
             record.size_bytes,
         )
-        for record in episode.channel.door.close()
+        for record in episode.channel.audit.close()
         if record.sender == sender
     ]
     payloads = [
@@ -122,7 +122,7 @@ def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
     together = [first, *(record for record in rest if record.name != first.name)]
     mixed = Episode(*together, seed=seed).run(STEPS, ONE)
     for by_itself, among_others in zip(
-        alone.channel.door.close(), mixed.channel.door.close(), strict=True
+        alone.channel.audit.close(), mixed.channel.audit.close(), strict=True
     ):
         if one.startswith("pose error") or one == "walk":
             assert by_itself.asked_shift == among_others.asked_shift

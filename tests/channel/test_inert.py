@@ -53,15 +53,15 @@ SIZE_ZERO: dict[str, Callable[[], Disturbance]] = {
 def complaint(episode: Episode) -> str:
     """Return why an attempt fails."""
     with pytest.raises(AttemptError) as problem:
-        episode.channel.door.verify()
+        episode.channel.audit.verify()
     assert problem.value.failure == "interference_not_delivered"
     return str(problem.value)
 
 
 def record(episode: Episode) -> dict[str, Any]:
     """Return what an attempt that is well says of its channel."""
-    episode.channel.door.verify()
-    return episode.channel.door.record()
+    episode.channel.audit.verify()
+    return episode.channel.audit.record()
 
 
 @pytest.mark.parametrize("name", SIZE_ZERO)
@@ -75,7 +75,7 @@ def test_size_zero_beside_another_leaves_the_other_as_it_is() -> None:
     both = Episode(Constant(0.0, 0.0, 0.0), NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     alone = Episode(NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     assert record(both) == record(alone)
-    assert both.channel.door.close() == alone.channel.door.close()
+    assert both.channel.audit.close() == alone.channel.audit.close()
 
 
 @pytest.mark.parametrize("seconds", [500.0, 1000.0])
@@ -257,8 +257,8 @@ def test_effects_are_counted_use_by_use() -> None:
 
 def test_the_delay_that_was_drawn_stands_beside_the_age_at_which_it_is_used() -> None:
     episode = Episode(Uniform(0.5, 1.0)).run(12)
-    episode.channel.door.verify()
-    first = episode.channel.door.close()[0]
+    episode.channel.audit.verify()
+    first = episode.channel.audit.close()[0]
     assert 0.5 < first.delay < 1.0
     assert first.age_found == pytest.approx(math.ceil(first.delay / PERIOD) * PERIOD)
     assert first.age_found != pytest.approx(first.delay)

@@ -20,8 +20,8 @@ DRAWS = 1500
 def shifts(disturbance: Disturbance, steps: int = DRAWS, seed: int = 1) -> Floats:
     """Return found x, y (m) and yaw (degrees) of the roadside unit."""
     episode = Episode(disturbance, seed=seed).run(steps)
-    episode.channel.door.verify()
-    found = np.array([record.found_shift for record in episode.channel.door.close()])
+    episode.channel.audit.verify()
+    found = np.array([record.found_shift for record in episode.channel.audit.close()])
     found[:, 2] = np.degrees(found[:, 2])
     return found
 
@@ -68,13 +68,13 @@ def test_walk_grows_as_the_root_of_time() -> None:
 
 def test_only_the_kinds_that_are_asked_for() -> None:
     episode = Episode(Constant(0.3, 0.0, 0.0, kinds=["ego"])).run(3)
-    assert all(record.found_shift == (0, 0, 0) for record in episode.channel.door.close())
-    episode.channel.door.verify()
+    assert all(record.found_shift == (0, 0, 0) for record in episode.channel.audit.close())
+    episode.channel.audit.verify()
 
 
 def test_observers_err_each_by_itself() -> None:
     episode = Episode(Uniform(0.0, 0.6, 0.0, 0.6, kinds=["ego", "roadside"])).run(1)
-    asked = episode.channel.door._asked
+    asked = episode.channel.audit._asked
     assert len(set(asked.values())) == len(asked) == 2
 
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from harness.evaluation.driving import Contact, Drive, DrivingRules, Infraction, Moment
+from harness.evaluation.driving import Contact, Drive, DriveSample, DrivingRules, Infraction
 from harness.evaluation.scoring import Coefficients, collided, score
 
 TICK = 0.05
 
 
-def straight(length: float, speed: float = 8.0) -> Iterable[Moment]:
+def straight(length: float, speed: float = 8.0) -> Iterable[DriveSample]:
     """Drive along x from 0 to `length`, on the lane's centre."""
     for number in range(int(length / (speed * TICK)) + 2):
         x = min(number * speed * TICK, length)
-        yield Moment(
+        yield DriveSample(
             frame=number,
             time=100 + number * TICK,
             x=x,
@@ -35,12 +35,12 @@ def straight(length: float, speed: float = 8.0) -> Iterable[Moment]:
         )
 
 
-def judged(moments: Iterable[Moment], length: float = 100.0, **rules: Any) -> Drive:
+def judged(samples: Iterable[DriveSample], length: float = 100.0, **rules: Any) -> Drive:
     drive = Drive(DrivingRules(**rules), length)
-    for moment in moments:
+    for sample in samples:
         if drive.ended:
             break
-        drive.observe(moment)
+        drive.observe(sample)
     return drive
 
 
@@ -61,11 +61,11 @@ def test_a_clean_drive_scores_a_hundred() -> None:
     ],
 )
 def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) -> None:
-    moments = [
-        replace(moment, contacts=(Contact(7, actor, 5.0),)) if moment.x >= 40 else moment
-        for moment in straight(100)
+    samples = [
+        replace(sample, contacts=(Contact(7, actor, 5.0),)) if sample.x >= 40 else sample
+        for sample in straight(100)
     ]
-    drive = judged(moments)
+    drive = judged(samples)
     assert drive.ended
     assert not drive.finished
     assert drive.completion == pytest.approx(0.4, abs=0.01)
@@ -76,10 +76,10 @@ def test_a_collision_ends_the_drive(actor: str, factor: float, road_user: bool) 
 
 def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
     touching = (Contact(7, "vehicle.a.b", 5.0), Contact(0, "static.wall", 5.0))
-    moments = [
-        replace(moment, contacts=touching) if moment.x >= 40 else moment for moment in straight(100)
+    samples = [
+        replace(sample, contacts=touching) if sample.x >= 40 else sample for sample in straight(100)
     ]
-    drive = judged(moments, ends_at_first_violation=False)
+    drive = judged(samples, ends_at_first_violation=False)
     assert [infraction.kind for infraction in drive.infractions].count("collision_vehicle") == 1
     marks = score(drive, Coefficients())
     assert marks.counted == ("collision_vehicle",)
@@ -88,7 +88,7 @@ def test_one_contact_counts_once_and_nothing_after_it_counts() -> None:
 
 def test_a_wall_is_hit_again_only_farther_on() -> None:
     wall = (Contact(0, "static.wall", 1.0),)
-    scraping = [replace(moment, contacts=wall) for moment in straight(20)]
+    scraping = [replace(sample, contacts=wall) for sample in straight(20)]
     drive = judged(scraping, 20, ends_at_first_violation=False)
     kinds = [infraction.kind for infraction in drive.infractions]
     assert 3 <= kinds.count("collision_layout") <= 7
@@ -98,11 +98,11 @@ def struck(*, before: float, after: float, known: bool = True) -> Infraction:
     """Judge an impact as simulators tell it: a tick after that in which it changed the speed."""
     speeds = [before, before, after, after]
     first = next(iter(straight(100)))
-    moments = [
+    samples = [
         replace(first, frame=n, time=100 + n * TICK, speed=speed) for n, speed in enumerate(speeds)
     ]
     contact = Contact(7, "vehicle.a.b", 8.0, before if known else math.nan)
-    violation = judged([*moments[:-1], replace(moments[-1], contacts=(contact,))]).violation
+    violation = judged([*samples[:-1], replace(samples[-1], contacts=(contact,))]).violation
     assert violation is not None
     assert violation.frame == 3
     return violation
@@ -127,16 +127,16 @@ def test_without_the_speed_before_the_impact_the_last_tick_s_counts() -> None:
 
 @pytest.mark.parametrize(("distance", "ended"), [(3.0, False), (3.1, True)])
 def test_off_the_road_beyond_the_margin(distance: float, ended: bool) -> None:
-    drive = judged(replace(moment, lane_distance=distance) for moment in straight(20))
+    drive = judged(replace(sample, lane_distance=distance) for sample in straight(20))
     assert (drive.violation is not None) == ended
 
 
 def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
-    moments = [
-        replace(moment, lane_angle=math.pi) if 20 <= moment.x < 45 else moment
-        for moment in straight(100)
+    samples = [
+        replace(sample, lane_angle=math.pi) if 20 <= sample.x < 45 else sample
+        for sample in straight(100)
     ]
-    drive = judged(moments)
+    drive = judged(samples)
     assert drive.finished
     assert drive.outside_share == pytest.approx(0.25, abs=0.01)
     assert score(drive, Coefficients()).driving_score == pytest.approx(75, abs=1)
@@ -147,31 +147,31 @@ def test_the_wrong_lane_costs_its_share_of_the_route() -> None:
 def test_lanes_left_after_the_first_violation_cost_nothing(goes_on: bool) -> None:
     """Whether the drive ends there or goes on is a matter of time, not of the score."""
     wall = Contact(0, "static.wall", 5.0)
-    moments = [
+    samples = [
         replace(
-            moment,
-            lane_angle=math.pi if 10 <= moment.x < 20 or moment.x >= 45 else 0.0,
-            contacts=(wall,) if 40 <= moment.x < 40.4 else (),
+            sample,
+            lane_angle=math.pi if 10 <= sample.x < 20 or sample.x >= 45 else 0.0,
+            contacts=(wall,) if 40 <= sample.x < 40.4 else (),
         )
-        for moment in straight(100)
+        for sample in straight(100)
     ]
-    drive = judged(moments, ends_at_first_violation=not goes_on)
+    drive = judged(samples, ends_at_first_violation=not goes_on)
     assert drive.finished == goes_on
     assert drive.outside_share == pytest.approx(0.25, abs=0.01)
     assert score(drive, Coefficients()).driving_score == pytest.approx(40 * 0.65 * 0.75, abs=0.5)
 
 
 def test_turning_round_inside_a_junction_is_no_wrong_lane() -> None:
-    drive = judged(replace(moment, lane_angle=3.0, in_junction=True) for moment in straight(20))
+    drive = judged(replace(sample, lane_angle=3.0, in_junction=True) for sample in straight(20))
     assert not drive.infractions
 
 
 def test_a_red_light_is_penalised_and_no_violation() -> None:
-    moments = [
-        replace(moment, red_lights_crossed=(4,)) if moment.frame == 10 else moment
-        for moment in straight(50)
+    samples = [
+        replace(sample, red_lights_crossed=(4,)) if sample.frame == 10 else sample
+        for sample in straight(50)
     ]
-    drive = judged(moments, 50.0)
+    drive = judged(samples, 50.0)
     assert drive.finished
     assert drive.violation is None
     assert score(drive, Coefficients()).driving_score == pytest.approx(70)
@@ -179,18 +179,18 @@ def test_a_red_light_is_penalised_and_no_violation() -> None:
 
 @pytest.mark.parametrize(("judged_too", "left"), [(True, 80.0), (False, 100.0)])
 def test_a_stop_sign_is_penalised_where_the_study_says_so(judged_too: bool, left: float) -> None:
-    moments = [
-        replace(moment, stop_signs_run=(4,)) if moment.frame == 10 else moment
-        for moment in straight(50)
+    samples = [
+        replace(sample, stop_signs_run=(4,)) if sample.frame == 10 else sample
+        for sample in straight(50)
     ]
-    drive = judged(moments, 50.0, stop_signs=judged_too)
+    drive = judged(samples, 50.0, stop_signs=judged_too)
     assert drive.finished
     assert drive.violation is None
     assert [infraction.kind for infraction in drive.infractions] == ["stop_sign"] * judged_too
     assert score(drive, Coefficients()).driving_score == pytest.approx(left)
 
 
-def still(seconds: float) -> list[Moment]:
+def still(seconds: float) -> list[DriveSample]:
     first = next(iter(straight(100)))
     return [
         replace(first, frame=n, time=100 + n * TICK, speed=0.0)
@@ -214,12 +214,12 @@ def test_timeout() -> None:
 @pytest.mark.parametrize("distance", [31.0, 16.0])
 def test_leaving_the_route(distance: float) -> None:
     violation = judged(
-        replace(moment, route_distance=distance) for moment in straight(100)
+        replace(sample, route_distance=distance) for sample in straight(100)
     ).violation
     assert violation is not None
     assert violation.kind == "route_deviation"
 
 
 def test_the_goal_must_be_near() -> None:
-    drive = judged(replace(moment, goal_distance=11.0) for moment in straight(100))
+    drive = judged(replace(sample, goal_distance=11.0) for sample in straight(100))
     assert not drive.finished

@@ -9,26 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evaluation.frame_evaluation import EGO_BOX, Judged, bands_of
+from harness.evaluation.frame_evaluation import EGO_BOX, EvaluatedBoxes, bands_of
 from harness.evaluation.matching import MatchTable, frame_matches
 from harness.evaluation.precision import average_precision, match, mean_precision
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation.scenes import row, rows, scored
 
 
-def judged(geometry: Floats, of_class: int = VEHICLE, score: float = 1.0) -> Judged:
+def judged(geometry: Floats, of_class: int = VEHICLE, score: float = 1.0) -> EvaluatedBoxes:
     count = len(geometry)
     boxes = Boxes(geometry, np.full(count, of_class), np.full(count, score))
     return counted(boxes, np.ones(count, np.bool_))
 
 
-def counted(boxes: Boxes, counts: np.ndarray) -> Judged:
+def counted(boxes: Boxes, counts: np.ndarray) -> EvaluatedBoxes:
     nothing = np.zeros(len(boxes), np.int64)
-    return Judged(boxes, counts, bands_of(boxes.geometry), nothing - 1, nothing)
+    return EvaluatedBoxes(boxes, counts, bands_of(boxes.geometry), nothing - 1, nothing)
 
 
 @st.composite
-def frame(draw: st.DrawFn) -> tuple[Judged, Judged]:
+def frame(draw: st.DrawFn) -> tuple[EvaluatedBoxes, EvaluatedBoxes]:
     """Truth and detections of some classes, not all of which count."""
     parts = []
     for _ in range(2):
@@ -41,7 +41,9 @@ def frame(draw: st.DrawFn) -> tuple[Judged, Judged]:
 
 
 @given(frame())
-def test_where_all_count_classes_are_matched_as_if_alone(pair: tuple[Judged, Judged]) -> None:
+def test_where_all_count_classes_are_matched_as_if_alone(
+    pair: tuple[EvaluatedBoxes, EvaluatedBoxes],
+) -> None:
     truth, detections = (counted(part.boxes, np.ones(len(part.boxes), np.bool_)) for part in pair)
     table = frame_matches(truth, detections)
     for index in range(len(CLASSES)):
@@ -54,7 +56,9 @@ def test_where_all_count_classes_are_matched_as_if_alone(pair: tuple[Judged, Jud
 
 
 @given(frame())
-def test_classes_and_bands_share_everything_between_them(pair: tuple[Judged, Judged]) -> None:
+def test_classes_and_bands_share_everything_between_them(
+    pair: tuple[EvaluatedBoxes, EvaluatedBoxes],
+) -> None:
     table = frame_matches(*pair)
     everything = table.select()
     assert everything.truths == pair[0].counted.sum()
@@ -69,7 +73,9 @@ def test_classes_and_bands_share_everything_between_them(pair: tuple[Judged, Jud
 
 
 @given(st.lists(frame(), max_size=4))
-def test_joined_tables_say_what_their_parts_say(pairs: list[tuple[Judged, Judged]]) -> None:
+def test_joined_tables_say_what_their_parts_say(
+    pairs: list[tuple[EvaluatedBoxes, EvaluatedBoxes]],
+) -> None:
     tables = [frame_matches(*pair) for pair in pairs]
     joined = MatchTable.join(tables).select(of_class=VEHICLE, band=0)
     parts = [table.select(of_class=VEHICLE, band=0) for table in tables]

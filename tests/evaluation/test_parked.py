@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evaluation.frame_evaluation import Judgement, judge
+from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Rule
 from harness.evaluation.precision import on_parked
 from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
-from tests.evaluation.test_frames import NOBODY, classed, of, shown, truth_of
+from tests.evaluation.test_frame_evaluation import NOBODY, classed, of, shown, truth_of
 
 WIDE = {"ahead": 99.0, "behind": 99.0, "beside": 99.0}
-IGNORED = Judgement(truth_filter="none", **WIDE)  # type: ignore[arg-type]
-WRONG = Judgement(truth_filter="none", parked="wrong", **WIDE)  # type: ignore[arg-type]
+IGNORED = EvaluationSettings(truth_filter="none", **WIDE)  # type: ignore[arg-type]
+WRONG = EvaluationSettings(truth_filter="none", parked="wrong", **WIDE)  # type: ignore[arg-type]
 
 
 @given(boxes(5), boxes(4), boxes(4))
@@ -36,11 +36,11 @@ def test_on_parked_as_it_is_written(
 def test_it_is_as_if_such_detections_were_not_there(
     truth: Boxes, ego: Boxes, coop: Boxes, parked: Boxes, rule: Rule
 ) -> None:
-    settings = Judgement(truth_filter="none", rule=rule, **WIDE)  # type: ignore[arg-type]
+    settings = EvaluationSettings(truth_filter="none", rule=rule, **WIDE)  # type: ignore[arg-type]
     hits = np.full(len(truth), 9)
-    frame = judge(truth_of(truth), hits, ego, coop, settings, parked)
+    frame = evaluate_frame(truth_of(truth), hits, ego, coop, settings, parked)
     alone, both = (boxes[~on_parked(boxes, truth, parked)] for boxes in (ego, coop))
-    without = judge(truth_of(truth), hits, alone, both, settings)
+    without = evaluate_frame(truth_of(truth), hits, alone, both, settings)
     assert frame.counts() == without.counts()
     assert frame.numbers() == without.numbers()
 
@@ -49,7 +49,7 @@ def test_a_parked_car_is_no_invention_and_costs_no_precision() -> None:
     car, parked = of(row(x=9)), of(row(x=20))
     seen = Boxes.join([parked, car])
     for settings, invented, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
-        frame = judge(truth_of(car), np.array([9]), car, seen, settings, parked)
+        frame = evaluate_frame(truth_of(car), np.array([9]), car, seen, settings, parked)
         assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == invented
         table = frame_matches(frame.truth, frame.cooperative)
         assert (len(table.scores), table.correct.sum()) == (detections, 1)
@@ -75,4 +75,4 @@ def test_a_road_user_who_stands_nearer_is_meant() -> None:
 
 def test_a_word_nobody_knows_is_refused() -> None:
     with pytest.raises(ValueError, match="parked 'right': ignored, wrong"):
-        Judgement(parked="right")  # type: ignore[arg-type]
+        EvaluationSettings(parked="right")  # type: ignore[arg-type]

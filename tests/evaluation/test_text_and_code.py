@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.evaluation.frame_evaluation import EGO_BOX, JudgedFrame, Judgement, judge
+from harness.evaluation.frame_evaluation import (
+    EGO_BOX,
+    EvaluatedFrame,
+    EvaluationSettings,
+    evaluate_frame,
+)
 from harness.evaluation.matching import MatchTable, frame_matches
 from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.windows import WindowRules, windows
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Truth
 from tests.evaluation.scenes import row, rows
 
-TEXT = Judgement(rule="exists", truth_filter="none")
-CODE = Judgement(rule="max", truth_filter="none", tau_cyclist=0.0, ego_box=True)
+TEXT = EvaluationSettings(rule="exists", truth_filter="none")
+CODE = EvaluationSettings(rule="max", truth_filter="none", tau_cyclist=0.0, ego_box=True)
 CODED_WINDOWS = WindowRules(by_frames=True, t1_span_frames=5, cut_slow_tail=True)
 
 NOBODY = Boxes.none()
@@ -24,9 +29,9 @@ def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
     return Boxes(found, np.full(len(found), of_class), np.full(len(found), 0.5))
 
 
-def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: Judgement) -> JudgedFrame:
+def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings) -> EvaluatedFrame:
     unseen = np.zeros(len(truth), np.int64)
-    return judge(Truth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings)
+    return evaluate_frame(Truth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings)
 
 
 def test_tau_is_a_half_for_cyclists_or_nothing() -> None:
@@ -48,7 +53,7 @@ def test_truth_is_everybody_in_both_and_whoever_is_seen_in_neither() -> None:
     unseen = of(row(x=9))
     for settings in (TEXT, CODE):
         assert judged(unseen, NOBODY, NOBODY, settings).counts()["CCME"] == 1
-    assert judged(unseen, NOBODY, NOBODY, Judgement()).counts()["CCME"] == 0
+    assert judged(unseen, NOBODY, NOBODY, EvaluationSettings()).counts()["CCME"] == 0
 
 
 def test_the_ego_itself_is_nobody_or_found_wherever_a_vehicle_is_reported() -> None:

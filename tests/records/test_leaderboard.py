@@ -10,7 +10,7 @@ import pytest
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import result_record
 from harness.errors import UserError
-from harness.evaluation.driving import Contact, Drive, DrivingRules, Moment
+from harness.evaluation.driving import Contact, Drive, DriveSample, DrivingRules
 from harness.evaluation.scoring import Coefficients
 from harness.records.leaderboard import leaderboard
 from tests.keys import key_of
@@ -37,15 +37,15 @@ def driven(route: str, struck_at: float = LENGTH, standing: bool = False) -> dic
     for second in range(60):
         x = 0.0 if standing else min(10.0 * second, LENGTH)
         struck = (Contact(7, "vehicle.a.b", 5.0),) if struck_at <= x < LENGTH else ()
-        drive.observe(moment(second, x, struck))
+        drive.observe(sample(second, x, struck))
         if drive.ended:
             break
     result = result_record(key_of("s", "c", route, 1), drive, Coefficients(), recorder)
     return {**result, "crucible": {"schema": 1}}
 
 
-def moment(second: int, x: float, contacts: tuple[Contact, ...]) -> Moment:
-    return Moment(
+def sample(second: int, x: float, contacts: tuple[Contact, ...]) -> DriveSample:
+    return DriveSample(
         frame=second,
         time=100.0 + second,
         x=x,

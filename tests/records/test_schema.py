@@ -22,8 +22,12 @@ COUNTED = re.compile(rf"({'|'.join((*PATTERNS, *SOURCES))})(_.*)?")
 
 def test_every_count_the_judge_makes_has_a_column() -> None:
     none = np.zeros(0, np.int64)
-    judged = frames.judge(
-        Truth(Boxes.none(), none, none), none, Boxes.none(), Boxes.none(), frames.Judgement()
+    judged = frames.evaluate_frame(
+        Truth(Boxes.none(), none, none),
+        none,
+        Boxes.none(),
+        Boxes.none(),
+        frames.EvaluationSettings(),
     )
     made = {*judged.counts(), *judged.numbers()}
     assert made == {name for name in FRAMES.names if COUNTED.fullmatch(name)}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import carla
 
 from harness.vocabulary import Pose
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.track import Track, transform
@@ -19,22 +19,22 @@ SPEED, BRAKING = 8.0, 6.5
 class ScriptedEgo:
     """A car led along the route; `closest` is the least distance between it and others' bodies."""
 
-    def __init__(self, stage: Stage, speed: float = SPEED) -> None:
-        self.stage, self.wanted, self.speed, self.distance = stage, speed, 0.0, 0.0
-        track = Track(stage.map, stage.route)
-        car = stage.world.get_blueprint_library().find("vehicle.lincoln.mkz_2017")
+    def __init__(self, context: AttemptContext, speed: float = SPEED) -> None:
+        self.context, self.wanted, self.speed, self.distance = context, speed, 0.0, 0.0
+        track = Track(context.map, context.route)
+        car = context.world.get_blueprint_library().find("vehicle.lincoln.mkz_2017")
         car.set_attribute("role_name", "hero")
-        actor = stage.world.spawn_actor(car, transform(track.pose(0.0), 0.3))
+        actor = context.world.spawn_actor(car, transform(track.pose(0.0), 0.3))
         assert isinstance(actor, carla.Vehicle)
-        self.actor, self.course = actor, through(stage.route.xyz, 30.0, acceleration=1e9)
+        self.actor, self.course = actor, through(context.route.xyz, 30.0, acceleration=1e9)
         self.hits: list[str] = []
-        bell = stage.world.get_blueprint_library().find("sensor.other.collision")
-        sensor = stage.world.spawn_actor(bell, carla.Transform(), attach_to=actor)
+        bell = context.world.get_blueprint_library().find("sensor.other.collision")
+        sensor = context.world.spawn_actor(bell, carla.Transform(), attach_to=actor)
         assert isinstance(sensor, carla.Sensor)
         self.sensor = sensor
         sensor.listen(lambda event: self.hits.append(event.other_actor.type_id))
         while actor.get_location() == carla.Location():
-            stage.world.tick()
+            context.world.tick()
 
     def __enter__(self) -> ScriptedEgo:
         return self
@@ -46,7 +46,7 @@ class ScriptedEgo:
 
     def state(self) -> EgoState:
         """Return the state after a tick."""
-        snapshot = self.stage.world.get_snapshot()
+        snapshot = self.context.world.get_snapshot()
         here, moving = self.actor.get_transform(), self.actor.get_velocity()
         pose = Pose(
             here.location.x, here.location.y, here.location.z, math.radians(here.rotation.yaw)
@@ -57,7 +57,7 @@ class ScriptedEgo:
 
     def drive(self, brake: bool) -> None:
         """Set the velocity for the next tick."""
-        dt = self.stage.tick_seconds
+        dt = self.context.tick_seconds
         change = -BRAKING * dt if brake else 3.0 * dt
         self.speed = min(max(self.speed + change, 0.0), self.wanted)
         self.distance += self.speed * dt
@@ -72,18 +72,21 @@ class ScriptedEgo:
 
 
 def run(
-    stage: Stage, hazard: Hazard, brakes: Callable[[ScriptedEgo], bool], seconds: float = 60.0
+    context: AttemptContext,
+    hazard: Hazard,
+    brakes: Callable[[ScriptedEgo], bool],
+    seconds: float = 60.0,
 ) -> ScriptedEgo:
     """Drive past a hazard until it is over or time is up; the ego's hits tell how it went."""
-    hazard.place(stage)
-    with ScriptedEgo(stage) as ego:
-        for _ in range(round(seconds / stage.tick_seconds)):
+    hazard.place(context)
+    with ScriptedEgo(context) as ego:
+        for _ in range(round(seconds / context.tick_seconds)):
             ego.drive(brakes(ego))
-            stage.world.tick()
+            context.world.tick()
             hazard.step(ego.state())
             if ego.hits or hazard.status in {"over", "not_run"}:
                 break
-            if ego.distance > stage.route.length - 8.0:
+            if ego.distance > context.route.length - 8.0:
                 break
-        stage.world.tick()
+        context.world.tick()
     return ego

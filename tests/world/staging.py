@@ -1,4 +1,4 @@
-"""A stage for tests: the fixtures' world, a straight route, and who stands round its start."""
+"""An attempt's context for tests: the fixtures' world, a straight route, actors at its start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import Pose, Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.poses import pose_of, transform_of
 
 
@@ -41,10 +41,10 @@ def straight_route(town: carla.Map, length: int = 120) -> Route:
     )
 
 
-def stage_of(client: carla.Client, world: carla.World, seed: int = 1) -> Stage:
-    """Return a stage without a Traffic Manager: those live in processes of their own."""
+def context_of(client: carla.Client, world: carla.World, seed: int = 1) -> AttemptContext:
+    """Return a context without a Traffic Manager: those live in processes of their own."""
     town = world.get_map()
-    return Stage(
+    return AttemptContext(
         client=client,
         world=world,
         map=town,

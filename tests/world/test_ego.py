@@ -13,24 +13,24 @@ import pytest
 
 from harness.errors import AttemptError
 from harness.vocabulary import Control
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego, Touch
-from tests.world.staging import clear_away, stage_of, stand, where
+from tests.world.staging import clear_away, context_of, stand, where
 
 SPEED = 9.0
 
 
 @pytest.fixture
-def stage(client: carla.Client, world: carla.World) -> Stage:
+def context(client: carla.Client, world: carla.World) -> AttemptContext:
     clear_away(world)
-    return stage_of(client, world)
+    return context_of(client, world)
 
 
 @pytest.fixture
-def ego(stage: Stage) -> Iterator[Ego]:
-    ego = Ego(stage)
+def ego(context: AttemptContext) -> Iterator[Ego]:
+    ego = Ego(context)
     for _ in range(40):
-        stage.world.tick()
+        context.world.tick()
     yield ego
     ego.end()
 
@@ -42,30 +42,30 @@ def test_a_control_that_is_no_number_fails_the_attempt(ego: Ego) -> None:
     assert problem.value.failure == "agent_exception"
 
 
-def test_it_stands_at_the_start(stage: Stage, ego: Ego) -> None:
-    state = ego.state(stage.world.get_snapshot())
-    x, y, z = stage.route.xyz[0]
+def test_it_stands_at_the_start(context: AttemptContext, ego: Ego) -> None:
+    state = ego.state(context.world.get_snapshot())
+    x, y, z = context.route.xyz[0]
     pose = state.vehicle_in_world
     assert (pose.x, pose.y, pose.z) == pytest.approx((x, y, z), abs=0.2)
-    assert math.cos(pose.yaw - float(stage.route.yaw[0])) > 0.999
+    assert math.cos(pose.yaw - float(context.route.yaw[0])) > 0.999
     assert state.station == pytest.approx(0.0, abs=0.1)
     assert state.speed < 0.1
 
 
-def test_a_start_that_is_taken(stage: Stage, ego: Ego) -> None:
+def test_a_start_that_is_taken(context: AttemptContext, ego: Ego) -> None:
     with pytest.raises(AttemptError, match="start is not free") as caught:
-        Ego(stage)
+        Ego(context)
     assert caught.value.failure == "route_invalid"
 
 
-def test_it_gets_on(stage: Stage, ego: Ego) -> None:
+def test_it_gets_on(context: AttemptContext, ego: Ego) -> None:
     ego.drive(Control(throttle=0.7))
     stations = []
     for _ in range(120):
-        stage.world.tick()
-        state = ego.state(stage.world.get_snapshot())
+        context.world.tick()
+        state = ego.state(context.world.get_snapshot())
         stations.append(state.station)
-    x, y, _ = stage.route.xyz[0]
+    x, y, _ = context.route.xyz[0]
     gone = math.dist((state.vehicle_in_world.x, state.vehicle_in_world.y), (x, y))
     assert stations == sorted(stations)
     assert stations[-1] == pytest.approx(gone, abs=0.3)
@@ -73,18 +73,18 @@ def test_it_gets_on(stage: Stage, ego: Ego) -> None:
     assert state.speed == pytest.approx((stations[-1] - stations[-21]) / 1.0, rel=0.15)
 
 
-def crash(stage: Stage, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
+def crash(context: AttemptContext, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
     """Let somebody run into somebody else; return what the ego tells, and ticks until it does."""
     felt = list[int]()
-    blueprint = stage.world.get_blueprint_library().find("sensor.other.collision")
-    bell = stage.world.spawn_actor(blueprint, carla.Transform(), ego.actor)
+    blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
+    bell = context.world.spawn_actor(blueprint, carla.Transform(), ego.actor)
     bell.listen(lambda event: felt.append(event.frame))
     ahead = runner.get_transform().get_forward_vector()
-    before = stage.world.get_snapshot()
+    before = context.world.get_snapshot()
     for _ in range(60):
         runner.set_target_velocity(carla.Vector3D(SPEED * ahead.x, SPEED * ahead.y, 0.0))
-        stage.world.tick()
-        snapshot = stage.world.get_snapshot()
+        context.world.tick()
+        snapshot = context.world.get_snapshot()
         ego.state(snapshot)
         touches = ego.touches(before)
         if touches:
@@ -94,20 +94,20 @@ def crash(stage: Stage, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
     raise AssertionError("nothing was touched")
 
 
-def test_every_touch_is_told_one_tick_later(stage: Stage, ego: Ego) -> None:
+def test_every_touch_is_told_one_tick_later(context: AttemptContext, ego: Ego) -> None:
     truck = stand(
-        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
+        context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
     )
-    stage.world.tick()
+    context.world.tick()
     home, place = ego.actor.get_transform(), truck.get_transform()
     for _ in range(8):
         for actor, pose in ((ego.actor, home), (truck, place)):
             actor.set_transform(pose)
             actor.set_target_velocity(carla.Vector3D())
-        stage.world.tick()
-        stage.world.tick()
-        ego.touches(stage.world.get_snapshot())
-        touch, delay = crash(stage, ego, ego.actor)
+        context.world.tick()
+        context.world.tick()
+        ego.touches(context.world.get_snapshot())
+        touch, delay = crash(context, ego, ego.actor)
         assert touch.actor_id == truck.id
         assert delay == 1
         assert touch.ego_speed == pytest.approx(SPEED, abs=1.0)
@@ -121,34 +121,34 @@ class Slow(SimpleQueue[Any]):
         Timer(0.3, super().put, (item,)).start()
 
 
-def test_a_touch_that_is_told_late_belongs_to_its_tick(stage: Stage, ego: Ego) -> None:
+def test_a_touch_that_is_told_late_belongs_to_its_tick(context: AttemptContext, ego: Ego) -> None:
     """The client library hands it over in a thread of its own, which may get no processor."""
     truck = stand(
-        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
+        context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
     )
-    stage.world.tick()
+    context.world.tick()
     ego._told = Slow()
-    touch, delay = crash(stage, ego, ego.actor)
+    touch, delay = crash(context, ego, ego.actor)
     assert touch.actor_id == truck.id
     assert delay == 1
 
 
-def test_who_is_struck_standing_stood(stage: Stage, ego: Ego) -> None:
+def test_who_is_struck_standing_stood(context: AttemptContext, ego: Ego) -> None:
     """The impact has changed the ego's speed already when it is told."""
     ego.drive(Control(brake=1.0))
     lorry = stand(
-        stage.world, "vehicle.carlamotors.firetruck", where(ego.actor), 20.0, 0.0, math.pi
+        context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 20.0, 0.0, math.pi
     )
     lorry.apply_control(carla.VehicleControl())
-    touch, _ = crash(stage, ego, lorry)
+    touch, _ = crash(context, ego, lorry)
     assert touch.ego_speed < 0.05
     assert touch.relative_speed == pytest.approx(SPEED, abs=1.0)
-    assert ego.state(stage.world.get_snapshot()).speed > 1.0
+    assert ego.state(context.world.get_snapshot()).speed > 1.0
 
 
-def test_a_kerb_is_no_collision(stage: Stage, ego: Ego) -> None:
-    stage.world.tick()
-    snapshot = stage.world.get_snapshot()
+def test_a_kerb_is_no_collision(context: AttemptContext, ego: Ego) -> None:
+    context.world.tick()
+    snapshot = context.world.get_snapshot()
     ego.state(snapshot)
     ego._told.put((snapshot.frame, 0, "static.sidewalk"))
     assert ego.touches(snapshot) == []

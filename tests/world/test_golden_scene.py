@@ -15,12 +15,12 @@ import pytest
 
 from harness.geometry import boxes_between, compose, matrix, points_between, relative
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask, Pose, Singles
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.scene import Census, Scene, repaired
-from tests.world.staging import clear_away, stage_of, stand, where
+from harness.world.scene import ActorRegistry, GroundTruthScene, repaired
+from tests.world.staging import clear_away, context_of, stand, where
 
 STANDING = {
     "vehicle.mercedes.sprinter": (14.0, 4.5, 0.5, VEHICLE),
@@ -32,10 +32,10 @@ STANDING = {
 
 @dataclass
 class Golden:
-    stage: Stage
+    context: AttemptContext
     ego: Ego
     actors: dict[str, carla.Actor]
-    scene: Scene
+    scene: GroundTruthScene
     ego_scan: Scan
     unit_scan: Scan
 
@@ -46,8 +46,8 @@ def golden(
 ) -> Iterator[Golden]:
     """The ego turned out of its lane, three others round it, a unit looking elsewhere."""
     clear_away(world)
-    stage = stage_of(client, world)
-    ego = Ego(stage)
+    context = context_of(client, world)
+    ego = Ego(context)
     for _ in range(20):
         world.tick()
     home = where(ego.actor)
@@ -65,17 +65,17 @@ def golden(
     place = compose(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
     sensor = compose(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
     posts = [
-        ScanningPost(stage, mount, 0.05, True, carrier=ego.actor),
-        ScanningPost(stage, pole, 0.05, True, place=transform_of(sensor)),
+        ScanningPost(context, mount, 0.05, True, carrier=ego.actor),
+        ScanningPost(context, pole, 0.05, True, place=transform_of(sensor)),
     ]
     for post in posts:
         post.listen()
     frame = world.tick()
     ego_scan, unit_scan = (post.collect(frame) for post in posts)
-    scene = Census(world).scene(world.get_snapshot())
+    scene = ActorRegistry(world).scene(world.get_snapshot())
     for post in posts:
         post.end()
-    yield Golden(stage, ego, actors, scene, ego_scan, unit_scan)
+    yield Golden(context, ego, actors, scene, ego_scan, unit_scan)
     ego.end()  # its sensor keeps the client alive, which each later world would have to wait for
 
 

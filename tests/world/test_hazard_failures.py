@@ -11,7 +11,7 @@ import pytest
 from harness.errors import AttemptError, FailureClass, ScenarioError, UserError
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.actors import Cast
+from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.hazard import blaming
 from harness.world.hazards.spec import HazardSpec
@@ -20,7 +20,7 @@ from harness.world.simulators import CarliteSimulator
 from tests.conftest import Carlite
 from tests.standin.watch import family, server_of
 from tests.world.alone import alone
-from tests.world.staging import stage_of
+from tests.world.staging import context_of
 
 PATCHES = HazardSpec("7", "control_loss", 30.0)
 
@@ -74,11 +74,11 @@ def test_a_server_that_goes_within_a_hazard_has_crashed() -> None:
 
 
 def test_a_figure_that_the_simulator_has_not_got(client: carla.Client, world: carla.World) -> None:
-    cast = Cast(stage_of(client, world))
+    hazard_actors = HazardActors(context_of(client, world))
     with pytest.raises(
         RuntimeError, match=r"^the simulator has no blueprint vehicle\.horse\.cart$"
     ):
-        cast.spawn("vehicle.horse.cart", Pose(0.0, 0.0))
+        hazard_actors.spawn("vehicle.horse.cart", Pose(0.0, 0.0))
 
 
 def test_a_patch_that_is_refused_is_no_want_of_room(
@@ -90,7 +90,7 @@ def test_a_patch_that_is_refused_is_no_want_of_room(
         pytest.raises(ScenarioError, match="friction trigger, which needs no room"),
         blaming(hazard),
     ):
-        hazard.place(stage_of(client, world))
+        hazard.place(context_of(client, world))
     hazard.end()
 
 
@@ -98,7 +98,7 @@ def test_actors_that_leave_the_world_are_missed_until_it_is_over(
     client: carla.Client, world: carla.World
 ) -> None:
     hazard = build(HazardSpec("straight", "control_loss", 30.0))
-    hazard.place(stage_of(client, world))
+    hazard.place(context_of(client, world))
     world.tick()
     ego = EgoState(frame=1, time=1.0, vehicle_in_world=Pose(0.0, 0.0), speed=8.0, station=0.0)
     hazard.step(ego)

@@ -11,13 +11,13 @@ import pytest
 
 from harness.errors import UserError
 from harness.vocabulary import Pose, Route
-from harness.world.attempt_context import Stage
-from harness.world.hazards.actors import Cast
+from harness.world.attempt_context import AttemptContext
+from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.followers import Performance
+from harness.world.hazards.followers import Manoeuvre
 from harness.world.hazards.hazard import Hazard
-from harness.world.hazards.meeting import Standing
+from harness.world.hazards.meeting import StaticActor
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.maps import network_of
@@ -29,13 +29,13 @@ from tests.world.test_hazard_exits import turning
 
 SHIPPED = Path(__file__).parent.parent.parent / "routes" / "crucible05"
 MEETING = [kind for kind in KINDS if kind not in {"control_loss", "manoeuvre_opposite"}]
-StageFor = Callable[[Route], Stage]
+ContextFor = Callable[[Route], AttemptContext]
 
 
 @pytest.fixture
-def stage_for(carlite: Carlite, client: carla.Client, world: carla.World) -> StageFor:
+def context_for(carlite: Carlite, client: carla.Client, world: carla.World) -> ContextFor:
     manager = client.get_trafficmanager(carlite.port + 2)
-    return lambda route: Stage(client, world, world.get_map(), manager, route, 7, 0.05)
+    return lambda route: AttemptContext(client, world, world.get_map(), manager, route, 7, 0.05)
 
 
 def shipped(kind: str) -> tuple[Route, HazardSpec]:
@@ -56,8 +56,8 @@ def knowing(hazard: Hazard) -> Callable[[ScriptedEgo], bool]:
 
     def brakes(ego: ScriptedEgo) -> bool:
         assert isinstance(hazard, Encounter)
-        mover = hazard.performance
-        apart = mover.puppet.actor.get_location().distance(ego.actor.get_location())
+        mover = hazard.manoeuvre
+        apart = mover.follower.actor.get_location().distance(ego.actor.get_location())
         return hazard.status == "running" and mover.clock > 0.3 and apart < 30.0
 
     return brakes
@@ -65,66 +65,66 @@ def knowing(hazard: Hazard) -> Callable[[ScriptedEgo], bool]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MEETING)
-def test_an_ego_that_does_not_know_is_hit(kind: str, stage_for: StageFor) -> None:
+def test_an_ego_that_does_not_know_is_hit(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
     hazard = build(spec)
-    ego = run(stage_for(route), hazard, never)
+    ego = run(context_for(route), hazard, never)
     assert isinstance(hazard, Encounter)
-    assert hazard.performance.puppet.actor.type_id in ego.hits
+    assert hazard.manoeuvre.follower.actor.type_id in ego.hits
     hazard.end()
     assert not hazard.actors
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MEETING)
-def test_an_ego_that_knows_is_spared(kind: str, stage_for: StageFor) -> None:
+def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None:
     route, spec = shipped(kind)
     hazard = build(spec)
-    ego = run(stage_for(route), hazard, knowing(hazard))
+    ego = run(context_for(route), hazard, knowing(hazard))
     assert ego.hits == []
     report = hazard.report()
     assert (report.kind, report.source) == (kind, "hazards")
     assert report.started_at is not None
     assert isinstance(hazard, Encounter)
-    assert hazard.performance.over
-    assert not hazard.performance.struck
+    assert hazard.manoeuvre.over
+    assert not hazard.manoeuvre.struck
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("knows", [False, True])
-def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, stage_for: StageFor) -> None:
+def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: ContextFor) -> None:
     town = network_of("Crucible05", None)
     track, first, last = next(turning(town, "left", 1))
     station = float(track.route.station[(first + last) // 2])
     hazard = build(HazardSpec(track.route.name, "occluded_cyclist", station))
-    ego = run(stage_for(track.route), hazard, knowing(hazard) if knows else never)
+    ego = run(context_for(track.route), hazard, knowing(hazard) if knows else never)
     assert isinstance(hazard, Encounter)
     assert hazard.plan.meeting.station > track.route.station[last]
     assert set(ego.hits) == (set() if knows else {"vehicle.bh.crossbike"})
     hazard.end()
 
 
-def test_what_nobody_came_near_was_not_run(stage_for: StageFor) -> None:
+def test_what_nobody_came_near_was_not_run(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build(spec)
-    stage = stage_for(route)
-    hazard.place(stage)
-    stage.world.tick()
+    context = context_for(route)
+    hazard.place(context)
+    context.world.tick()
     assert len(hazard.actors) >= 2
     ids = {actor.id for actor in hazard.actors}
     hazard.end()
-    stage.world.tick()
-    assert not ids & {actor.id for actor in stage.world.get_actors()}
+    context.world.tick()
+    assert not ids & {actor.id for actor in context.world.get_actors()}
     assert hazard.report().status == "not_run"
     assert "ended before" in hazard.report().reason
 
 
-def test_where_the_road_has_no_place_it_is_not_run(stage_for: StageFor) -> None:
+def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> None:
     route, _ = shipped("occluded_pedestrian")
     hazard = build(HazardSpec(route.name, "oncoming_turn", 1.0))
-    stage = stage_for(route)
-    assert hazard.impossible(Track(stage.map, route)) == "the road has no place for it"
-    assert not hazard.place(stage)
+    context = context_for(route)
+    assert hazard.impossible(Track(context.map, route)) == "the road has no place for it"
+    assert not hazard.place(context)
     told = hazard.report()
     assert (told.status, told.cause) == ("not_run", "no_place")
     assert told.reason == "the road has no place for it"
@@ -132,37 +132,39 @@ def test_where_the_road_has_no_place_it_is_not_run(stage_for: StageFor) -> None:
     hazard.end()
 
 
-def test_where_everything_is_taken_nothing_of_it_stays(stage_for: StageFor) -> None:
+def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) -> None:
     """A row of lorries stands wherever the hazard could be."""
     route, spec = shipped("occluded_pedestrian")
-    stage = stage_for(route)
+    context = context_for(route)
     hazard = build(spec)
-    track = Track(stage.map, route)
-    cast = Cast(stage)
+    track = Track(context.map, route)
+    hazard_actors = HazardActors(context)
     assert hazard.impossible(track) == ""
     for right in np.arange(2.5, 9.0, 1.0):
         for station in np.arange(spec.station - 20.0, spec.station + 12.0, 2.0):
-            cast.stand(Standing("vehicle.mercedes.sprinter", track.pose(station, right)))
-    stage.world.tick()
-    before = {actor.id for actor in stage.world.get_actors()}
-    assert len(cast.actors) > 5
-    assert not hazard.place(stage)
+            hazard_actors.stand(
+                StaticActor("vehicle.mercedes.sprinter", track.pose(station, right))
+            )
+    context.world.tick()
+    before = {actor.id for actor in context.world.get_actors()}
+    assert len(hazard_actors.actors) > 5
+    assert not hazard.place(context)
     assert "places tried, all taken" in hazard.report().reason
-    stage.world.tick()
-    assert {actor.id for actor in stage.world.get_actors()} <= before
-    cast.dismiss()
+    context.world.tick()
+    assert {actor.id for actor in context.world.get_actors()} <= before
+    hazard_actors.dismiss()
 
 
-def test_an_ego_loses_grip_on_the_patches(stage_for: StageFor) -> None:
+def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build(HazardSpec(spec.route, "control_loss", 30.0))
-    stage = stage_for(route)
-    hazard.place(stage)
+    context = context_for(route)
+    hazard.place(context)
     seen = []
-    with ScriptedEgo(stage) as ego:
+    with ScriptedEgo(context) as ego:
         for _ in range(200):
             ego.drive(brake=False)
-            stage.world.tick()
+            context.world.tick()
             hazard.step(ego.state())
             seen.append(hazard.status)
     hazard.end()
@@ -171,10 +173,10 @@ def test_an_ego_loses_grip_on_the_patches(stage_for: StageFor) -> None:
     assert seen[-1] == "over"
 
 
-def test_a_blocked_lane_is_free_again_after_a_while(stage_for: StageFor) -> None:
+def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> None:
     route, spec = shipped("hard_braking")
     hazard = build(HazardSpec(spec.route, "manoeuvre_opposite", spec.station, {"standing": 8.0}))
-    ego = run(stage_for(route), hazard, knowing(hazard))
+    ego = run(context_for(route), hazard, knowing(hazard))
     assert ego.hits == []
     assert hazard.status == "over"
     hazard.end()
@@ -200,29 +202,29 @@ def test_what_does_not_exist_is_answered_with_what_does(spec: HazardSpec, said: 
         build(spec)
 
 
-def left_turn(stage_for: StageFor) -> tuple[Stage, Encounter, Performance]:
+def left_turn(context_for: ContextFor) -> tuple[AttemptContext, Encounter, Manoeuvre]:
     """Return a left turn across oncoming traffic, placed, and the lorry that hides it."""
     route, spec = shipped("oncoming_turn")
     hazard = build(spec)
     assert isinstance(hazard, Encounter)
-    stage = stage_for(route)
-    assert hazard.place(stage)
+    context = context_for(route)
+    assert hazard.place(context)
     (lorry,) = hazard.screens
-    return stage, hazard, lorry
+    return context, hazard, lorry
 
 
 @pytest.mark.slow
-def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None:
+def test_a_lorry_that_turns_lets_the_ego_past_first(context_for: ContextFor) -> None:
     """The ego stands before the junction for longer than the lorry pauses, then drives on."""
-    stage, hazard, lorry = left_turn(stage_for)
-    pause_over = lorry.puppet.course.pause_over
+    context, hazard, lorry = left_turn(context_for)
+    pause_over = lorry.follower.course.pause_over
     stations, clocks = [], []
     running = 0
-    with ScriptedEgo(stage) as ego:
+    with ScriptedEgo(context) as ego:
         for _ in range(1200):
             running += hazard.status == "running"
-            ego.drive(brake=6 < running < (pause_over + 5.0) / stage.tick_seconds)
-            stage.world.tick()
+            ego.drive(brake=6 < running < (pause_over + 5.0) / context.tick_seconds)
+            context.world.tick()
             hazard.step(ego.state())
             stations.append(ego.distance)
             clocks.append(lorry.clock)
@@ -231,30 +233,32 @@ def test_a_lorry_that_turns_lets_the_ego_past_first(stage_for: StageFor) -> None
     assert ego.hits == []
     went_on = next(i for i, clock in enumerate(clocks) if clock > pause_over)
     assert stations[went_on] > hazard.plan.meeting.station
-    assert clocks.count(clocks[went_on - 1]) > 3.0 / stage.tick_seconds
+    assert clocks.count(clocks[went_on - 1]) > 3.0 / context.tick_seconds
     assert hazard.report().reason == "its course was done"
     hazard.end()
 
 
 @pytest.mark.slow
-def test_a_lorry_that_cannot_go_on_is_taken_away(stage_for: StageFor) -> None:
+def test_a_lorry_that_cannot_go_on_is_taken_away(context_for: ContextFor) -> None:
     """A car stands in its way when its patience with an ego that never comes is over."""
-    stage, hazard, lorry = left_turn(stage_for)
-    course = lorry.puppet.course
-    cast = Cast(stage)
-    with ScriptedEgo(stage) as ego:
+    context, hazard, lorry = left_turn(context_for)
+    course = lorry.follower.course
+    hazard_actors = HazardActors(context)
+    with ScriptedEgo(context) as ego:
         for _ in range(1600):
-            ego.drive(brake=hazard.status == "running" and hazard.performance.clock > 0.3)
-            stage.world.tick()
+            ego.drive(brake=hazard.status == "running" and hazard.manoeuvre.clock > 0.3)
+            context.world.tick()
             hazard.step(ego.state())
-            if not cast.actors and hazard.performance.over:
+            if not hazard_actors.actors and hazard.manoeuvre.over:
                 (x, y, z), yaw = course.poses(course.pause_at + 8.0)
                 pose = Pose(float(x), float(y), float(z), float(yaw))
-                assert cast.stand(Standing("vehicle.mercedes.sprinter", pose)) is not None
+                assert (
+                    hazard_actors.stand(StaticActor("vehicle.mercedes.sprinter", pose)) is not None
+                )
             if hazard.status == "over":
                 break
     assert hazard.status == "over"
     assert lorry.stuck
-    assert lorry.puppet.actor.id not in {actor.id for actor in hazard.actors}
-    cast.dismiss()
+    assert lorry.follower.actor.id not in {actor.id for actor in hazard.actors}
+    hazard_actors.dismiss()
     hazard.end()

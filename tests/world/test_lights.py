@@ -11,14 +11,14 @@ from harness.world.lights import RouteLights, force_green
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator
 from tests.world.alone import alone
-from tests.world.test_traffic import TOWN, stage_in
+from tests.world.test_traffic import TOWN, context_in
 
 
 def watch_lights(host: str, port: int) -> dict[str, Any]:
     """Follow the lights of a route through their phases, then force them green."""
     with open_session(host, port, TOWN, 0.05, 1) as session:
-        stage = stage_in(session, 1)
-        lights = RouteLights(stage)
+        context = context_in(session, 1)
+        lights = RouteLights(context)
         first = lights.ahead(0.0)
         shown: list[list[str]] = []
         crossed = 0
@@ -31,17 +31,18 @@ def watch_lights(host: str, port: int) -> dict[str, Any]:
         for _ in range(400):
             session.world.tick()
             green |= {light.state for light in lights.ahead(0.0)}
+        inside = context.route.in_junction
         rows = [round(light.station) for light in first]
         return {
             "stations": [(light.station, light.clear_station) for light in first],
-            "inside": [float(stage.route.in_junction[min(row + 12, len(stage.route.station) - 1)])
+            "inside": [float(inside[min(row + 12, len(inside) - 1)])
                     for row in rows],
-            "length": stage.route.length,
+            "length": context.route.length,
             "seen": sorted({state for row in shown for state in row}),
             "red": sum(row[0] == "red" for row in shown),
             "crossed": crossed,
             "green": sorted(green),
-            "past": len(lights.ahead(stage.route.length + 1.0)),
+            "past": len(lights.ahead(context.route.length + 1.0)),
         }  # fmt: skip
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from harness.vocabulary import Pose
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
 from harness.world.poses import transform_of
 from harness.world.rig import LidarMount, Rig
 from harness.world.roads import RoadNetwork
-from tests.world.staging import clear_away, stage_of, stand, where
+from tests.world.staging import clear_away, context_of, stand, where
 
 PLANNING = 4
 UNIT = LidarMount(x=0.0, z=0.0, points_per_second=1_000_000, lower_fov=-80.0)
@@ -24,16 +24,16 @@ RIG = Rig(ego=LidarMount(), roadside=UNIT, vehicle=LidarMount())
 
 
 @pytest.fixture
-def stage(client: carla.Client, world: carla.World) -> Stage:
+def context(client: carla.Client, world: carla.World) -> AttemptContext:
     clear_away(world)
-    return stage_of(client, world)
+    return context_of(client, world)
 
 
 @pytest.fixture
-def ego(stage: Stage) -> Iterator[Ego]:
-    ego = Ego(stage)
+def ego(context: AttemptContext) -> Iterator[Ego]:
+    ego = Ego(context)
     for _ in range(10):
-        stage.world.tick()
+        context.world.tick()
     yield ego
     ego.end()
 
@@ -41,14 +41,16 @@ def ego(stage: Stage) -> Iterator[Ego]:
 class Drive:
     """Carries the ego along its route and lets it plan."""
 
-    def __init__(self, stage: Stage, ego: Ego, partners: Partners, speed: float = 8.0) -> None:
-        self.stage, self.ego, self.partners, self.speed = stage, ego, partners, speed
+    def __init__(
+        self, context: AttemptContext, ego: Ego, partners: Partners, speed: float = 8.0
+    ) -> None:
+        self.context, self.ego, self.partners, self.speed = context, ego, partners, speed
         self.gone = 0.0
-        self.state = ego.state(stage.world.get_snapshot())
+        self.state = ego.state(context.world.get_snapshot())
 
     def plan(self) -> list[tuple[str, Pose]]:
         """Go on for a planning interval; return who shared, and from where."""
-        self.partners.renew(self.state, self.stage.world.get_snapshot())
+        self.partners.renew(self.state, self.context.world.get_snapshot())
         self.tick()
         frame = self.state.frame
         shared = [
@@ -60,12 +62,12 @@ class Drive:
 
     def tick(self) -> None:
         self.gone += self.speed * 0.05
-        route = self.stage.route
+        route = self.context.route
         x, y, z = (float(np.interp(self.gone, route.station, route.xyz[:, n])) for n in range(3))
         pose = Pose(x, y, z + 0.02, yaw=float(route.yaw[int(self.gone)]))
         self.ego.actor.set_transform(transform_of(pose))
-        self.stage.world.tick()
-        self.state = self.ego.state(self.stage.world.get_snapshot())
+        self.context.world.tick()
+        self.state = self.ego.state(self.context.world.get_snapshot())
 
 
 def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
@@ -76,17 +78,19 @@ def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
     return cos * x + sin * y, cos * y - sin * x
 
 
-def on_the_way(stage: Stage, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
-    partners = assemble(Cooperation(placement), stage, RIG, 0.2, False, [])
-    drive = Drive(stage, ego, partners)
+def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
+    partners = assemble(Cooperation(placement), context, RIG, 0.2, False, [])
+    drive = Drive(context, ego, partners)
     told = [[pose for _, pose in drive.plan()] for _ in range(steps)]
     partners.end()
     return told
 
 
-def test_the_unit_stands_ahead_on_the_right_along_the_road(stage: Stage, ego: Ego) -> None:
-    partners = assemble(Cooperation(Ahead()), stage, RIG, 0.2, False, [])
-    drive = Drive(stage, ego, partners)
+def test_the_unit_stands_ahead_on_the_right_along_the_road(
+    context: AttemptContext, ego: Ego
+) -> None:
+    partners = assemble(Cooperation(Ahead()), context, RIG, 0.2, False, [])
+    drive = Drive(context, ego, partners)
     before = drive.state
     ((sender, pose),) = drive.plan()
     partners.end()
@@ -98,48 +102,48 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(stage: Stage, ego: Eg
     assert math.cos(pose.yaw - before.vehicle_in_world.yaw) > 0.999
 
 
-def test_never_a_planning_step_without_it(stage: Stage, ego: Ego) -> None:
-    told = on_the_way(stage, ego, Ahead(), 40)
+def test_never_a_planning_step_without_it(context: AttemptContext, ego: Ego) -> None:
+    told = on_the_way(context, ego, Ahead(), 40)
     assert [len(step) for step in told] == [1] * 40
 
 
-def test_it_rests_only_when_asked(stage: Stage, ego: Ego) -> None:
-    told = on_the_way(stage, ego, Ahead(rest_every=5), 10)
+def test_it_rests_only_when_asked(context: AttemptContext, ego: Ego) -> None:
+    told = on_the_way(context, ego, Ahead(rest_every=5), 10)
     assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 2
 
 
-def test_it_is_moved_on_time(stage: Stage, ego: Ego) -> None:
-    told = on_the_way(stage, ego, Ahead(renew_seconds=1.0, renew_when_passed=False), 20)
+def test_it_is_moved_on_time(context: AttemptContext, ego: Ego) -> None:
+    told = on_the_way(context, ego, Ahead(renew_seconds=1.0, renew_when_passed=False), 20)
     x = [pose.x for (pose,) in told]
     moved = np.flatnonzero(np.abs(np.diff(x)) > 0.5) + 1
     assert moved.tolist() == [5, 10, 15]
 
 
-def test_it_is_moved_when_passed(stage: Stage, ego: Ego) -> None:
-    told = on_the_way(stage, ego, Ahead(renew_seconds=1000.0), 20)
+def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
+    told = on_the_way(context, ego, Ahead(renew_seconds=1000.0), 20)
     places = {round(pose.x, 1) for (pose,) in told}
     assert len(places) == 3  # 32 m at 12 m a time
 
 
-def test_units_are_moved_not_spawned(stage: Stage, ego: Ego) -> None:
-    before = stage.world.get_actors().filter("sensor.*")
-    partners = assemble(Cooperation(Ahead(renew_seconds=0.2)), stage, RIG, 0.2, True, [])
-    drive = Drive(stage, ego, partners)
+def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
+    before = context.world.get_actors().filter("sensor.*")
+    partners = assemble(Cooperation(Ahead(renew_seconds=0.2)), context, RIG, 0.2, True, [])
+    drive = Drive(context, ego, partners)
     drive.plan()
-    first = {actor.id for actor in stage.world.get_actors().filter("sensor.*")}
+    first = {actor.id for actor in context.world.get_actors().filter("sensor.*")}
     for _ in range(10):
         drive.plan()
-    assert {actor.id for actor in stage.world.get_actors().filter("sensor.*")} == first
+    assert {actor.id for actor in context.world.get_actors().filter("sensor.*")} == first
     assert len(first) == len(before) + 2
     partners.end()
 
 
-def test_surveyed_units_stand_at_the_corners_in_range(stage: Stage, ego: Ego) -> None:
-    points = stage.map.get_spawn_points()
-    route = RoadNetwork(stage.map).route(
+def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, ego: Ego) -> None:
+    points = context.map.get_spawn_points()
+    route = RoadNetwork(context.map).route(
         "0", "Crucible05", [points[3].location, points[100].location]
     )
-    there = Stage(stage.client, stage.world, stage.map, None, route, 1, 0.05)
+    there = AttemptContext(context.client, context.world, context.map, None, route, 1, 0.05)
     partners = assemble(Cooperation(Surveyed(), range=70.0), there, RIG, 0.2, False, [])
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
     assert len(partners.units) == entries >= 5
@@ -151,17 +155,17 @@ def test_surveyed_units_stand_at_the_corners_in_range(stage: Stage, ego: Ego) ->
     partners.end()
 
 
-def fleet_of(stage: Stage, ego: Ego, distances: list[float]) -> list[carla.Actor]:
+def fleet_of(context: AttemptContext, ego: Ego, distances: list[float]) -> list[carla.Actor]:
     origin = where(ego.actor)
     car = "vehicle.tesla.model3"
-    return [stand(stage.world, car, origin, gap, 3.5, 0.0) for gap in distances]
+    return [stand(context.world, car, origin, gap, 3.5, 0.0) for gap in distances]
 
 
-def test_the_nearest_vehicles_share(stage: Stage, ego: Ego) -> None:
-    fleet = fleet_of(stage, ego, [30.0, 10.0, 20.0, 95.0])
-    stage.world.tick()
-    partners = assemble(Cooperation(connected=2), stage, RIG, 0.2, True, fleet)
-    drive = Drive(stage, ego, partners, speed=0.0)
+def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
+    fleet = fleet_of(context, ego, [30.0, 10.0, 20.0, 95.0])
+    context.world.tick()
+    partners = assemble(Cooperation(connected=2), context, RIG, 0.2, True, fleet)
+    drive = Drive(context, ego, partners, speed=0.0)
     assert [name for name, _ in drive.plan()] == ["vehicle-1", "vehicle-2"]
     fleet[1].destroy()
     for _ in range(PLANNING):
@@ -169,19 +173,19 @@ def test_the_nearest_vehicles_share(stage: Stage, ego: Ego) -> None:
     assert [name for name, _ in drive.plan()] == ["vehicle-2", "vehicle-0"]
 
 
-def test_nobody_out_of_range(stage: Stage, ego: Ego) -> None:
-    fleet = fleet_of(stage, ego, [25.0, 60.0])
-    stage.world.tick()
-    partners = assemble(Cooperation(connected=5, range=50.0), stage, RIG, 0.2, False, fleet)
-    assert [name for name, _ in Drive(stage, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
+def test_nobody_out_of_range(context: AttemptContext, ego: Ego) -> None:
+    fleet = fleet_of(context, ego, [25.0, 60.0])
+    context.world.tick()
+    partners = assemble(Cooperation(connected=5, range=50.0), context, RIG, 0.2, False, fleet)
+    assert [name for name, _ in Drive(context, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
     partners.end()
 
 
-def test_no_more_than_asked(stage: Stage, ego: Ego) -> None:
-    fleet = fleet_of(stage, ego, [20.0, 30.0, 40.0])
-    stage.world.tick()
+def test_no_more_than_asked(context: AttemptContext, ego: Ego) -> None:
+    fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
+    context.world.tick()
     settings = Cooperation(Ahead(), connected=3, maximum=2)
-    partners = assemble(settings, stage, RIG, 0.2, False, fleet)
-    shared = Drive(stage, ego, partners, speed=0.0).plan()
+    partners = assemble(settings, context, RIG, 0.2, False, fleet)
+    shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]
     partners.end()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import carla
 import pytest
 
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
-from tests.world.test_partners import PLANNING, RIG, Drive, ego, fleet_of, stage
+from tests.world.test_partners import PLANNING, RIG, Drive, context, ego, fleet_of
 
-__all__ = ["ego", "stage"]
+__all__ = ["context", "ego"]
 
 
 def cooperations() -> dict[str, Cooperation]:
@@ -25,22 +25,22 @@ def cooperations() -> dict[str, Cooperation]:
     }
 
 
-def sensors(stage: Stage) -> int:
-    stage.world.tick()
-    return len(stage.world.get_actors().filter("sensor.*"))
+def sensors(context: AttemptContext) -> int:
+    context.world.tick()
+    return len(context.world.get_actors().filter("sensor.*"))
 
 
-def test_the_reference_rig_sees_the_same_in_every_arm(stage: Stage, ego: Ego) -> None:
-    fleet = fleet_of(stage, ego, [20.0, 35.0])
-    stage.world.tick()
+def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, ego: Ego) -> None:
+    fleet = fleet_of(context, ego, [20.0, 35.0])
+    context.world.tick()
     arms = {
-        name: assemble(settings, stage, RIG, 0.2, False, fleet, Ahead())
+        name: assemble(settings, context, RIG, 0.2, False, fleet, Ahead())
         for name, settings in cooperations().items()
     }
-    drive = Drive(stage, ego, arms["nobody"])
+    drive = Drive(context, ego, arms["nobody"])
     seen = 0
     for _ in range(12):
-        snapshot = stage.world.get_snapshot()
+        snapshot = context.world.get_snapshot()
         for partners in arms.values():
             partners.renew(drive.state, snapshot)
         drive.tick()
@@ -59,47 +59,53 @@ def test_the_reference_rig_sees_the_same_in_every_arm(stage: Stage, ego: Ego) ->
         partners.end()
 
 
-def test_a_unit_that_is_the_reference_is_not_scanned_twice(stage: Stage, ego: Ego) -> None:
-    before = sensors(stage)
+def test_a_unit_that_is_the_reference_is_not_scanned_twice(
+    context: AttemptContext, ego: Ego
+) -> None:
+    before = sensors(context)
     for name, units in (("ahead", 1), ("farther ahead", 2), ("nobody", 1)):
-        partners = assemble(cooperations()[name], stage, RIG, 0.2, False, [], Ahead())
-        assert sensors(stage) - before == units
+        partners = assemble(cooperations()[name], context, RIG, 0.2, False, [], Ahead())
+        assert sensors(context) - before == units
         partners.end()
-    partners = assemble(cooperations()["farther ahead"], stage, RIG, 0.2, True, [], Ahead())
-    assert sensors(stage) - before == 2 + 1  # nobody reads the points of the reference
+    partners = assemble(cooperations()["farther ahead"], context, RIG, 0.2, True, [], Ahead())
+    assert sensors(context) - before == 2 + 1  # nobody reads the points of the reference
     partners.end()
 
 
-def test_without_a_reference_nothing_more_is_scanned(stage: Stage, ego: Ego) -> None:
-    partners = assemble(cooperations()["ahead"], stage, RIG, 0.2, False, [])
-    drive = Drive(stage, ego, partners)
-    partners.renew(drive.state, stage.world.get_snapshot())
+def test_without_a_reference_nothing_more_is_scanned(context: AttemptContext, ego: Ego) -> None:
+    partners = assemble(cooperations()["ahead"], context, RIG, 0.2, False, [])
+    drive = Drive(context, ego, partners)
+    partners.renew(drive.state, context.world.get_snapshot())
     drive.tick()
     sweeps = partners.collect(drive.state.frame)
     assert (len(sweeps.shared), sweeps.reference) == (1, [])
     partners.end()
 
 
-def random_partner(stage: Stage, fleet: list[carla.Actor], seed: int) -> Partners:
+def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int) -> Partners:
     one = Cooperation(connected=1, maximum=1, choice="random")
-    there = Stage(stage.client, stage.world, stage.map, None, stage.route, seed, 0.05)
+    there = AttemptContext(
+        context.client, context.world, context.map, None, context.route, seed, 0.05
+    )
     return assemble(one, there, RIG, 0.2, False, fleet)
 
 
-def test_one_partner_is_chosen_at_random_and_kept_while_in_range(stage: Stage, ego: Ego) -> None:
-    fleet = fleet_of(stage, ego, [15.0, 25.0, 35.0, 45.0])
-    stage.world.tick()
+def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
+    context: AttemptContext, ego: Ego
+) -> None:
+    fleet = fleet_of(context, ego, [15.0, 25.0, 35.0, 45.0])
+    context.world.tick()
     chosen = {}
     for seed in range(12):
-        partners = random_partner(stage, fleet, seed)
-        drive = Drive(stage, ego, partners, speed=0.0)
+        partners = random_partner(context, fleet, seed)
+        drive = Drive(context, ego, partners, speed=0.0)
         told = [name for _ in range(3) for name, _ in drive.plan()]
         assert len(told) == 3
         (chosen[seed],) = set(told)
         partners.end()
     assert len(set(chosen.values())) >= 3
-    again = random_partner(stage, fleet, 0)
-    drive = Drive(stage, ego, again, speed=0.0)
+    again = random_partner(context, fleet, 0)
+    drive = Drive(context, ego, again, speed=0.0)
     assert [name for name, _ in drive.plan()] == [chosen[0]]
     fleet[int(chosen[0].removeprefix("vehicle-"))].destroy()
     for _ in range(PLANNING):

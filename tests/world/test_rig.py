@@ -12,11 +12,11 @@ import pytest
 from harness.errors import AttemptError
 from harness.vocabulary import Pose
 from harness.world import rig
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.poses import transform_of
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from tests.world.staging import stage_of, where
+from tests.world.staging import context_of, where
 
 PLANNING = 0.2
 RAYS = 25_000
@@ -24,88 +24,88 @@ RAYS = 25_000
 
 
 @pytest.fixture
-def stage(client: carla.Client, world: carla.World) -> Stage:
-    return stage_of(client, world)
+def context(client: carla.Client, world: carla.World) -> AttemptContext:
+    return context_of(client, world)
 
 
 @pytest.fixture
-def ego(stage: Stage) -> Iterator[Ego]:
-    ego = Ego(stage)
+def ego(context: AttemptContext) -> Iterator[Ego]:
+    ego = Ego(context)
     for _ in range(10):
-        stage.world.tick()
+        context.world.tick()
     yield ego
     ego.end()
 
 
 @pytest.fixture
-def post(stage: Stage, ego: Ego) -> Iterator[ScanningPost]:
-    post = ScanningPost(stage, LidarMount(), PLANNING, True, carrier=ego.actor)
+def post(context: AttemptContext, ego: Ego) -> Iterator[ScanningPost]:
+    post = ScanningPost(context, LidarMount(), PLANNING, True, carrier=ego.actor)
     post.listen()
     yield post
     post.end()
 
 
-def next_scan(stage: Stage, post: ScanningPost, ticks: int) -> Scan:
+def next_scan(context: AttemptContext, post: ScanningPost, ticks: int) -> Scan:
     for _ in range(ticks):
-        frame = stage.world.tick()
+        frame = context.world.tick()
     return post.collect(frame)
 
 
-def test_a_sweep_is_one_turn(stage: Stage, post: ScanningPost) -> None:
-    for scan in (next_scan(stage, post, 1), next_scan(stage, post, 4)):
+def test_a_sweep_is_one_turn(context: AttemptContext, post: ScanningPost) -> None:
+    for scan in (next_scan(context, post, 1), next_scan(context, post, 4)):
         x, y = scan.points_in_lidar[:, 0], scan.points_in_lidar[:, 1]
         around, _ = np.histogram(np.arctan2(y, x), 72, (-math.pi, math.pi))
         assert (around > 0).all()
         assert RAYS / 2 < len(scan.points_in_lidar) <= RAYS
 
 
-def test_once_in_a_planning_period(stage: Stage, post: ScanningPost) -> None:
+def test_once_in_a_planning_period(context: AttemptContext, post: ScanningPost) -> None:
     swept = []
     for _ in range(9):
-        frame = stage.world.tick()
+        frame = context.world.tick()
         swept.append(post.sweeps(frame))
         if swept[-1]:
             post.collect(frame)
     assert swept == [True, False, False, False] * 2 + [True]
 
 
-def test_rest_and_listen_again(stage: Stage, post: ScanningPost) -> None:
-    next_scan(stage, post, 1)
+def test_rest_and_listen_again(context: AttemptContext, post: ScanningPost) -> None:
+    next_scan(context, post, 1)
     post.rest()
     for _ in range(3):
-        stage.world.tick()
+        context.world.tick()
     post.listen()
-    assert len(next_scan(stage, post, 1).points_in_lidar) > RAYS / 2
+    assert len(next_scan(context, post, 1).points_in_lidar) > RAYS / 2
 
 
 def test_a_missing_frame_is_named(
-    stage: Stage, post: ScanningPost, monkeypatch: pytest.MonkeyPatch
+    context: AttemptContext, post: ScanningPost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rig, "PATIENCE", 0.3)
-    scan = next_scan(stage, post, 1)
+    scan = next_scan(context, post, 1)
     with pytest.raises(AttemptError, match="LiDAR frame") as caught:
         post.collect(scan.frame + 1)
     assert caught.value.failure == "sensor_timeout"
 
 
-def test_hits_are_told_to_those_who_read_no_points(stage: Stage, ego: Ego) -> None:
-    post = ScanningPost(stage, LidarMount(), PLANNING, False, carrier=ego.actor)
+def test_hits_are_told_to_those_who_read_no_points(context: AttemptContext, ego: Ego) -> None:
+    post = ScanningPost(context, LidarMount(), PLANNING, False, carrier=ego.actor)
     post.listen()
-    scan = next_scan(stage, post, 1)
+    scan = next_scan(context, post, 1)
     post.end()
     assert scan.points_in_lidar.shape == (0, 4)
     assert scan.hits[ego.actor.id] > 0
 
 
-def test_a_post_moves(stage: Stage, ego: Ego) -> None:
+def test_a_post_moves(context: AttemptContext, ego: Ego) -> None:
     home = where(ego.actor)
     first, second = (Pose(home.x, home.y, 7.5 + n, yaw=0.5 + n) for n in range(2))
     mount = LidarMount(yaw=0.0, lower_fov=-80.0)
-    post = ScanningPost(stage, mount, PLANNING, False, place=transform_of(first))
+    post = ScanningPost(context, mount, PLANNING, False, place=transform_of(first))
     post.listen()
-    seen = [next_scan(stage, post, 1).lidar_in_world]
+    seen = [next_scan(context, post, 1).lidar_in_world]
     post.move(transform_of(second))
-    seen.append(next_scan(stage, post, 4).lidar_in_world)
+    seen.append(next_scan(context, post, 4).lidar_in_world)
     post.end()
     for pose, wanted in zip(seen, (first, second), strict=True):
         assert (pose.x, pose.y, pose.z, pose.yaw) == pytest.approx(
@@ -113,15 +113,15 @@ def test_a_post_moves(stage: Stage, ego: Ego) -> None:
         )
 
 
-def test_the_same_seed_makes_the_same_noise(stage: Stage, ego: Ego) -> None:
+def test_the_same_seed_makes_the_same_noise(context: AttemptContext, ego: Ego) -> None:
     mount = LidarMount(noise_stddev=0.05, dropoff_general_rate=0.2)
     posts = [
-        ScanningPost(stage, mount, PLANNING, True, carrier=ego.actor, noise_seed=seed)
+        ScanningPost(context, mount, PLANNING, True, carrier=ego.actor, noise_seed=seed)
         for seed in (3, 3, 4)
     ]
     for post in posts:
         post.listen()
-    frame = stage.world.tick()
+    frame = context.world.tick()
     one, same, other = (post.collect(frame).points_in_lidar.tobytes() for post in posts)
     for post in posts:
         post.end()

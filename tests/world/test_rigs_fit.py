@@ -9,10 +9,10 @@ import carla
 import numpy as np
 import pytest
 
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.partners import Cooperation, carries, equipped
 from harness.world.poses import transform_of
-from tests.world.staging import clear_away, stage_of, where
+from tests.world.staging import clear_away, context_of, where
 from tests.world.test_partners import RIG
 
 CYCLES = {"bicycle", "motorcycle"}
@@ -29,31 +29,31 @@ SHORT = {"vehicle.micro.microlino"}
 
 
 @pytest.fixture
-def stage(client: carla.Client, world: carla.World) -> Stage:
+def context(client: carla.Client, world: carla.World) -> AttemptContext:
     clear_away(world)
-    return stage_of(client, world)
+    return context_of(client, world)
 
 
 @pytest.fixture
-def fleet(stage: Stage) -> Iterator[list[carla.Actor]]:
+def fleet(context: AttemptContext) -> Iterator[list[carla.Actor]]:
     """One vehicle of every kind, each high above a place of its own."""
-    points = stage.map.get_spawn_points()
+    points = context.map.get_spawn_points()
     actors = []
-    for number, blueprint in enumerate(stage.world.get_blueprint_library().filter("vehicle.*")):
+    for number, blueprint in enumerate(context.world.get_blueprint_library().filter("vehicle.*")):
         place = points[number]
         place.location.z += 40.0
-        actors.append(stage.world.spawn_actor(blueprint, place))
+        actors.append(context.world.spawn_actor(blueprint, place))
         actors[-1].set_simulate_physics(False)
-    stage.world.tick()
+    context.world.tick()
     yield actors
     for actor in actors:
         actor.destroy()
 
 
 def test_only_vehicles_that_the_rig_fits_are_equipped(
-    stage: Stage, fleet: list[carla.Actor]
+    context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
-    partners = equipped(Cooperation(connected=3), stage, RIG, 0.2, False, fleet)
+    partners = equipped(Cooperation(connected=3), context, RIG, 0.2, False, fleet)
     types = {actor.id: actor.type_id for actor in fleet}
     chosen = {types[partner.carrier] for partner in partners}
     cycles = {vehicle.type_id for vehicle in fleet if vehicle.attributes["base_type"] in CYCLES}
@@ -66,7 +66,9 @@ def test_only_vehicles_that_the_rig_fits_are_equipped(
         partner.post.end()
 
 
-def test_a_higher_mount_fits_taller_vehicles(stage: Stage, fleet: list[carla.Actor]) -> None:
+def test_a_higher_mount_fits_taller_vehicles(
+    context: AttemptContext, fleet: list[carla.Actor]
+) -> None:
     high = replace(RIG.vehicle, z=2.7)
     vans = [vehicle for vehicle in fleet if vehicle.type_id in {"vehicle.mercedes.sprinter"}]
     assert [carries(van, RIG.vehicle) for van in vans] == [False]
@@ -75,12 +77,14 @@ def test_a_higher_mount_fits_taller_vehicles(stage: Stage, fleet: list[carla.Act
     assert not any(carries(cycle, high) for cycle in cycles)
 
 
-def test_the_share_is_of_the_vehicles_that_it_fits(stage: Stage, fleet: list[carla.Actor]) -> None:
+def test_the_share_is_of_the_vehicles_that_it_fits(
+    context: AttemptContext, fleet: list[carla.Actor]
+) -> None:
     fitting = [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)]
     counts = {}
     for share in (0.0, 0.5, 1.0):
         settings = Cooperation(connected=3, connected_share=share)
-        partners = equipped(settings, stage, RIG, 0.2, False, fleet * 4)
+        partners = equipped(settings, context, RIG, 0.2, False, fleet * 4)
         counts[share] = len(partners)
         for partner in partners:
             partner.post.end()
@@ -89,15 +93,17 @@ def test_the_share_is_of_the_vehicles_that_it_fits(stage: Stage, fleet: list[car
     assert abs(counts[0.5] - n / 2) < 4 * np.sqrt(n / 4)
 
 
-def test_a_mounted_lidar_sees_round_itself(stage: Stage, fleet: list[carla.Actor]) -> None:
+def test_a_mounted_lidar_sees_round_itself(
+    context: AttemptContext, fleet: list[carla.Actor]
+) -> None:
     """Nothing of a vehicle that the rig fits stands in the way of what is beside it."""
     for vehicle in [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)][:3]:
-        partners = equipped(Cooperation(connected=1), stage, RIG, 0.05, False, [vehicle])
+        partners = equipped(Cooperation(connected=1), context, RIG, 0.05, False, [vehicle])
         seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")
         ahead = transform_of(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
         seen.set_transform(carla.Transform(ahead, vehicle.get_transform().rotation))
         partners[0].post.listen()
-        stage.world.tick()
-        scan = partners[0].post.collect(stage.world.tick())
+        context.world.tick()
+        scan = partners[0].post.collect(context.world.tick())
         assert scan.hits.get(seen.id, 0) >= 50
         partners[0].post.end()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.vocabulary import Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator
 from harness.world.stops import RouteStops
@@ -68,14 +68,14 @@ def look(host: str, port: int) -> dict[str, Any]:
         found = []
         for sign in signs:
             route = over_a_sign(session.map, sign)
-            stage = Stage(
+            context = AttemptContext(
                 session.client, session.world, session.map, session.traffic_manager, route, 1, 0.05
             )
             end = float(route.station[-1])
             (first, shown), (kept, _), (early, _) = (
-                passed(RouteStops(stage), end, at) for at in (None, 25.0, 3.0)
+                passed(RouteStops(context), end, at) for at in (None, 25.0, 3.0)
             )
-            standing = RouteStops(stage)
+            standing = RouteStops(context)
             standing.driven_through(25.0, 25.0, 0.0)
             found.append(
                 {

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.roads import RoadNetwork
 from harness.world.session import Session, open_session
 from harness.world.simulators import CarliteSimulator, Server
@@ -23,11 +23,11 @@ from tests.world.alone import alone
 TOWN = "Crucible05"
 
 
-def stage_in(session: Session, seed: int) -> Stage:
-    """Return a stage on a route between two spawn points through a junction."""
+def context_in(session: Session, seed: int) -> AttemptContext:
+    """Return a context on a route between two spawn points through a junction."""
     points = session.map.get_spawn_points()
     route = RoadNetwork(session.map).route("0", TOWN, [points[3].location, points[100].location])
-    return Stage(
+    return AttemptContext(
         session.client, session.world, session.map, session.traffic_manager, route, seed, 0.05
     )
 
@@ -35,10 +35,10 @@ def stage_in(session: Session, seed: int) -> Stage:
 def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
     """Fill a town, let it live and return a digest of all that moved."""
     with open_session(host, port, TOWN, 0.05, seed) as session:
-        stage = stage_in(session, seed)
-        population = Traffic(vehicles=30, bicycles=5, walkers=30).populate(stage, [])
+        context = context_in(session, seed)
+        population = Traffic(vehicles=30, bicycles=5, walkers=30).populate(context, [])
         actors = [*population.vehicles, *population.walkers]
-        start = stage.route.xyz[0]
+        start = context.route.xyz[0]
         places = [actor.get_location() for actor in actors]
         digest, moved = hashlib.sha256(), dict[int, float]()
         for _ in range(ticks):
@@ -141,9 +141,9 @@ class Noted:
 def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
     """Fill a town as V2Xverse does; return models, what drivers were told, and highest speeds."""
     with open_session(host, port, TOWN, 0.05, 5) as session:
-        stage = stage_in(session, 5)
-        noted = Noted(stage.traffic_manager)
-        population = CRAZY.populate(replace(stage, traffic_manager=noted), [])
+        context = context_in(session, 5)
+        noted = Noted(context.traffic_manager)
+        population = CRAZY.populate(replace(context, traffic_manager=noted), [])
         fastest = dict.fromkeys(population.walkers, 0.0)
         for _ in range(ticks):
             session.world.tick()

@@ -11,11 +11,11 @@ from typing import Any
 
 import carla
 
-from harness.campaign.attempt.drive_monitor import Witness
+from harness.campaign.attempt.drive_monitor import DriveMonitor
 from harness.campaign.attempt.perception import Perception
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import (
-    PrecisionBook,
+    PrecisionAccumulator,
     crucible_record,
     driving_record,
     hazard_record,
@@ -36,10 +36,10 @@ from harness.errors import AttemptError, UserError
 from harness.evaluation.driving import Drive
 from harness.evaluation.windows import WindowRules
 from harness.randomness import derived_seed
-from harness.records.heard import Heard
+from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.hazard import Hazard, HazardReport, blaming
@@ -56,7 +56,7 @@ SETTLE_TICKS = 10
 
 
 @dataclass(slots=True)
-class Company:
+class AttemptActors:
     """Everybody and everything of an attempt that acts on its own."""
 
     hazards: list[Hazard]
@@ -78,32 +78,32 @@ def run_attempt(task: Task) -> str:
     channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
     cooperation = cooperation_of(settings, task.key.arm)
     drive = Drive(build(settings["driving"], "driving"), assignment.route.length)
-    with on_stage(task, assignment.route, settings["tick"]) as stage:
-        with set_up(stage, assignment, settings, system, channel, cooperation) as company:
+    with attempt_context(task, assignment.route, settings["tick"]) as context:
+        with set_up(context, assignment, settings, system, channel, cooperation) as actors:
             keeps_points = settings["record"]["points"]
-            recorder = play(stage, company, settings["perceive_every"], drive, keeps_points)
-            seconds = {"set_up": company.perception.started - began, **company.perception.seconds}
-        lines = lines_around(stage.map, stage.route)
-    channel.door.verify()
+            recorder = play(context, actors, settings["perceive_every"], drive, keeps_points)
+            seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
+        lines = lines_around(context.map, context.route)
+    channel.audit.verify()
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
-        recorder.write(writer, channel.door.close(), lines)
-        precision = company.perception.precision
-        messages = {"reads": system.reads_messages, **channel.door.record()}
-        result = result_of(task, settings, drive, recorder, precision, messages, stage.seed)
+        recorder.write(writer, channel.audit.close(), lines)
+        precision = actors.perception.precision
+        messages = {"reads": system.reads_messages, **channel.audit.record()}
+        result = result_of(task, settings, drive, recorder, precision, messages, context.seed)
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
         writer.commit()
     words = in_words(drive, result["crucible"]["driving_score"], recorder.hazards)
-    return words + channel_in_words(Heard.of(result))
+    return words + channel_in_words(MessageUsage.of(result))
 
 
 @contextmanager
-def on_stage(task: Task, route: Route, tick: float) -> Iterator[Stage]:
+def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptContext]:
     """Lend the world of one try, with a seed that the arm has no part in."""
     seed = derived_seed(task.key.seed, route.town, task.key.route)
     with open_session(task.host, task.port, route.town, tick, seed) as session:
-        yield Stage(
+        yield AttemptContext(
             session.client,
             session.world,
             session.map,
@@ -119,7 +119,7 @@ def result_of(
     settings: Settings,
     drive: Drive,
     recorder: Recorder,
-    precision: PrecisionBook,
+    precision: PrecisionAccumulator,
     messages: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
@@ -189,35 +189,35 @@ def reads_points(settings: Settings, system: System | PrivilegedSystem) -> bool:
 
 @contextmanager
 def set_up(
-    stage: Stage,
+    context: AttemptContext,
     assignment: Assignment,
     settings: Settings,
     system: System | PrivilegedSystem,
     channel: Channel,
     cooperation: Cooperation,
-) -> Iterator[Company]:
+) -> Iterator[AttemptActors]:
     """Bring everybody into the world, and out of it again."""
     if assignment.weather is not None:
-        stage.world.set_weather(carla.WeatherParameters(**assignment.weather))
+        context.world.set_weather(carla.WeatherParameters(**assignment.weather))
     if settings["lights"] == "green":
-        force_green(stage.world)
+        force_green(context.world)
     with ExitStack() as stack:
-        ego = Ego(stage)
+        ego = Ego(context)
         stack.callback(ego.end)
-        every = [placed(spec, stage, stack) for spec in assignment.runnable]
+        every = [placed(spec, context, stack) for spec in assignment.runnable]
         hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
-        traffic = build(settings["traffic"], "traffic").populate(stage, taken)
+        traffic = build(settings["traffic"], "traffic").populate(context, taken)
         stack.callback(traffic.end)
-        partners = set_up_partners(stage, settings, cooperation, system, traffic.vehicles, stack)
-        perception = set_up_perception(stage, settings, system, channel, ego, partners, stack)
-        system.reset(derived_seed(stage.seed, "system"), stage.route)
-        channel.reset(stage.seed, stage.route.name)
-        yield Company(
+        partners = set_up_partners(context, settings, cooperation, system, traffic.vehicles, stack)
+        perception = set_up_perception(context, settings, system, channel, ego, partners, stack)
+        system.reset(derived_seed(context.seed, "system"), context.route)
+        channel.reset(context.seed, context.route.name)
+        yield AttemptActors(
             hazards=hazards,
             unplaced=[hazard for hazard in every if hazard not in hazards],
-            lights=RouteLights(stage),
-            stops=RouteStops(stage),
+            lights=RouteLights(context),
+            stops=RouteStops(context),
             shows_stops=settings["lights"] == "working",
             perception=perception,
             ego=ego,
@@ -225,17 +225,17 @@ def set_up(
         )
 
 
-def placed(spec: HazardSpec, stage: Stage, stack: ExitStack) -> Hazard:
+def placed(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:
     """Return a hazard that waits for the ego, or has no room; the stack takes it away."""
     hazard = build_hazard(spec)
     stack.callback(hazard.end)
     with blaming(hazard):
-        hazard.place(stage)
+        hazard.place(context)
     return hazard
 
 
 def set_up_partners(
-    stage: Stage,
+    context: AttemptContext,
     settings: Settings,
     cooperation: Cooperation,
     system: System | PrivilegedSystem,
@@ -245,7 +245,7 @@ def set_up_partners(
     """Return the ego's partners, and the reference rig where truth depends on it."""
     partners = assemble(
         cooperation,
-        stage,
+        context,
         build(settings["rig"], "rig"),
         period_of(settings),
         reads_points(settings, system),
@@ -257,7 +257,7 @@ def set_up_partners(
 
 
 def set_up_perception(
-    stage: Stage,
+    context: AttemptContext,
     settings: Settings,
     system: System | PrivilegedSystem,
     channel: Channel,
@@ -268,7 +268,7 @@ def set_up_perception(
     """Return the senses of the ego and its partners; the stack takes them away."""
     rig: Rig = build(settings["rig"], "rig")
     perception = Perception(
-        stage,
+        context,
         system,
         channel,
         partners,
@@ -282,60 +282,64 @@ def set_up_perception(
     return perception
 
 
-def play(stage: Stage, company: Company, every: int, drive: Drive, keeps_points: bool) -> Recorder:
+def play(
+    context: AttemptContext, actors: AttemptActors, every: int, drive: Drive, keeps_points: bool
+) -> Recorder:
     """Let time pass until the drive is over."""
-    ego, perception = company.ego, company.perception
+    ego, perception = actors.ego, actors.perception
     ego.drive(Control(brake=1.0))
-    snapshot = settle(stage, perception, ego, every)
+    snapshot = settle(context, perception, ego, every)
     state = ego.state(snapshot)
-    recorder = Recorder(state.time, state.frame, ego.actor.id, stage.tick_seconds, keeps_points)
-    witness = Witness(stage, ego, company.lights, company.stops)
+    recorder = Recorder(state.time, state.frame, ego.actor.id, context.tick_seconds, keeps_points)
+    monitor = DriveMonitor(context, ego, actors.lights, actors.stops)
     began = time.perf_counter()
     for tick in count():
         if tick:
             if tick % every == 0:
                 perception.partners.renew(state, snapshot)
             clock = time.perf_counter()
-            stage.world.tick()
+            context.world.tick()
             perception.seconds["simulator"] += time.perf_counter() - clock
-            snapshot = stage.world.get_snapshot()
+            snapshot = context.world.get_snapshot()
             state = ego.state(snapshot)
-        for hazard in company.hazards:
+        for hazard in actors.hazards:
             with blaming(hazard):
                 hazard.step(state)
         known = len(drive.infractions)
-        drive.observe(witness.moment(state, snapshot))
+        drive.observe(monitor.sample(state, snapshot))
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
         if tick % every == 0:
-            lights = signals_ahead(company, state.station)
+            lights = signals_ahead(actors, state.station)
             ego.drive(perception.step(state, snapshot, lights, recorder))
         if drive.ended:
             break
     perception.seconds["drive"] = time.perf_counter() - began
-    for report in hazard_reports([*company.hazards, *company.unplaced], company.not_run):
+    for report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.hazard(report, state.time)
     return recorder
 
 
-def signals_ahead(company: Company, station: float) -> tuple[LightAhead, ...]:
+def signals_ahead(actors: AttemptActors, station: float) -> tuple[LightAhead, ...]:
     """Return the lights ahead, and the stop signs where drivers are to heed them."""
-    lights = company.lights.ahead(station)
-    stops = company.stops.ahead(station) if company.shows_stops else ()
+    lights = actors.lights.ahead(station)
+    stops = actors.stops.ahead(station) if actors.shows_stops else ()
     return tuple(sorted((*lights, *stops), key=lambda light: light.station))
 
 
-def settle(stage: Stage, perception: Perception, ego: Ego, every: int) -> carla.WorldSnapshot:
+def settle(
+    context: AttemptContext, perception: Perception, ego: Ego, every: int
+) -> carla.WorldSnapshot:
     """Let vehicles come to rest on their wheels; return the first moment in which LiDARs sweep."""
     for _ in range(SETTLE_TICKS):
-        stage.world.tick()
+        context.world.tick()
     perception.begin()
     for _ in range(every + 1):
-        snapshot = stage.world.get_snapshot()
+        snapshot = context.world.get_snapshot()
         perception.partners.renew(ego.state(snapshot), snapshot)
-        frame = stage.world.tick()
+        frame = context.world.tick()
         if perception.sweeps(frame):
-            return stage.world.get_snapshot()
+            return context.world.get_snapshot()
     raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")
 
 
@@ -368,8 +372,8 @@ def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport]
     return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
 
 
-def channel_in_words(heard: Heard) -> str:
+def channel_in_words(usage: MessageUsage) -> str:
     """Return what did not happen on the channel."""
-    if heard.without_messages:
+    if usage.without_messages:
         return ", without messages"
-    return ", undisturbed" if heard.undisturbed else ""
+    return ", undisturbed" if usage.undisturbed else ""

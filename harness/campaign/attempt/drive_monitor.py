@@ -6,28 +6,30 @@ import math
 
 import carla
 
-from harness.evaluation.driving import Contact, Moment
+from harness.evaluation.driving import Contact, DriveSample
 from harness.geometry import wrap
 from harness.vocabulary import Pose
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.lights import RouteLights
 from harness.world.stops import RouteStops
 
 
-class Witness:
+class DriveMonitor:
     """Tells the judge what truly happened."""
 
-    def __init__(self, stage: Stage, ego: Ego, lights: RouteLights, stops: RouteStops) -> None:
-        self._map = stage.map
-        self._route = stage.route
+    def __init__(
+        self, context: AttemptContext, ego: Ego, lights: RouteLights, stops: RouteStops
+    ) -> None:
+        self._map = context.map
+        self._route = context.route
         self._ego = ego
         self._lights = lights
         self._stops = stops
         self._before: carla.WorldSnapshot | None = None
         self._station = 0.0
 
-    def moment(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Moment:
+    def sample(self, state: EgoState, snapshot: carla.WorldSnapshot) -> DriveSample:
         """Return one tick of the drive."""
         pose = state.vehicle_in_world
         lane = self._map.get_waypoint(carla.Location(pose.x, pose.y, pose.z))
@@ -39,7 +41,7 @@ class Witness:
             Contact(touch.actor_id, touch.actor_type, touch.relative_speed, touch.ego_speed)
             for touch in self._ego.touches(self._before)
         )
-        moment = Moment(
+        sample = DriveSample(
             frame=state.frame,
             time=state.time,
             x=pose.x,
@@ -57,7 +59,7 @@ class Witness:
             contacts=contacts,
         )
         self._before, self._station = snapshot, max(self._station, state.station)
-        return moment
+        return sample
 
 
 def nearest_lane(town: carla.Map, pose: Pose, driving: carla.Waypoint) -> tuple[float, float]:

@@ -10,10 +10,10 @@ import carla
 import numpy as np
 
 from harness.campaign.attempt.recorder import Hits, Recorder
-from harness.campaign.attempt.results import PrecisionBook
+from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
 from harness.errors import AttemptError
-from harness.evaluation.frame_evaluation import Judgement, judge
+from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.vocabulary import (
     Control,
     EgoObservation,
@@ -28,11 +28,11 @@ from harness.vocabulary import (
     Truth,
     is_privileged,
 )
-from harness.world.attempt_context import EgoState, Stage
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.scene import Census, Scene, parked_in_world, within
+from harness.world.scene import ActorRegistry, GroundTruthScene, parked_in_world, within
 
 EGO: Literal["ego"] = "ego"
 POLE = 0
@@ -44,18 +44,18 @@ class Perception:
 
     def __init__(
         self,
-        stage: Stage,
+        context: AttemptContext,
         system: System | PrivilegedSystem,
         channel: Channel,
         partners: Partners,
         ego: Ego,
         mount: LidarMount,
         period: float,
-        rules: Judgement,
+        rules: EvaluationSettings,
         reads_points: bool,
     ) -> None:
         self.partners = partners
-        self.precision = PrecisionBook()
+        self.precision = PrecisionAccumulator()
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
         self._system = system
@@ -63,15 +63,15 @@ class Perception:
         self._ego_id = ego.actor.id
         self._mount = mount
         self._rules = rules
-        self._census = Census(stage.world)
-        self._parked = parked_in_world(stage.world)
+        self._census = ActorRegistry(context.world)
+        self._parked = parked_in_world(context.world)
         self._post = ScanningPost(
-            stage,
+            context,
             mount,
             period,
             reads_points,
             carrier=ego.actor,
-            noise_seed=int(stage.random("ego").integers(2**31)),
+            noise_seed=int(context.random("ego").integers(2**31)),
         )
 
     def begin(self) -> None:
@@ -112,11 +112,13 @@ class Perception:
         with _blaming_the_system():
             parked = within(self._parked, scan.lidar_in_world, reach)
             seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
-            judged = judge(truth, seen, step.ego_alone, step.cooperative, self._rules, parked)
-        self.precision.add(judged)
+            evaluated = evaluate_frame(
+                truth, seen, step.ego_alone, step.cooperative, self._rules, parked
+            )
+        self.precision.add(evaluated)
         ages = [scan.time - message.capture_time for message in messages]
-        recorder.frame(state, step.control, judged, ages)
-        recorder.boxes(state.frame, judged, truth.actor_ids, hits)
+        recorder.frame(state, step.control, evaluated, ages)
+        recorder.boxes(state.frame, evaluated, truth.actor_ids, hits)
         self._spent("evaluation", clock)
         return step.control
 
@@ -124,11 +126,13 @@ class Perception:
         """Take the ego's LiDAR down."""
         self._post.end()
 
-    def _truth(self, scene: Scene, scan: Scan, reach: float, carrier: int) -> Truth:
+    def _truth(self, scene: GroundTruthScene, scan: Scan, reach: float, carrier: int) -> Truth:
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, carrier)
         return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
 
-    def _share(self, partner: Partner, scan: Scan, scene: Scene, recorder: Recorder) -> None:
+    def _share(
+        self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
+    ) -> None:
         observation = Observation(
             partner.sender,
             partner.kind,
@@ -137,7 +141,7 @@ class Perception:
             scan.lidar_in_world,
             scan.points_in_lidar,
         )
-        self._channel.door.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
+        self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         recorder.pose(
             scan.frame, partner.sender, partner.kind, scan.lidar_in_world, believed.lidar_in_world
@@ -173,9 +177,9 @@ class Perception:
             state.speed,
             lights,
         )
-        self._channel.door.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
+        self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
-        self._channel.door.believed(believed)
+        self._channel.audit.believed(believed)
         recorder.pose(scan.frame, EGO, EGO, scan.lidar_in_world, believed.lidar_in_world)
         recorder.sweep(scan.frame, EGO, scan.points_in_lidar)
         assert isinstance(believed, EgoObservation)

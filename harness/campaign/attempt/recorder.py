@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import Infraction
-from harness.evaluation.frame_evaluation import Judged, JudgedFrame
+from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
 from harness.records.points import packed
 from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
 from harness.records.writing import EpisodeWriter
@@ -71,7 +71,7 @@ class Recorder:
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
     def frame(
-        self, ego: EgoState, control: Control, judged: JudgedFrame, ages: Sequence[float]
+        self, ego: EgoState, control: Control, evaluated: EvaluatedFrame, ages: Sequence[float]
     ) -> None:
         """Add a planning step."""
         row: dict[str, Any] = {
@@ -85,17 +85,17 @@ class Recorder:
             "brake": control.brake,
             "messages": len(ages),
             "oldest_age": max(ages, default=math.nan),
-            **judged.numbers(),
-            **judged.counts(),
+            **evaluated.numbers(),
+            **evaluated.counts(),
         }
         _add(self.frames, row)
 
-    def boxes(self, frame: int, judged: JudgedFrame, ids: Integers, hits: Hits) -> None:
+    def boxes(self, frame: int, evaluated: EvaluatedFrame, ids: Integers, hits: Hits) -> None:
         """Add all boxes of a planning step; ids and hits are those of the true ones."""
         for source, part in (
-            ("truth", judged.truth),
-            ("ego_alone", judged.ego_alone),
-            ("cooperative", judged.cooperative),
+            ("truth", evaluated.truth),
+            ("ego_alone", evaluated.ego_alone),
+            ("cooperative", evaluated.cooperative),
         ):
             count = len(part.boxes)
             known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NOBODY)
@@ -104,7 +104,9 @@ class Recorder:
             padded = {name: _padded(values, count) for name, values in known.items()}
             self._add_boxes(frame, source, part, padded)
 
-    def _add_boxes(self, frame: int, source: str, part: Judged, known: dict[str, Integers]) -> None:
+    def _add_boxes(
+        self, frame: int, source: str, part: EvaluatedBoxes, known: dict[str, Integers]
+    ) -> None:
         count = len(part.boxes)
         columns: dict[str, Any] = {
             "frame": np.full(count, frame - self.first_frame),

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.campaign.attempt.recorder import Recorder
 from harness.evaluation.driving import Drive, Infraction
-from harness.evaluation.frame_evaluation import JudgedFrame
+from harness.evaluation.frame_evaluation import EvaluatedFrame
 from harness.evaluation.matching import MatchTable, frame_matches
 from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.scoring import Coefficients, collided, score
@@ -154,17 +154,17 @@ def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[st
     ]
 
 
-class PrecisionBook:
+class PrecisionAccumulator:
     """Correct and wrong detections of an attempt, frame by frame."""
 
     def __init__(self) -> None:
         self._cooperative: list[MatchTable] = []
         self._ego_alone: list[MatchTable] = []
 
-    def add(self, judged: JudgedFrame) -> None:
+    def add(self, evaluated: EvaluatedFrame) -> None:
         """Match one frame."""
-        self._cooperative.append(frame_matches(judged.truth, judged.cooperative))
-        self._ego_alone.append(frame_matches(judged.truth, judged.ego_alone))
+        self._cooperative.append(frame_matches(evaluated.truth, evaluated.cooperative))
+        self._ego_alone.append(frame_matches(evaluated.truth, evaluated.ego_alone))
 
     def record(self, last: Window | None = None) -> dict[str, Any]:
         """Return the average precision of both: of the drive, and of its last ten seconds."""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.records.arms import Arm
-from harness.records.heard import Heard, fault_of
 from harness.records.keys import AttemptKey
+from harness.records.message_usage import MessageUsage, fault_of
 from harness.records.reading import Campaign
 from harness.vocabulary import PATTERNS
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class AttemptSummary:
     """One attempt in a few numbers."""
 
     driving_score: float  # 0 to 100
@@ -25,11 +25,11 @@ class Marks:
     patterns: tuple[int, ...]  # totals over all frames
     hazards: int
     hazards_absent: int  # had no place: not run in this attempt
-    heard: Heard
+    usage: MessageUsage
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ArmSummary:
     """One arm."""
 
     arm: Arm
@@ -44,68 +44,72 @@ class Row:
     without_messages: int  # attempts
 
 
-def summarise(folder: Path, attempts: Sequence[AttemptKey]) -> tuple[list[Row], dict[Arm, str]]:
+def summarise(
+    folder: Path, attempts: Sequence[AttemptKey]
+) -> tuple[list[ArmSummary], dict[Arm, str]]:
     """Return a row for each arm in the order of the plan, and which arms show nothing, and why."""
     campaign = Campaign(folder)
     there = campaign.attempts()
-    marks, broken = read_marks(campaign, [key for key in attempts if key in there])
+    summaries, broken = read_summaries(campaign, [key for key in attempts if key in there])
     for problem in broken.values():
         raise problem
-    faults = faults_of(marks)
-    return rows_of({key: mark for key, mark in marks.items() if key.arm not in faults}), faults
+    faults = faults_of(summaries)
+    return rows_of(
+        {key: summary for key, summary in summaries.items() if key.arm not in faults}
+    ), faults
 
 
-def faults_of(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, str]:
+def faults_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, str]:
     """Return the arms whose attempts do not show what they are called after, and why."""
     faults = {
-        arm: fault_of([attempt.heard for attempt in of_arm])
-        for arm, of_arm in by_arm(marks).items()
+        arm: fault_of([attempt.usage for attempt in of_arm])
+        for arm, of_arm in by_arm(summaries).items()
     }
     return {arm: fault for arm, fault in faults.items() if fault}
 
 
-def read_marks(
+def read_summaries(
     campaign: Campaign, keys: Sequence[AttemptKey]
-) -> tuple[dict[AttemptKey, Marks], dict[AttemptKey, UserError]]:
+) -> tuple[dict[AttemptKey, AttemptSummary], dict[AttemptKey, UserError]]:
     """Read the results of many attempts; return the marks, and what could not be read."""
-    marks, broken = {}, {}
+    summaries, broken = {}, {}
     for key in keys:
-        result = tried_marks(campaign, key)
-        if isinstance(result, Marks):
-            marks[key] = result
+        result = summary_or_problem(campaign, key)
+        if isinstance(result, AttemptSummary):
+            summaries[key] = result
         else:
             broken[key] = result
-    return marks, broken
+    return summaries, broken
 
 
-def tried_marks(campaign: Campaign, key: AttemptKey) -> Marks | UserError:
+def summary_or_problem(campaign: Campaign, key: AttemptKey) -> AttemptSummary | UserError:
     """Return an attempt's marks, or what is wrong with its result."""
     try:
-        return marks_of(campaign, key)
+        return summary_of(campaign, key)
     except UserError as problem:
         return problem
 
 
-def rows_of(marks: Mapping[AttemptKey, Marks]) -> list[Row]:
+def rows_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> list[ArmSummary]:
     """Return a row for each arm."""
-    return [row_of(arm, group) for arm, group in by_arm(marks).items()]
+    return [row_of(arm, group) for arm, group in by_arm(summaries).items()]
 
 
-def by_arm(marks: Mapping[AttemptKey, Marks]) -> dict[Arm, list[Marks]]:
+def by_arm(summaries: Mapping[AttemptKey, AttemptSummary]) -> dict[Arm, list[AttemptSummary]]:
     """Return the marks of each arm."""
-    arms: dict[Arm, list[Marks]] = {}
-    for key, mark in marks.items():
-        arms.setdefault(key.arm, []).append(mark)
+    arms: dict[Arm, list[AttemptSummary]] = {}
+    for key, summary in summaries.items():
+        arms.setdefault(key.arm, []).append(summary)
     return arms
 
 
-def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
+def summary_of(campaign: Campaign, key: AttemptKey) -> AttemptSummary:
     """Read one attempt's result and keep the few numbers; ten thousand whole ones are too many."""
     result = campaign.result(key)
     ours = result["crucible"]
     try:
         total = ours["patterns"]["total"]
-        return Marks(
+        return AttemptSummary(
             driving_score=float(ours["driving_score"]),
             collided=bool(ours["collided"]),
             completion=float(ours["completion"]),
@@ -113,26 +117,26 @@ def marks_of(campaign: Campaign, key: AttemptKey) -> Marks:
             patterns=tuple([int(total[name]) for name in PATTERNS]),
             hazards=len(ours["hazards"]),
             hazards_absent=sum(hazard["cause"] == "no_place" for hazard in ours["hazards"]),
-            heard=Heard.of(result),
+            usage=MessageUsage.of(result),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})") from None
 
 
-def row_of(arm: Arm, marks: Sequence[Marks]) -> Row:
+def row_of(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
     """Return one row from the marks of its attempts."""
-    patterns = map(sum, zip(*(mark.patterns for mark in marks), strict=True))
-    return Row(
+    patterns = map(sum, zip(*(summary.patterns for summary in summaries), strict=True))
+    return ArmSummary(
         arm=arm,
-        attempts=len(marks),
-        driving_score=mean(mark.driving_score for mark in marks),
-        collision_rate=100 * mean(mark.collided for mark in marks),
-        route_completion=100 * mean(mark.completion for mark in marks),
-        violations=sum(mark.violated for mark in marks),
+        attempts=len(summaries),
+        driving_score=mean(summary.driving_score for summary in summaries),
+        collision_rate=100 * mean(summary.collided for summary in summaries),
+        route_completion=100 * mean(summary.completion for summary in summaries),
+        violations=sum(summary.violated for summary in summaries),
         patterns=dict(zip(PATTERNS, patterns, strict=True)),
-        hazards=sum(mark.hazards for mark in marks),
-        hazards_absent=sum(mark.hazards_absent for mark in marks),
-        without_messages=sum(mark.heard.without_messages for mark in marks),
+        hazards=sum(summary.hazards for summary in summaries),
+        hazards_absent=sum(summary.hazards_absent for summary in summaries),
+        without_messages=sum(summary.usage.without_messages for summary in summaries),
     )
 
 

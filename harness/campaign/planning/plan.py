@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
 from harness.campaign.folder.campaign_folder import read_header
-from harness.campaign.folder.summary import marks_of
+from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
 from harness.campaign.planning.sizes import driven_conditions
 from harness.campaign.settings.config import Settings, at_home, find_class, find_file
@@ -205,7 +205,7 @@ def clean_routes(folder: Path) -> set[str]:
             " a campaign of one system with perfect perception is needed"
         )
     refuse_unfinished(folder, keys)
-    spoilt = {key.route for key in keys if marks_of(campaign, key).violated}
+    spoilt = {key.route for key in keys if summary_of(campaign, key).violated}
     return {key.route for key in keys} - spoilt
 
 

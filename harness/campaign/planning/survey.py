@@ -13,16 +13,16 @@ from typing import Any
 from harness.campaign.folder.assignments import FOLDER as ROUTES
 from harness.campaign.folder.assignments import assigned_routes
 from harness.campaign.folder.campaign_folder import OURS, read_header
-from harness.campaign.folder.summary import Marks, mean, read_marks
+from harness.campaign.folder.summary import AttemptSummary, mean, read_summaries
 from harness.campaign.planning.plan import arms_of, paired, seeds_of
 from harness.campaign.settings.config import Settings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError
 from harness.records.arms import Arm
-from harness.records.heard import fault_of
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, key_of, whole, written
+from harness.records.message_usage import fault_of
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
@@ -96,7 +96,7 @@ def survey(folder: Path, trust: bool = False) -> Survey:
     tries, troubles = ledger_of(folder)
     seen = sorted({*there, *tries})
     planned, unknown = planned_in(folder, header, seen, trust)
-    marks, broken = read_marks(campaign, [key for key in planned if key in there])
+    summaries, broken = read_summaries(campaign, [key for key in planned if key in there])
     troubles += unknown
     troubles += [
         f"{problem}; remove its folder, and it is driven again" for problem in broken.values()
@@ -113,7 +113,7 @@ def survey(folder: Path, trust: bool = False) -> Survey:
         at_work(folder),
         len(planned),
         len(planned) - len(missing),
-        tuple(arms_in(planned, marks, at_first, judged="twins_of" not in header)),
+        tuple(arms_in(planned, summaries, at_first, compared="twins_of" not in header)),
         dict(sorted(Counter(map(len, tries.values())).items())),
         tuple(failures_in(tries, set(there))),
         missing,
@@ -201,29 +201,29 @@ def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], lis
 
 def arms_in(
     planned: Sequence[AttemptKey],
-    marks: Mapping[AttemptKey, Marks],
+    summaries: Mapping[AttemptKey, AttemptSummary],
     at_first: set[AttemptKey],
-    judged: bool,
+    compared: bool,
 ) -> Iterable[ArmProgress]:
     """Yield every arm; twins, driven one by one, are not judged as arms."""
     groups: dict[Arm, list[AttemptKey]] = defaultdict(list)
     for key in planned:
         groups[key.arm].append(key)
     for arm, keys in groups.items():
-        final = {key: marks[key] for key in keys if key in marks}
+        final = {key: summaries[key] for key in keys if key in summaries}
         first = {key: attempt for key, attempt in final.items() if key in at_first}
-        silent = sum(attempt.heard.without_messages for attempt in final.values())
-        fault = fault_of([attempt.heard for attempt in final.values()]) if judged else None
+        silent = sum(attempt.usage.without_messages for attempt in final.values())
+        fault = fault_of([attempt.usage for attempt in final.values()]) if compared else None
         yield ArmProgress(arm, len(keys), means_of(final), means_of(first), silent, fault)
 
 
-def means_of(marks: Mapping[AttemptKey, Marks]) -> Means | None:
+def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
     """Return means over all, and over each seed."""
-    if not marks:
+    if not summaries:
         return None
-    by_seed: dict[int, list[Marks]] = defaultdict(list)
-    for key, mark in marks.items():
-        by_seed[key.seed].append(mark)
+    by_seed: dict[int, list[AttemptSummary]] = defaultdict(list)
+    for key, summary in summaries.items():
+        by_seed[key.seed].append(summary)
     scores = {
         seed: mean(attempt.driving_score for attempt in of_seed)
         for seed, of_seed in by_seed.items()
@@ -233,9 +233,9 @@ def means_of(marks: Mapping[AttemptKey, Marks]) -> Means | None:
         for seed, of_seed in by_seed.items()
     }
     return Means(
-        len(marks),
-        mean(mark.driving_score for mark in marks.values()),
-        100 * mean(mark.collided for mark in marks.values()),
+        len(summaries),
+        mean(summary.driving_score for summary in summaries.values()),
+        100 * mean(summary.collided for summary in summaries.values()),
         scores,
         rates,
     )

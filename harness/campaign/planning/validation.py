@@ -12,7 +12,7 @@ from harness.campaign.settings.type_checks import mistakes
 from harness.channel.channel import Channel
 from harness.errors import UserError
 from harness.evaluation.driving import DrivingRules
-from harness.evaluation.frame_evaluation import Judgement
+from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.world.partners import Cooperation, Placement
@@ -70,7 +70,7 @@ class Top(TypedDict):
     rig: Rig
     driving: DrivingRules
     scoring: Coefficients
-    patterns: Judgement
+    patterns: EvaluationSettings
     windows: WindowRules
     channel: Channel
     study: Study

@@ -16,8 +16,8 @@ from rich.table import Table
 
 from harness.campaign.attempt.tasks import Outcome
 from harness.campaign.printing.terminal import console
-from harness.campaign.running.runner import Listener
-from harness.campaign.running.work_queue import Standing
+from harness.campaign.running.runner import ProgressListener
+from harness.campaign.running.work_queue import Progress
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 
@@ -28,7 +28,7 @@ RECENT = 50
 
 
 @contextmanager
-def followed(mode: str, standing: Standing, workers: int) -> Iterator[Listener]:
+def followed(mode: str, standing: Progress, workers: int) -> Iterator[ProgressListener]:
     """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`."""
     if mode in ("live", "plain"):
         for line in beginning(standing):
@@ -47,7 +47,7 @@ def followed(mode: str, standing: Standing, workers: int) -> Iterator[Listener]:
         raise UserError(f"configuration: progress is {mode!r}; live, plain, json or quiet")
 
 
-def beginning(standing: Standing) -> Iterator[str]:
+def beginning(standing: Progress) -> Iterator[str]:
     """Yield what is to be said before the first try."""
     if standing.done:
         yield f"{standing.done} of {standing.attempts} are done already"
@@ -55,7 +55,7 @@ def beginning(standing: Standing) -> Iterator[str]:
         yield used_up(standing)
 
 
-def used_up(standing: Standing) -> str:
+def used_up(standing: Progress) -> str:
     """Return how many attempts stay failed, and how to change that."""
     return (
         f"{standing.given_up} of {standing.attempts} have failed and used up their tries;"
@@ -116,7 +116,7 @@ class JsonLines(Nothing):
 class LiveTable(Nothing):
     """Shows what every worker is doing, and how far all is; what ended goes by above it."""
 
-    def __init__(self, standing: Standing, workers: int, out: Console) -> None:
+    def __init__(self, standing: Progress, workers: int, out: Console) -> None:
         self._left = standing.attempts - standing.done - standing.given_up
         self._attempts, self._done = standing.attempts, standing.done
         self._failed, self._retried = standing.given_up, 0

@@ -10,7 +10,7 @@ from textwrap import wrap
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.folder.summary import Row
+from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import Estimate, estimate
 from harness.campaign.planning.plan import Plan
 from harness.campaign.printing.terminal import NARROWEST, console, say
@@ -125,7 +125,9 @@ def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
     )
 
 
-def show_results(folder: Path, plan: Plan, rows: Sequence[Row], faults: Mapping[Arm, str]) -> None:
+def show_results(
+    folder: Path, plan: Plan, rows: Sequence[ArmSummary], faults: Mapping[Arm, str]
+) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
     more = len(telling(row.arm for row in rows)) - len(NAMES)
@@ -153,7 +155,7 @@ def show_results(folder: Path, plan: Plan, rows: Sequence[Row], faults: Mapping[
         )
 
 
-def table_of(title: str, rows: Sequence[Row], columns: Sequence[str]) -> Table:
+def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
     """Return some of what each arm came to."""
     table = Table(title=title or None)
     factors = telling(row.arm for row in rows)

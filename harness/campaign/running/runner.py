@@ -11,8 +11,8 @@ from threading import Thread
 from typing import Protocol
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.running.executors.interface import Hand
-from harness.campaign.running.work_queue import Agenda
+from harness.campaign.running.executors.interface import WorkerSlot
+from harness.campaign.running.work_queue import WorkQueue
 from harness.errors import AttemptError, FailureClass
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
@@ -24,11 +24,11 @@ SETTLE = 10.0
 """Seconds that hands which were told to stop have to end."""
 
 
-class NoGroundError(Exception):
+class InfrastructureError(Exception):
     """The machine does not give what every attempt needs: one clear line; exit code 3."""
 
 
-class Listener(Protocol):
+class ProgressListener(Protocol):
     """Is told what the workers, numbered from 1, are doing."""
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
@@ -41,16 +41,16 @@ class Listener(Protocol):
         """A worker gets no more work."""
 
 
-Ended = tuple["Worker", Outcome | BaseException]
+Ended = tuple["SlotThread", Outcome | BaseException]
 
 
-class Worker:
+class SlotThread:
     """A hand, and the thread that lives as long as it."""
 
-    def __init__(self, number: int, hand: Hand, ended: SimpleQueue[Ended]) -> None:
+    def __init__(self, number: int, slot: WorkerSlot, ended: SimpleQueue[Ended]) -> None:
         self.number = number
-        self.hand = hand
-        self.in_vain = 0  # launches in a row
+        self.slot = slot
+        self.failed_launches = 0  # launches in a row
         self.task: tuple[AttemptKey, int] | None = None
         self._asked: SimpleQueue[tuple[AttemptKey, int] | None] = SimpleQueue()
         self._ended = ended
@@ -73,26 +73,30 @@ class Worker:
     def _serve(self) -> None:
         try:
             while (asked := self._asked.get()) is not None:
-                self._ended.put((self, self.hand.do(*asked)))
+                self._ended.put((self, self.slot.do(*asked)))
         except BaseException as problem:
             self._ended.put((self, problem))
         else:
             with suppress(Exception):  # a hand that is lost cannot be given back
-                self.hand.close()
+                self.slot.close()
 
 
 class Runner:
     """Does what is left of a plan."""
 
     def __init__(
-        self, folder: Path, agenda: Agenda, hands: Sequence[Hand], listener: Listener
+        self,
+        folder: Path,
+        queue: WorkQueue,
+        slots: Sequence[WorkerSlot],
+        listener: ProgressListener,
     ) -> None:
         self.folder = folder
-        self.agenda = agenda
+        self.queue = queue
         self.listener = listener
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._workers = [
-            Worker(number, hand, self._ended) for number, hand in enumerate(hands, start=1)
+            SlotThread(number, slot, self._ended) for number, slot in enumerate(slots, start=1)
         ]
 
     def run(self) -> None:
@@ -113,29 +117,33 @@ class Runner:
     def _give(self) -> bool:
         """Give work to whoever has none; return whether anybody has any."""
         for worker in self._workers:
-            if self.agenda and worker.task is None:
-                key, number = self.agenda.next()
+            if self.queue and worker.task is None:
+                key, number = self.queue.next()
                 self.listener.begins(worker.number, key, number)
                 worker.ask(key, number)
         return any(worker.task for worker in self._workers)
 
-    def _hear(self, worker: Worker, outcome: Outcome | BaseException) -> None:
+    def _hear(self, worker: SlotThread, outcome: Outcome | BaseException) -> None:
         """Write down how a try ended, and decide what that means for the others."""
         if isinstance(outcome, BaseException):
             raise outcome
         self._note(outcome)
-        again = self.agenda.ended(outcome)
+        again = self.queue.ended(outcome)
         full = outcome.failure == "disk"
         self.listener.ends(worker.number, outcome, again and not full)
         if full:
-            raise NoGroundError(outcome.message)
-        worker.in_vain = worker.in_vain + 1 if outcome.failure in NO_SIMULATOR else 0
-        if worker.in_vain == LAUNCHES:
+            raise InfrastructureError(outcome.message)
+        worker.failed_launches = (
+            worker.failed_launches + 1 if outcome.failure in NO_SIMULATOR else 0
+        )
+        if worker.failed_launches == LAUNCHES:
             self._workers.remove(worker)
             worker.leave()
             self.listener.leaves(worker.number, outcome.message)
             if not self._workers:
-                raise NoGroundError(f"no simulator, {LAUNCHES} times in a row: {outcome.message}")
+                raise InfrastructureError(
+                    f"no simulator, {LAUNCHES} times in a row: {outcome.message}"
+                )
 
     def _note(self, outcome: Outcome) -> None:
         try:
@@ -148,17 +156,17 @@ class Runner:
                 outcome.server_tail,
             )
         except AttemptError as problem:
-            raise NoGroundError(str(problem)) from None
+            raise InfrastructureError(str(problem)) from None
 
     def _stop(self) -> None:
         """End what is going on, and write it down as far as that is possible."""
         for worker in self._workers:
-            worker.hand.stop()
+            worker.slot.stop()
             worker.leave()
         until = time.monotonic() + SETTLE
         for worker in self._workers:
             worker.wait(max(until - time.monotonic(), 0.0))
-        with suppress(Empty, NoGroundError):
+        with suppress(Empty, InfrastructureError):
             while True:
                 worker, outcome = self._ended.get_nowait()
                 if isinstance(outcome, Outcome):

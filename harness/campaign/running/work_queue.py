@@ -10,18 +10,18 @@ from pathlib import Path
 from harness.campaign.attempt.tasks import Outcome
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
-from harness.records.ledger import BLAMELESS, Tried, finished, tried
+from harness.records.ledger import INFRASTRUCTURE_FAILURES, Tried, finished, tried
 
-LASTING: frozenset[FailureClass] = frozenset(
+PERMANENT_FAILURES: frozenset[FailureClass] = frozenset(
     {"agent_setup", "route_invalid", "interference_not_delivered"}
 )
 """Failures that the same inputs give again: not tried again in the same run."""
-MISFORTUNES = 10
+MAX_INFRASTRUCTURE_RETRIES = 10
 """Tries of one attempt that may fail in one run for reasons that are not its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Progress:
     """How far a campaign has come when a run begins."""
 
     attempts: int
@@ -29,7 +29,7 @@ class Standing:
     given_up: int  # without a result, and tried as often as allowed
 
 
-class Agenda:
+class WorkQueue:
     """Hands out attempts in the order of the plan; one that failed comes again first."""
 
     def __init__(
@@ -37,14 +37,14 @@ class Agenda:
     ) -> None:
         self._tries = tries
         self._tried = tried(folder)
-        self._misfortunes: Counter[AttemptKey] = Counter()
+        self._infrastructure_retries: Counter[AttemptKey] = Counter()
         done = finished(folder)
         missing = [key for key in attempts if key not in done]
         if retry_failed:
             for key in missing:
                 self._of(key).failed = 0
         self._todo = deque(key for key in missing if self._of(key).failed < tries)
-        self.standing = Standing(
+        self.progress = Progress(
             len(attempts), len(attempts) - len(missing), len(missing) - len(self._todo)
         )
 
@@ -63,12 +63,12 @@ class Agenda:
         key, failure = outcome.key, outcome.failure
         if failure is None:
             return False
-        if failure in BLAMELESS:
-            self._misfortunes[key] += 1
-            again = self._misfortunes[key] < MISFORTUNES
+        if failure in INFRASTRUCTURE_FAILURES:
+            self._infrastructure_retries[key] += 1
+            again = self._infrastructure_retries[key] < MAX_INFRASTRUCTURE_RETRIES
         else:
             self._of(key).failed += 1
-            again = failure not in LASTING and self._of(key).failed < self._tries
+            again = failure not in PERMANENT_FAILURES and self._of(key).failed < self._tries
         if again:
             self._todo.appendleft(key)
         return again

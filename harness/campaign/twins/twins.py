@@ -20,7 +20,7 @@ from harness.campaign.planning.sizes import described, disturbances_of
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import do
 from harness.campaign.running.executors.local import LocalExecutor
-from harness.campaign.running.work_queue import Agenda
+from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import Settings, build, find_class
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.channel.channel import tell_apart
@@ -92,11 +92,11 @@ class Twins:
             rebuild(self.folder)
             keys = list(dict.fromkeys(twin.key for twin in twins))
             tries = self._settings["attempts_per_route"]
-            agenda = Agenda(keys, self.folder, tries, retry_failed=True)
-            if agenda:
+            queue = WorkQueue(keys, self.folder, tries, retry_failed=True)
+            if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
                 settings = {**self._settings, "progress": self._progress}
-                do(agenda, self._executor, self.folder, settings, town)
+                do(queue, self._executor, self.folder, settings, town)
 
     def violation(self, twin: Twin) -> dict[str, Any] | None:
         """Return how a driven twin ended."""

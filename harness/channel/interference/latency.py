@@ -47,11 +47,11 @@ class Latency(Disturbance, ABC):
     def delay(self, message: Message) -> float:
         """Draw the delay of this message."""
         if self.per == "message":
-            return self.draw(self.random_at(message.sender, message.capture_frame))
-        return self.draw(self.random())
+            return self.sample(self.random_at(message.sender, message.capture_frame))
+        return self.sample(self.random())
 
     @abstractmethod
-    def draw(self, random: np.random.Generator) -> float:
+    def sample(self, random: np.random.Generator) -> float:
         """Return a delay in seconds."""
 
 
@@ -77,7 +77,7 @@ class Fixed(Latency):
         """Seconds that this adds."""
         return self.longest
 
-    def draw(self, random: np.random.Generator) -> float:
+    def sample(self, random: np.random.Generator) -> float:
         """Return the one delay."""
         return self.longest
 
@@ -109,7 +109,7 @@ class Uniform(Latency):
         """Seconds that this adds at most."""
         return self.high
 
-    def draw(self, random: np.random.Generator) -> float:
+    def sample(self, random: np.random.Generator) -> float:
         """Return a delay between the two."""
         return float(random.uniform(self.low, self.high))
 
@@ -161,6 +161,6 @@ class Normal(Latency):
             return 0.0
         return 0.5 * math.erfc((self.mean - SAME_MOMENT) / self.deviation / math.sqrt(2))
 
-    def draw(self, random: np.random.Generator) -> float:
+    def sample(self, random: np.random.Generator) -> float:
         """Return a delay round the mean."""
         return max(float(random.normal(self.mean, self.deviation)), 0.0)

@@ -57,7 +57,7 @@ class Misplacement(Disturbance, ABC):
         """Return x, y (m) and yaw (rad)."""
 
 
-class Drawn(Misplacement):
+class Sampled(Misplacement):
     """Errors drawn once for an episode, or anew for every capture."""
 
     def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
@@ -65,32 +65,32 @@ class Drawn(Misplacement):
         if per not in ("episode", "frame"):
             raise UserError(f"pose_error: per {per!r}; episode or frame")
         self.per = per
-        self._drawn: set[str] = set()
+        self._sampled: set[str] = set()
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode in which nobody has been wrong."""
         super().reset(seed, route)
-        self.idle_chance, self._drawn = 1.0, set()
+        self.idle_chance, self._sampled = 1.0, set()
 
     def error(self, observation: Observation) -> Floats:
         """Draw from this observer's stream."""
-        if self.per == "frame" or observation.sender not in self._drawn:
-            self._drawn.add(observation.sender)
+        if self.per == "frame" or observation.sender not in self._sampled:
+            self._sampled.add(observation.sender)
             self.idle_chance *= self.chance_of_none()
         if self.per == "frame":
-            return self.draw(self.random_at(observation.sender, observation.frame))
-        return self.draw(self.random(observation.sender))
+            return self.sample(self.random_at(observation.sender, observation.frame))
+        return self.sample(self.random(observation.sender))
 
     @abstractmethod
     def chance_of_none(self) -> float:
         """Return how likely an error is to be too small to count."""
 
     @abstractmethod
-    def draw(self, random: np.random.Generator) -> Floats:
+    def sample(self, random: np.random.Generator) -> Floats:
         """Return x, y (m) and yaw (rad)."""
 
 
-class Uniform(Drawn):
+class Uniform(Sampled):
     """Sizes between two, with random signs."""
 
     safe_from_file = True
@@ -124,13 +124,13 @@ class Uniform(Drawn):
         share = np.divide(LEAST - self.low, width, out=fixed, where=width > 0)
         return float(np.prod(np.clip(share, 0.0, 1.0)))
 
-    def draw(self, random: np.random.Generator) -> Floats:
+    def sample(self, random: np.random.Generator) -> Floats:
         """Return sizes with signs."""
         sizes = random.uniform(self.low, self.high)
         return np.asarray(sizes * random.choice([-1.0, 1.0], 3))
 
 
-class Normal(Drawn):
+class Normal(Sampled):
     """Errors round zero."""
 
     safe_from_file = True
@@ -153,7 +153,7 @@ class Normal(Drawn):
         """Return how likely an error is to be too small to count."""
         return none_of_normal(self.deviation)
 
-    def draw(self, random: np.random.Generator) -> Floats:
+    def sample(self, random: np.random.Generator) -> Floats:
         """Return errors round zero."""
         return np.asarray(random.normal(0.0, self.deviation))
 

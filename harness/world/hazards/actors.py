@@ -9,17 +9,17 @@ import carla
 import numpy as np
 
 from harness.vocabulary import Floats, Pose
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.courses import Course
-from harness.world.hazards.followers import Puppet, VehiclePuppet, WalkerPuppet
-from harness.world.hazards.meeting import Mover, Standing
+from harness.world.hazards.followers import ActorFollower, VehicleFollower, WalkerFollower
+from harness.world.hazards.meeting import Mover, StaticActor
 from harness.world.hazards.track import location, transform
 
 SAME_PLACE = 0.6
 """Metres from where the ego is said to be within which an actor is the ego."""
 
 
-class Crowd:
+class RoadUserPositions:
     """All road users of a world."""
 
     def __init__(self, world: carla.World) -> None:
@@ -70,29 +70,29 @@ MIDDLE = 1.1
 """Metres above the ground of a walker's middle when it is let down."""
 
 
-class Cast:
+class HazardActors:
     """All actors of one hazard."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, context: AttemptContext) -> None:
+        self.context = context
         self.actors: list[carla.Actor] = []
-        self._crowd = Crowd(stage.world)
+        self._positions = RoadUserPositions(context.world)
 
-    def stand(self, standing: Standing) -> carla.Actor | None:
+    def stand(self, standing: StaticActor) -> carla.Actor | None:
         """Put something where it only stands, or return None where it cannot."""
         actor = self.spawn(standing.blueprint, standing.pose)
         if isinstance(actor, carla.Vehicle):
             actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
         return actor
 
-    def mover(self, mover: Mover) -> Puppet | None:
+    def mover(self, mover: Mover) -> ActorFollower | None:
         """Put a mover at the start of its course, or return None where it cannot stand."""
         actor = self.spawn(mover.blueprint, mover.course.start)
-        return None if actor is None else puppet(actor, mover.course)
+        return None if actor is None else follower(actor, mover.course)
 
     def spawn(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
         """Spawn by name; a name with a `*` stands for any that fits, drawn by the seed."""
-        library = self.stage.world.get_blueprint_library()
+        library = self.context.world.get_blueprint_library()
         names = sorted(
             candidate.id for candidate in library if fnmatch.fnmatchcase(candidate.id, blueprint)
         )
@@ -101,14 +101,14 @@ class Cast:
         chosen = library.find(
             names[0]
             if len(names) == 1
-            else str(self.stage.random("hazards", blueprint).choice(names))
+            else str(self.context.random("hazards", blueprint).choice(names))
         )
         if chosen.has_attribute("role_name"):
             chosen.set_attribute("role_name", "hazard")
         for name, value in attributes.items():
             chosen.set_attribute(name, value)
         above = MIDDLE if blueprint.startswith("walker") else DROP
-        actor = self.stage.world.try_spawn_actor(chosen, transform(pose, above))
+        actor = self.context.world.try_spawn_actor(chosen, transform(pose, above))
         if actor is not None:
             self.actors.append(actor)
         return actor
@@ -123,7 +123,7 @@ class Cast:
 
     def level(self, pose: Pose) -> bool:
         """Say whether the ground there is about as high as the pose says."""
-        ground = self.stage.world.ground_projection(location(pose, STEEP), 2 * STEEP)
+        ground = self.context.world.ground_projection(location(pose, STEEP), 2 * STEEP)
         return ground is not None and abs(ground.location.z - pose.z) < STEEP
 
     def others(self, ego: Pose | None) -> Floats:
@@ -131,29 +131,29 @@ class Cast:
 
         Without an ego it counts as one of the others.
         """
-        return self._crowd.places({actor.id for actor in self.actors}, ego)
+        return self._positions.places({actor.id for actor in self.actors}, ego)
 
     def missing(self) -> list[str]:
         """Return the types of actors that the world has no more.
 
         The library says that they stand at the origin, and that they are alive.
         """
-        snapshot = self.stage.world.get_snapshot()
+        snapshot = self.context.world.get_snapshot()
         return [actor.type_id for actor in self.actors if not snapshot.has_actor(actor.id)]
 
     def dismiss(self, *chosen: carla.Actor) -> None:
         """Take some out of the world, or everybody."""
         ids = [actor.id for actor in chosen or self.actors]
-        self.stage.client.apply_batch_sync(
+        self.context.client.apply_batch_sync(
             [carla.command.DestroyActor(actor_id) for actor_id in ids]
         )
         self.actors = [actor for actor in self.actors if actor.id not in ids]
 
 
-def puppet(actor: carla.Actor, course: Course) -> Puppet:
+def follower(actor: carla.Actor, course: Course) -> ActorFollower:
     """Return what leads an actor along a course."""
     if isinstance(actor, carla.Walker):
-        return WalkerPuppet(actor, course)
+        return WalkerFollower(actor, course)
     if isinstance(actor, carla.Vehicle):
-        return VehiclePuppet(actor, course)
+        return VehicleFollower(actor, course)
     raise TypeError(f"{actor.type_id} cannot be led")

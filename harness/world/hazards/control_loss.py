@@ -32,7 +32,9 @@ class ControlLoss(Hazard):
             centre = Pose(pose.x, pose.y, pose.z, pose.yaw)
             size = {f"extent_{axis}": f"{100 * HALF:.0f}" for axis in "xyz"}
             friction = f"{self.number('friction'):g}"
-            patch = self.cast.spawn("static.trigger.friction", centre, friction=friction, **size)
+            patch = self.hazard_actors.spawn(
+                "static.trigger.friction", centre, friction=friction, **size
+            )
             if patch is None:
                 raise RuntimeError("a friction trigger, which needs no room, was refused")
 

@@ -17,11 +17,11 @@ from harness.world.hazards.hazard import NoPlaceError, Status, Value
 from harness.world.hazards.junctions import HeldLights, Way, junction_rows, ways
 from harness.world.hazards.meeting import (
     LATE,
+    EncounterPlan,
     Meeting,
     Mover,
-    Plan,
     Sightline,
-    Standing,
+    StaticActor,
     meet,
     outline,
 )
@@ -42,15 +42,15 @@ FEW = 4
 
 def crossing_plans(
     track: Track, station: float, ways: Iterable[Way], blueprint: str, speed: float
-) -> Iterator[Plan]:
+) -> Iterator[EncounterPlan]:
     """Yield plans for all ways that cross the ego's, the suddenest first."""
-    screened, met = list[Plan](), list[tuple[Way, Plan, Sightline]]()
+    screened, met = list[EncounterPlan](), list[tuple[Way, EncounterPlan, Sightline]]()
     for way in ways:
         mover = Mover(blueprint, way.course(speed, acceleration=PULLING_AWAY))
         meeting = meet(track, mover, station)
         if meeting is None:
             continue
-        plan, line = Plan(mover, meeting), Sightline(track, mover, meeting)
+        plan, line = EncounterPlan(mover, meeting), Sightline(track, mover, meeting)
         if screens := beside(track, station, mover, meeting):
             gap, hidden = line.past(screens)
             screened.append(replace(plan, screens=screens, gap_at_sight=gap, hidden=hidden))
@@ -62,7 +62,7 @@ def crossing_plans(
     yield from _best_first(rest)
 
 
-def _best_first(plans: list[Plan]) -> list[Plan]:
+def _best_first(plans: list[EncounterPlan]) -> list[EncounterPlan]:
     return sorted(plans, key=lambda plan: (not plan.sudden, plan.gap_at_sight > LATE, -plan.hidden))
 
 
@@ -106,8 +106,8 @@ def _next_lane(track: Track, station: float, side: float) -> float | None:
 
 
 def _cornered(
-    track: Track, station: float, way: Way, plan: Plan, line: Sightline
-) -> Iterator[Plan]:
+    track: Track, station: float, way: Way, plan: EncounterPlan, line: Sightline
+) -> Iterator[EncounterPlan]:
     for blueprint in OCCLUDERS:
         tried = [
             replace(plan, standing=(corner,), gap_at_sight=gap, hidden=hidden)
@@ -123,7 +123,7 @@ def _cornered(
         yield from (plan for plan, _ in zip(free, range(FEW), strict=False))
 
 
-def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[Standing]:
+def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[StaticActor]:
     """Yield what could stand at the corner between the ego's road and where a way comes from."""
     rows = junction_rows(track, station)
     if rows is None:
@@ -135,15 +135,15 @@ def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[
     for turned in (0.0, math.pi / 4, math.pi / 2, -math.pi / 4):
         for along in np.arange(edge - 6.0, edge + 9.0, 1.5):
             for out in np.arange(kerb + 1.4, kerb + 6.0, 1.0):
-                yield Standing(blueprint, track.pose(float(along), side * float(out), turned))
+                yield StaticActor(blueprint, track.pose(float(along), side * float(out), turned))
 
 
-def off_road(track: Track, standing: Standing) -> bool:
+def off_road(track: Track, standing: StaticActor) -> bool:
     """Say whether it keeps clear of all driving lanes."""
     return not any(track.on_road(Pose(x, y, standing.pose.z)) for x, y in edges(standing))
 
 
-def edges(standing: Standing) -> Floats:
+def edges(standing: StaticActor) -> Floats:
     """Return places (N, 2) all over a standing thing, a little enlarged."""
     length, width, _ = (extent + 2 * CLEARANCE for extent in size(standing.blueprint))
     xs = np.linspace(-length / 2, length / 2, math.ceil(length / 0.8) + 1)
@@ -167,7 +167,7 @@ class CrossingVehicle(Encounter):
         "actor": "vehicle.dodge.charger_2020",
     }
 
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield crossings of the junction near the station."""
         chosen = filter(crosses, ways(track, self.spec.station, RUN_UP, RUN_OUT))
         return crossing_plans(
@@ -197,7 +197,7 @@ class RedLightRunner(Encounter):
         "actor": "vehicle.dodge.charger_2020",
     }
 
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield straight crossings of the junction near the station."""
         straight = (
             way
@@ -210,7 +210,7 @@ class RedLightRunner(Encounter):
 
     def set_up(self, track: Track) -> None:
         """Find the lights as well."""
-        self._lights = HeldLights(self.cast.stage, self.spec.station)
+        self._lights = HeldLights(self.hazard_actors.context, self.spec.station)
         if not self._lights.exist:
             raise NoPlaceError(NO_LIGHT)
         super().set_up(track)

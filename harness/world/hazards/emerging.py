@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.junctions import junction_rows
-from harness.world.hazards.meeting import Mover, Plan, Sightline, Standing, meet
+from harness.world.hazards.meeting import EncounterPlan, Mover, Sightline, StaticActor, meet
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -38,9 +38,9 @@ NARROWEST = 3.0
 
 def plans_at_kerb(
     track: Track, station: float, blueprint: str, depth: float, course: CourseFrom
-) -> Iterator[Plan]:
+) -> Iterator[EncounterPlan]:
     """Yield plans, well hidden ones first, those that begin far from the road before the others."""
-    rest: list[Plan] = []
+    rest: list[EncounterPlan] = []
     for shift in SHIFTS:
         at = station + shift
         if not 20.0 < at < track.route.length - 5.0 or not track.beside_kerb(at):
@@ -68,7 +68,7 @@ def straight_across(track: Track, speed: float) -> CourseFrom:
     return course
 
 
-def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, ...]:
+def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActor, ...]:
     """Return a row parked at the kerb backwards from a station, none where there is no kerb."""
     standing = []
     for blueprint in row:
@@ -78,13 +78,17 @@ def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, 
         if not track.beside_kerb(middle) or track.in_junction(middle):
             return ()
         kerb = track.half_width(middle) + LEEWAY + wide / 2
-        standing.append(Standing(blueprint, track.pose(middle, kerb)))
+        standing.append(StaticActor(blueprint, track.pose(middle, kerb)))
     return tuple(standing)
 
 
 def plan_from(
-    track: Track, at: float, standing: tuple[Standing, ...], blueprint: str, course: Course | None
-) -> Plan | None:
+    track: Track,
+    at: float,
+    standing: tuple[StaticActor, ...],
+    blueprint: str,
+    course: Course | None,
+) -> EncounterPlan | None:
     """Return how somebody on a course would meet the ego, None where they would not meet."""
     if course is None:
         return None
@@ -93,7 +97,7 @@ def plan_from(
     if meeting is None:
         return None
     gap, hidden = Sightline(track, mover, meeting).past(standing)
-    return Plan(mover, meeting, standing, (), gap, hidden)
+    return EncounterPlan(mover, meeting, standing, (), gap, hidden)
 
 
 PAST = np.arange(0.5, 12.1, 1.5)
@@ -108,11 +112,11 @@ TAIL = 2.0
 
 def plans_past_turn(
     track: Track, station: float, blueprint: str, depth: float, course: CourseFrom
-) -> Iterator[Plan]:
+) -> Iterator[EncounterPlan]:
     """Yield plans at a station, or past the junction there: sudden ones, hidden ones, open ones."""
     rows = junction_rows(track, station) if track.in_junction(station) else None
     edge = None if rows is None else float(track.route.station[rows[1]])
-    rest: list[Plan] = []
+    rest: list[EncounterPlan] = []
     for deep in np.arange(depth, NARROWEST - 0.01, -SHALLOWER):
         for shift in SHIFTS if edge is None else PAST:
             plans = list(_behind_rows(track, station, edge, float(shift), blueprint, deep, course))
@@ -136,7 +140,7 @@ def _behind_rows(
     blueprint: str,
     deep: float,
     course: CourseFrom,
-) -> Iterator[Plan]:
+) -> Iterator[EncounterPlan]:
     """Yield a plan for each row that could hide the start there."""
     for row in ROWS:
         long = sum(size(blueprint)[0] + LEEWAY for blueprint in row)
@@ -149,7 +153,7 @@ def _behind_rows(
                 yield plan
 
 
-def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, ...]:
+def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActor, ...]:
     """Return what stands at the kerb, or in the next lane to the right where there is one."""
     if track.beside_kerb(front):
         return parked(track, front, row)
@@ -161,18 +165,18 @@ def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[Standing, 
         if right_lane is None or not right_lane.lane_type & DRIVEN or track.in_junction(middle):
             return ()
         right = track.half_width(middle) + right_lane.lane_width / 2
-        standing.append(Standing(blueprint, track.pose(middle, right)))
+        standing.append(StaticActor(blueprint, track.pose(middle, right)))
     return tuple(standing)
 
 
 def _from_afar(
     track: Track,
     at: float,
-    standing: tuple[Standing, ...],
+    standing: tuple[StaticActor, ...],
     blueprint: str,
     deep: float,
     course: CourseFrom,
-) -> Plan | None:
+) -> EncounterPlan | None:
     """Return the plan of a start so many metres beside the road at a station."""
     if not 20.0 < at < track.route.length - TAIL:
         return None

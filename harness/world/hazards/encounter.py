@@ -11,9 +11,9 @@ import numpy as np
 
 from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.followers import Performance, VehiclePuppet
+from harness.world.hazards.followers import Manoeuvre, VehicleFollower
 from harness.world.hazards.hazard import Hazard, NoPlaceError, Status
-from harness.world.hazards.meeting import CRUISE, Mover, Plan
+from harness.world.hazards.meeting import CRUISE, EncounterPlan, Mover
 from harness.world.hazards.sizes import EGO_LENGTH
 from harness.world.hazards.track import Track
 
@@ -60,7 +60,7 @@ NO_PLACE = "the road has no place for it"
 class Encounter(Hazard):
     """The mover starts by the ego's time of arrival; from then on nothing the ego does matters."""
 
-    plan: Plan
+    plan: EncounterPlan
     drives_on: ClassVar[bool] = True
     """Whether the mover ends on a lane, where it can drive on as traffic."""
 
@@ -68,7 +68,7 @@ class Encounter(Hazard):
     """Whether it stands in the ego's lane, so that the ego slows down for it before it starts."""
 
     @abstractmethod
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield ways it could stand, the best first."""
 
     def set_up(self, track: Track) -> None:
@@ -78,7 +78,7 @@ class Encounter(Hazard):
             if self._stands(track, plan):
                 self.plan, self._arrival = plan, Arrival()
                 return
-            self.cast.dismiss()
+            self.hazard_actors.dismiss()
             tried += 1
         raise NoPlaceError(f"{tried} places tried, all taken" if tried else NO_PLACE)
 
@@ -111,27 +111,27 @@ class Encounter(Hazard):
         """End it; vehicles that can still drive become traffic, what hid it and is stuck goes."""
         self.finish(status, reason)
         stranded = [screen for screen in self.screens if screen.stuck]
-        if self.performance.stuck and not self.drives_on:
-            stranded.append(self.performance)
+        if self.manoeuvre.stuck and not self.drives_on:
+            stranded.append(self.manoeuvre)
         if stranded:
-            self.cast.dismiss(*(manoeuvre.puppet.actor for manoeuvre in stranded))
-        port = self.cast.stage.traffic_manager.get_port()
-        movers = [self.performance] if self.drives_on else []
+            self.hazard_actors.dismiss(*(manoeuvre.follower.actor for manoeuvre in stranded))
+        port = self.hazard_actors.context.traffic_manager.get_port()
+        movers = [self.manoeuvre] if self.drives_on else []
         for mover in (*movers, *self.screens):
             if (
-                isinstance(mover.puppet, VehiclePuppet)
+                isinstance(mover.follower, VehicleFollower)
                 and mover not in stranded
                 and not mover.struck
             ):
-                mover.puppet.actor.set_autopilot(True, port)
+                mover.follower.actor.set_autopilot(True, port)
 
     def _play(self, ego: EgoState) -> None:
-        mover, seconds = self.performance, self.cast.stage.tick_seconds
-        road_users = self.cast.others(None)
+        mover, seconds = self.manoeuvre, self.hazard_actors.context.tick_seconds
+        road_users = self.hazard_actors.others(None)
         if mover.held_up:
             others = np.concatenate([road_users, _coming(ego)])
         elif ego.speed >= STANDING:
-            others = self.cast.others(ego.vehicle_in_world)
+            others = self.hazard_actors.others(ego.vehicle_in_world)
         else:
             others = road_users
         mover.step(seconds, others)
@@ -149,18 +149,18 @@ class Encounter(Hazard):
             return to_go <= CRUISE * seconds
         return self._arrival.seconds(to_go) <= seconds
 
-    def _stands(self, track: Track, plan: Plan) -> bool:
-        if any(self.cast.stand(occluder) is None for occluder in plan.standing):
+    def _stands(self, track: Track, plan: EncounterPlan) -> bool:
+        if any(self.hazard_actors.stand(occluder) is None for occluder in plan.standing):
             return False
         if not self._way_is_free(track, plan.mover):
             return False
-        puppets = [self.cast.mover(screen) for screen in (plan.mover, *plan.screens)]
-        staged = [Performance(puppet) for puppet in puppets if puppet is not None]
-        if len(staged) < len(puppets):
+        followers = [self.hazard_actors.mover(screen) for screen in (plan.mover, *plan.screens)]
+        staged = [Manoeuvre(follower) for follower in followers if follower is not None]
+        if len(staged) < len(followers):
             return False
         for manoeuvre in staged:
-            manoeuvre.puppet.hold()
-        self.performance, self.screens = staged[0], staged[1:]
+            manoeuvre.follower.hold()
+        self.manoeuvre, self.screens = staged[0], staged[1:]
         return True
 
     def _way_is_free(self, track: Track, mover: Mover) -> bool:
@@ -171,7 +171,9 @@ class Encounter(Hazard):
             pose = Pose(float(x), float(y), float(z), float(yaw))
             if track.on_road(pose):
                 return True
-            if not self.cast.level(pose) or not self.cast.fits(mover.blueprint, pose):
+            if not self.hazard_actors.level(pose) or not self.hazard_actors.fits(
+                mover.blueprint, pose
+            ):
                 return False
         return True
 

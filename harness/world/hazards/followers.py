@@ -23,7 +23,7 @@ CARE = 1.2
 """How fast the timetable slows down and goes on again, 1/s: 1 is from full to nothing."""
 
 
-class Puppet(Protocol):
+class ActorFollower(Protocol):
     """A mover in the world."""
 
     actor: carla.Actor
@@ -39,7 +39,7 @@ class Puppet(Protocol):
         """Come to rest by itself."""
 
 
-class VehiclePuppet:
+class VehicleFollower:
     """A vehicle or bicycle, led by its velocity, as CARLA's scenario runner leads its own."""
 
     def __init__(self, actor: carla.Vehicle, course: Course) -> None:
@@ -76,7 +76,7 @@ class VehiclePuppet:
         return float(yaws[1] - yaws[0]) / 0.5
 
 
-class WalkerPuppet:
+class WalkerFollower:
     """A pedestrian."""
 
     def __init__(self, actor: carla.Walker, course: Course) -> None:
@@ -103,11 +103,11 @@ class WalkerPuppet:
         self.hold()
 
 
-class Performance:
+class Manoeuvre:
     """One puppet's way along its course, from its start to its end."""
 
-    def __init__(self, puppet: Puppet, delay: float = 0.0) -> None:
-        self.puppet = puppet
+    def __init__(self, follower: ActorFollower, delay: float = 0.0) -> None:
+        self.follower = follower
         self.clock = -delay
         self.rate = 1.0
         self.struck = False
@@ -117,7 +117,7 @@ class Performance:
     @property
     def over(self) -> bool:
         """Whether the course is done, or nobody is left to follow it."""
-        return self.struck or self.stuck or self.clock >= self.puppet.course.duration
+        return self.struck or self.stuck or self.clock >= self.follower.course.duration
 
     @property
     def stuck(self) -> bool:
@@ -138,30 +138,30 @@ class Performance:
         """
         if self.over:
             return
-        distance = float(self.puppet.course.distance_at(max(self.clock, 0.0)))
+        distance = float(self.follower.course.distance_at(max(self.clock, 0.0)))
         if self.clock > 0.0 and self._astray(distance):
             self.struck = True
-            self.puppet.let_go()
+            self.follower.let_go()
             return
         wanted = 0.0 if self._in_the_way(distance, others) else 1.0
         self.rate += min(max(wanted - self.rate, -CARE * seconds), CARE * seconds)
         self.held_up |= self.rate < HELD_UP
         self.waited = self.waited + seconds if self.rate < 0.05 else 0.0
         clock = self.clock + seconds * (self.rate if self.clock > 0.0 else 1.0)
-        pause_over = self.puppet.course.pause_over
+        pause_over = self.follower.course.pause_over
         self.clock = min(clock, pause_over) if stays and self.clock <= pause_over else clock
         if self.clock > 0.0:
-            self.puppet.follow(float(self.puppet.course.distance_at(self.clock)), self.rate)
+            self.follower.follow(float(self.follower.course.distance_at(self.clock)), self.rate)
 
     def _astray(self, distance: float) -> bool:
-        place, _ = self.puppet.course.poses(distance)
-        here = self.puppet.actor.get_location()
+        place, _ = self.follower.course.poses(distance)
+        here = self.follower.actor.get_location()
         return math.hypot(place[0] - here.x, place[1] - here.y) > ASTRAY
 
     def _in_the_way(self, distance: float, others: Floats) -> bool:
-        course = self.puppet.course
+        course = self.follower.course
         pace = float(np.interp(distance + 4.0, course.along, course.pace))
-        half = self.puppet.actor.bounding_box.extent
+        half = self.follower.actor.bounding_box.extent
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
         ahead, _ = course.poses(distance + reach)
         apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)

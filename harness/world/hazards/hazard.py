@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import carla
 
 from harness.errors import AttemptError, ScenarioError, UserError
-from harness.world.attempt_context import EgoState, Stage
-from harness.world.hazards.actors import Cast
+from harness.world.attempt_context import AttemptContext, EgoState
+from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 
@@ -52,19 +52,19 @@ class Hazard(ABC):
         self.started_at: float | None = None
         self.reason = ""
         self.cause: Cause = ""
-        self._cast: Cast | None = None
+        self._hazard_actors: HazardActors | None = None
 
     @property
-    def cast(self) -> Cast:
+    def hazard_actors(self) -> HazardActors:
         """The actors, once placed."""
-        if self._cast is None:
+        if self._hazard_actors is None:
             raise RuntimeError("place the hazard first")
-        return self._cast
+        return self._hazard_actors
 
     @property
     def actors(self) -> Sequence[carla.Actor]:
         """Everybody and everything it put into the world."""
-        return () if self._cast is None else self._cast.actors
+        return () if self._hazard_actors is None else self._hazard_actors.actors
 
     def number(self, name: str) -> float:
         """Return a parameter that is a number."""
@@ -74,16 +74,16 @@ class Hazard(ABC):
         """Return a parameter that is a word."""
         return str(self.spec.parameters.get(name, self.defaults[name]))
 
-    def place(self, stage: Stage) -> bool:
+    def place(self, context: AttemptContext) -> bool:
         """Put occluders and actors into the world, before the run; return whether there is room.
 
         Without room it is not run, and nothing of it stays in the world.
         """
-        self._cast = Cast(stage)
+        self._hazard_actors = HazardActors(context)
         try:
-            self.set_up(Track(stage.map, stage.route))
+            self.set_up(Track(context.map, context.route))
         except NoPlaceError as problem:
-            self._cast.dismiss()
+            self._hazard_actors.dismiss()
             self.skip("no_place", str(problem))
             return False
         return True
@@ -103,8 +103,8 @@ class Hazard(ABC):
 
     def end(self) -> None:
         """Take everything out of the world again."""
-        if self._cast is not None:
-            self._cast.dismiss()
+        if self._hazard_actors is not None:
+            self._hazard_actors.dismiss()
         self.conclude()
 
     def conclude(self) -> None:
@@ -135,7 +135,7 @@ class Hazard(ABC):
 
     def step(self, ego: EgoState) -> None:
         """Act after a tick; RuntimeError if actors have left the world before it is over."""
-        if self.status in {"waiting", "running"} and (missing := self.cast.missing()):
+        if self.status in {"waiting", "running"} and (missing := self.hazard_actors.missing()):
             raise RuntimeError(f"no longer in the world: {', '.join(missing)}")
         self.act(ego)
 

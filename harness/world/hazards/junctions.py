@@ -9,7 +9,7 @@ import carla
 import numpy as np
 
 from harness.vocabulary import Floats
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -142,13 +142,15 @@ class HeldLights:
     Where lights are frozen already, nothing is changed: whoever froze them wants them so.
     """
 
-    def __init__(self, stage: Stage, station: float, also: Iterable[carla.Waypoint] = ()) -> None:
+    def __init__(
+        self, context: AttemptContext, station: float, also: Iterable[carla.Waypoint] = ()
+    ) -> None:
         lights = [
             actor
-            for actor in stage.world.get_actors().filter("traffic.traffic_light")
+            for actor in context.world.get_actors().filter("traffic.traffic_light")
             if isinstance(actor, carla.TrafficLight)
         ]
-        track = Track(stage.map, stage.route)
+        track = Track(context.map, context.route)
         ego_light = next((light for light in lights if _rules_route(light, track, station)), None)
         self._group = [] if ego_light is None else ego_light.get_group_traffic_lights()
         lanes = list(also)

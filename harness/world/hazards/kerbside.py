@@ -12,7 +12,7 @@ from harness.world.hazards.courses import Course, through
 from harness.world.hazards.emerging import plans_at_kerb, plans_past_turn, straight_across
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Value
-from harness.world.hazards.meeting import Plan
+from harness.world.hazards.meeting import EncounterPlan
 from harness.world.hazards.track import Track
 
 
@@ -26,7 +26,7 @@ class OccludedPedestrian(Encounter):
         "depth": 5.6,  # m from the lane's edge at the start, or what room there is
     }
 
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield places at the kerb, then where lanes lie between, or past a turn."""
         across = straight_across(track, self.number("speed"))
         depth = self.number("depth")
@@ -44,7 +44,7 @@ class OccludedCyclist(Encounter):
         "depth": 6.2,  # m from the lane's edge at the start, or what room there is
     }
 
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield places at the kerb, then where lanes lie between, or past a turn."""
         across = straight_across(track, self.number("speed"))
         depth = self.number("depth")
@@ -70,7 +70,7 @@ class CutIn(Encounter):
         "depth": 4.4,  # m from the lane's edge to its nose at the start, or what room there is
     }
 
-    def plans(self, track: Track) -> Iterable[Plan]:
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield places at the kerb near the station."""
         speed, depth = self.number("speed"), self.number("depth")
 

@@ -11,7 +11,7 @@ from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Value
-from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -27,7 +27,7 @@ PULLING_OFF = 3.0
 """Acceleration, m/s²."""
 
 
-def swerve_plan(track: Track, station: float, car: Course, speed: float) -> Plan | None:
+def swerve_plan(track: Track, station: float, car: Course, speed: float) -> EncounterPlan | None:
     """Return the lorry and the car, the car's tail coming to stand at the station."""
     side = free_lane_beside(track, station)
     length = size(LORRY)[0]
@@ -37,7 +37,7 @@ def swerve_plan(track: Track, station: float, car: Course, speed: float) -> Plan
         return None
     line = swerving(track, np.arange(begin, end, 1.0), out - SWERVE, side)
     lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
-    return Plan(Mover(CAR, car), Meeting(begin - length / 2, NOTICE), (), (lorry,))
+    return EncounterPlan(Mover(CAR, car), Meeting(begin - length / 2, NOTICE), (), (lorry,))
 
 
 def swerving(track: Track, stations: Floats, begin: float, side: float) -> Floats:
@@ -70,7 +70,7 @@ class HardBraking(Encounter):
         "standing": 6.0,  # s
     }
 
-    def plans(self, track: Track) -> Iterator[Plan]:
+    def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield the one way it can stand."""
         station, speed = self.spec.station, self.number("speed")
         tail, lorry = size(CAR)[0] / 2, size(LORRY)[0]
@@ -100,7 +100,7 @@ class StoppedVehicle(Encounter):
         "standing": 16.0,  # s, from when the lorry drives off
     }
 
-    def plans(self, track: Track) -> Iterator[Plan]:
+    def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield the one way it can stand."""
         station = self.spec.station
         begin, end = station + size(CAR)[0] / 2, station + RUN_OUT

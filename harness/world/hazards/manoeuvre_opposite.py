@@ -11,7 +11,7 @@ import numpy as np
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Value
-from harness.world.hazards.meeting import Meeting, Mover, Plan
+from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -31,7 +31,7 @@ class ManoeuvreOpposite(Encounter):
         "speed": 7.0,  # m/s, of those who come
     }
 
-    def plans(self, track: Track) -> Iterator[Plan]:
+    def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield the van, with those that come if there is a lane for them."""
         station = self.spec.station
         middle = station + size(VAN)[0] / 2
@@ -48,7 +48,7 @@ class ManoeuvreOpposite(Encounter):
             for mover in [_coming(track, station, distance, self.number("speed"))]
             if mover is not None
         )
-        yield Plan(Mover(VAN, van), Meeting(station, NOTICE), (), coming)
+        yield EncounterPlan(Mover(VAN, van), Meeting(station, NOTICE), (), coming)
 
 
 def _coming(track: Track, station: float, distance: float, speed: float) -> Mover | None:

@@ -21,7 +21,7 @@ OUTLINE = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)], float)
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class StaticActor:
     """Something that only stands there."""
 
     blueprint: str
@@ -45,12 +45,12 @@ class Meeting:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class EncounterPlan:
     """A hazard as it would stand: what hides the mover, the mover, and how it meets the ego."""
 
     mover: Mover
     meeting: Meeting
-    standing: tuple[Standing, ...] = ()
+    standing: tuple[StaticActor, ...] = ()
     screens: tuple[Mover, ...] = ()  # drive off with the mover, and hide it
     gap_at_sight: float = np.inf  # metres the ego's front has left when the mover shows itself
     hidden: float = 0.0  # seconds the mover has moved unseen just before
@@ -105,7 +105,7 @@ class Sightline:
         body = outline(mover, self.times)
         self.targets = body[:, 4:5] + 0.8 * (body - body[:, 4:5])
 
-    def past(self, between: Iterable[Standing | Mover]) -> tuple[float, float]:
+    def past(self, between: Iterable[StaticActor | Mover]) -> tuple[float, float]:
         """Return the gap left when the ego sees the mover for good, and the seconds of motion
         that it has not seen just before."""  # fmt: skip
         hidden = np.zeros(self.targets.shape[:2], np.bool_)
@@ -120,9 +120,9 @@ class Sightline:
         since = seen_before[-1] + 1 if len(seen_before) else 0
         return float(self.gaps[last]), float(self.times[last] - self.times[since])
 
-    def _cut(self, between: Standing | Mover) -> Mask:
+    def _cut(self, between: StaticActor | Mover) -> Mask:
         length, width, _ = size(between.blueprint)
-        if isinstance(between, Standing):
+        if isinstance(between, StaticActor):
             pose = between.pose
             return cut(
                 self.eyes, self.targets, np.array([pose.x, pose.y]), np.array(pose.yaw),

@@ -15,7 +15,15 @@ from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.hazard import Status, Value
 from harness.world.hazards.junctions import HeldLights, Way, ways
-from harness.world.hazards.meeting import LATE, Meeting, Mover, Plan, Sightline, meet, outline
+from harness.world.hazards.meeting import (
+    LATE,
+    EncounterPlan,
+    Meeting,
+    Mover,
+    Sightline,
+    meet,
+    outline,
+)
 from harness.world.hazards.sizes import EGO_LENGTH, EGO_WIDTH, size
 from harness.world.hazards.track import Track
 
@@ -42,10 +50,10 @@ class OncomingTurn(Encounter):
         "actor": "vehicle.dodge.charger_2020",
     }
 
-    def plans(self, track: Track) -> Iterator[Plan]:
+    def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield those who come towards the ego, straight on, the suddenest first."""
         facing = [way for way in ways(track, self.spec.station, RUN_UP, RUN_OUT) if _faces(way)]
-        plans: list[Plan] = []
+        plans: list[EncounterPlan] = []
         for way in facing:
             mover = Mover(self.word("actor"), way.course(self.number("speed"), acceleration=4.0))
             meeting = meet(track, mover, self.spec.station)
@@ -56,16 +64,16 @@ class OncomingTurn(Encounter):
                 screen = _screen(track, way, other, meeting)
                 if screen is not None:
                     gap, hidden = line.past([screen])
-                    plans.append(Plan(mover, meeting, (), (screen,), gap, hidden))
-            plans.append(Plan(mover, meeting))
+                    plans.append(EncounterPlan(mover, meeting, (), (screen,), gap, hidden))
+            plans.append(EncounterPlan(mover, meeting))
         return iter(sorted(plans, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
 
     def set_up(self, track: Track) -> None:
         """Find the lights as well."""
         super().set_up(track)
         x, y, z = self.plan.mover.course.xyz[0].tolist()
-        coming = self.cast.stage.map.get_waypoint(carla.Location(x, y, z))
-        self._lights = HeldLights(self.cast.stage, self.plan.meeting.station, [coming])
+        coming = self.hazard_actors.context.map.get_waypoint(carla.Location(x, y, z))
+        self._lights = HeldLights(self.hazard_actors.context, self.plan.meeting.station, [coming])
 
     def while_waiting(self, ego: EgoState) -> None:
         """Give both green in good time."""

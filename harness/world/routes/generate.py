@@ -15,7 +15,7 @@ import numpy as np
 from harness.errors import AttemptError, UserError
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
-from harness.world.attempt_context import Stage
+from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.catalogue import KINDS, build
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec
@@ -23,7 +23,7 @@ from harness.world.maps import network_of
 from harness.world.roads import RoadNetwork
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
-from harness.world.routes.hazard_sites import Spot, spots
+from harness.world.routes.hazard_sites import HazardSite, hazard_sites
 from harness.world.routes.suitable import alike, suitable
 from harness.world.session import open_session
 
@@ -62,7 +62,9 @@ def generate(
     if unknown := set(kinds) - set(POSSIBLE):
         names = ", ".join(sorted(unknown))
         raise UserError(f"no hazard {names}; there are {', '.join(POSSIBLE)} to make routes with")
-    sources = {kind: spots(network, kind, stream(seed, town, "spots", kind)) for kind in kinds}
+    sources = {
+        kind: hazard_sites(network, kind, stream(seed, town, "spots", kind)) for kind in kinds
+    }
     draws = stream(seed, town, "routes")
     routes: list[RouteSpec] = []
     hazards: list[HazardSpec] = []
@@ -91,13 +93,13 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
     session = stack.enter_context(open_session(host, port, town, TICK, seed))
 
     def stands(route: Route, spec: HazardSpec) -> bool:
-        stage = Stage(
+        context = AttemptContext(
             session.client, session.world, session.map, session.traffic_manager, route,
             derived_seed(seed, route.name), TICK,
         )  # fmt: skip
         hazard = build(spec)
         try:
-            return hazard.place(stage)
+            return hazard.place(context)
         finally:
             hazard.end()
             session.world.tick()
@@ -142,7 +144,7 @@ def _around(
     town: str,
     name: str,
     kind: str,
-    spot: Spot,
+    spot: HazardSite,
     draws: np.random.Generator,
 ) -> tuple[RouteSpec, Route, HazardSpec] | None:
     """Return a route past a spot, with the hazard there, if both are any good."""

@@ -22,7 +22,7 @@ ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class HazardSite:
     """A stretch that a route must include, and where on it ego and hazard would meet."""
 
     first: carla.Waypoint
@@ -31,14 +31,16 @@ class Spot:
     length: float
 
 
-def spots(network: RoadNetwork, kind: str, draws: np.random.Generator) -> Iterator[Spot]:
+def hazard_sites(
+    network: RoadNetwork, kind: str, draws: np.random.Generator
+) -> Iterator[HazardSite]:
     """Yield spots for a kind of hazard in random order."""
     if kind in CROSSING:
         sites = [spot for spot in _passes(network.map) if _fits(kind, spot)]
     else:
         graph = network.graph
         sites = [
-            Spot(waypoint, waypoint, waypoint, 0.0)
+            HazardSite(waypoint, waypoint, waypoint, 0.0)
             for waypoint, inside in zip(graph.waypoints, graph.in_junction, strict=True)
             if not inside
         ]
@@ -49,7 +51,7 @@ def spots(network: RoadNetwork, kind: str, draws: np.random.Generator) -> Iterat
                 yield sites[index]
 
 
-def _passes(carla_map: carla.Map) -> Iterator[Spot]:
+def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
     """Yield every lane through a junction, in a fixed order."""
     junctions = {
         waypoint.junction_id: waypoint.get_junction()
@@ -62,10 +64,10 @@ def _passes(carla_map: carla.Map) -> Iterator[Spot]:
         for entry, leaving in sorted(pairs, key=lambda pair: (pair[0].road_id, pair[0].lane_id)):
             lane = entry.next_until_lane_end(1.0)
             middle = lane[len(lane) // 2] if lane else entry
-            yield Spot(entry, leaving, middle, float(len(lane)))
+            yield HazardSite(entry, leaving, middle, float(len(lane)))
 
 
-def _fits(kind: str, spot: Spot) -> bool:
+def _fits(kind: str, spot: HazardSite) -> bool:
     turn = spot.last.transform.rotation.yaw - spot.first.transform.rotation.yaw
     turn = (turn + 180.0) % 360.0 - 180.0
     before = spot.first.previous(5.0)

@@ -21,7 +21,7 @@ from harness.records.keys import AttemptKey
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TaskSettings:
     """What all tries of a campaign have in common: plain data, to be sent anywhere."""
 
     folder: Path
@@ -33,7 +33,7 @@ class Work:
     directory: Path  # that paths in settings are relative to
 
 
-class Hand(Protocol):
+class WorkerSlot(Protocol):
     """Does one try after another."""
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
@@ -52,7 +52,7 @@ class Executor(Protocol):
     workers: int
     memory_limit: float | None
 
-    def hands(self, work: Work, count: int) -> AbstractContextManager[list[Hand]]:
+    def slots(self, work: TaskSettings, count: int) -> AbstractContextManager[list[WorkerSlot]]:
         """Lend that many hands."""
 
 

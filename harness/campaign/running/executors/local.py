@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.campaign.running.executors.interface import Hand, Work, check
-from harness.campaign.running.executors.worker_slot import LocalHand
+from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check
+from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 
 
 class LocalExecutor:
@@ -20,6 +20,6 @@ class LocalExecutor:
         self.memory_limit = memory_limit
 
     @contextmanager
-    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+    def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Lend hands; the runner's threads close them."""
-        yield [LocalHand(work, number) for number in range(count)]
+        yield [LocalWorkerSlot(work, number) for number in range(count)]

@@ -18,8 +18,8 @@ from threading import Thread
 from typing import Any
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.running.executors.interface import Work
-from harness.campaign.running.executors.worker_slot import LocalHand
+from harness.campaign.running.executors.interface import TaskSettings
+from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.records.keys import AttemptKey
 
 PAUSE = 0.5
@@ -98,14 +98,14 @@ class Mailbox:
             return None
 
 
-def serve(folder: Path, work: Work, number: int) -> None:
+def serve(folder: Path, work: TaskSettings, number: int) -> None:
     """Be a hand, in a job, until nobody is there who asks.
 
     A cluster may start a job again that it has lost: what it has answered is not done again.
     """
-    mailbox, hand = Mailbox(folder), LocalHand(work, number)
+    mailbox, slot = Mailbox(folder), LocalWorkerSlot(work, number)
     mailbox.arrive()
-    Thread(target=stop_when_alone, args=(mailbox, hand), daemon=True).start()
+    Thread(target=stop_when_alone, args=(mailbox, slot), daemon=True).start()
     try:
         for question in count():
             if mailbox.answered(question) is not None:
@@ -118,16 +118,16 @@ def serve(folder: Path, work: Work, number: int) -> None:
                     break
                 time.sleep(PAUSE)
             assert asked
-            mailbox.answer(question, hand.do(*asked))
+            mailbox.answer(question, slot.do(*asked))
     finally:
-        hand.stop()
-        hand.close()
+        slot.stop()
+        slot.close()
 
 
-def stop_when_alone(mailbox: Mailbox, hand: LocalHand) -> None:
+def stop_when_alone(mailbox: Mailbox, slot: LocalWorkerSlot) -> None:
     """End the try in hand when nobody is left to hear of it."""
     for accompanied in mailbox.signs_of_life():
         if not accompanied:
-            hand.stop()
+            slot.stop()
             return
         time.sleep(PAUSE)

@@ -35,7 +35,7 @@ Ending = tuple[FailureClass | None, str]
 """The failure class, if it failed, and a few words."""
 
 
-class WorkerProcess:
+class AttemptProcess:
     """One try in a process group of its own; nothing of it outlives the `with` block.
 
     What it answers goes to a file: a pipe would wait for whoever else holds it open.
@@ -58,7 +58,7 @@ class WorkerProcess:
         with suppress(BrokenPipeError), self._process.stdin as stdin:
             stdin.write(task.to_json() + "\n")
 
-    def __enter__(self) -> WorkerProcess:
+    def __enter__(self) -> AttemptProcess:
         return self
 
     def __exit__(

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.running.executors.interface import Hand, Work, check, extra
-from harness.campaign.running.executors.worker_slot import LocalHand
+from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
+from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 
@@ -37,7 +37,7 @@ class RayExecutor:
         self._ray = extra("ray", of="ray")
 
     @contextmanager
-    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+    def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Connect to Ray, or start it here with room for all, and lend hands."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         handler = signal.getsignal(signal.SIGTERM)
@@ -53,17 +53,17 @@ class RayExecutor:
             message = " ".join(str(problem).split())
             raise UserError(f"configuration: executor.address {self._address}: {message}") from None
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own handler there
-        actor = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus)(LocalHand)
+        actor = self._ray.remote(num_cpus=self._cpus, num_gpus=self._gpus)(LocalWorkerSlot)
         try:
-            yield [RayHand(self._ray, actor, work, number) for number in range(count)]
+            yield [RayWorkerSlot(self._ray, actor, work, number) for number in range(count)]
         finally:
             self._ray.shutdown()
 
 
-class RayHand:
+class RayWorkerSlot:
     """A hand somewhere else; another takes its place when it is lost."""
 
-    def __init__(self, ray: Any, actor: Any, work: Work, number: int) -> None:
+    def __init__(self, ray: Any, actor: Any, work: TaskSettings, number: int) -> None:
         self._ray = ray
         self._actor = actor
         self._given = (work, number)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.campaign.attempt.tasks import Outcome
-from harness.campaign.running.executors.interface import Hand, Work, check, extra
+from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
 from harness.campaign.running.executors.mailbox import PAUSE, Mailbox, serve
 from harness.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
@@ -58,7 +58,7 @@ class SlurmExecutor:
         }
 
     @contextmanager
-    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+    def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Lend hands; jobs that an earlier runner left behind find their mailboxes gone."""
         mail = work.folder / FOLDER / MAILBOXES
         shutil.rmtree(mail, ignore_errors=True)
@@ -70,15 +70,15 @@ class SlurmExecutor:
             message = " ".join(str(problem).split())
             raise UserError(f"configuration: executor=slurm: {message}") from None
         try:
-            yield [JobHand(jobs, mail, work, number) for number in range(count)]
+            yield [JobWorkerSlot(jobs, mail, work, number) for number in range(count)]
         finally:
             shutil.rmtree(mail, ignore_errors=True)
 
 
-class JobHand:
+class JobWorkerSlot:
     """A hand in a job; another job takes its place when it ends."""
 
-    def __init__(self, jobs: Any, mail: Path, work: Work, number: int) -> None:
+    def __init__(self, jobs: Any, mail: Path, work: TaskSettings, number: int) -> None:
         self._jobs = jobs
         self._mail = mail
         self._given = (work, number)

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from functools import cached_property
 
 from harness.campaign.attempt.tasks import Outcome, Task
-from harness.campaign.running.executors.interface import Work
-from harness.campaign.running.executors.process import Ending, WorkerProcess
+from harness.campaign.running.executors.interface import TaskSettings
+from harness.campaign.running.executors.process import AttemptProcess, Ending
 from harness.campaign.settings.config import build
 from harness.errors import AttemptError, UserError
 from harness.records.keys import AttemptKey
@@ -21,15 +21,15 @@ KEPT = ("server_launch", "port_conflict", "disk")
 """Failures to lease a server as they are; all others, too, mean that there is none."""
 
 
-class LocalHand:
+class LocalWorkerSlot:
     """Holds a simulator."""
 
-    def __init__(self, work: Work, number: int) -> None:
+    def __init__(self, work: TaskSettings, number: int) -> None:
         self._work = work
         self._log = work.folder / "logs" / f"worker-{number + 1}.log"
         self._lease = ExitStack()
         self._server: Server | None = None
-        self._process: WorkerProcess | None = None
+        self._process: AttemptProcess | None = None
         self._stopped = False
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
@@ -90,7 +90,7 @@ class LocalHand:
             work.memory_limit,
             os.getpid(),
         )
-        with WorkerProcess(task, self._log, work.environment, work.directory) as self._process:
+        with AttemptProcess(task, self._log, work.environment, work.directory) as self._process:
             if self._stopped:
                 self._process.kill()
             ending = self._process.ending(server, work.attempt_timeout)

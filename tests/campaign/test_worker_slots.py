@@ -19,13 +19,13 @@ from harness.campaign.attempt.attempt_process import GIB, limit_memory
 from harness.campaign.attempt.tasks import Outcome, Task
 from harness.campaign.printing.progress import Nothing
 from harness.campaign.run import do
-from harness.campaign.running.executors.interface import Hand, Work
+from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot
 from harness.campaign.running.executors.mailbox import Mailbox, serve
-from harness.campaign.running.executors.process import WorkerProcess
-from harness.campaign.running.executors.slurm import JobHand
-from harness.campaign.running.executors.worker_slot import LocalHand
-from harness.campaign.running.runner import NoGroundError, Runner
-from harness.campaign.running.work_queue import Agenda
+from harness.campaign.running.executors.process import AttemptProcess
+from harness.campaign.running.executors.slurm import JobWorkerSlot
+from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
+from harness.campaign.running.runner import InfrastructureError, Runner
+from harness.campaign.running.work_queue import WorkQueue
 from harness.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import lines
@@ -37,8 +37,8 @@ ENDED = SimpleNamespace(done=lambda: True, stderr=lambda: "time limit", cancel=l
 """A job that is over."""
 
 
-def work_in(folder: Path) -> Work:
-    return Work(folder, "Town05", NO_CARLA, 600.0, None, {}, folder)
+def work_in(folder: Path) -> TaskSettings:
+    return TaskSettings(folder, "Town05", NO_CARLA, 600.0, None, {}, folder)
 
 
 class Moody:
@@ -62,23 +62,23 @@ class Full(Moody):
 
 
 def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path) -> None:
-    hand = JobHand(Moody(False, True, False), tmp_path, work_in(tmp_path), 0)
-    ended = [hand.do(KEY, number) for number in (1, 2, 3)]
+    slot = JobWorkerSlot(Moody(False, True, False), tmp_path, work_in(tmp_path), 0)
+    ended = [slot.do(KEY, number) for number in (1, 2, 3)]
     assert [outcome.failure for outcome in ended] == ["server_launch"] * 3
     assert [outcome.message for outcome in ended] == [
         "no job: sbatch: error: Socket timed out",
         "the job ended: time limit",
         "no job: sbatch: error: Socket timed out",
     ]
-    hand.close()
+    slot.close()
 
 
 def test_a_disk_that_is_full_is_said_by_the_hand(tmp_path: Path) -> None:
-    hand = JobHand(Full(), tmp_path, work_in(tmp_path), 0)
-    ended = hand.do(KEY, 1)
+    slot = JobWorkerSlot(Full(), tmp_path, work_in(tmp_path), 0)
+    ended = slot.do(KEY, 1)
     assert (ended.key, ended.failure) == (KEY, "disk")
     assert "No such file" in ended.message
-    hand.close()
+    slot.close()
 
 
 class Recording:
@@ -108,10 +108,12 @@ def test_a_job_that_is_started_again_goes_on_where_it_was(
         mailbox.ask(question, KEY, question + 1)
     for question in range(2):
         mailbox.answer(question, Outcome(KEY, question + 1))
-    hand = Recording(mailbox)
-    monkeypatch.setattr("harness.campaign.running.executors.mailbox.LocalHand", lambda *given: hand)
+    slot = Recording(mailbox)
+    monkeypatch.setattr(
+        "harness.campaign.running.executors.mailbox.LocalWorkerSlot", lambda *given: slot
+    )
     serve(tmp_path, work_in(tmp_path), 0)
-    assert hand.asked == [(KEY, 3), (KEY, 4)]
+    assert slot.asked == [(KEY, 3), (KEY, 4)]
     assert mailbox.answered(3) == Outcome(KEY, 4)
 
 
@@ -134,9 +136,9 @@ class Spilling(Recording):
 
 def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
     told = Told()
-    agenda = Agenda([KEY], tmp_path, 2, retry_failed=False)
-    with pytest.raises(NoGroundError, match="no room"):
-        Runner(tmp_path, agenda, [Spilling(Mailbox(tmp_path))], told).run()
+    queue = WorkQueue([KEY], tmp_path, 2, retry_failed=False)
+    with pytest.raises(InfrastructureError, match="no room"):
+        Runner(tmp_path, queue, [Spilling(Mailbox(tmp_path))], told).run()
     assert told.again == [False]
 
 
@@ -160,8 +162,8 @@ class Slow(Recording):
 
 def test_a_hand_that_cannot_be_given_back_leaves_the_others_alone(tmp_path: Path) -> None:
     keys = [key_of("late", "none", route, 1) for route in "789"]
-    hands = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
-    Runner(tmp_path, Agenda(keys, tmp_path, 1, retry_failed=False), hands, Nothing()).run()
+    slots = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
+    Runner(tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, Nothing()).run()
     done = [line["route"] for line in lines(tmp_path) if line["outcome"] == "done"]
     assert sorted(done) == ["7", "8", "9"]
 
@@ -173,7 +175,7 @@ class Lender:
     memory_limit: float | None = None
 
     @contextmanager
-    def hands(self, work: Work, count: int) -> Iterator[list[Hand]]:
+    def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         self.work = work
         yield []
 
@@ -186,7 +188,7 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
         monkeypatch.setenv(name, value)
     lender = Lender()
     settings = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet"}
-    do(Agenda([KEY], tmp_path, 1, retry_failed=False), lender, tmp_path, settings, "Town05")
+    do(WorkQueue([KEY], tmp_path, 1, retry_failed=False), lender, tmp_path, settings, "Town05")
     assert lender.work.environment == told
 
 
@@ -208,7 +210,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
     task = Task(tmp_path, KEY, 1, "127.0.0.1", 1, "carlite", None, os.getpid())
     before = os.listdir("/proc/self/fd")  # noqa: PTH208
     with pytest.raises(AttemptError, match="no further process: No such file") as raised:
-        WorkerProcess(task, tmp_path / "logs" / "worker-1.log", {}, tmp_path)
+        AttemptProcess(task, tmp_path / "logs" / "worker-1.log", {}, tmp_path)
     assert raised.value.failure == "server_launch"
     assert os.listdir("/proc/self/fd") == before  # noqa: PTH208
 
@@ -219,7 +221,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
 def test_records_that_nobody_can_look_for_are_not_whole(
     folder: str, key: AttemptKey, tmp_path: Path
 ) -> None:
-    hand = LocalHand(work_in(tmp_path / folder), 0)
-    ended = hand.do(key, 1)
+    slot = LocalWorkerSlot(work_in(tmp_path / folder), 0)
+    ended = slot.do(key, 1)
     assert (ended.key, ended.failure) == (key, "server_launch")
     assert "/nowhere" in ended.message

@@ -9,14 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evaluation.frame_evaluation import JudgedFrame, Judgement, TruthFilter, bands_of, judge
+from harness.evaluation.frame_evaluation import (
+    EvaluatedFrame,
+    EvaluationSettings,
+    TruthFilter,
+    bands_of,
+    evaluate_frame,
+)
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Rule, count
 from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
 from tests.evaluation.scenes import boxes, row, rows
 
-EVERYBODY = Judgement(truth_filter="none", ahead=1e3, behind=1e3, beside=1e3)
+EVERYBODY = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, beside=1e3)
 NOBODY = Boxes.none()
 
 
@@ -29,13 +35,13 @@ def truth_of(found: Boxes, hits: int = 99) -> Truth:
     return Truth(found, np.arange(len(found)), np.full(len(found), hits))
 
 
-def judged(
-    truth: Boxes, ego: Boxes, coop: Boxes, settings: Judgement = EVERYBODY, hits: int = 99
-) -> JudgedFrame:
-    return judge(truth_of(truth, hits), np.full(len(truth), hits), ego, coop, settings)
+def evaluated(
+    truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings = EVERYBODY, hits: int = 99
+) -> EvaluatedFrame:
+    return evaluate_frame(truth_of(truth, hits), np.full(len(truth), hits), ego, coop, settings)
 
 
-def shown(frame: JudgedFrame) -> dict[str, int]:
+def shown(frame: EvaluatedFrame) -> dict[str, int]:
     """What was counted at all."""
     return {name: number for name, number in frame.counts().items() if number}
 
@@ -53,17 +59,17 @@ def test_classes_that_there_are_not_are_refused(strange: int) -> None:
     found = of(row(10), of_class=strange)
     for ego, coop in ((found, NOBODY), (NOBODY, found)):
         with pytest.raises(ValueError, match="0 vehicle, 1 pedestrian, 2 cyclist"):
-            judged(NOBODY, ego, coop)
+            evaluated(NOBODY, ego, coop)
 
 
 @given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
 def test_classes_are_judged_apart_and_each_by_its_tau(
     truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float
 ) -> None:
-    settings = Judgement(
+    settings = EvaluationSettings(
         truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, beside=99
     )
-    found = judged(truth, ego, coop, settings).counts()
+    found = evaluated(truth, ego, coop, settings).counts()
     for index, name in enumerate(CLASSES):
         true, lone, both = (part.geometry[part.classes == index] for part in (truth, ego, coop))
         expected = count(true, lone, both, settings.taus[index], rule)
@@ -74,7 +80,7 @@ def test_classes_are_judged_apart_and_each_by_its_tau(
 def test_what_is_counted_stands_in_the_window_and_adds_up(
     truth: Boxes, ego: Boxes, coop: Boxes, reach: float
 ) -> None:
-    frame = judged(truth, ego, coop, Judgement(truth_filter="none", ahead=reach))
+    frame = evaluated(truth, ego, coop, EvaluationSettings(truth_filter="none", ahead=reach))
     for part in (frame.truth, frame.ego_alone, frame.cooperative):
         assert (part.counted == (part.boxes.geometry[:, 0] <= reach)).all()
         assert part.counted[part.times > 0].all()
@@ -87,7 +93,7 @@ def test_what_is_counted_stands_in_the_window_and_adds_up(
 
 
 def test_the_record_has_a_column_for_each_number() -> None:
-    frame = judged(NOBODY, NOBODY, NOBODY)
+    frame = evaluated(NOBODY, NOBODY, NOBODY)
     told = {**frame.counts(), **frame.numbers()}
     assert not set(told) - set(schema.FRAMES.names)
 
@@ -107,8 +113,10 @@ def test_the_record_has_a_column_for_each_number() -> None:
 def test_who_must_have_hit_a_road_user(
     truth_filter: TruthFilter, own: int, anyone: int, counts: bool
 ) -> None:
-    settings = Judgement(truth_filter=truth_filter)
-    frame = judge(truth_of(of(row(x=9)), own), np.array([anyone]), NOBODY, NOBODY, settings)
+    settings = EvaluationSettings(truth_filter=truth_filter)
+    frame = evaluate_frame(
+        truth_of(of(row(x=9)), own), np.array([anyone]), NOBODY, NOBODY, settings
+    )
     assert frame.truth.counted.tolist() == [counts]
     assert frame.counts()["CCME"] == counts
     assert frame.numbers()["truth_all"] == counts
@@ -119,18 +127,18 @@ def test_who_must_have_hit_a_road_user(
     [(40, 0, True), (41, 0, False), (-10, 0, True), (-11, 0, False), (0, 5, True), (0, -6, False)],
 )
 def test_the_window_is_a_rectangle_round_the_lidar(x: float, y: float, inside: bool) -> None:
-    window = Judgement(truth_filter="none", ahead=40, behind=10, beside=5)
+    window = EvaluationSettings(truth_filter="none", ahead=40, behind=10, beside=5)
     one = of(row(x=x, y=y))
-    assert judged(one, NOBODY, NOBODY, window).counts()["CCME"] == inside
-    assert judged(NOBODY, NOBODY, one, window).counts()["LADE"] == inside
-    assert judged(NOBODY, one, NOBODY, window).numbers()["ego_alone_all"] == inside
+    assert evaluated(one, NOBODY, NOBODY, window).counts()["CCME"] == inside
+    assert evaluated(NOBODY, NOBODY, one, window).counts()["LADE"] == inside
+    assert evaluated(NOBODY, one, NOBODY, window).numbers()["ego_alone_all"] == inside
 
 
 def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None:
-    window = Judgement(truth_filter="none", ahead=40)
+    window = EvaluationSettings(truth_filter="none", ahead=40)
     edge, beyond = of(row(x=39.9)), of(row(x=40.1))
-    assert shown(judged(edge, beyond, beyond, window)) == {}
-    assert shown(judged(edge, beyond, NOBODY, window)) == {
+    assert shown(evaluated(edge, beyond, beyond, window)) == {}
+    assert shown(evaluated(edge, beyond, NOBODY, window)) == {
         "LCME": 1,
         "LCME_vehicle": 1,
         "LCME_30_50": 1,
@@ -139,20 +147,20 @@ def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None
 
 def test_finding_somebody_who_does_not_count_is_no_invention() -> None:
     hidden = of(row(x=9))
-    frame = judged(hidden, NOBODY, hidden, Judgement(), hits=0)
+    frame = evaluated(hidden, NOBODY, hidden, EvaluationSettings(), hits=0)
     assert shown(frame) == {}
     assert frame.numbers()["cooperative_all"] == 1
 
 
 def test_another_class_is_another_matter() -> None:
-    frame = judged(of(row(x=9)), of(row(x=9)), of(row(x=9), of_class=CYCLIST))
+    frame = evaluated(of(row(x=9)), of(row(x=9)), of(row(x=9), of_class=CYCLIST))
     assert {"LCME_vehicle", "LADE_cyclist"} <= set(shown(frame))
 
 
 def test_boxes_tell_their_pattern_and_how_often() -> None:
     poorly = of(row(x=11), row(x=7), row(x=70))
-    settings = Judgement(rule="pairs", ahead=99)
-    frame = judged(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
+    settings = EvaluationSettings(rule="pairs", ahead=99)
+    frame = evaluated(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
     assert [PATTERNS[part] for part in frame.truth.pattern] == ["CCLE", "CCME"]
     assert frame.truth.times.tolist() == [2, 1]
     assert frame.cooperative.pattern.tolist() == [-1, -1, PATTERNS.index("LADE")]
@@ -178,13 +186,13 @@ def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
 )
 def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Judgement(**wrong)  # type: ignore[arg-type]
+        EvaluationSettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> None:
-    settings = Judgement(truth_filter="none", ego_box=True)
+    settings = EvaluationSettings(truth_filter="none", ego_box=True)
     found = of(row(10.2))
-    frame = judged(of(row(10.0), row(20.0)), found, found, settings)
+    frame = evaluated(of(row(10.0), row(20.0)), found, found, settings)
     alone, both = (
         frame_matches(frame.truth, part) for part in (frame.ego_alone, frame.cooperative)
     )
@@ -194,4 +202,4 @@ def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> N
 
 
 def test_truth_is_told_as_far_as_the_window_s_corners() -> None:
-    assert Judgement(ahead=30.0, behind=40.0, beside=30.0).reach == 50.0
+    assert EvaluationSettings(ahead=30.0, behind=40.0, beside=30.0).reach == 50.0

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from harness.records.heard import Heard, fault_of
+from harness.records.message_usage import MessageUsage, fault_of
 
-UNDISTURBED = Heard(True, 50, 50, False, False, {})
-LATE = Heard(True, 50, 47, True, False, {"latency": 47})
-NOBODY = Heard(True, 0, 0, False, False, {})
-TOO_SHORT = Heard(True, 3, 0, True, False, {"latency": 0})
-IN_VAIN = Heard(True, 50, 50, False, False, {"loss": 0})
-SILENT = Heard(True, 50, 0, True, True, {"loss": 50})
-ALONE = Heard(False, 0, 0, False, False, {})
+UNDISTURBED = MessageUsage(True, 50, 50, False, False, {})
+LATE = MessageUsage(True, 50, 47, True, False, {"latency": 47})
+NOBODY = MessageUsage(True, 0, 0, False, False, {})
+TOO_SHORT = MessageUsage(True, 3, 0, True, False, {"latency": 0})
+IN_VAIN = MessageUsage(True, 50, 50, False, False, {"loss": 0})
+SILENT = MessageUsage(True, 50, 0, True, True, {"loss": 50})
+ALONE = MessageUsage(False, 0, 0, False, False, {})
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ ALONE = Heard(False, 0, 0, False, False, {})
         [],
     ],
 )
-def test_an_arm_that_is_what_it_is_called(arm: list[Heard]) -> None:
+def test_an_arm_that_is_what_it_is_called(arm: list[MessageUsage]) -> None:
     assert fault_of(arm) is None
 
 
@@ -56,7 +56,7 @@ def test_an_arm_that_is_what_it_is_called(arm: list[Heard]) -> None:
         ),
     ],
 )
-def test_an_arm_that_is_not(arm: list[Heard], fault: str) -> None:
+def test_an_arm_that_is_not(arm: list[MessageUsage], fault: str) -> None:
     assert fault_of(arm) == fault
 
 
@@ -84,8 +84,8 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def test_read_from_a_result() -> None:
-    assert Heard.of(record()) == Heard(True, 9, 7, True, False, {"latency": 7})
-    assert not Heard.of(record(late=0)).different
+    assert MessageUsage.of(record()) == MessageUsage(True, 9, 7, True, False, {"latency": 7})
+    assert not MessageUsage.of(record(late=0)).different
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_read_from_a_result() -> None:
 )
 def test_what_is_no_count_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is no count"):
-        Heard.of(record(**changes))
+        MessageUsage.of(record(**changes))

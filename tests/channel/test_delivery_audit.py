@@ -19,7 +19,7 @@ from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
 def complaint(episode: Episode) -> str:
     """Return what the door finds wrong."""
     with pytest.raises(AttemptError) as problem:
-        episode.channel.door.verify()
+        episode.channel.audit.verify()
     assert problem.value.failure == "interference_not_delivered"
     return str(problem.value)
 
@@ -129,8 +129,8 @@ def test_wrong_displacement_of_the_ego_by_name() -> None:
 
 def test_all_is_well_and_written_down() -> None:
     episode = Episode(Fixed(0.4), Constant(0.5, -0.1, 2.0)).run(6)
-    episode.channel.door.verify()
-    records = episode.channel.door.close()
+    episode.channel.audit.verify()
+    records = episode.channel.audit.close()
     assert [record.fate for record in records] == ["delivered"] * 4 + ["in_flight"] * 2
     for step, record in enumerate(records[:4]):
         assert record.delivered_time == time_of(step + 2)
@@ -139,7 +139,7 @@ def test_all_is_well_and_written_down() -> None:
         assert record.found_shift == pytest.approx((0.5, -0.1, np.radians(2.0)))
         assert record.asked_shift == pytest.approx(record.found_shift)
         assert record.size_bytes == 5 * 33
-    assert episode.channel.door.close() == records
+    assert episode.channel.audit.close() == records
 
 
 def test_senses_and_truth_stay_as_they_are() -> None:
@@ -180,5 +180,5 @@ def test_who_shares_nothing_that_can_be_sent_is_told_what_can() -> None:
 def test_another_episode_begins_with_an_empty_book_and_empty_air() -> None:
     episode = Episode(Fixed(0.4)).run(5)
     episode.channel.reset(2, "route-4")
-    assert not episode.channel.door.close()
+    assert not episode.channel.audit.close()
     assert episode.channel.deliver(time_of(5), {"roadside-0"}) == ()

@@ -10,7 +10,7 @@ COUNTS = ("sent", "used", "uses", "late", "displaced", "changed", "missing")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class MessageUsage:
     """`crucible.messages` of a result."""
 
     reads: bool  # whether the system reads messages at all
@@ -21,13 +21,13 @@ class Heard:
     disturbances: Mapping[str, int]  # messages that each made different
 
     @staticmethod
-    def of(result: Mapping[str, Any]) -> Heard:
+    def of(result: Mapping[str, Any]) -> MessageUsage:
         """Return that of a result; KeyError, TypeError or ValueError if it is not whole."""
         record = result["crucible"]["messages"]
         if not isinstance(record["disturbances"], Mapping):
             raise TypeError("disturbances are no mapping")
         counts = {name: count(record[name]) for name in COUNTS}
-        return Heard(
+        return MessageUsage(
             bool(record["reads"]),
             counts["sent"],
             counts["used"],
@@ -54,7 +54,7 @@ def count(value: Any) -> int:
     return value
 
 
-def fault_of(attempts: Sequence[Heard]) -> str | None:
+def fault_of(attempts: Sequence[MessageUsage]) -> str | None:
     """Return why the attempts of an arm do not show what it is called after, or nothing.
 
     A single attempt may have met nobody, or have ended early. All of them are no such arm.
