@@ -130,7 +130,7 @@ def notes_on_arms(attempts: pd.DataFrame, faults: Sequence[Fault]) -> Iterator[s
     """Yield a line for each arm that shows nothing, or in which attempts were without messages."""
     factors = telling([*arms_in(attempts), *(each.arm for each in faults)])
     for each in faults:
-        yield f"no such arm: {brief(each.arm, factors)}: {each.reason}; it is in no table"
+        yield f"arm without effect: {brief(each.arm, factors)}: {each.reason}; it is in no table"
     for arm in arms_in(attempts):
         own = attempts[of_arms(attempts, [arm])]
         if silent := int(own[WITHOUT].sum()):

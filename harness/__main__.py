@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.installation import missing
 
 COMMANDS = {
-    "routes": "list, check, draw and generate routes",
+    "routes": "list, check, plot and generate routes",
     "maps": "save a town's map from a running CARLA",
     "status": "how far a campaign is, and what failed",
     "twin": "drive an attempt again, as it was or otherwise",

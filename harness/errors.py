@@ -38,6 +38,6 @@ class AttemptError(Exception):
 class ScenarioError(RuntimeError):
     """A hazard failed though it had a place.
 
-    The client library raises RuntimeError for a server that has gone, too: a session looks whether
-    the server still answers before it lets the hazard have the blame.
+    The client library raises RuntimeError for a server that has exited, too: a session checks that
+    the server still answers before it blames the hazard.
     """

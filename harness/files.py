@@ -30,7 +30,7 @@ def open_here(path: str, flags: int) -> int:
 
 
 def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
-    """Write beside the place, which is made if need be, and rename: a reader finds all or none.
+    """Write a temporary file next to the target and rename it: a reader finds all or nothing.
 
     Content is text, or whatever writes to the path that it is given.
     """

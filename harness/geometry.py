@@ -1,4 +1,4 @@
-"""Poses, and how things look from them; CARLA's hands: x forward, y right, z up, yaw clockwise."""
+"""Poses and frames, left-handed as CARLA's: x forward, y right, z up, yaw clockwise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wrap(angle: float) -> float:
 
 
 def matrix(pose: Pose) -> Floats:
-    """Return the (4, 4) matrix from the frame of a pose to the frame it is told in."""
+    """Return the (4, 4) matrix from the frame of a pose to the frame that it is given in."""
     cy, sy = math.cos(pose.yaw), math.sin(pose.yaw)
     cp, sp = math.cos(pose.pitch), math.sin(pose.pitch)
     cr, sr = math.cos(pose.roll), math.sin(pose.roll)
@@ -59,12 +59,12 @@ def pose_of(frame: Floats) -> Pose:
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:
-    """Return `inner`, told in the frame of `outer`, in the frame that `outer` is told in."""
+    """Return `inner`, given in the frame of `outer`, in the frame that `outer` is given in."""
     return pose_of(matrix(outer) @ matrix(inner))
 
 
 def relative(pose: Pose, observer: Pose) -> Pose:
-    """Return a pose as seen from an observer; both are told in the same frame."""
+    """Return a pose as seen from an observer; both are given in the same frame."""
     return pose_of(np.linalg.inv(matrix(observer)) @ matrix(pose))
 
 
@@ -87,7 +87,7 @@ def boxes_between(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
 
 
 def same_way(a: Floats, b: Floats) -> bool:
-    """Return whether two lines of `x y z` lie beside each other all along, at most `APART` metres.
+    """Return whether two lines of `x y z` lie next to each other all along, at most `APART` metres.
 
     Points of each are compared with the other one at equal shares of its rows.
     """

@@ -79,7 +79,7 @@ def outline_seen_from(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def checked(boxes: Floats) -> Floats:
-    """Return boxes as (N, 7) doubles, or say what is wrong with them."""
+    """Return boxes as (N, 7) doubles, or raise an error that describes the problem."""
     boxes = np.asarray(boxes, np.float64)
     if boxes.size == 0:
         return np.zeros((0, 7))

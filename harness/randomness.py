@@ -8,7 +8,7 @@ import numpy as np
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Return the stream of this name; equal seeds and names give equal draws everywhere."""
+    """Return the stream of this name; equal seeds and names give equal samples everywhere."""
     return np.random.default_rng(derived_seed(seed, *names))
 
 

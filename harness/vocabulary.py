@@ -1,4 +1,4 @@
-"""What the rooms say to each other: frozen, typed, named with their frames.
+"""The types that the rooms exchange: frozen, typed, named with their frames.
 
 Frames are CARLA's: left-handed, x forward, y right, z up, yaw clockwise from above. Metres, seconds
 and radians. An observer's LiDAR frame stands where its sensor stands and looks where the observer
@@ -150,7 +150,7 @@ class LightAhead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EgoObservation(Observation):
-    """What the ego knows beside its sensors: itself, and the lights on its route.
+    """What the ego knows besides its sensors: its own state, and the lights on its route.
 
     Its own way it finds by `vehicle_in_world`; `lidar_in_world` is what it believes when it puts
     its own and others' data together, and what a pose error disturbs.
@@ -234,7 +234,7 @@ class System(Protocol):
 
 
 class PrivilegedSystem(Protocol):
-    """A system that is shown the truth, and says so in its class: `privileged = True`."""
+    """A system that is given ground truth, declared in its class: `privileged = True`."""
 
     privileged: Literal[True]
     reads_points: bool
@@ -244,14 +244,14 @@ class PrivilegedSystem(Protocol):
         """Start an attempt."""
 
     def share(self, observation: Observation, truth: Truth) -> Payload:
-        """Return what a partner sends; `truth` holds what stands within its own LiDAR's range."""
+        """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range."""
 
     def step(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
     ) -> Step:
-        """Perceive, plan and act; `truth` holds everyone within range, hit or not."""
+        """Perceive, plan and act; `truth` is the ground truth within range, hit or not."""
 
 
 def is_privileged(system: System | PrivilegedSystem) -> TypeIs[PrivilegedSystem]:
-    """Return whether a system is to be shown the truth."""
+    """Return whether a system is to be given ground truth."""
     return bool(getattr(system, "privileged", False))

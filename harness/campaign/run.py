@@ -30,10 +30,10 @@ from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
 
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
-TOLD_TO_END = 130
+INTERRUPTED = 130
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PASSED_ON = ("CRUCIBLE_PACKAGES", "PYTHONPATH")
-"""Of the environment, what workers need wherever they are."""
+"""Environment variables that attempt processes need on any machine."""
 
 
 def run(config: DictConfig) -> int:
@@ -42,7 +42,7 @@ def run(config: DictConfig) -> int:
 
 
 def guarded(name: str, work: Callable[[], int]) -> int:
-    """Do the work; whatever keeps it from its end is one line and an exit code."""
+    """Run the work; errors become one line on stderr and an exit code."""
     try:
         with signals_as_interrupts():
             return work()
@@ -51,13 +51,13 @@ def guarded(name: str, work: Callable[[], int]) -> int:
     except (InfrastructureError, AttemptError, OSError) as problem:
         why, code = one_line(problem), NO_INFRASTRUCTURE
     except KeyboardInterrupt:
-        why, code = "told to end; the same command goes on from here", TOLD_TO_END
+        why, code = "interrupted; the same command resumes from here", INTERRUPTED
     print(f"{name}: {why}", file=sys.stderr)
     return code
 
 
 def run_or_refuse(config: DictConfig) -> int:
-    """Run what is left, unless something must be put right first."""
+    """Run what is left, unless the configuration or the folder is refused."""
     settings = with_checkout(plain(config))
     refuse_misshapen(settings)
     executor: Executor = build(settings["executor"], "executor")
@@ -81,7 +81,7 @@ def run_or_refuse(config: DictConfig) -> int:
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
-            tell(event="no such arm", arm=dict(arm.factors), message=fault)
+            tell(event="arm without effect", arm=dict(arm.factors), message=fault)
     else:
         show_results(folder, planned, rows, faults)
         if left.progress.given_up:
@@ -91,7 +91,7 @@ def run_or_refuse(config: DictConfig) -> int:
 
 
 def do(queue: WorkQueue, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
-    """Have the executor's hands do what is on the agenda."""
+    """Run what is in the queue on the executor's worker slots."""
     work = TaskSettings(
         folder.resolve(),
         town,
@@ -110,9 +110,9 @@ def do(queue: WorkQueue, executor: Executor, folder: Path, settings: Settings, t
 
 @contextmanager
 def signals_as_interrupts() -> Iterator[None]:
-    """Let whoever ends the runner by a signal be heard as if Ctrl-C had been pressed.
+    """Treat a signal that ends the runner as if Ctrl-C had been pressed.
 
-    What whoever started it wants ignored is ignored: `nohup` means it.
+    Signals that were ignored at the start stay ignored, as `nohup` asks for.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -25,7 +25,7 @@ class Channel:
         self,
         disturbances: Sequence[Disturbance] = (),
         tick_seconds: float = 0.05,
-        maximum_age: float = 2.0,  # s: older ones are of no use to anybody
+        maximum_age: float = 2.0,  # s: older messages are dropped
         allow_long_delays: bool = False,  # beyond 10 s, which else are a mistake in the unit
         window: Window = EVERYWHERE,  # m, of the system
     ) -> None:
@@ -34,7 +34,7 @@ class Channel:
         )
         tell_apart(self.disturbances)
         if not maximum_age >= 0:
-            raise UserError(f"channel: maximum_age is {maximum_age} s; not below 0")
+            raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
         self.allow_long_delays = allow_long_delays
         self.audit = DeliveryAudit(self.disturbances, tick_seconds, maximum_age, window)
@@ -90,7 +90,7 @@ class Channel:
     def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:
         """Return the newest message of each partner in range that has arrived and is not too old.
 
-        Messages to nobody in range wait where they are: whoever comes back is heard at once, but
+        Messages of partners out of range wait: a partner that comes back is received at once, but
         with nothing older than `maximum_age`.
         """
         delivered: dict[tuple[str, int], Underway] = {}
@@ -140,7 +140,7 @@ class Channel:
 
 
 def tell_apart(disturbances: Sequence[Disturbance]) -> None:
-    """Number disturbances of one name, so that each draws from streams of its own."""
+    """Number disturbances of one name, so that each has its own random streams."""
     seen: Counter[str] = Counter()
     for disturbance in disturbances:
         name = disturbance.sort
@@ -149,7 +149,7 @@ def tell_apart(disturbances: Sequence[Disturbance]) -> None:
 
 
 def sealed(payload: Payload) -> Payload:
-    """Return a copy that nobody can change: what has been sent has been sent."""
+    """Return a read-only copy, so that a message does not change after it is sent."""
     parts = [array.copy(order="K") for array in arrays(payload)]
     for part in parts:
         part.flags.writeable = False

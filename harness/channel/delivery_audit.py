@@ -1,4 +1,4 @@
-"""The system's door: what really came, how old and how far off, measured anew.
+"""The audit of deliveries: what arrived at the system, how old and how displaced, measured again.
 
 Ages and displacements are computed here from the simulator's own clock and poses, noted by the
 harness at capture, and compared with what the disturbances were asked for. A disturbance that
@@ -72,7 +72,7 @@ class DeliveryAudit:
         self._ego, self._senders = None, set()
 
     def captured(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
-        """Remember when and where an observation truly was made, as the simulator says."""
+        """Note the true time and pose of an observation, from the simulator."""
         self._captures[sender, frame] = (time, lidar_in_world)
 
     def asked(self, observation: Observation, shift: Shift) -> None:
@@ -97,7 +97,7 @@ class DeliveryAudit:
         time, true_pose = self._captures[key]
         if (sent.sender, sent.capture_frame) != key:
             self._problems.append(
-                f"{named(key)} says that it is one of {sent.sender} at frame {sent.capture_frame}"
+                f"{named(key)} claims to be one of {sent.sender} at frame {sent.capture_frame}"
             )
         self.records[key] = MessageRecord(
             captured.sender,

@@ -1,4 +1,4 @@
-"""The usable rule, told once more: by it the door judges what the channel delivered.
+"""The usable rule, implemented a second time: the audit checks the channel's deliveries against it.
 
 A message captured at c with delay d is usable from the first planning step at or after c + d. Of
 each partner in range the newest usable message counts; if it is too old, there is none.

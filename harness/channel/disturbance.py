@@ -1,7 +1,7 @@
 """What may happen to a message between two vehicles, one moment after another.
 
-A disturbance draws from a stream named after itself, the sender and, where it draws anew for every
-message, the number of ticks since the episode's first capture. So its draws depend neither on the
+A disturbance samples from a stream named after itself, the sender and, if it samples for every
+message, the number of ticks since the episode's first capture. So its samples depend neither on the
 order of routes and the server's history, nor on other disturbances, nor on how many senders there
 are.
 """
@@ -25,7 +25,7 @@ ALL_BUT_IMPOSSIBLE = 1e-6
 class Disturbance:
     """One thing that goes wrong; subclasses override the moments at which they act.
 
-    What it did is not its own to say: it is counted where messages reach the system.
+    Its effect is not reported by itself: it is counted where messages reach the system.
     """
 
     name = "disturbance"
@@ -42,7 +42,7 @@ class Disturbance:
         self.acted = 0  # of those, or of those lost, how many this made different
         self.beyond = 0  # times it changed only what lies outside the system's window
         self.could = 0  # of those, how often it could have changed what is inside
-        self.idle_chance = 0.0  # of having changed nothing so far, were it left to its draws
+        self.idle_chance = 0.0  # probability of having changed nothing so far
         self.first_frame = 0  # of the episode
         self._seed = 0
 
@@ -94,7 +94,7 @@ class Disturbance:
 
     @property
     def longest_delay(self) -> float:
-        """Seconds that this adds at most; where there is no most, on average."""
+        """Seconds that this adds at most; on average if unbounded."""
         return 0.0
 
     def too_small(self) -> str | None:
@@ -126,8 +126,15 @@ class Disturbance:
         return self.random(sender, str(frame - self.first_frame))
 
 
+def refuse_negative(disturbance: str, unit: str, **settings: float) -> None:
+    """Refuse a setting below 0, or one that is no number."""
+    for name, value in settings.items():
+        if not value >= 0:
+            raise UserError(f"{disturbance}.{name} = {value:g} {unit}: must be ≥ 0")
+
+
 def cannot_touch(disturbance: Disturbance, message: Message) -> AttemptError:
-    """Return the error of a disturbance that has nothing to say about such a payload."""
+    """Return the error of a disturbance that does not apply to such a payload."""
     return AttemptError(
         "interference_not_delivered",
         f"{disturbance.name}: {message.sender} sends {type(message.payload).__name__},"

@@ -65,7 +65,7 @@ class Tally:
             disturbance.acted += displaces(shift)
 
     def lost(self, losses: Sequence[Disturbance]) -> None:
-        """Count a message that was lost, to whoever lost it."""
+        """Count a lost message for the disturbances that lost it."""
         self.silenced += any(loss.silences for loss in losses)
         for loss in losses:
             loss.acted += 1

@@ -34,7 +34,10 @@ def add(commands: Commands) -> None:
         "cases", nargs="*", help="violations by number or name; all under interference otherwise"
     )
     parser.add_argument(
-        "--placebos", type=int, default=LEAST_PLACEBOS, help="twins with other draws (%(default)s)"
+        "--placebos",
+        type=int,
+        default=LEAST_PLACEBOS,
+        help="number of twins with new random samples, at least 4 (default: %(default)s)",
     )
     parser.add_argument(
         "--cells", type=int, default=6, help="windows up to the violation (%(default)s)"
@@ -51,7 +54,7 @@ def attribute_all(options: argparse.Namespace) -> int:
     if options.placebos < LEAST_PLACEBOS:
         raise UserError(f"--placebos {options.placebos}: {LEAST_PLACEBOS} or more are needed")
     if options.cells < 1:
-        raise UserError(f"--cells {options.cells}: 1 or more are needed")
+        raise UserError(f"--cells {options.cells}: must be ≥ 1")
     campaign = Campaign(options.folder)
     twins = Twins(options.folder, options.workers, "plain", options.trust)
     settings = campaign.header["settings"]
@@ -93,7 +96,7 @@ def cases(campaign: Campaign, names: list[str]) -> list[AttemptKey]:
 
 def table_of(attributions: list[Attribution], tick: float) -> Table:
     """Return a row for every case."""
-    table = Table("case", "violation", "without", "with other draws", "smallest windows found, s")
+    table = Table("case", "violation", "without", "resampled", "smallest windows found, s")
     table.columns[0].overflow = "fold"
     for attribution in attributions:
         table.add_row(
@@ -109,7 +112,7 @@ def table_of(attributions: list[Attribution], tick: float) -> Table:
 def in_words(one: Attribution) -> Iterator[str]:
     """Yield what happened without each disturbance."""
     if not one.again:
-        yield "not repeated: nothing can be said"
+        yield "not repeated: no attribution"
         return
     for name, happened in one.without.items():
         what = "happens too" if happened else "does not happen"

@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
-        help="compare the CARLA there with carlite; loads its town anew",
+        help="compare the CARLA there with carlite; reloads its town",
     )
     parser.add_argument("--town", help="to compare in; default: the one that stands")
     parser.add_argument(
@@ -83,7 +83,7 @@ def write(file: str | None, content: object) -> None:
 
 
 def show(findings: Sequence[Finding]) -> None:
-    """Print a table, or plain lines where nothing draws one."""
+    """Print a table, or plain lines where the terminal shows none."""
     try:
         from rich.console import Console  # noqa: PLC0415
         from rich.table import Table  # noqa: PLC0415

@@ -64,7 +64,7 @@ def list_routes(options: argparse.Namespace) -> int:
 
 
 def check_routes(options: argparse.Namespace) -> int:
-    """Lay every route, tell duplicates, count hazards; exit code 2 where a route is no good."""
+    """Resolve every route, list duplicates, count hazards; exit code 2 if a route is invalid."""
     specs = {spec.id: spec for spec in read_routes(options.file)}
     tried = {name: _try(spec, options.maps) for name, spec in specs.items()}
     for problem in tried.values():

@@ -75,11 +75,11 @@ def show(state: Survey) -> None:
 
 
 def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
-    """Yield what to say of an arm's messages."""
+    """Yield notes on an arm's messages."""
     name = label(arm.arm, factors)
     if arm.fault:
         left = arm.planned - (arm.final.attempts if arm.final else 0)
-        yield f"no such arm: {name}: {arm.fault}" + (f"; {left} are left" if left else "")
+        yield f"arm without effect: {name}: {arm.fault}" + (f"; {left} are left" if left else "")
     elif arm.without_messages:
         yield f"{name}: {arm.without_messages} attempts without messages"
 
@@ -119,7 +119,7 @@ def in_tries(tries: Mapping[int, int]) -> str:
 
 
 def lines_on(failures: Failures) -> Iterator[str]:
-    """Yield what to say of one class of failure."""
+    """Yield lines on one class of failure."""
     left = f", {failures.without_result} without result" if failures.without_result else ""
     plural = "try" if failures.tries == 1 else "tries"
     last = f"last {failures.last}: {failures.message}"
@@ -136,7 +136,7 @@ def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def tell(text: str) -> None:
-    """Print a line as it is, whatever somebody wrote into it."""
+    """Print a line with control characters escaped."""
     say(printable(text))
 
 

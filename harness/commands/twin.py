@@ -1,4 +1,4 @@
-"""Twins at the command line: an attempt again, or as it would have gone otherwise."""
+"""Twins at the command line: re-run an attempt, unchanged or with a changed disturbance."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
 
 
 def twin(options: argparse.Namespace) -> int:
-    """Drive one twin, and say how it went beside its attempt."""
+    """Drive one twin, and print its outcome next to that of its attempt."""
     campaign = Campaign(options.folder)
     key = case(campaign, options.case)
     twins = Twins(options.folder, progress="quiet", trust=options.trust)
@@ -61,7 +61,7 @@ def twin(options: argparse.Namespace) -> int:
 def change_of(options: argparse.Namespace, campaign: Campaign) -> Change:
     """Return the change that was asked for."""
     if options.redraw < 0:
-        raise UserError(f"--redraw {options.redraw}: draws are counted from 1")
+        raise UserError(f"--resample {options.resample}: must be ≥ 1")
     windows = None
     if options.window is not None:
         tick = campaign.header["settings"]["tick"]
@@ -77,7 +77,7 @@ def in_ticks(first: float, end: float, tick: float) -> Window:
 
 
 def same(campaign: Campaign, key: AttemptKey, twins: Twins, one: Twin) -> int:
-    """Say whether the records are those of before."""
+    """Print whether the records equal those of the attempt."""
     unlike = partings(campaign.attempts()[key], twins.place(one))
     if not unlike:
         say("all records are the same, byte for byte")

@@ -38,7 +38,7 @@ LIDAR = {
 
 @dataclass
 class Log:
-    """What there is to tell afterwards."""
+    """What is reported afterwards."""
 
     town: str
     lights: int = 0

@@ -56,7 +56,7 @@ class Driver:
         return float(self._station[self._nearest])
 
     def drive(self) -> carla.VehicleControl:
-        """Look, and say what to do until the next tick."""
+        """Return the control until the next tick."""
         pose, velocity = self._car.get_transform(), self._car.get_velocity()
         speed = math.hypot(velocity.x, velocity.y)
         here = np.array([pose.location.x, pose.location.y])
@@ -128,7 +128,7 @@ class Driver:
         return fastest
 
     def _car_ahead(self) -> float:
-        """Return how fast we may go with a view to whoever is in our way."""
+        """Return the speed limit that vehicles ahead impose."""
         snapshot = self._world.get_snapshot()
         stretch = slice(self._nearest, self._nearest + int(SIGHT))
         fastest = math.inf

@@ -1,7 +1,7 @@
 """Collects the facts of one server: `python -m harness.doctor.collecting HOST PORT TOWN FILE`.
 
 A process for each server: the client library is not made for two at a time. The town is loaded
-anew; one that is called `-` is the town that stands.
+again; `-` is the town that is loaded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from harness.world.session import fresh_world
 TIMEOUT = 120.0
 TICK = 0.05
 CAMERAS = "cameras"
-"""Last of all: a server that cannot draw may not outlive them."""
+"""Run last: a server that cannot render may crash on them."""
 
 
 def main(host: str, port: str, town: str, file: str) -> None:
-    """Write what there is to know, then end at once: the library's threads do not always."""
+    """Write all facts, then exit at once: the library's threads do not always end."""
     client = carla.Client(host, int(port))
     client.set_timeout(TIMEOUT)
     stands = client.get_world().get_map().name.rpartition("/")[2]
@@ -65,7 +65,7 @@ def sections(client: carla.Client, world: carla.World) -> dict[str, Callable[[],
 
 
 def attempted(name: str, collect: Callable[[], Section]) -> Section:
-    """Return a section, or that it failed: one that does costs no other, unless nobody answers."""
+    """Return a section or its failure; other sections go on unless the server is silent."""
     print(name, file=sys.stderr, flush=True)
     try:
         return collect()

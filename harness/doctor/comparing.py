@@ -13,7 +13,7 @@ NEAR = 0.5
 PLACES = ("spawn points", "crosswalks")
 """Sections of places, which servers may list in any order."""
 TOLERANCES = {
-    "vehicles": (0.01, 0.0),  # m: sizes are told in centimetres
+    "vehicles": (0.01, 0.0),  # m: sizes are given in centimetres
     "walkers": (0.01, 0.0),
     "physics": (1e-3, 0.01),
     "LiDAR": (1.0, 0.05),  # degrees; points
@@ -27,7 +27,7 @@ EXACT = (1e-4, 1e-4)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that the two tell otherwise."""
+    """One value in which the two servers differ."""
 
     section: str
     thing: str

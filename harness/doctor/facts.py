@@ -1,4 +1,4 @@
-"""What a server says of itself and its town: facts as sections of things with named values."""
+"""Facts about a server and its town: sections of things with named values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMES = ("green_time", "yellow_time", "red_time")
 
 
 def server(client: carla.Client, world: carla.World) -> Section:
-    """Return the version, and whether time goes as it was told to."""
+    """Return the version, and whether time advances as configured."""
     before, after = world.tick(), world.tick()
     snapshot = world.get_snapshot()
     return {

@@ -21,7 +21,7 @@ OLDEST, NEWEST = (3, 10), (3, 12)
 WORKER_GB = 1.0
 """Of memory for a worker and its carlite: half of it was measured, the rest is room."""
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where containers tell how much memory they may have."""
+"""Files with the memory limits of containers."""
 ATTEMPT_MB = 0.3
 LEAST_GB, SCARCE_GB = 0.1, 2.0
 """Of disk: below the one nothing can be written that is worth it, below the other it will end."""
@@ -37,7 +37,7 @@ def check_python() -> Finding:
     """Check the version that CARLA's wheel was built for."""
     text = f"{platform.python_version()}, {platform.system()}"
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        cure = "make a .venv with Python 3.10, 3.11 or 3.12; CARLA's wheel knows no other"
+        cure = "make a .venv with Python 3.10, 3.11 or 3.12; CARLA's wheel supports no other"
         return Finding("python", "fault", text, cure)
     if sys.platform != "linux":
         cure = "campaigns are tested on Linux alone; elsewhere processes may outlive their runner"
@@ -46,7 +46,7 @@ def check_python() -> Finding:
 
 
 def check_memory() -> Finding:
-    """Check processors and memory, and say how many workers they are good for."""
+    """Check processors and memory, and report how many workers they suffice for."""
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     gigabytes = memory_gigabytes()
     if gigabytes is None:
@@ -62,7 +62,7 @@ def check_memory() -> Finding:
 
 
 def memory_gigabytes() -> float | None:
-    """Return the memory that is free, as far as Linux tells, and that a container may have."""
+    """Return the memory that is free, by Linux, and within a container's limit."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -114,7 +114,7 @@ def check_ports() -> Finding:
             taken = [str(port) for port in CARLA_PORTS if not free(port)]
     except OSError as problem:
         cure = "allow programs to listen on 127.0.0.1"
-        return Finding("ports", "fault", f"nobody may listen: {problem.strerror}", cure)
+        return Finding("ports", "fault", f"cannot listen: {problem.strerror}", cure)
     if taken:
         text = f"taken: {', '.join(taken)}; carlite and launched CARLAs choose others"
         return Finding("ports", "ok", text)
@@ -122,7 +122,7 @@ def check_ports() -> Finding:
 
 
 def free(port: int) -> bool:
-    """Return whether somebody could listen there."""
+    """Return whether a server could listen there."""
     try:
         with socket.create_server(("127.0.0.1", port)):
             return True
@@ -137,7 +137,7 @@ def check_gpu() -> Iterator[Finding]:
         listed = subprocess.run(QUERY, capture_output=True, text=True, timeout=30, check=True)
         yield Finding("GPU", "ok", "; ".join(listed.stdout.strip().splitlines()))
     except FileNotFoundError:
-        yield Finding("GPU", "warning", "none that nvidia-smi would tell of", cure)
+        yield Finding("GPU", "warning", "none reported by nvidia-smi", cure)
     except (OSError, subprocess.SubprocessError) as problem:
         yield Finding("GPU", "warning", f"nvidia-smi: {problem}", cure)
     if find_spec("torch") is None:
@@ -145,7 +145,7 @@ def check_gpu() -> Iterator[Finding]:
         return
     code, printed, complaint = run_code(TORCH)
     if code:
-        cure = "install torch anew; only learned systems need it"
+        cure = "reinstall torch; only learned systems need it"
         yield Finding("torch", "warning", f"does not load: {complaint}", cure)
         return
     version, cuda = printed.split()

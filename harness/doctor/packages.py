@@ -70,7 +70,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Read what the package's metadata says."""
+    """Read the package's metadata."""
     for line in lines:
         match = REQUIREMENT.fullmatch(line.strip())
         if match is not None and match["name"] != DISTRIBUTION:

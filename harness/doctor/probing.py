@@ -26,7 +26,7 @@ PATIENCE = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A server beside carlite."""
+    """A server compared with carlite."""
 
     address: str
     version: str
@@ -41,7 +41,7 @@ def compare_with(address: str, town: str | None, maps: Path | None) -> Compariso
     host, port = parse(address)
     version = refuse_silent(host, port)
     if maps is not None and not maps.is_dir():
-        raise UserError(f"--maps: there is no folder {maps}")
+        raise UserError(f"--maps: folder not found: {maps}")
     with tempfile.TemporaryDirectory(prefix="crucible-doctor-") as folder:
         scratch = Path(folder)
         theirs = collect(host, port, town or STANDING, scratch / "other.json")
@@ -101,7 +101,7 @@ def town_of(facts: dict[str, Section]) -> str:
 
 
 def maps_for(town: str, maps: Path | None, opendrive: str, scratch: Path) -> Path | None:
-    """Return the folder with the town's map: as named, ours, or as the server has just told it."""
+    """Return the folder with the town's map: as given, ours, or as received from the server."""
     if maps is not None and (maps / f"{town}.xodr").is_file():
         return maps
     if find_map(town, None) is not None:

@@ -13,7 +13,7 @@ from harness.doctor.facts import Section
 from harness.doctor.probing import Comparison
 
 TRIED = ("rays", "cameras")
-"""Sections that say what a server can do at all."""
+"""Sections on the capabilities of a server."""
 WORKS = "works"
 SHOWN = 6
 """Differences of a section that are printed; the file has them all."""
@@ -24,9 +24,8 @@ def show_comparison(comparison: Comparison) -> None:
     by_section: dict[str, list[Difference]] = defaultdict(list)
     for difference in comparison.differences:
         by_section[difference.section].append(difference)
-    title = (
-        f"CARLA {comparison.version} at {comparison.address} beside carlite, in {comparison.town}"
-    )
+    server = f"CARLA {comparison.version} at {comparison.address}"
+    title = f"{server} compared with carlite, in {comparison.town}"
     table = Table("what", "things", "differences", title=title, title_justify="left")
     table.columns[1].justify = "right"
     for section, things in comparison.carlite.items():
@@ -42,7 +41,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def listed(differences: list[Difference]) -> Text:
-    """Return the first few differences of a section, and how many there are besides."""
+    """Return the first few differences of a section, and the number of the others."""
     if not differences:
         return Text("none", "green")
     lines = [str(difference) for difference in differences[:SHOWN]]
@@ -65,7 +64,7 @@ def works(facts: dict[str, Section]) -> str:
 
 
 def zero_extents(comparison: Comparison) -> list[str]:
-    """Return the models whose box the other server tells with no size along some axis."""
+    """Return the models whose box the other server reports with no size along some axis."""
     return [
         name
         for section in ("vehicles", "walkers")

@@ -19,7 +19,7 @@ import sys, carla
 from pathlib import Path
 path = Path(sys.argv[1])
 town = carla.Map(path.stem, path.read_text(encoding="utf-8"))
-print(len(town.get_topology()) or sys.exit("there is no road in it"))
+print(len(town.get_topology()) or sys.exit("no road in it"))
 """
 
 
@@ -28,7 +28,7 @@ def check_cache() -> Finding:
     code, printed, complaint = run_python("-m", "harness.carlite.folders")
     folder = Path(printed.strip())
     if code:
-        return Finding("compiled code", "fault", complaint, "install the project anew")
+        return Finding("compiled code", "fault", complaint, "reinstall the project")
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not writable(there):
         cure = "let XDG_CACHE_HOME name a folder that can be written"
@@ -64,13 +64,13 @@ def check_carlite() -> Finding:
         cure = "python -m pip install -e '.[run]'"
         return Finding("carlite", "fault", f"cannot be started: {problem}", cure)
     except AttemptError as problem:
-        cure = "see what `python -m harness.carlite` says; the packages above may be the reason"
+        cure = "see the output of `python -m harness.carlite`; the packages above may be the reason"
         return Finding("carlite", "fault", str(problem), cure)
     return Finding("carlite", "ok", f"{server.name}, {OWN_TOWN}, ready in {took:.1f} s")
 
 
 def check_carla(places: Places) -> Finding:
-    """Check an install of CARLA, if there is one; carlite campaigns need none."""
+    """Check an install of CARLA, if one is given; campaigns on carlite need none."""
     cure = "nothing, for carlite; else unpack CARLA 0.9.16, name its folder with --root"
     if places.carla is None:
         return Finding("CARLA", "ok", "none named (--root, $CARLA_ROOT); carlite needs none")

@@ -49,7 +49,7 @@ AHEAD = 12.0
 SWEEPS = 5
 PATIENCE = 30.0
 LONGEST = 400
-"""Ticks, after which whoever has not stopped never will."""
+"""Ticks after which a vehicle that has not stopped never will."""
 
 
 def bodies(world: carla.World, kind: str) -> Section:
@@ -72,7 +72,7 @@ def bodies(world: carla.World, kind: str) -> Section:
 
 
 def physics(world: carla.World) -> Section:
-    """Return what a few vehicles say of their engine and wheels."""
+    """Return the engine and wheel parameters of a few vehicles."""
     facts: Section = {}
     for name in PHYSICS:
         with spawned(world, world.get_blueprint_library().find(name)) as actor:
@@ -93,7 +93,7 @@ def physics(world: carla.World) -> Section:
 
 
 def lidar(world: carla.World) -> Section:
-    """Show a car ahead to LiDARs that look to the left; return what they tell, in which frames."""
+    """Sweep a car ahead with LiDARs that look to the left; return frames and points."""
     library = world.get_blueprint_library()
     place = straight_place(world)
     ahead = carla.Transform(place.transform(carla.Location(x=AHEAD)), place.rotation)
@@ -139,7 +139,7 @@ def swept(
 
 
 def gnss(world: carla.World) -> Section:
-    """Return where sensors at three places say that they are, and where the map says so."""
+    """Return the positions of sensors at three places by GNSS, and by the map."""
     blueprint = world.get_blueprint_library().find("sensor.other.gnss")
     town = world.get_map()
     facts: Section = {}

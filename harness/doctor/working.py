@@ -1,6 +1,6 @@
 """What a server can do at all: rays, cameras, navigation.
 
-A CARLA that was started without a GPU (`-nullrhi`) draws nothing; which of its sensors still tell
+A CARLA that was started without a GPU (`-nullrhi`) renders nothing; which of its sensors still send
 anything is nowhere written down. Each is tried, and what it sends is looked at.
 """
 

@@ -34,12 +34,12 @@ VIOLATIONS: tuple[InfractionKind, ...] = (
     "timeout",
 )
 MOST = {"goal_share": 1.0, "deviation_share": 1.0, "wrong_lane_angle": math.pi}
-"""What is told in shares and radians: in per cent or degrees nothing would ever be judged."""
+"""Settings in shares and radians: values in per cent or degrees would switch the rules off."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrivingRules:
-    """Every threshold of the judgement; the defaults are those of the study `recommended`."""
+    """Every threshold of the evaluation; the defaults are those of the study `recommended`."""
 
     safe_from_file = True
     ends_at_first_violation: bool = True
@@ -47,7 +47,7 @@ class DrivingRules:
     blocked_seconds: float = 60.0
     timeout_seconds_per_metre: float = 0.8
     timeout_extra_seconds: float = 30.0
-    stop_signs: bool = True  # judge them
+    stop_signs: bool = True  # evaluate them
     off_road_margin: float = 1.3  # m beyond half the lane's width
     wrong_lane_angle: float = math.radians(120)
     deviation_limit: float = 30.0  # m from the route, ends at once
@@ -63,7 +63,7 @@ class DrivingRules:
     def __post_init__(self) -> None:
         for name, most in MOST.items():
             if not 0 <= getattr(self, name) <= most:
-                raise ValueError(f"{name} {getattr(self, name)}: from 0 to {most:.4g}")
+                raise ValueError(f"{name} = {getattr(self, name)}: must be from 0 to {most:.4g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class DriveSample:
     y: float
     speed: float
     station: float  # m along the route
-    route_distance: float  # m beside the route
+    route_distance: float  # m to the side of the route
     goal_distance: float  # m to the goal
     lane_distance: float  # m from the centre of the nearest lane, driving or parking
     lane_width: float
@@ -120,7 +120,7 @@ class Infraction:
 
 @dataclass(slots=True)
 class Drive:
-    """A drive under judgement: shown every tick, it says when it is over."""
+    """Evaluates a drive tick by tick, until it is over."""
 
     rules: DrivingRules
     route_length: float
@@ -141,7 +141,7 @@ class Drive:
     _places: list[tuple[float, float]] = field(default_factory=list)
 
     def observe(self, sample: DriveSample) -> None:
-        """Judge one tick."""
+        """Evaluate one tick."""
         if self.ended:
             raise ValueError("the drive has ended")
         if math.isnan(self.start):
@@ -206,7 +206,7 @@ class Drive:
         )
 
     def _speed_before(self, contact: Contact, sample: DriveSample) -> float:
-        """Return the ego's speed before the impact: when that is told, it has changed already."""
+        """Return the ego's speed before the impact: at the event it has changed already."""
         if not math.isnan(contact.ego_speed):
             return contact.ego_speed
         return sample.speed if self._last is None else self._last.speed
@@ -275,7 +275,7 @@ class Drive:
 
 
 def collision_kind(actor_type: str) -> InfractionKind:
-    """Return whom a collision was with, by the other actor's type."""
+    """Return the kind of a collision, by the other actor's type."""
     if actor_type.startswith("walker."):
         return "collision_pedestrian"
     if actor_type.startswith("vehicle."):

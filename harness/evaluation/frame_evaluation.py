@@ -1,11 +1,11 @@
-"""One planning step under judgement: which boxes count, and what cooperation got wrong.
+"""Evaluation of one planning step: which boxes count, and which errors cooperation made.
 
-True boxes count when they stand in the window and were hit often enough. Every detection may match
-them, whether it stands in the window or not; a cooperative box counts as invented only if it stands
-in the window and overlaps nobody at all, also none of the true boxes that do not count.
+Ground-truth boxes count when they are in the window and were hit often enough. Every detection may
+match them, in the window or not; a cooperative box is an additional detection (false positive) only
+if it is in the window and overlaps no ground-truth box, counted or not.
 
-Towns have parked cars that are scenery: LiDARs see them, truth does not know them. Whoever detects
-one is neither right nor wrong, unless the settings say so.
+Towns have parked cars that are scenery: LiDARs see them, but they are not in the ground truth. By
+default a detection of one is neither right nor wrong (`parked`).
 """
 
 from __future__ import annotations
@@ -63,14 +63,16 @@ class EvaluationSettings:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise ValueError(f"rule {self.rule!r}: {', '.join(RULES)}")
+            raise ValueError(f"rule = {self.rule!r}: unknown; valid: {', '.join(RULES)}")
         if self.truth_filter not in TRUTH_FILTERS:
-            raise ValueError(f"truth_filter {self.truth_filter!r}: {', '.join(TRUTH_FILTERS)}")
+            raise ValueError(
+                f"truth_filter = {self.truth_filter!r}: unknown; valid: {', '.join(TRUTH_FILTERS)}"
+            )
         if self.parked not in PARKED:
-            raise ValueError(f"parked {self.parked!r}: {', '.join(PARKED)}")
+            raise ValueError(f"parked = {self.parked!r}: unknown; valid: {', '.join(PARKED)}")
         for name, tau in zip(CLASSES, self.taus, strict=True):
             if not 0 <= tau < 1:
-                raise ValueError(f"tau_{name} {tau}: from 0 to below 1")
+                raise ValueError(f"tau_{name} = {tau}: must be ≥ 0 and < 1")
 
     @property
     def reach(self) -> float:
@@ -108,7 +110,7 @@ class EvaluatedBoxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluatedFrame:
-    """Truth and detections of one planning step."""
+    """Ground truth and detections of one planning step."""
 
     truth: EvaluatedBoxes
     ego_alone: EvaluatedBoxes
@@ -145,7 +147,7 @@ def evaluate_frame(
     settings: EvaluationSettings,
     parked: Boxes = NOBODY,
 ) -> EvaluatedFrame:
-    """Judge one planning step; all boxes stand in the ego's LiDAR frame.
+    """Evaluate one planning step; all boxes are in the ego's LiDAR frame.
 
     `hits_observers` are the most LiDAR returns of one of the observers that the truth filter asks.
     """
@@ -172,9 +174,9 @@ def evaluate_frame(
         settings.rule,
     )
     return EvaluatedFrame(
-        _judged(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),
-        _judged(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
-        _judged(
+        _evaluated(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),
+        _evaluated(ego_alone, ~alone & in_window(ego_alone.geometry, settings), {}),
+        _evaluated(
             cooperative, ~both & in_window(cooperative.geometry, settings), patterns.cooperative
         ),
     )
@@ -184,11 +186,13 @@ def _refuse_strangers(detections: Boxes) -> None:
     classes = detections.classes
     if ((classes < 0) | (classes >= len(CLASSES))).any():
         known = ", ".join(f"{number} {name}" for number, name in enumerate(CLASSES))
-        raise ValueError(f"boxes of classes {classes.min()} to {classes.max()}; there are {known}")
+        raise ValueError(
+            f"boxes of classes {classes.min()} to {classes.max()}; valid classes: {known}"
+        )
 
 
 def visible(truth: Truth, hits_observers: Integers, settings: EvaluationSettings) -> Mask:
-    """Return which true boxes count by the truth filter."""
+    """Return which ground-truth boxes count by the truth filter."""
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)
     hits = truth.hits if settings.truth_filter == "ego" else hits_observers
@@ -208,7 +212,7 @@ def bands_of(boxes: Floats) -> Integers:
     return np.digitize(np.hypot(boxes[:, 0], boxes[:, 1]), BAND_EDGES[1:]).astype(np.int64)
 
 
-def _judged(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
+def _evaluated(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> EvaluatedBoxes:
     pattern, times = np.full(len(boxes), -1), np.zeros(len(boxes), np.int64)
     for name, often in counts.items():
         shows = counted & (often > 0)

@@ -108,7 +108,7 @@ def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
 
 
 def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
-    """Tell which detections are of parked cars: on one of their class, and on no road user more."""
+    """Return which detections are of parked cars: on one of their class, not on a road user."""
     overlaps = overlaps_of_a_class(detections, parked)
     same = detections.classes[:, None] == parked.classes[None, :]
     inside = same & centres_inside(detections.geometry, parked.geometry)
@@ -118,7 +118,7 @@ def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
 
 
 def centres_inside(a: Floats, b: Floats) -> Mask:
-    """Tell which of `a` have their centres in which of `b`, seen from above: (N, M)."""
+    """Return which of `a` have their centres in which of `b`, seen from above: (N, M)."""
     x, y = np.moveaxis(a[:, None, :2] - b[None, :, :2], 2, 0)
     cos, sin = np.cos(b[:, 6]), np.sin(b[:, 6])
     ahead, aside = x * cos + y * sin, y * cos - x * sin

@@ -26,7 +26,7 @@ class Coefficients:
     def __post_init__(self) -> None:
         for name in (*COLLISIONS, "red_light", "stop_sign", "outside_flat"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} {getattr(self, name)}: a factor from 0 to 1")
+                raise ValueError(f"{name} = {getattr(self, name)}: must be from 0 to 1")
 
     def of(self, kind: InfractionKind) -> float:
         """Return the factor of one infraction; what has none of its own multiplies with one."""

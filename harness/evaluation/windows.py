@@ -39,7 +39,7 @@ class WindowRules:
 
     def __post_init__(self) -> None:
         if min(self.frames_in_span, self.t1_span_frames) < 1:
-            raise ValueError("frames_in_span and t1_span_frames: 1 or more")
+            raise ValueError("frames_in_span and t1_span_frames: must be ≥ 1")
         if self.short not in SHORT:
             raise ValueError(f"short = {self.short!r}: unknown; valid: {', '.join(SHORT)}")
 

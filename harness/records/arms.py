@@ -4,7 +4,7 @@ An arm is a set of named factors with a value each. Three belong to every arm: t
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
 that is not there: an arm with `intervention` at `none` is the arm that names no intervention.
 
-One name says all. It is the arm's folder, the front of its attempts' keys, and reads back:
+One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
     late/ahead/latency                        system / cooperation / condition
     late/ahead/latency/intervention=oracle    and every other factor that is not `none`
@@ -102,7 +102,7 @@ class Arm:
 
 
 def telling(arms: Iterable[Arm]) -> tuple[str, ...]:
-    """Return the factors that tell arms apart; system and condition are always among them."""
+    """Return the factors in which arms differ; system and condition are always among them."""
     arms = set(arms)
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})
     factors = [*CORE, *others]
@@ -114,7 +114,7 @@ def telling(arms: Iterable[Arm]) -> tuple[str, ...]:
 
 
 def label(arm: Arm, factors: Sequence[str]) -> str:
-    """Return what an arm is called where these factors tell it apart: `late / latency`."""
+    """Return the label of an arm by these factors: `late / latency`."""
     return SHOWN_APART.join(arm.values(factors))
 
 

@@ -44,7 +44,7 @@ class AttemptKey:
     def of_record(record: Any) -> AttemptKey:
         """Return the key that a record, perhaps with more in it, begins with; ValueError if none.
 
-        Whoever wrote it may have been anybody.
+        It may come from an untrusted folder.
         """
         try:
             arm, route, seed = (record[name] for name in ("arm", "route", "seed"))

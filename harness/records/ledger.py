@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 """What a line holds, besides the key of its attempt."""
 INFRASTRUCTURE_FAILURES = frozenset({"interrupted", "server_launch", "port_conflict", "disk"})
-"""Failures that say nothing about the attempt: they do not use up its tries."""
+"""Failures of the infrastructure, not of the attempt: they do not use up its tries."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ def written(campaign: Path) -> list[bytes]:
 
 
 def whole(text: bytes) -> dict[str, Any] | None:
-    """Return what a line says, if it is whole."""
+    """Return the record of a line, if it is complete."""
     try:
         line = parse_json(text)
         key_of(line)
@@ -103,7 +103,7 @@ def finished(campaign: Path) -> set[AttemptKey]:
 
 
 def tried(campaign: Path) -> dict[AttemptKey, Tried]:
-    """Return how often attempts were tried; those never heard of are not in it."""
+    """Return how often attempts were tried; those never tried are not in it."""
     known: dict[AttemptKey, Tried] = {}
     for line in lines(campaign):
         attempt = known.setdefault(key_of(line), Tried())

@@ -57,7 +57,8 @@ def count(value: Any) -> int:
 def fault_of(attempts: Sequence[MessageUsage]) -> str | None:
     """Return why the attempts of an arm do not show what it is called after, or nothing.
 
-    A single attempt may have met nobody, or have ended early. All of them are no such arm.
+    A single attempt may have met no partner, or have ended early. If all did, the
+    arm has no effect.
     """
     reading = [attempt for attempt in attempts if attempt.reads]
     if not reading:

@@ -1,7 +1,7 @@
 """Sweeps as they are kept: whole numbers of 1/128 m and of 1/32767 of full intensity.
 
-Each number is told as its difference from the point before, x of all points first, then y, z and
-intensity: a fifth of the bytes when compressed. Differences wrap round, and sums wrap back.
+Each number is stored as its difference from the previous point, x of all points first, then y, z
+and intensity: a fifth of the bytes when compressed. Differences wrap round, and sums wrap back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def unpacked(kept: bytes) -> Singles:
 
 
 def sweeps(attempt: Path) -> dict[tuple[int, str], Singles]:
-    """Return what everybody's LiDAR saw, by frame and sender, if the campaign kept it."""
+    """Return the points of all LiDARs by frame and sender, if the campaign recorded them."""
     file = attempt / "points.parquet"
     if not file.exists():
         raise UserError(f"{attempt}: no sweeps are kept; record.points=true keeps them")

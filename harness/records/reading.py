@@ -1,4 +1,4 @@
-"""Reads a campaign folder; whatever is broken or foreign in it is said in one line."""
+"""Reads a campaign folder; broken or foreign files raise an error of one line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Campaign:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """What `campaign.yaml` says: settings, versions, simulator."""
+        """The contents of `campaign.yaml`: settings, versions, simulator."""
         return read_header(self.folder / "campaign.yaml")
 
     def attempts(self) -> dict[AttemptKey, Path]:
@@ -95,7 +95,7 @@ class Campaign:
 
 
 def read_header(file: Path) -> dict[str, Any]:
-    """Return what a `campaign.yaml` says.
+    """Return the contents of a `campaign.yaml`.
 
     We write no aliases. With them, a few lines could hold themselves, or more than any memory.
     """
@@ -116,7 +116,7 @@ def read_table(file: Path, name: str) -> pd.DataFrame:
 
 
 def read_json(file: Path | str) -> dict[str, Any]:
-    """Return what a JSON file says, if it is an object."""
+    """Return the contents of a JSON file, if it is an object."""
     try:
         with open(file, "rb") as opened:  # noqa: PTH123, of ten thousand files
             record = parse_json(opened.read())
@@ -128,7 +128,7 @@ def read_json(file: Path | str) -> dict[str, Any]:
 
 
 def broken(file: Path | str, problem: BaseException) -> UserError:
-    """Return what to say of a file that cannot be read."""
+    """Return the error for a file that cannot be read."""
     number = problem.errno if isinstance(problem, OSError) else None
     reason = os.strerror(number) if number else " ".join(str(problem).split())
     return UserError(f"{file}: {reason or 'cannot be read'}")
@@ -181,7 +181,7 @@ def _of_attempt(table: pa.Table, key: AttemptKey, factors: Sequence[str]) -> pa.
 
 
 def _is_of(key: AttemptKey, record: Any) -> bool:
-    """Return whether a result says that it is of this attempt."""
+    """Return whether a result belongs to this attempt."""
     try:
         return AttemptKey.of_record(record) == key
     except ValueError:

@@ -1,4 +1,4 @@
-"""What twins are called: their condition says how they differ from the attempt they are of."""
+"""Names of twins: the condition describes how a twin differs from its attempt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Change:
 
     without: tuple[str, ...] = ()  # disturbances that do not happen
     windows: tuple[Window, ...] | None = None  # in which the others do
-    draw: int = 0  # above 0: drawn anew
+    draw: int = 0  # above 0: sampled again
 
     def condition(self, of: str) -> str:
         """Return the condition of a twin."""

@@ -1,8 +1,8 @@
 """Writes one try at an attempt: all of it, or nothing.
 
-Files go into a folder beside the place where they belong. When all are there and on the disk, the
-folder is renamed into its place: that rename is the commit. Whoever dies before it leaves a folder
-with a dot in front, which nobody reads and the attempt's next writer clears away.
+Files go into a folder next to the place where they belong. When all are there and on the disk, the
+folder is renamed into its place: that rename is the commit. A process that dies before it leaves a
+folder with a leading dot, which is never read and which the attempt's next writer removes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where an attempt takes place: the handles and facts that everything in the world shares."""
+"""The context of an attempt: the client's handles and the facts that all of `world` shares."""
 
 from __future__ import annotations
 

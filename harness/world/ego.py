@@ -73,9 +73,9 @@ class Ego:
         )
 
     def touches(self, until: carla.WorldSnapshot | None) -> list[Touch]:
-        """Return what was touched up to a past tick and not told before, everybody once.
+        """Return new collisions up to a past tick, one for each actor.
 
-        What was touched in a tick may be told a moment after it; of a past one it is all known,
+        A collision may be reported shortly after its tick; of a past tick all are known,
         unless this process got no processor for a whole tick: a jolt is waited for.
         """
         while not self._told.empty():
@@ -108,7 +108,7 @@ class Ego:
         self.actor.destroy()
 
     def _jolted(self, frame: int) -> bool:
-        """Say whether the ego's speed changed in a tick as only a blow changes it."""
+        """Return whether the ego's speed changed in a tick as only an impact changes it."""
         by_frame = {snapshot.frame: snapshot for snapshot in self._past}
         now, before = by_frame.get(frame), by_frame.get(frame - 1)
         if now is None or before is None:
@@ -121,7 +121,7 @@ class Ego:
         return jolt
 
     def _await(self, frame: int) -> None:
-        """Wait until something is told of a tick, or until patience is at its end."""
+        """Wait until a collision of a tick is reported, or until the time limit."""
         end = time.monotonic() + PATIENCE
         with suppress(Empty):
             while not any(touch[0] >= frame for touch in self._waiting):
@@ -135,7 +135,7 @@ class Ego:
         )
 
     def _speeds(self, frame: int, actor: int) -> tuple[float, float]:
-        """Return how fast the ego was in a past tick, and how fast relative to somebody."""
+        """Return how fast the ego was in a past tick, and how fast relative to another actor."""
         before = next((snapshot for snapshot in self._past if snapshot.frame == frame), None)
         ego = before.find(self.actor.id) if before else None
         if before is None or ego is None:

@@ -14,7 +14,7 @@ from harness.vocabulary import Floats, Integers, Mask
 LaneKey = tuple[int, int, int]
 SPACING = 1.0
 LANE_CHANGE_COSTS = {12: 6.0, 6: 20.0, 3: 60.0}
-"""How many metres a lane change takes, and what it costs beside them: short ones are a last way."""
+"""How many metres a lane change takes, and its additional cost: short ones are a last resort."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ def _along(entry: carla.Waypoint) -> list[carla.Waypoint]:
 
 
 def _neighbours(waypoints: list[carla.Waypoint], lanes: dict[LaneKey, tuple[int, int]]) -> Integers:
-    """Return the waypoint beside each one, left and right, where the markings allow a change."""
+    """Return each waypoint's left and right neighbour, where the markings allow a change."""
     neighbours = np.full((len(waypoints), 2), -1)
     stations = np.array([waypoint.s for waypoint in waypoints])
     for index, waypoint in enumerate(waypoints):

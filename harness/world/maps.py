@@ -28,7 +28,7 @@ def network_of(town: str, maps: Path | None) -> RoadNetwork:
     path = find_map(town, maps)
     if path is None:
         raise UserError(
-            f"{town}: there is no map {town}.xodr in {maps or 'the folder of own towns'}; save one"
+            f"{town}: map not found: {town}.xodr in {maps or 'the folder of own towns'}; save one"
             f" from a running CARLA with `python -m harness maps export --town {town} --out DIR`"
             " and name that folder"
         )
@@ -36,8 +36,8 @@ def network_of(town: str, maps: Path | None) -> RoadNetwork:
         network = RoadNetwork(carla.Map(town, path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RuntimeError, IndexError) as problem:
         raise UserError(
-            f"{path}: is no map that CARLA can read ({problem}); save it anew"
+            f"{path}: is no map that CARLA can read ({problem}); save it again"
         ) from None
     if not network.graph.waypoints:
-        raise UserError(f"{path}: has no driving lanes; save it anew")
+        raise UserError(f"{path}: has no driving lanes; save it again")
     return network

@@ -1,4 +1,4 @@
-"""Who shares with the ego: units beside the road, and vehicles with a rig of their own.
+"""The partners of the ego: roadside units, and vehicles with their own rig.
 
 Partners stand and scan whatever the system under test makes of it. Arms with other partners are
 compared on a ground truth that a reference rig sees: it scans in each of them, and its units send
@@ -29,7 +29,7 @@ CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 @dataclass(slots=True)
 class Partner:
-    """Somebody with a LiDAR."""
+    """A partner with a LiDAR."""
 
     sender: str
     kind: Kind
@@ -79,7 +79,7 @@ class RoadsideUnits:
 
 @dataclass(slots=True)
 class Ahead:
-    """One unit on the right of the road, set up anew ahead of the ego (paper, section IV-D)."""
+    """One unit on the right of the road, set up again ahead of the ego (paper, section IV-D)."""
 
     safe_from_file = True
     distance: float = 12.0  # m ahead of the ego
@@ -93,10 +93,10 @@ class Ahead:
 
     def __post_init__(self) -> None:
         if self.renew_seconds <= 0 or self.rest_every < 0:
-            raise UserError("cooperation: renew_seconds must be above 0, rest_every at least 0")
+            raise UserError("cooperation: renew_seconds must be > 0, rest_every ≥ 0")
 
     def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
-        """Put up the unit; it is moved before anybody looks."""
+        """Spawn the unit; it is moved before the first sweep."""
         x, y, z = roadside_units.context.route.xyz[0]
         return [
             roadside_units.spawn(
@@ -161,11 +161,15 @@ class Cooperation:
     def __post_init__(self) -> None:
         for name in ("connected", "range", "maximum"):
             if getattr(self, name) < 0:
-                raise UserError(f"cooperation: {name} is {getattr(self, name)}; not below 0")
+                raise UserError(f"cooperation.{name} = {getattr(self, name)}: must be ≥ 0")
         if not 0 <= self.connected_share <= 1:
-            raise UserError(f"cooperation: connected_share is {self.connected_share}; 0 to 1")
+            raise UserError(
+                f"cooperation.connected_share = {self.connected_share}: must be from 0 to 1"
+            )
         if self.choice not in CHOICES:
-            raise UserError(f"cooperation: choice is {self.choice}; {' or '.join(CHOICES)}")
+            raise UserError(
+                f"cooperation.choice = {self.choice}: unknown; valid: {', '.join(CHOICES)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,7 @@ class Sweeps:
 
 @dataclass(slots=True)
 class Reference:
-    """The units of the reference rig: they scan in every arm, whoever cooperates."""
+    """The units of the reference rig: they scan in every arm."""
 
     placement: Placement
     units: list[Partner]

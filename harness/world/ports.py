@@ -2,7 +2,7 @@
 
 A trial bind alone is a race: two who try at once both find the port free. A lock file for each
 port decides it, and the system drops the lock when its last holder is gone, however that ends. The
-folder is the same for everybody: with one for each user or job, locks would not meet.
+folder is the same for all users and jobs: with one for each user or job, locks would not meet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Ports:
 
 @contextmanager
 def reserve(firsts: Iterable[int], count: int = 1) -> Iterator[Ports]:
-    """Hold the first `count` consecutive ports that nobody uses or holds."""
+    """Hold the first `count` consecutive ports that are free and not locked."""
     for first in firsts:
         ports = range(first, first + count)
         with ExitStack() as held:
@@ -43,7 +43,7 @@ def reserve(firsts: Iterable[int], count: int = 1) -> Iterator[Ports]:
 
 @contextmanager
 def locked(name: str) -> Iterator[int | None]:
-    """Hold a lock by name; nothing is lent when somebody else has it."""
+    """Hold a lock by name; None if another process has it."""
     try:
         lock = open_lock(name)
     except OSError:
@@ -61,7 +61,7 @@ def locked(name: str) -> Iterator[int | None]:
 
 
 def open_lock(name: str) -> int:
-    """Open a lock's file, which anybody on the machine may have made."""
+    """Open a lock's file, which any user of the machine may have created."""
     try:
         FOLDER.mkdir()
         FOLDER.chmod(0o1777)

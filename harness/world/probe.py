@@ -1,7 +1,7 @@
 """Asks a port whether CARLA answers there, before the client library touches it.
 
 The client library aborts its whole process when something else listens. Two questions are asked:
-CARLA tells its version from a thread of its own, even while its world hangs; the settings of the
+CARLA reports its version from its own thread, even while its world hangs; the settings of the
 episode come from the thread that moves the world.
 """
 
@@ -44,7 +44,7 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
 
 
 def is_version(answer: object) -> bool:
-    """Return whether this is how CARLA tells its version."""
+    """Return whether this is a version reply of CARLA."""
     match answer:
         case [1, str()]:
             return True

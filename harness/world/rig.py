@@ -1,4 +1,4 @@
-"""LiDARs as they are mounted, and a post that scans: points if anybody reads them, hits always."""
+"""LiDAR mounts, and a scanner: points if they are read, hits always."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LidarMount:
     x: float = 1.3  # m, on the vehicle
     y: float = 0.0
     z: float = 1.85
-    yaw: float = -90.0  # degrees: V2Xverse turns its LiDARs; it is undone before anybody looks
+    yaw: float = -90.0  # degrees: V2Xverse turns its LiDARs; undone before points are used
     channels: int = 64
     range: float = 85.0  # m
     points_per_second: int = 500_000
@@ -74,7 +74,7 @@ class Scan:
 
 
 class ScanningPost:
-    """A LiDAR, and its semantic twin with the same rays: truth needs to know who is hit.
+    """A LiDAR, and its semantic twin with the same rays: ground truth needs the actors hit.
 
     It sweeps once in a planning period, a full turn in one tick. Posts that are put up before the
     same tick sweep in the same ticks, if they listen when the first of those is due.
@@ -109,7 +109,7 @@ class ScanningPost:
                 sensor.listen(queue.put)
 
     def rest(self) -> None:
-        """Stop scanning: a sensor nobody reads costs nothing."""
+        """Stop scanning: an idle sensor costs nothing."""
         if self.listening:
             self.listening = False
             for sensor in self._sensors:

@@ -21,7 +21,7 @@ SAME_PLACE = 1.5
 LEAST = 1.0
 """Metres between start and goal without which there is no way between them."""
 RUN_UP = 10
-"""Metres from a point of the route before a lane change is begun, where there is room."""
+"""Metres from a point of the route before a lane change starts, where there is room."""
 EASY = 12
 """Metres over which the route of a shorter lane change is rounded."""
 AMBIGUOUS = 0.75

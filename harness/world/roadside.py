@@ -1,4 +1,4 @@
-"""Places beside the road, where roadside units stand."""
+"""Places next to the road, where roadside units stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is in the world, where, and what of it an observer's LiDAR hits."""
+"""The road users of the world, their boxes, and which of them an observer's LiDAR hits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCENERY = {
 """What may stand parked as part of a town, and the class that it looks like."""
 CYCLES = ("bicycle", "motorcycle")
 LEAST_EXTENT = 0.05
-"""Metres: CARLA says zero for the extents of some two-wheelers."""
+"""Metres: CARLA reports zero extents for some two-wheelers."""
 USUAL_EXTENTS = {
     VEHICLE: (2.3, 1.0, 0.75),
     PEDESTRIAN: (0.25, 0.25, 0.93),
@@ -142,19 +142,22 @@ def figure_of(actor: carla.Actor) -> Figure:
 def repaired(
     type_id: str, extents: tuple[float, float, float], kind: int
 ) -> tuple[float, float, float]:
-    """Return extents none of which is nothing; what had to be repaired is said in the log."""
+    """Return extents above zero; repairs are logged."""
     if min(extents) >= LEAST_EXTENT:
         return extents
     x, y, z = (
         extent if extent >= LEAST_EXTENT else usual
         for extent, usual in zip(extents, USUAL_EXTENTS[kind], strict=True)
     )
-    print(f"{type_id}: the server tells extents {extents}, taken are {(x, y, z)}", file=sys.stderr)
+    print(
+        f"{type_id}: the server reports extents {extents}; used instead: {(x, y, z)}",
+        file=sys.stderr,
+    )
     return x, y, z
 
 
 def class_of(actor: carla.Actor) -> int:
-    """Return the class of a road user; whoever rides a cycle is a cyclist."""
+    """Return the class of a road user; a rider of a cycle is a cyclist."""
     if actor.type_id.startswith("walker."):
         return PEDESTRIAN
     return class_of_base(actor.attributes.get("base_type", ""))

@@ -32,7 +32,7 @@ class Session:
 def open_session(
     host: str, port: int, town: str, tick_seconds: float, seed: int
 ) -> Iterator[Session]:
-    """Load the town afresh and stop its clock; start it again at the end.
+    """Reload the town in synchronous mode; return to asynchronous mode at the end.
 
     The library's Traffic Manager listens on a port that is ours; a server's own goes before it.
     """
@@ -94,7 +94,7 @@ def strike_off(host: str, port: int, manager_port: int) -> None:
 def naming_problems(host: str, port: int) -> Iterator[None]:
     """Give the client library's exceptions their failure class.
 
-    To the library a server that has gone is one that does not answer in time: the port knows more.
+    The library reports a server that has exited as a time-out; the port shows which it is.
     """
     try:
         yield

@@ -1,6 +1,6 @@
 """Which speed limit holds where on a town's lanes.
 
-A map's road records say it, but for maps drawn with RoadRunner, as CARLA's own towns: there the
+A map's road records hold it, but for maps made with RoadRunner, as CARLA's own towns: there the
 records hold one number per kind of road, and CARLA goes by the last sign passed.
 """
 
@@ -51,7 +51,7 @@ def _number(road: Element) -> int:
 
 
 def _limits(road: Element) -> Iterable[tuple[float, float]]:
-    """Yield from which station of a road each limit holds; one may be said in words: none."""
+    """Yield from which station of a road each limit holds; one may be a word: none."""
     for kind in road.all("type"):
         for speed in kind.all("speed"):
             limit = finite(speed.attributes.get("max"))
@@ -61,7 +61,7 @@ def _limits(road: Element) -> Iterable[tuple[float, float]]:
 
 
 def _posted(carla_map: carla.Map, graph: LaneGraph) -> Floats:
-    """Return what the last sign passed says; CARLA reads it as km/h whatever unit the map gives."""
+    """Return the limit of the last sign passed; CARLA reads km/h whatever unit the map gives."""
     limits = np.full(len(graph.waypoints), np.nan)
     waiting = [(0.0, place, limit) for place, limit in _signs(carla_map, graph)]
     heapq.heapify(waiting)

@@ -21,7 +21,7 @@ SHORT_OF = 2
 
 @dataclass(slots=True)
 class Population:
-    """Everybody in the background."""
+    """All actors of the background traffic."""
 
     client: carla.Client
     vehicles: list[carla.Actor] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Population:
     controllers: list[carla.Actor] = field(default_factory=list)
 
     def end(self) -> None:
-        """Send everybody home."""
+        """Destroy all actors."""
         for controller in self.controllers:
             controller.stop()
         actors = [*self.controllers, *self.walkers, *self.vehicles]
@@ -64,9 +64,7 @@ class Traffic:
     def __post_init__(self) -> None:
         for name in ("vehicles", "bicycles", "walkers"):
             if getattr(self, name) < 0:
-                raise UserError(
-                    f"traffic: {name} is {getattr(self, name)}; none or more are needed"
-                )
+                raise UserError(f"traffic.{name} = {getattr(self, name)}: must be ≥ 0")
         if not 0 <= self.crazy_level <= LEVELS:
             raise UserError(f"traffic.crazy_level = {self.crazy_level}: must be 0 to {LEVELS}")
         if not 0 <= self.crazy_proportion <= 100:

@@ -70,7 +70,7 @@ def test_an_arm_that_shows_nothing_is_an_error_by_name(
     out = tmp_path / "out"
     assert main(["tables", str(folder), "--results-only", "--out", str(out)]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith(f"no such arm: late/latency: {fault}")
+    assert first.startswith(f"arm without effect: late/latency: {fault}")
     for file in out.glob("*.csv"):
         table = pd.read_csv(file)
         assert not len(table) or "condition" not in table or set(table["condition"]) == {"none"}

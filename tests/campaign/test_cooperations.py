@@ -85,7 +85,7 @@ def test_no_cooperation_is_called_none(routes: Path) -> None:
     with pytest.raises(UserError, match=r"cooperation\.none is the name of arms whose system"):
         plan(settings)
     settings["cooperation"] = {}
-    with pytest.raises(UserError, match="cooperation names nobody"):
+    with pytest.raises(UserError, match="cooperation is empty"):
         plan(settings)
 
 
@@ -95,8 +95,8 @@ def test_arms_of_all_cooperations_meet_the_same_truth(routes: Path, tmp_path: Pa
     out = tmp_path / "out"
     short = ("routes.only=[hop]", "routes.hazards=null", "interference=none", f"out={out}")
     done = run(routes, BOTH, "system=ideal_late", *short)
-    assert done.returncode == 1, "on so short a way no connected vehicle is met: no such arm"
-    assert "no such arm: ideal_late / connected / none" in done.stdout
+    assert done.returncode == 1, "on so short a way no connected vehicle is met: arm without effect"
+    assert "arm without effect: ideal_late / connected / none" in done.stdout
     campaign = Campaign(out)
     truths = {str(key.arm): truth_of(campaign.table("boxes", key)) for key in campaign.attempts()}
     assert set(truths) == set(PAIRED[1::2])

@@ -117,8 +117,8 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("executor.workers=0", "executor.workers is 0; 1 or more are needed"),
-        ("executor.memory_limit=0", "executor.memory_limit is 0; it must be above 0"),
+        ("executor.workers=0", "executor.workers = 0: must be ≥ 1"),
+        ("executor.memory_limit=0", "executor.memory_limit = 0: must be > 0"),
         ("executor.workers=two", "executor.workers is 'two'; a whole number is needed"),
         ("retry_failed=perhaps", "retry_failed is 'perhaps'; true or false is needed"),
     ],

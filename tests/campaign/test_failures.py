@@ -101,7 +101,7 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
         "deaf": None,
     }
     told = {line["arm"]["system"]: line["message"] for line in ledger(out)}
-    assert told["faller"] == "the worker ended by signal 6"
+    assert told["faller"] == "the worker exited by signal 6"
     assert [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -165,7 +165,7 @@ def test_a_runner_that_is_told_to_end_says_so(
         runner.send_signal(how)
         _, said = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
-    assert complaints(said) == ["crucible run: told to end; the same command goes on from here"]
+    assert complaints(said) == ["crucible run: interrupted; the same command resumes from here"]
     assert psutil.wait_procs(family, timeout=10)[1] == []
     assert failures(tmp_path / "out") == [("ideal_single", "interrupted")]
     assert run(routes, *line[2:]).returncode == 0

@@ -136,7 +136,7 @@ def test_long_delays_are_driven_where_they_are_meant(routes: Path) -> None:
 
 @pytest.mark.parametrize("name", NOBODY)
 def test_cooperation_with_nobody_is_refused(routes: Path, name: str) -> None:
-    with pytest.raises(UserError, match=r"cooperation\.\w+: nobody could ever be a partner"):
+    with pytest.raises(UserError, match=r"cooperation\.\w+: no agent can ever be a partner"):
         planned(routes, *NOBODY[name])
     planned(routes, *NOBODY[name], "system=oracle")
 
@@ -248,7 +248,7 @@ def test_arms_that_show_nothing_are_named_and_are_no_rows(
     for name, fault in FAULTS.items():
         assert not any(name in row for row in rows)
         (named,) = [line for line in lines[start:] if name in line]
-        assert named.startswith("no such arm: ")
+        assert named.startswith("arm without effect: ")
         assert fault in named
     cells = [[cell.strip() for cell in row.strip("│").split("│")] for row in rows]
     assert next(row[1:4] for row in cells if "lost" in row) == ["lost", "1", "1"]
@@ -298,5 +298,5 @@ def test_an_arm_whose_partners_are_never_in_range_is_named(tmp_path: Path) -> No
         f"out={out}",
     )
     assert done.returncode == 1
-    assert "no such arm: ideal_late / none: the system was given no message" in done.stdout
+    assert "arm without effect: ideal_late / none: the system was given no message" in done.stdout
     assert json.loads((out / "ledger.jsonl").read_text())["outcome"] == "done"

@@ -37,11 +37,11 @@ LINES = {
     "study=endless": "maximum recursion depth exceeded",
     "interference=[none,'500']": "interference has the name 500; a word is needed",
     "interference.latency=late": "interference.latency is 'late'; a list, each of it",
-    "+routes.onyl=[1]": "routes knows no onyl; there are file, hazards,",
-    "+record.point=true": "record knows no point; there are points",
+    "+routes.onyl=[1]": "routes: unknown key onyl; valid keys: file, hazards,",
+    "+record.point=true": "record: unknown key point; valid keys: points",
     f"routes.file={'x' * 300}": "routes.file: xxx",
-    "routes.file='~nobody.at.all/x'": "routes.file: ~nobody.at.all/x: nobody of that name",
-    "out='~nobody.at.all/x'": "out: ~nobody.at.all/x: nobody of that name",
+    "routes.file='~nobody.at.all/x'": "routes.file: ~nobody.at.all/x: no home directory",
+    "out='~nobody.at.all/x'": "out: ~nobody.at.all/x: no home directory of that name",
 }
 GROUPS = {
     "study/endless.yaml": "# @package _global_\nmine: &it\n  again: *it\n",

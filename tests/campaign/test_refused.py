@@ -15,18 +15,18 @@ from tests.campaign.tiny import command, run, write_route
 
 BAD = Path(__file__).parent.parent / "bad_inputs" / "configs"
 STUDIES = {
-    "unknown_key": "driving knows no patience; there are ends_at_first_violation",
+    "unknown_key": "driving: unknown key patience; valid keys: ends_at_first_violation",
     "wrong_type": "driving.blocked_seconds is 'a while'; a number is needed",
     "not_a_number": "channel.maximum_age is nan; a finite number is needed",
     "foreign_target": "patterns names 'os.system'; only harness.evaluation.*",
     "borrowed_target": "patterns names 'harness.evaluation.scoring.score', which is no class",
     "missing_class": "windows names 'harness.evaluation.windows.Panes'",
-    "impossible_value": "tau_vehicle 2.0: from 0 to below 1",
+    "impossible_value": "tau_vehicle = 2.0: must be ≥ 0 and < 1",
     "impossible_word": "patterns.rule is 'all'; max or exists or pairs is needed",
     "impossible_delay": "latency: -1.0 s",
     "no_target": "driving is null",
     "interpolation": "nowhere",
-    "partial_target": "scoring knows no _partial_",
+    "partial_target": "scoring: unknown key _partial_",
     "unknown_option": "Could not find 'cooperation/telepathy' Available options in",
     "not_yaml": "not_yaml.yaml",
     "bytes": "codec can't decode",
@@ -43,18 +43,18 @@ LINES = {
     "~executor": "executor is null; a _target_ is needed",
     "study=demo ~executor": "executor is {'workers': 2}; a _target_ is needed",
     "dry_run=maybe": "dry_run is 'maybe'; true or false is needed",
-    "attempts_per_route=0": "attempts_per_route is 0; it must be above 0",
-    "routes.file=nowhere.xml": "routes.file: there is no file nowhere.xml",
+    "attempts_per_route=0": "attempts_per_route = 0: must be > 0",
+    "routes.file=nowhere.xml": "routes.file: file not found: nowhere.xml",
     "routes.only=[elsewhere]": "has no route elsewhere",
     "routes.clean_under=nowhere": "nowhere: not a campaign folder",
-    "simulator.maps=/nowhere": "simulator.maps: there is no folder /nowhere",
-    "cooperation.ahead.connected=-1": "cooperation: connected is -1; not below 0",
+    "simulator.maps=/nowhere": "simulator.maps: folder not found: /nowhere",
+    "cooperation.ahead.connected=-1": "cooperation.connected = -1: must be ≥ 0",
     "cooperation.ahead.connected_share=2": "cooperation: connected_share is 2; 0 to 1",
-    "scoring.red_light=70": "scoring: red_light 70: a factor from 0 to 1",
-    "+driving.goal_share=99": "driving: goal_share 99: from 0 to 1",
-    "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle 120: from 0 to 3.142",
-    "channel.maximum_age=-1": "channel: maximum_age is -1 s; not below 0",
-    "+system.ideal_single.eyes=3": "system.ideal_single knows no eyes; there are min_hits",
+    "scoring.red_light=70": "scoring: red_light = 70: must be from 0 to 1",
+    "+driving.goal_share=99": "driving: goal_share = 99: must be from 0 to 1",
+    "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle = 120: must be from 0 to 3.142",
+    "channel.maximum_age=-1": "channel.maximum_age = -1 s: must be ≥ 0",
+    "+system.ideal_single.eyes=3": "system.ideal_single: unknown key eyes; valid keys: min_hits",
 }
 
 
@@ -117,7 +117,7 @@ def test_hazard_parameter_that_does_not_exist(tmp_path: Path, refused: Callable[
     }
     (tmp_path / "bad.json").write_text(json.dumps({"version": 1, "hazards": [hazard]}))
     said = refused(f"routes.hazards={tmp_path / 'bad.json'}")
-    assert "no parameter 'wings'; there are" in said
+    assert "unknown parameter 'wings'; valid parameters:" in said
 
 
 def test_folder_that_is_no_campaign(tmp_path: Path, refused: Callable[..., str]) -> None:

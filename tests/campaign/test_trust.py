@@ -63,7 +63,7 @@ SAFE = {
     "harness.channel.interference.removed.Removed",
     "harness.channel.interference.stray_points.StrayPoints",
     "harness.evaluation.driving.DrivingRules",
-    "harness.evaluation.frame_evaluation.Judgement",
+    "harness.evaluation.frame_evaluation.EvaluationSettings",
     "harness.evaluation.scoring.Coefficients",
     "harness.evaluation.windows.WindowRules",
     "harness.world.partners.Ahead",

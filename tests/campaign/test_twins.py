@@ -183,7 +183,7 @@ def name_of(kept: tuple[Window, ...]) -> str:
         (("twin", CASE, "--redraw", "-1"), "draws are counted from 1"),
         (("attribute", "ideal_late/none/1-s1"), "nothing was disturbed"),
         (("attribute", "--placebos", "4"), "5 or more are needed"),
-        (("attribute", "--cells", "0"), "1 or more are needed"),
+        (("attribute", "--cells", "0"), "must be ≥ 1"),
     ],
 )
 def test_what_cannot_be_is_one_line(out: Path, line: tuple[str, ...], complaint: str) -> None:

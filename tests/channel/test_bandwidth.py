@@ -88,5 +88,5 @@ def test_empty_messages_are_no_fault_but_an_idle_radio_is() -> None:
 
 
 def test_no_bandwidth_at_all_is_refused() -> None:
-    with pytest.raises(UserError, match="must be above 0"):
+    with pytest.raises(UserError, match="must be > 0"):
         Bandwidth(0.0)

@@ -1,4 +1,4 @@
-"""A disturbance at some times only, or with other draws."""
+"""A disturbance at some times only, or with other random samples."""
 
 from __future__ import annotations
 

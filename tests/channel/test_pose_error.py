@@ -83,9 +83,9 @@ def test_observers_err_each_by_itself() -> None:
     [
         (lambda: Uniform(0.6, 0.2, 0.0, 0.6), "from small to large"),
         (lambda: Uniform(-0.6, 0.6, 0.0, 0.6), "from small to large"),
-        (lambda: Normal(-0.1, 0.0), "not below 0"),
+        (lambda: Normal(-0.1, 0.0), "must be ≥ 0"),
         (lambda: Normal(0.1, 0.0, per="message"), "episode or frame"),  # type: ignore[arg-type]
-        (lambda: Walk(0.1, -0.1), "not below 0"),
+        (lambda: Walk(0.1, -0.1), "must be ≥ 0"),
     ],
 )
 def test_settings_that_make_no_sense(make: Callable[[], Disturbance], says: str) -> None:

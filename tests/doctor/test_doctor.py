@@ -196,7 +196,7 @@ def test_maps(tmp_path: Path) -> None:
     [
         ("echo 'NVIDIA H200, 143771 MiB, 570.86'", "ok", "NVIDIA H200, 143771 MiB, 570.86"),
         ("echo broken; exit 9", "warning", "exit status 9"),
-        (None, "warning", "none that nvidia-smi would tell of"),
+        (None, "warning", "none reported by nvidia-smi"),
     ],
 )
 def test_a_gpu(

@@ -180,7 +180,7 @@ def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
     [
         ({"rule": "best"}, "rule 'best': max, exists, pairs"),
         ({"truth_filter": "all"}, "truth_filter 'all': reference, anyone, ego, none"),
-        ({"tau_cyclist": 1.0}, "tau_cyclist 1.0: from 0 to below 1"),
+        ({"tau_cyclist": 1.0}, "tau_cyclist = 1.0: must be ≥ 0 and < 1"),
         ({"tau_vehicle": math.nan}, "tau_vehicle nan"),
     ],
 )

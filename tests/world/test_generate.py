@@ -107,7 +107,9 @@ def test_what_is_in_the_way_is_said_in_one_line(
 
 @pytest.mark.parametrize("kind", ["meteor", "control_loss"])
 def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
-    with pytest.raises(UserError, match=f"no hazard {kind}; there are occluded_pedestrian"):
+    with pytest.raises(
+        UserError, match=f"unknown hazard {kind}; valid hazards: occluded_pedestrian"
+    ):
         generate(network_of("Crucible05", None), "Crucible05", 1, 1, [kind])
 
 

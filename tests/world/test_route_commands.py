@@ -66,7 +66,7 @@ def test_check_refuses_what_a_campaign_would_refuse(
     write_hazards(Path(files[1]), [HazardSpec("a", KIND, 40.0, {"sped": 3.0})])
     assert main(["routes", "check", files[0], "--hazards", files[1]]) == 2
     said = capsys.readouterr()
-    assert "no parameter 'sped'; there are speed" in said.err
+    assert "unknown parameter 'sped'; valid parameters: speed" in said.err
     assert not said.out
 
 

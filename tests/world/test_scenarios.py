@@ -160,7 +160,7 @@ def test_an_unknown_type_and_a_kind_we_lack_are_named(tmp_path: Path) -> None:
     fewer = KINDS - {"control_loss"}
     hazards(tmp_path, spec, ("Scenario1", [on(route, 20)]))
     (lacking,) = read_hazards(tmp_path / "scenarios.json", kinds=fewer, routes={"0": spec})
-    assert reasons([lacking]) == {"Scenario1": "there is no hazard control_loss"}
+    assert reasons([lacking]) == {"Scenario1": "no hazard of kind control_loss"}
 
 
 def test_turns_are_told_right_from_left() -> None:

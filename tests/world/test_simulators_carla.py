@@ -99,7 +99,7 @@ def test_who_ends_at_the_start_is_quoted(
 def test_who_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_SILENT", "1")
     message = failure_at_start(CarlaSimulator(root=INSTALL, start_timeout=2.0))
-    assert "not ready after 2 s; it said last: Disabling core dumps." in message
+    assert "not ready after 2 s; last line of its log: Disabling core dumps." in message
 
 
 def test_who_takes_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_a_killed_keeper_is_noticed_and_the_rest_ended() -> None:
 
 
 def test_installs_are_checked_when_settings_are_read(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no folder"):
+    with pytest.raises(UserError, match="folder not found"):
         CarlaSimulator(root=str(tmp_path / "missing"))
     with pytest.raises(UserError, match=r"no install of CARLA: CarlaUE4\.sh is missing"):
         CarlaSimulator(root=str(tmp_path))

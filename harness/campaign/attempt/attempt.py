@@ -1,4 +1,4 @@
-"""One attempt: a system drives a route, cooperates, is disturbed; all of it is written down."""
+"""One attempt: a system drives a route, cooperates, is disturbed; everything is recorded."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ from harness.world.session import open_session
 from harness.world.stops import RouteStops
 
 SETTLE_TICKS = 10
-"""Ticks in which vehicles come to rest on their wheels before anybody drives."""
+"""Ticks in which vehicles come to rest on their wheels before the ego drives."""
 
 
 @dataclass(slots=True)
 class AttemptActors:
-    """Everybody and everything of an attempt that acts on its own."""
+    """What acts in an attempt: the ego, hazards, lights, stop signs and perception."""
 
     hazards: list[Hazard]
     unplaced: list[Hazard]  # had no room: not run in this attempt
@@ -70,7 +70,7 @@ class AttemptActors:
 
 
 def run_attempt(task: Task) -> str:
-    """Run one try, write its records, and return what happened in a few words."""
+    """Run one try, write its records, and return a one-line description of the outcome."""
     began = time.monotonic()
     settings = read_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route)
@@ -100,7 +100,7 @@ def run_attempt(task: Task) -> str:
 
 @contextmanager
 def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptContext]:
-    """Lend the world of one try, with a seed that the arm has no part in."""
+    """Open the world of one try, with a seed that does not depend on the arm."""
     seed = derived_seed(task.key.seed, route.town, task.key.route)
     with open_session(task.host, task.port, route.town, tick, seed) as session:
         yield AttemptContext(
@@ -152,7 +152,7 @@ def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
 
 
 def window_of(system: System | PrivilegedSystem, settings: Settings) -> Window:
-    """Return within what a system uses messages; if it does not say, as far as LiDARs reach."""
+    """Return the range in which a system uses messages; by default the reach of the LiDARs."""
     window: Window | None = getattr(system, "window", None)
     if window is not None:
         return window
@@ -196,7 +196,7 @@ def set_up(
     channel: Channel,
     cooperation: Cooperation,
 ) -> Iterator[AttemptActors]:
-    """Bring everybody into the world, and out of it again."""
+    """Spawn all actors of an attempt, and destroy them at the end."""
     if assignment.weather is not None:
         context.world.set_weather(carla.WeatherParameters(**assignment.weather))
     if settings["lights"] == "green":
@@ -226,7 +226,7 @@ def set_up(
 
 
 def placed(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:
-    """Return a hazard that waits for the ego, or has no room; the stack takes it away."""
+    """Return a placed hazard (or one without room); the stack removes it."""
     hazard = build_hazard(spec)
     stack.callback(hazard.end)
     with blaming(hazard):
@@ -242,7 +242,7 @@ def set_up_partners(
     vehicles: Sequence[carla.Actor],
     stack: ExitStack,
 ) -> Partners:
-    """Return the ego's partners, and the reference rig where truth depends on it."""
+    """Return the ego's partners, and the reference rig if ground truth depends on it."""
     partners = assemble(
         cooperation,
         context,
@@ -265,7 +265,7 @@ def set_up_perception(
     partners: Partners,
     stack: ExitStack,
 ) -> Perception:
-    """Return the senses of the ego and its partners; the stack takes them away."""
+    """Return the senses of the ego and its partners; the stack removes them."""
     rig: Rig = build(settings["rig"], "rig")
     perception = Perception(
         context,
@@ -285,7 +285,7 @@ def set_up_perception(
 def play(
     context: AttemptContext, actors: AttemptActors, every: int, drive: Drive, keeps_points: bool
 ) -> Recorder:
-    """Let time pass until the drive is over."""
+    """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
     ego.drive(Control(brake=1.0))
     snapshot = settle(context, perception, ego, every)
@@ -346,7 +346,7 @@ def settle(
 def hazard_reports(
     hazards: Iterable[Hazard], not_run: Iterable[HazardSpec]
 ) -> Iterator[HazardReport]:
-    """Yield what has become, at the end, of every hazard, run or not."""
+    """Yield the final report of every hazard, run or not."""
     for hazard in hazards:
         hazard.conclude()
         yield hazard.report()
@@ -364,7 +364,7 @@ def hazard_reports(
 
 
 def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
-    """Return what happened in a few words, hazards without a place included."""
+    """Describe a drive in one line, including hazards without a place."""
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
     absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]
@@ -373,7 +373,7 @@ def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport]
 
 
 def channel_in_words(usage: MessageUsage) -> str:
-    """Return what did not happen on the channel."""
+    """Describe what the channel did not do."""
     if usage.without_messages:
         return ", without messages"
     return ", undisturbed" if usage.undisturbed else ""

@@ -1,8 +1,8 @@
 """One try in a process of its own, which reads its task from standard input.
 
 The client library may abort its process; here that costs one try and nothing else. The process that
-is started forks before it has loaded anything: one half plays the attempt, the other ends whatever
-is left of the group when the player or the runner has ended.
+is started forks before it has loaded anything: one half runs the attempt, the other kills whatever
+is left of the group when the attempt or the runner has exited.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from harness.world.simulators import LINUX, end_with_parent
 GIB = 1 << 30
 PAUSE = 0.05
 NO_MEMORY = ("can't allocate memory", "out of memory")
-"""How torch says that there is none, on a processor and on a GPU."""
+"""What torch writes when out of memory, on a processor and on a GPU."""
 
 
 def main() -> None:
-    """Play the attempt in one process and keep watch in the other."""
+    """Run the attempt in one process and supervise it from the other."""
     task = Task.from_json(sys.stdin.readline())
     player = os.fork()
     if player:
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def watch(player: int, runner: int) -> int:
-    """Wait for the player; return how it ended, as shells do. Without a runner, end everything."""
+    """Wait for the attempt; return its exit code as shells do. Without a runner, kill all."""
     while os.getppid() == runner:
         pid, status = os.waitpid(player, os.WNOHANG)
         if pid:
@@ -50,11 +50,11 @@ def watch(player: int, runner: int) -> int:
             return code if code >= 0 else 128 - code
         time.sleep(PAUSE)
     os.killpg(0, signal.SIGKILL)
-    raise AssertionError("nobody gets here")
+    raise AssertionError("unreachable")
 
 
 def play(task: Task) -> str:
-    """Play the attempt and return the answer."""
+    """Run the attempt and return the reply."""
     if task.memory_limit is not None:
         limit_memory(task.memory_limit)
     try:
@@ -77,7 +77,7 @@ def limit_memory(most: float) -> None:
 
 
 def named(problem: Exception) -> tuple[FailureClass, str]:
-    """Return the failure class of an exception, and what it says."""
+    """Return the failure class of an exception, and its message."""
     text = " ".join(str(problem).split())
     if out_of_memory(problem):
         return "agent_out_of_memory", text or "out of memory"

@@ -1,4 +1,4 @@
-"""Sees every tick as the judge needs it: lane, route, lights and what was touched."""
+"""Measures every tick for the evaluation: lane, route, lights and collisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.world.stops import RouteStops
 
 
 class DriveMonitor:
-    """Tells the judge what truly happened."""
+    """Measures what the evaluation of driving needs, from ground truth."""
 
     def __init__(
         self, context: AttemptContext, ego: Ego, lights: RouteLights, stops: RouteStops

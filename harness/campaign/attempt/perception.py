@@ -1,4 +1,4 @@
-"""A planning step: who senses what, what is sent, what arrives, what the system makes of it."""
+"""A planning step: sensors, messages sent and delivered, the system, evaluation."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from harness.world.scene import ActorRegistry, GroundTruthScene, parked_in_world
 
 EGO: Literal["ego"] = "ego"
 POLE = 0
-"""The carrier of a unit beside the road: no actor."""
+"""The carrier of a roadside unit: no actor."""
 
 
 class Perception:
-    """The senses of everybody, and the system's mind."""
+    """Runs planning steps: sensors, messages, the system, evaluation, records."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Perception:
         lights: tuple[LightAhead, ...],
         recorder: Recorder,
     ) -> Control:
-        """Perceive, share, deliver, decide, judge."""
+        """Sense, share, deliver, decide, evaluate."""
         clock = time.perf_counter()
         scene = self._census.scene(snapshot)
         scan = self._post.collect(state.frame)

@@ -1,4 +1,4 @@
-"""What a worker process is told, and what it answers: JSON on its standard input and output."""
+"""The task of an attempt process and its reply: JSON on standard input and output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Task:
     port: int
     simulator: str
     memory_limit: float | None  # GiB
-    parent: int  # the process without which there is nobody to answer
+    parent: int  # process id of the runner's side; the attempt ends when it exits
 
     def to_json(self) -> str:
         """Return the task as one line."""
@@ -45,7 +45,7 @@ class Outcome:
     number: int
     failure: FailureClass | None = None
     message: str = ""
-    server_tail: str = ""  # what the server said last, if the try failed
+    server_tail: str = ""  # last lines of the server's log, if the try failed
     seconds: float = 0.0
 
     @property
@@ -55,12 +55,12 @@ class Outcome:
 
 
 def answer(failure: FailureClass | None, message: str) -> str:
-    """Return what a worker prints last."""
+    """Return the reply of an attempt process, which it prints last."""
     return json.dumps({"failure": failure, "message": message})
 
 
 def read_answer(text: str) -> dict[str, Any] | None:
-    """Return a worker's last line, if it is an answer."""
+    """Return the reply in an attempt process's last line, if it is one."""
     lines = text.strip().splitlines()
     try:
         reply = json.loads(lines[-1])

@@ -1,4 +1,4 @@
-"""The lanes round a route, so that it can be drawn without a simulator."""
+"""The lanes around a route, so that plots of it need no simulator."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ LOOKS, LOOK = 3, 0.1
 VERSIONED = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
-class WrittenOut(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML tells no types
-    """Writes everything out each time it is meant; readers refuse aliases."""
+class WrittenOut(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML is untyped
+    """Writes everything in full; readers refuse aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """Return that there are none."""
+        """Never use aliases."""
         return True
 
 
@@ -49,7 +49,7 @@ def place(settings: Settings) -> Path:
 
 
 def prepare(folder: Path, settings: Settings, simulator: str) -> None:
-    """Write `campaign.yaml` where there is none."""
+    """Write `campaign.yaml` unless it exists."""
     file = folder / "campaign.yaml"
     refuse_foreign(folder, settings)
     if not file.exists():
@@ -57,7 +57,7 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
 
 
 def write_header(file: Path, settings: Settings, simulator: str, **more: str) -> None:
-    """Write what a campaign is made with."""
+    """Write the settings and versions that a campaign is made with."""
     header = {
         "schema": VERSION,
         "digest": digest(settings),
@@ -97,7 +97,7 @@ def refuse_other_settings(file: Path, settings: Settings) -> None:
 
 
 def read_header(file: Path) -> dict[str, Any]:
-    """Return what `campaign.yaml` says, settings included."""
+    """Return the contents of `campaign.yaml`, settings included."""
     header = reading.read_header(file)
     if not isinstance(header.get("settings"), dict):
         raise UserError(f"{file}: not a campaign's configuration")
@@ -123,7 +123,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def refuse_taken(folder: Path, handle: int) -> None:
-    """Take the lock, unless somebody holds it or the file system knows none."""
+    """Take the lock, unless another process holds it or the file system has no locks."""
     try:
         ours = any(taken(handle) for _ in range(LOOKS))
     except OSError as problem:
@@ -135,7 +135,7 @@ def refuse_taken(folder: Path, handle: int) -> None:
 
 
 def taken(handle: int) -> bool:
-    """Take the lock, if it is free; whoever only looks whether it is holds it for a moment."""
+    """Take the lock if it is free; a process that only checks holds it for an instant."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

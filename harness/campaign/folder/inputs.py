@@ -1,4 +1,4 @@
-"""What a campaign reads besides its settings: files, told apart by short sums of what they hold.
+"""What a campaign reads besides its settings: files, identified by short digests of their contents.
 
 The sums are kept among the settings, so that other weights or other routes under the same names are
 other settings, and two networks are never pooled.
@@ -49,7 +49,7 @@ def of_systems(settings: Settings) -> dict[str, dict[str, str]]:
 
 
 def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
-    """Return how systems' files differ from those a campaign began with; old ones know of none."""
+    """Return how systems' files differ from those that a campaign was started with."""
     known = settings.get("inputs")
     known = known.get("system") if isinstance(known, dict) else None
     if not isinstance(known, dict):
@@ -68,7 +68,7 @@ def by_name(files: Iterable[Path]) -> dict[str, str]:
 
 
 def files_of(system: Settings, place: str) -> list[Path]:
-    """Return the files that a system says it reads, else those that its arguments name."""
+    """Return the files that a system declares, else those that its arguments name."""
     given = {name: value for name, value in system.items() if name != "_target_"}
     files = getattr(find_class(system["_target_"], place), "files", None)
     if files is None:
@@ -78,7 +78,7 @@ def files_of(system: Settings, place: str) -> list[Path]:
         return [Path(file) for file in files(**given)]
     except UserError:
         raise
-    except Exception as problem:  # whatever a class of somebody else's raises
+    except Exception as problem:  # any exception of a user's class
         raise UserError(f"configuration: {place}: files: {one_line(problem)}") from None
 
 

@@ -1,6 +1,6 @@
 """Whether conditions can do anything at all to what these systems' partners send.
 
-A disturbance that meets no message fails its attempt; told here, it costs nobody an hour.
+A disturbance that meets no message fails its attempt; refused here, before anything is driven.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
         for disturbance in disturbances_of(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
             if not disturbance.kinds & present:
-                reasons[arm] = f"{disturbance.name} disturbs nobody of {arm.cooperation}"
+                reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
             elif payload is not None and not touches(disturbance, present, payload):
                 sort = type(payload).__name__.lower()
                 reasons[arm] = f"{disturbance.name} cannot change the {sort} it shares"
@@ -61,7 +61,7 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
 
 
 def kinds_of(cooperation: Cooperation) -> frozenset[Kind]:
-    """Return who is there whom a disturbance could concern."""
+    """Return the kinds of agents that a disturbance could affect."""
     kinds: set[Kind] = {"ego"}
     if cooperation.roadside is not None:
         kinds.add("roadside")
@@ -71,16 +71,16 @@ def kinds_of(cooperation: Cooperation) -> frozenset[Kind]:
 
 
 def refuse_nobody(cooperation: str, present: frozenset[Kind]) -> None:
-    """Refuse an arm of cooperation in which nobody could cooperate."""
+    """Refuse an arm of cooperation that can never have a partner."""
     if cooperation != NONE and not present - {"ego"}:
         raise UserError(
-            f"configuration: cooperation.{cooperation}: nobody could ever be a partner; a roadside"
+            f"configuration: cooperation.{cooperation}: no agent can ever be a partner; a roadside"
             " unit or connected vehicles with a share, a range and a maximum above 0 are needed"
         )
 
 
 def payload_of(target: str, place: str) -> Payload | None:
-    """Return the least that a system may share, as far as its class says what that is."""
+    """Return the least that a system may share, if its class annotates it."""
     try:
         shared = get_type_hints(find_class(target, place).share).get("return")
     except (AttributeError, NameError, SyntaxError, TypeError):
@@ -94,7 +94,7 @@ def refuse_absent(disturbance: Disturbance, present: frozenset[Kind], condition:
         kinds = " or ".join(sorted(disturbance.kinds))
         raise UserError(
             f"configuration: interference.{condition}: {disturbance.name} disturbs {kinds}, and"
-            " cooperation has none; choose another cooperation or condition"
+            " the cooperation has none of these agents; choose another cooperation or condition"
         )
 
 

@@ -30,7 +30,7 @@ class Estimate:
     left: int
     seconds: float  # of wall-clock, for all that is left
     bytes: float
-    samples: int  # finished attempts that say so; 0: nothing but a rule of thumb
+    samples: int  # finished attempts measured; 0: a rule of thumb
 
 
 def estimate(plan: Plan, folder: Path) -> Estimate:

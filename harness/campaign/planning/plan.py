@@ -111,7 +111,7 @@ def paired(
 def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
     """Refuse attempts whose factors or routes are too long for the name of a file."""
     for key in keys:
-        key.path  # noqa: B018 - it says so
+        key.path  # noqa: B018 - raises UserError
 
 
 def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
@@ -210,7 +210,7 @@ def clean_routes(folder: Path) -> set[str]:
 
 
 def refuse_unfinished(folder: Path, keys: Sequence[AttemptKey]) -> None:
-    """Refuse a campaign in which attempts lack a result: nobody knows whether they are clean."""
+    """Refuse a campaign in which attempts lack a result: they may not be clean."""
     settings = read_header(folder / "campaign.yaml")["settings"]
     arms = {key.arm for key in keys}
     planned = paired(assigned_routes(folder), seeds_of(settings), arms)
@@ -274,7 +274,7 @@ def maps_of(settings: Settings) -> Path | None:
 def without_place(
     settings: Settings, assignments: Iterable[Assignment]
 ) -> Iterator[tuple[HazardSpec, str]]:
-    """Yield the hazards that have no place on their routes, as far as the map tells, and why."""
+    """Yield the hazards that have no place on their routes, as far as the map shows, and why."""
     maps = maps_of(settings)
     for assignment in assignments:
         track = Track(network_of(assignment.route.town, maps).map, assignment.route)

@@ -85,11 +85,11 @@ class Survey:
     tries: dict[int, int]  # attempts by how often they were tried
     failures: tuple[Failures, ...]
     missing: dict[str, str]  # attempts without result, and how the last try ended
-    troubles: tuple[str, ...]  # what is broken or foreign in the folder
+    troubles: tuple[str, ...]  # broken or foreign files in the folder
 
 
 def survey(folder: Path, trust: bool = False) -> Survey:
-    """Read a campaign folder; what is broken in it is told, and the rest is read all the same."""
+    """Read a campaign folder; broken parts are listed, and the rest is read."""
     campaign = Campaign(folder)
     header = read_header(folder / "campaign.yaml")
     there = campaign.attempts()
@@ -133,7 +133,7 @@ def ending_of(tries: Sequence[dict[str, Any]] | None) -> str:
     """Return how an attempt without result ended when it was last tried."""
     if not tries:
         return "not tried yet"
-    return tries[-1]["failure"] or "done, but its records are gone"
+    return tries[-1]["failure"] or "done, but its records are missing"
 
 
 def planned_in(
@@ -141,7 +141,7 @@ def planned_in(
 ) -> tuple[tuple[AttemptKey, ...], list[str]]:
     """Return the attempts that a folder was made for: its routes, with its seeds and arms.
 
-    Where a system's class is not at hand, or seeds are none, they are those that were seen; also
+    Where a system's class is not at hand, or seeds are invalid, they are those that were seen; also
     where the settings name a class that may not be built without trust. Twins are driven one by
     one: they are those that were seen, too.
     """
@@ -167,7 +167,7 @@ def planned_in(
         routes = sorted(assigned_routes(folder), key=by_number)
     except OSError:
         routes = []
-        troubles.append(f"{folder / ROUTES}: cannot be read, so that nobody knows what was planned")
+        troubles.append(f"{folder / ROUTES}: cannot be read; the planned attempts are unknown")
     return paired(routes, seeds, arms), troubles
 
 
@@ -184,7 +184,7 @@ def by_number(name: str) -> tuple[int, str]:
 
 
 def ledger_of(folder: Path) -> tuple[dict[AttemptKey, list[dict[str, Any]]], list[str]]:
-    """Return the lines of every attempt, and what to say of those that cannot be read."""
+    """Return the lines of every attempt, and a note on lines that cannot be read."""
     tries: dict[AttemptKey, list[dict[str, Any]]] = defaultdict(list)
     texts = written(folder)
     torn = 0
@@ -205,7 +205,7 @@ def arms_in(
     at_first: set[AttemptKey],
     compared: bool,
 ) -> Iterable[ArmProgress]:
-    """Yield every arm; twins, driven one by one, are not judged as arms."""
+    """Yield every arm; twins, driven one by one, are not compared as arms."""
     groups: dict[Arm, list[AttemptKey]] = defaultdict(list)
     for key in planned:
         groups[key.arm].append(key)
@@ -261,7 +261,7 @@ def failures_in(
 
 
 def foreign(folder: Path) -> list[str]:
-    """Return what to say of files that do not belong to a campaign."""
+    """Describe files that do not belong to a campaign."""
     strange = sorted(
         name
         for name in os.listdir(folder)  # noqa: PTH208
@@ -280,7 +280,7 @@ def at_work(folder: Path) -> bool:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # no file system for locks: nobody can run there
+    except OSError:  # no file system for locks: no runner can run there
         return False
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Settings are checked before anything is run or written: what is wrong is told in one line."""
+"""Validates settings before anything is run or written; errors are one line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "tick", "perceive_every")
 
 
 class Study(TypedDict):
-    """Who asks."""
+    """The study that a campaign belongs to."""
 
     name: str
 
@@ -97,7 +97,7 @@ def refuse_misshapen(settings: Settings) -> None:
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
         if settings[name] <= 0:
-            raise UserError(f"configuration: {name} is {settings[name]}; it must be above 0")
+            raise UserError(f"configuration: {name} = {settings[name]}: must be > 0")
     for place, part in targets(settings, ""):
         refuse_misfit(place, part)
     for name in MADE_HERE:
@@ -121,7 +121,9 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     hints = hints_of(named)
     for name, value in given.items():
         if name not in known and not takes_all:
-            raise UserError(f"configuration: {place} knows no {name}; there are {', '.join(known)}")
+            raise UserError(
+                f"configuration: {place}: unknown key {name}; valid keys: {', '.join(known)}"
+            )
         for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
             raise UserError(f"configuration: {mistake}")
     missing = [

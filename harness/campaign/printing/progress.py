@@ -48,7 +48,7 @@ def followed(mode: str, standing: Progress, workers: int) -> Iterator[ProgressLi
 
 
 def beginning(standing: Progress) -> Iterator[str]:
-    """Yield what is to be said before the first try."""
+    """Yield the lines to print before the first try."""
     if standing.done:
         yield f"{standing.done} of {standing.attempts} are done already"
     if standing.given_up:
@@ -64,39 +64,39 @@ def used_up(standing: Progress) -> str:
 
 
 class Nothing:
-    """Says nothing."""
+    """Prints nothing."""
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
-        """Hear that a try begins."""
+        """A try begins."""
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
-        """Hear how it ended."""
+        """A try has ended."""
 
     def leaves(self, worker: int, reason: str) -> None:
-        """Hear that a worker gets no more work."""
+        """A worker gets no more work."""
 
 
 class PlainLines(Nothing):
-    """Says one line for every try that ended."""
+    """Prints one line for every try that ended."""
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
-        """Say how it ended."""
+        """Print how it ended."""
         say(console, line_of(outcome, again))
 
     def leaves(self, worker: int, reason: str) -> None:
-        """Say who left."""
+        """Print which worker left."""
         say(console, leaving(worker, reason))
 
 
 class JsonLines(Nothing):
-    """Says one JSON object for everything that happens."""
+    """Prints one JSON object for every event."""
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
-        """Say what begins."""
+        """Print what begins."""
         tell(worker=worker, event="begins", attempt=str(key), **{"try": number})
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
-        """Say how it ended."""
+        """Print how it ended."""
         tell(
             worker=worker,
             event="ends",
@@ -109,12 +109,12 @@ class JsonLines(Nothing):
         )
 
     def leaves(self, worker: int, reason: str) -> None:
-        """Say who left."""
+        """Print which worker left."""
         tell(worker=worker, event="leaves", message=reason)
 
 
 class LiveTable(Nothing):
-    """Shows what every worker is doing, and how far all is; what ended goes by above it."""
+    """Shows what every worker is doing, and how far all is; finished tries scroll by above it."""
 
     def __init__(self, standing: Progress, workers: int, out: Console) -> None:
         self._left = standing.attempts - standing.done - standing.given_up
@@ -132,7 +132,7 @@ class LiveTable(Nothing):
         self._doing[worker] = (f"{key}{again}", time.monotonic())
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
-        """Say how it ended, and count."""
+        """Print how it ended, and count."""
         say(self._out, line_of(outcome, again))
         self._doing[worker] = ("", 0.0)
         self._recent.append(outcome.seconds)
@@ -142,7 +142,7 @@ class LiveTable(Nothing):
         self._left -= not again
 
     def leaves(self, worker: int, reason: str) -> None:
-        """Say who left."""
+        """Print which worker left."""
         say(self._out, leaving(worker, reason))
         self._doing = {number: what for number, what in self._doing.items() if number != worker}
 

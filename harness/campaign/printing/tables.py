@@ -24,7 +24,7 @@ DRIVING = ("n", "DS", "CR %", "RCR %", "violations")
 WITHOUT = "without messages"
 NAMES = ("system", "condition")
 """The factors of an arm that are always shown."""
-MARGIN = 12
+MARGIN = 14
 """Columns before a note."""
 
 
@@ -57,7 +57,7 @@ def show_note(name: str, text: str) -> None:
 
 
 def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of routes, hazards and conditions."""
+    """Yield notes on routes, hazards and conditions."""
     length = sum(assignment.route.length for assignment in plan.assignments) / 1000
     ways = (
         "each a way of its own"
@@ -74,7 +74,7 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
     if plan.truth:
-        yield "truth", plan.truth
+        yield "ground truth", plan.truth
     hazards = Counter(hazard.kind for part in plan.assignments for hazard in part.runnable)
     yield "hazards", ", ".join(f"{n} {kind}" for kind, n in sorted(hazards.items())) or "none"
     not_run = Counter(
@@ -145,18 +145,18 @@ def show_results(
         say(f"not driven: {reason}")
     factors = telling(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
-        say(f"no such arm: {label(arm, factors)}: {fault}")
+        say(f"arm without effect: {label(arm, factors)}: {fault}")
     done = finished(folder).intersection(plan.attempts)
     missing = len(plan.attempts) - len(done)
     if missing:
         say(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
-            f" python -m harness status {folder} says which and why"
+            f" python -m harness status {folder} lists them"
         )
 
 
 def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
-    """Return some of what each arm came to."""
+    """Return some columns of the summary of each arm."""
     table = Table(title=title or None)
     factors = telling(row.arm for row in rows)
     for name in factors:

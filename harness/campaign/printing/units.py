@@ -1,4 +1,4 @@
-"""Amounts as people say them."""
+"""Durations and amounts of data with units."""
 
 from __future__ import annotations
 

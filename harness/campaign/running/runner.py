@@ -1,4 +1,4 @@
-"""Runs an agenda: gives tries to hands, hears how they ended, and alone keeps the ledger."""
+"""Runs a work queue: assigns tries to worker slots and alone writes the ledger."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ NO_SIMULATOR: frozenset[FailureClass] = frozenset({"server_launch", "port_confli
 LAUNCHES = 3
 """Times in a row that a worker may find no simulator before it gets no more work."""
 SETTLE = 10.0
-"""Seconds that hands which were told to stop have to end."""
+"""Seconds that slots have to stop in."""
 
 
 class InfrastructureError(Exception):
-    """The machine does not give what every attempt needs: one clear line; exit code 3."""
+    """The machine lacks what every attempt needs (simulator, disk): one line; exit code 3."""
 
 
 class ProgressListener(Protocol):
-    """Is told what the workers, numbered from 1, are doing."""
+    """Is called with what the workers, numbered from 1, are doing."""
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """A worker begins a try."""
@@ -45,7 +45,7 @@ Ended = tuple["SlotThread", Outcome | BaseException]
 
 
 class SlotThread:
-    """A hand, and the thread that lives as long as it."""
+    """A worker slot, and the thread that runs it."""
 
     def __init__(self, number: int, slot: WorkerSlot, ended: SimpleQueue[Ended]) -> None:
         self.number = number
@@ -63,11 +63,11 @@ class SlotThread:
         self._asked.put(self.task)
 
     def leave(self) -> None:
-        """Let the hand go when it has nothing more in it."""
+        """Close the slot after its current try."""
         self._asked.put(None)
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until it is gone."""
+        """Wait until the thread has ended."""
         self._thread.join(seconds)
 
     def _serve(self) -> None:
@@ -77,12 +77,12 @@ class SlotThread:
         except BaseException as problem:
             self._ended.put((self, problem))
         else:
-            with suppress(Exception):  # a hand that is lost cannot be given back
+            with suppress(Exception):  # a lost slot cannot be closed
                 self.slot.close()
 
 
 class Runner:
-    """Does what is left of a plan."""
+    """Runs what is left of a plan."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Runner:
         ]
 
     def run(self) -> None:
-        """Work until nothing is left to do, or nobody is left to do it."""
+        """Run until the queue is empty or no worker is left."""
         try:
             while self._give():
                 worker, outcome = self._ended.get()
@@ -115,7 +115,7 @@ class Runner:
             worker.wait()
 
     def _give(self) -> bool:
-        """Give work to whoever has none; return whether anybody has any."""
+        """Assign tries to idle workers; return whether any worker is busy."""
         for worker in self._workers:
             if self.queue and worker.task is None:
                 key, number = self.queue.next()
@@ -124,7 +124,7 @@ class Runner:
         return any(worker.task for worker in self._workers)
 
     def _hear(self, worker: SlotThread, outcome: Outcome | BaseException) -> None:
-        """Write down how a try ended, and decide what that means for the others."""
+        """Record how a try ended, and decide what that means for the other workers."""
         if isinstance(outcome, BaseException):
             raise outcome
         self._note(outcome)
@@ -159,7 +159,7 @@ class Runner:
             raise InfrastructureError(str(problem)) from None
 
     def _stop(self) -> None:
-        """End what is going on, and write it down as far as that is possible."""
+        """Stop all tries, and record them as far as possible."""
         for worker in self._workers:
             worker.slot.stop()
             worker.leave()

@@ -1,4 +1,4 @@
-"""What is left of a plan: which attempts have no result yet, and how often each may be tried."""
+"""The attempts of a plan that have no result yet, and how often each may be tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERMANENT_FAILURES: frozenset[FailureClass] = frozenset(
 )
 """Failures that the same inputs give again: not tried again in the same run."""
 MAX_INFRASTRUCTURE_RETRIES = 10
-"""Tries of one attempt that may fail in one run for reasons that are not its own."""
+"""Tries of one attempt that may fail in one run because of the infrastructure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Progress:
 
 
 class WorkQueue:
-    """Hands out attempts in the order of the plan; one that failed comes again first."""
+    """Returns attempts in the order of the plan; one that failed is retried first."""
 
     def __init__(
         self, attempts: Sequence[AttemptKey], folder: Path, tries: int, retry_failed: bool
@@ -59,7 +59,7 @@ class WorkQueue:
         return key, tries.last
 
     def ended(self, outcome: Outcome) -> bool:
-        """Hear how a try ended; return whether the attempt comes again in this run."""
+        """Note how a try ended; return whether the attempt is retried in this run."""
         key, failure = outcome.key, outcome.failure
         if failure is None:
             return False

@@ -24,7 +24,7 @@ def with_checkout(settings: Settings) -> Settings:
         what = "routes=v2xverse_town05" if reads_routes else "traffic=v2xverse_checkout"
         raise UserError(
             f"{what} reads files of V2Xverse, which are not part of this project; get them with"
-            f" `{CLONE}` and say routes.checkout=V2Xverse"
+            f" `{CLONE}` and set routes.checkout=V2Xverse"
             " (or choose routes=town05 traffic=v2xverse_1, which are ours)"
         )
     if checkout is not None and reads_routes:

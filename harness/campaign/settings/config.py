@@ -37,9 +37,9 @@ OURS = {
     "channel": "harness.channel.",
     "interference": "harness.channel.",
 }
-"""Where the classes are that a group may name: whoever looks at a folder makes some of them."""
+"""The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)
-"""Packages that whoever runs the campaign names for all groups; no configuration can add any."""
+"""Packages that the user allows for all groups by the environment; no configuration can add any."""
 NOT_OF_THE_RESULT = (
     "out",
     "dry_run",
@@ -67,7 +67,7 @@ def plain(config: DictConfig) -> Settings:
 
 
 def check(value: Any, place: str = "") -> None:
-    """Refuse numbers that are none, and targets outside the listed packages."""
+    """Refuse numbers that are not finite, and targets outside the listed packages."""
     if isinstance(value, dict):
         if "_target_" in value:
             find_class(value["_target_"], place or "the top")
@@ -77,7 +77,7 @@ def check(value: Any, place: str = "") -> None:
         for number, inner in enumerate(value):
             check(inner, f"{place}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise UserError(f"configuration: {place} is {value}; a finite number is needed")
+        raise UserError(f"configuration: {place} = {value}: must be finite")
 
 
 def find_class(target: Any, place: str) -> type[Any]:
@@ -106,13 +106,13 @@ def packages_of(place: str) -> tuple[str, ...]:
 
 
 def build(settings: Any, place: str, **more: Any) -> Any:
-    """Return what `_target_` names, made with the settings beside it."""
+    """Return what `_target_` names, built with the settings next to it."""
     check(settings, place)
     try:
         return made(settings, place, **more)
     except UserError:
         raise
-    except Exception as problem:  # whatever a class finds wrong with what it is given
+    except Exception as problem:  # any error that a class raises for its arguments
         raise UserError(f"configuration: {place}: {one_line(problem)}") from None
 
 
@@ -144,7 +144,7 @@ def find_file(name: str, place: str) -> Path:
                 return path
     except OSError as problem:
         raise UserError(f"{place}: {name}: {problem.strerror}") from None
-    raise UserError(f"{place}: there is no file {name}")
+    raise UserError(f"{place}: file not found: {name}")
 
 
 def at_home(name: str, place: str) -> Path:
@@ -152,7 +152,7 @@ def at_home(name: str, place: str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError:
-        raise UserError(f"{place}: {name}: nobody of that name has a home here") from None
+        raise UserError(f"{place}: {name}: no home directory of that name") from None
 
 
 def without(problem: ModuleNotFoundError) -> str:
@@ -162,5 +162,5 @@ def without(problem: ModuleNotFoundError) -> str:
 
 
 def one_line(problem: BaseException) -> str:
-    """Return what an exception says, on one line."""
+    """Return the message of an exception on one line."""
     return " ".join(str(problem).split()) or type(problem).__name__

@@ -1,4 +1,4 @@
-"""Who cooperates in an arm, and who decides what ground truth is."""
+"""Which agents cooperate in an arm, and which LiDARs define ground truth."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from harness.world.partners import Cooperation, Placement
 COMMON = "reference"
 """The truth filter that asks the reference rig, which scans in every arm."""
 DEPENDENT = "anyone"
-"""The truth filter that asks whoever cooperates."""
+"""The truth filter that asks all cooperating agents."""
 
 
 def cooperation_of(settings: Settings, arm: Arm) -> Cooperation:
-    """Return who cooperates in an arm.
+    """Return which agents cooperate in an arm.
 
     Around a system that reads no messages stand the partners of the campaign's only cooperation:
-    they scan, and nobody hears them. Where there are several, nobody stands there.
+    they scan, and no message of theirs is read. With several cooperations there are no partners.
     """
     name = arm.cooperation
     if name == NONE:
@@ -44,7 +44,7 @@ def cooperations_of(settings: Settings) -> list[str]:
     """Return the names of a campaign's cooperations."""
     names = list(settings["cooperation"])
     if not names:
-        raise UserError("configuration: cooperation names nobody; choose one or more")
+        raise UserError("configuration: cooperation is empty; choose one or more")
     if NONE in names:
         raise UserError(
             f"configuration: cooperation.{NONE} is the name of arms whose system reads no messages;"
@@ -54,12 +54,13 @@ def cooperations_of(settings: Settings) -> list[str]:
 
 
 def refuse_uncommon_truth(settings: Settings, arms: Iterable[Arm]) -> None:
-    """Refuse to compare cooperations on a ground truth that depends on who cooperates."""
+    """Refuse to compare cooperations on ground truth that depends on which agents cooperate."""
     names = sorted({arm.cooperation for arm in arms} - {NONE})
     if len(names) > 1 and settings["patterns"]["truth_filter"] == DEPENDENT:
         raise UserError(
-            f"configuration: patterns.truth_filter={DEPENDENT} makes ground truth depend on who"
-            f" cooperates, and {' and '.join(names)} are compared; choose {COMMON}, ego or none"
+            f"configuration: patterns.truth_filter={DEPENDENT} makes ground truth depend on which"
+            f" agents cooperate, and {' and '.join(names)} are compared; choose {COMMON}, ego or"
+            " none"
         )
 
 

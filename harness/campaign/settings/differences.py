@@ -9,7 +9,7 @@ from typing import Any
 WIDEST = 60
 """Characters of a value that are shown."""
 LONG = 5
-"""Items from which on a list is told by what came and what went."""
+"""Length from which a list is described by its added and removed items."""
 ABSENT = object()
 
 

@@ -1,10 +1,10 @@
 """What a campaign folder may have built without its reader's consent.
 
-A folder may be anybody's. A class that its settings name is built only if the class declares itself
-safe to be built from a file, in its own body: `safe_from_file: ClassVar[bool] = True`. The
-declaration promises that its constructor and its methods start no program, write no file, open no
-connection and change nothing of the process, whatever their arguments are. A subclass declares for
-itself: nothing is inherited. All other classes need `--trust`.
+A folder may come from a stranger. A class that its settings name is built only if the class
+declares itself safe to be built from a file, in its own body: `safe_from_file: ClassVar[bool] =
+True`. The declaration promises that its constructor and its methods start no program, write no
+file, open no connection and change nothing of the process, whatever their arguments are. A subclass
+declares for itself: nothing is inherited. All other classes need `--trust`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def refuse_untrusted(folder: Path, settings: Settings) -> None:
         if not declares_itself_safe(find_class(part["_target_"], place)):
             raise UserError(
                 f"{folder}: {place} names {part['_target_']}, which is not declared safe to be"
-                " built from a file; look at its campaign.yaml, and say --trust if you trust it"
+                " built from a file; look at its campaign.yaml, and pass --trust if you trust it"
             )
 
 

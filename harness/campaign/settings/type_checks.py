@@ -1,4 +1,4 @@
-"""Whether plain settings fit the types that code declares, and what to say where they do not."""
+"""Checks plain settings against declared types, and describes mismatches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS: dict[Any, str] = {
     NoneType: "null",
 }
 UNSAID = (Any, Any, ...)
-"""What a `list`, `tuple` or `dict` holds that says no more."""
+"""Type arguments of a bare `list`, `tuple` or `dict`."""
 
 
 def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
@@ -25,7 +25,7 @@ def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
             yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
         # at the top, people may keep what others refer to
         for name in [inner for inner in value if place and inner not in known]:
-            yield f"{place} knows no {name}; there are {', '.join(known)}"
+            yield f"{place}: unknown key {name}; valid keys: {', '.join(known)}"
     elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):
         named, inner = get_args(hint)
         for name, setting in value.items():

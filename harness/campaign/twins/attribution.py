@@ -1,8 +1,8 @@
-"""What a disturbance has to do with a violation, as far as driving again can tell.
+"""Whether a disturbance caused a violation, as far as re-runs can show.
 
-One twin without the disturbance is not enough: a violation that comes and goes with every draw says
-little. So the disturbance is drawn anew several times, and windows are looked for outside of which
-it need not happen.
+One twin without the disturbance is not enough: a violation that comes and goes with every sample
+proves little. So the disturbance is sampled again several times, and windows are searched outside
+of which it need not happen.
 """
 
 from __future__ import annotations

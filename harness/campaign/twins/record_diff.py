@@ -1,4 +1,4 @@
-"""Whether two attempts left the same records, and if not, where they part first."""
+"""Whether two attempts left the same records, and if not, where they differ first."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def in_table(one: Path, other: Path, name: str) -> str:
 
 
 def alike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where two columns say the same; NaN is NaN."""
+    """Return where two columns are equal; NaN equals NaN."""
     same: np.ndarray = (one == other) | ((one != one) & (other != other))  # noqa: PLR0124
     return same
 

@@ -1,7 +1,7 @@
 """Twins of an attempt: the same world from the same seed, something about the disturbance changed.
 
 They are attempts themselves, in a campaign folder of their own, `twins` in that of their campaign;
-what is changed is their condition. A condition's name says all, so equal twins are driven once.
+what is changed is their condition. A condition's name is complete, so equal twins are driven once.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Twins:
         """Return a driven twin's result."""
         campaign = Campaign(self.folder)
         if twin.key not in campaign.attempts():
-            raise UserError(f"{self.folder}: {twin.key} has no result; ledger.jsonl there says why")
+            raise UserError(f"{self.folder}: {twin.key} has no result; see ledger.jsonl there")
         result: dict[str, Any] = campaign.result(twin.key)["crucible"]
         return result
 

@@ -37,7 +37,7 @@ class Bandwidth(Disturbance):
     ) -> None:
         super().__init__(kinds)
         if not bytes_per_second > 0:
-            raise UserError(f"bandwidth: {bytes_per_second} bytes per second; must be above 0")
+            raise UserError(f"bandwidth.bytes_per_second = {bytes_per_second}: must be > 0")
         self.bytes_per_second = bytes_per_second
         self._radios: dict[str, Radio] = {}
 

@@ -1,4 +1,4 @@
-"""A disturbance as it might have been: at some times only, or with other draws."""
+"""A disturbance as it might have been: at some times only, or with other random samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ticks = tuple[int, int]
 
 
 class Counterfactual(Disturbance):
-    """Another disturbance, drawn in full, of which only what falls into the windows happens."""
+    """Another disturbance, sampled in full, of which only what falls into the windows happens."""
 
     safe_from_file = True
 
@@ -23,7 +23,7 @@ class Counterfactual(Disturbance):
         self,
         of: Disturbance,
         windows: Sequence[Ticks] | None = None,  # null: at all times
-        draw: int = 0,  # 0: as drawn; others: drawn anew
+        draw: int = 0,  # 0: the same samples; others: new samples
     ) -> None:
         self.of = of
         super().__init__(sorted(of.kinds))

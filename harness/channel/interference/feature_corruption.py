@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 
 
 class FeatureCorruption(Disturbance, ABC):
-    """Noise in features; subclasses say where."""
+    """Noise in features; subclasses define where."""
 
     def alter(self, message: Message) -> Message:
         """Return the message with noise in each of its maps."""

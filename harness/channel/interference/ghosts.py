@@ -1,4 +1,4 @@
-"""A partner tells of vehicles that are not there."""
+"""False positives: a partner reports vehicles that are not there."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Ghosts(Disturbance):
         super().__init__(tuple(lidar_height))
         if count < 0 or not 0 <= nearest <= farthest:
             raise UserError(
-                f"ghosts: {count} between {nearest} and {farthest} m; not fewer than 0,"
-                " the nearest before the farthest"
+                f"ghosts: {count} between {nearest} and {farthest} m: count must be"
+                " ≥ 0, and nearest ≤ farthest"
             )
         self.count, self.nearest, self.farthest = count, nearest, farthest
         self.lidar_height = dict(lidar_height)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from harness.channel.delivery_rule import SAME_MOMENT
-from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
 from harness.errors import UserError
 from harness.vocabulary import Kind, Message
 
@@ -20,14 +20,14 @@ FAR = 5.0
 
 
 class Latency(Disturbance, ABC):
-    """A delay, drawn once for an episode and all its senders, or anew for every message."""
+    """A delay, sampled once for an episode and all its senders, or for every message."""
 
     name = "latency"
 
     def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
         super().__init__(kinds)
         if per not in ("episode", "message"):
-            raise UserError(f"latency: per {per!r}; episode or message")
+            raise UserError(f"latency.per = {per!r}: unknown; valid: episode, message")
         self.per = per
 
     @property
@@ -45,7 +45,7 @@ class Latency(Disturbance, ABC):
         return self.longest_delay
 
     def delay(self, message: Message) -> float:
-        """Draw the delay of this message."""
+        """Sample the delay of this message."""
         if self.per == "message":
             return self.sample(self.random_at(message.sender, message.capture_frame))
         return self.sample(self.random())
@@ -63,8 +63,7 @@ class Fixed(Latency):
 
     def __init__(self, seconds: float, kinds: Sequence[Kind] = PARTNERS) -> None:
         super().__init__("episode", kinds)
-        if not seconds >= 0:
-            raise UserError(f"latency: {seconds} s; nothing arrives before it is sent")
+        refuse_negative("latency", "s", seconds=seconds)
         self.longest = seconds
 
     @property
@@ -96,7 +95,7 @@ class Uniform(Latency):
     ) -> None:
         super().__init__(per, kinds)
         if not 0 <= low <= high:
-            raise UserError(f"latency: low {low} s, high {high} s; 0 <= low <= high")
+            raise UserError(f"latency: low = {low} s, high = {high} s: must be 0 ≤ low ≤ high")
         self.low, self.high = low, high
 
     @property
@@ -127,8 +126,7 @@ class Normal(Latency):
         kinds: Sequence[Kind] = PARTNERS,
     ) -> None:
         super().__init__(per, kinds)
-        if not (mean >= 0 and deviation >= 0):
-            raise UserError(f"latency: mean {mean} s, deviation {deviation} s; not below 0")
+        refuse_negative("latency", "s", mean=mean, deviation=deviation)
         self.mean, self.deviation = mean, deviation
 
     @property
@@ -138,11 +136,11 @@ class Normal(Latency):
 
     @property
     def longest_delay(self) -> float:
-        """Seconds that this adds on average; there is no most."""
+        """Seconds that this adds on average; unbounded."""
         return self.mean
 
     def largest(self) -> float:
-        """Return what one draw in a few millions exceeds."""
+        """Return what one sample in a few millions exceeds."""
         return self.mean + FAR * self.deviation
 
     def reset(self, seed: int, route: str) -> None:
@@ -151,7 +149,7 @@ class Normal(Latency):
         self.idle_chance = 1.0
 
     def delay(self, message: Message) -> float:
-        """Draw, and keep account of how likely it is that nothing has been late so far."""
+        """Sample, and update the probability that nothing has been late so far."""
         before = self.idle_chance if self.per == "message" else 1.0
         self.idle_chance = before * self._at_once()
         return super().delay(message)

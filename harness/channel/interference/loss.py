@@ -42,7 +42,7 @@ class Loss(Disturbance):
         self.idle_chance = 1.0
 
     def loses(self, message: Message) -> bool:
-        """Draw this message's fate."""
+        """Sample whether this message is lost."""
         self.idle_chance *= 1.0 - self.probability
         random = self.random_at(message.sender, message.capture_frame)
         return bool(random.random() < self.probability)
@@ -65,9 +65,9 @@ class BurstLoss(Disturbance):
         super().__init__(kinds)
         for value in (worsens, recovers, lost_in_good, lost_in_bad):
             if not 0 <= value <= 1:
-                raise UserError(f"burst_loss: {value} is no probability; from 0 to 1")
+                raise UserError(f"burst_loss: probability {value}: must be from 0 to 1")
         if not worsens + recovers > 0:
-            raise UserError("burst_loss: worsens and recovers are both 0; air must change")
+            raise UserError("burst_loss: worsens and recovers are both 0: one must be > 0")
         self.lost = np.array([lost_in_good, lost_in_bad])
         self.turns = np.array([[1 - worsens, worsens], [recovers, 1 - recovers]])
         self.at_first = np.array([recovers, worsens]) / (worsens + recovers)
@@ -90,7 +90,7 @@ class BurstLoss(Disturbance):
         self._air, self._nothing_lost = {}, {}
 
     def loses(self, message: Message) -> bool:
-        """Let the air change, then draw this message's fate."""
+        """Update the channel's state, then sample whether this message is lost."""
         sender = message.sender
         turn, fate = self.random_at(sender, message.capture_frame).random(2)
         odds = self.turns[self._air[sender]] if sender in self._air else self.at_first
@@ -111,4 +111,4 @@ def check_share(name: str, **shares: float) -> None:
     """Refuse what is no probability and no share; 0 is no disturbance."""
     for setting, value in shares.items():
         if not 0 <= value <= 1:
-            raise UserError(f"{name}: {setting} {value}; must be from 0 to 1")
+            raise UserError(f"{name}.{setting} = {value}: must be from 0 to 1")

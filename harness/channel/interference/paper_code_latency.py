@@ -1,4 +1,4 @@
-"""Latency as the code of the ASE 2025 study has it: told by the route's number, not drawn."""
+"""Latency as in the code of the ASE 2025 study: a function of the route's number, not random."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PaperCodeLatency(Disturbance):
         if not (by_remainder and all(share >= 0 for share in (*by_remainder, undelayed))):
             raise UserError(
                 f"paper_code_latency: by_remainder {list(by_remainder)}, undelayed {undelayed};"
-                " one delay or more, none below 0 s"
+                " must be one delay or more, all ≥ 0 s"
             )
         self.by_remainder = tuple(by_remainder)
         self.undelayed = undelayed
@@ -42,7 +42,7 @@ class PaperCodeLatency(Disturbance):
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """The longest delay, and how long there is none."""
+        """The longest delay, and how long there is no delay."""
         return {"by_remainder": max(self.by_remainder), "undelayed": self.undelayed}
 
     @property
@@ -77,6 +77,6 @@ def number_of(route: str) -> int:
     if not numbers:
         raise AttemptError(
             "interference_not_delivered",
-            f"paper_code_latency: route {route!r} has no number to tell its delay by",
+            f"paper_code_latency: route {route!r} has no number that determines its delay",
         )
     return int(numbers[-1])

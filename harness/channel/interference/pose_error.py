@@ -1,6 +1,6 @@
 """Observers are wrong about where they are; what they sense stays as it is.
 
-Errors are told in x and y of the world (m) and, in the settings, in degrees of yaw.
+Errors are in x and y of the world (m) and, in the settings, in degrees of yaw.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
 from harness.channel.effects import LEAST_METRES, LEAST_RADIANS, Shift, displaces
 from harness.errors import UserError
 from harness.vocabulary import Floats, Kind, Observation
@@ -32,7 +32,7 @@ class Misplacement(Disturbance, ABC):
 
     @property
     def size_zero(self) -> bool:
-        """Whether nobody is ever wrong."""
+        """Whether all errors are 0."""
         return not self.largest().any()
 
     def too_small(self) -> str | None:
@@ -58,22 +58,22 @@ class Misplacement(Disturbance, ABC):
 
 
 class Sampled(Misplacement):
-    """Errors drawn once for an episode, or anew for every capture."""
+    """Errors sampled once for an episode, or for every capture."""
 
     def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
         super().__init__(kinds)
         if per not in ("episode", "frame"):
-            raise UserError(f"pose_error: per {per!r}; episode or frame")
+            raise UserError(f"pose_error.per = {per!r}: unknown; valid: episode, frame")
         self.per = per
         self._sampled: set[str] = set()
 
     def reset(self, seed: int, route: str) -> None:
-        """Start an episode in which nobody has been wrong."""
+        """Start an episode without errors so far."""
         super().reset(seed, route)
         self.idle_chance, self._sampled = 1.0, set()
 
     def error(self, observation: Observation) -> Floats:
-        """Draw from this observer's stream."""
+        """Sample from this observer's stream."""
         if self.per == "frame" or observation.sender not in self._sampled:
             self._sampled.add(observation.sender)
             self.idle_chance *= self.chance_of_none()
@@ -107,8 +107,8 @@ class Uniform(Sampled):
         super().__init__(per, kinds)
         if not (0 <= low <= high and 0 <= yaw_low <= yaw_high):
             raise UserError(
-                f"pose_error: {low} to {high} m, {yaw_low} to {yaw_high} degrees;"
-                " sizes from small to large, signs are drawn"
+                f"pose_error: low = {low} m, high = {high} m, yaw_low = {yaw_low} degrees,"
+                f" yaw_high = {yaw_high} degrees: must be 0 ≤ low ≤ high; signs are sampled"
             )
         self.low = in_radians(low, low, yaw_low)
         self.high = in_radians(high, high, yaw_high)
@@ -200,7 +200,7 @@ class Walk(Misplacement):
         self._began: dict[str, float] = {}
 
     def reset(self, seed: int, route: str) -> None:
-        """Start an episode: nobody has drifted yet."""
+        """Start an episode without drift."""
         super().reset(seed, route)
         self._walked, self._began = {}, {}
         self.idle_chance = 1.0
@@ -238,8 +238,6 @@ def in_radians(x: float, y: float, yaw: float) -> Floats:
 
 def spread(deviation: float, yaw_deviation: float) -> Floats:
     """Return standard deviations as they are used."""
-    if not (deviation >= 0 and yaw_deviation >= 0):
-        raise UserError(
-            f"pose_error: deviations {deviation} m and {yaw_deviation} degrees; not below 0"
-        )
+    refuse_negative("pose_error", "m", deviation=deviation)
+    refuse_negative("pose_error", "degrees", yaw_deviation=yaw_deviation)
     return in_radians(deviation, deviation, yaw_deviation)

@@ -29,7 +29,7 @@ class Removed(Disturbance):
         super().__init__(kinds)
         check_share(self.name, share=share)
         if sectors < 1:
-            raise UserError(f"removed: {sectors} sectors; at least one")
+            raise UserError(f"removed.sectors = {sectors}: must be ≥ 1")
         self.share, self.sectors = share, sectors
 
     @property
@@ -38,7 +38,7 @@ class Removed(Disturbance):
         return self.share == 0
 
     def reset(self, seed: int, route: str) -> None:
-        """Start an episode in which all has been told."""
+        """Start an episode with nothing removed yet."""
         super().reset(seed, route)
         self.idle_chance = 1.0
 

@@ -33,8 +33,8 @@ class StrayPoints(Disturbance):
         super().__init__(kinds)
         if count < 0 or not 0 <= inside < outside:
             raise UserError(
-                f"stray_points: {count} between {inside} and {outside} m; not fewer than 0,"
-                " and the region of interest within the square"
+                f"stray_points: {count} between {inside} and {outside} m: count must"
+                " be ≥ 0, and the region of interest within the square"
             )
         self.count, self.inside, self.outside = count, inside, outside
 

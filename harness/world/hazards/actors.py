@@ -1,4 +1,4 @@
-"""The actors of hazards: spawning and destroying them, and where other road users are."""
+"""The actors of hazards: spawning and destroying them, and the positions of other road users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.world.hazards.meeting import Mover, StaticActor
 from harness.world.hazards.track import location, transform
 
 SAME_PLACE = 0.6
-"""Metres from where the ego is said to be within which an actor is the ego."""
+"""Metres from the ego's pose within which an actor is taken for the ego."""
 
 
 class RoadUserPositions:
@@ -27,7 +27,7 @@ class RoadUserPositions:
         self._half_lengths: dict[int, float | None] = {}  # None: no road user
 
     def places(self, without: set[int], ego: Pose | None) -> Floats:
-        """Return places (N, 2) at the tail, middle and nose of everybody but some and the ego.
+        """Return places (N, 2) at the tail, middle and nose of all road users but some and the ego.
 
         Without an ego it counts as one of the others.
         """
@@ -40,7 +40,7 @@ class RoadUserPositions:
         return np.concatenate([middle - forward, middle, middle + forward])
 
     def _bodies(self, without: set[int]) -> Floats:
-        """Return x, y, yaw and half the length of everybody but some."""
+        """Return x, y, yaw and half the length of all road users but some."""
         snapshot = self._world.get_snapshot()
         here = {actor.id: actor for actor in snapshot if actor.id not in without}
         unknown = [actor_id for actor_id in here if actor_id not in self._half_lengths]
@@ -65,7 +65,7 @@ class RoadUserPositions:
 DROP = 0.3
 """Metres above the ground at which vehicles and props are let down."""
 STEEP = 0.6
-"""Metres by which the ground beside a road may lie higher or lower."""
+"""Metres by which the ground next to a road may lie higher or lower."""
 MIDDLE = 1.1
 """Metres above the ground of a walker's middle when it is let down."""
 
@@ -79,7 +79,7 @@ class HazardActors:
         self._positions = RoadUserPositions(context.world)
 
     def stand(self, standing: StaticActor) -> carla.Actor | None:
-        """Put something where it only stands, or return None where it cannot."""
+        """Spawn a static actor, or return None where there is no room."""
         actor = self.spawn(standing.blueprint, standing.pose)
         if isinstance(actor, carla.Vehicle):
             actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
@@ -91,7 +91,7 @@ class HazardActors:
         return None if actor is None else follower(actor, mover.course)
 
     def spawn(self, blueprint: str, pose: Pose, **attributes: str) -> carla.Actor | None:
-        """Spawn by name; a name with a `*` stands for any that fits, drawn by the seed."""
+        """Spawn by name; a name with a `*` stands for any that fits, sampled by the seed."""
         library = self.context.world.get_blueprint_library()
         names = sorted(
             candidate.id for candidate in library if fnmatch.fnmatchcase(candidate.id, blueprint)
@@ -114,7 +114,7 @@ class HazardActors:
         return actor
 
     def fits(self, blueprint: str, pose: Pose) -> bool:
-        """Say whether something could be spawned there."""
+        """Return whether something could be spawned there."""
         actor = self.spawn(blueprint, pose)
         if actor is None:
             return False
@@ -122,12 +122,12 @@ class HazardActors:
         return True
 
     def level(self, pose: Pose) -> bool:
-        """Say whether the ground there is about as high as the pose says."""
+        """Return whether the ground there is about as high as the pose says."""
         ground = self.context.world.ground_projection(location(pose, STEEP), 2 * STEEP)
         return ground is not None and abs(ground.location.z - pose.z) < STEEP
 
     def others(self, ego: Pose | None) -> Floats:
-        """Return places (N, 2) along all road users that are neither of this cast nor the ego.
+        """Return places (N, 2) along all road users that are neither of this hazard nor the ego.
 
         Without an ego it counts as one of the others.
         """
@@ -136,13 +136,13 @@ class HazardActors:
     def missing(self) -> list[str]:
         """Return the types of actors that the world has no more.
 
-        The library says that they stand at the origin, and that they are alive.
+        For those, the library reports the origin, and that they are alive.
         """
         snapshot = self.context.world.get_snapshot()
         return [actor.type_id for actor in self.actors if not snapshot.has_actor(actor.id)]
 
     def dismiss(self, *chosen: carla.Actor) -> None:
-        """Take some out of the world, or everybody."""
+        """Destroy some actors, or all."""
         ids = [actor.id for actor in chosen or self.actors]
         self.context.client.apply_batch_sync(
             [carla.command.DestroyActor(actor_id) for actor_id in ids]

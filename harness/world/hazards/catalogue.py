@@ -34,14 +34,16 @@ MAY_BE_ZERO = ("friction", "standing")
 
 
 def build(spec: HazardSpec) -> Hazard:
-    """Make the hazard that a placement asks for, or say what exists instead."""
+    """Build the hazard of a placement, or raise an error that lists the valid kinds."""
     where = f"route {spec.route}, hazard {spec.kind!r}"
     if spec.kind not in KINDS:
-        raise UserError(f"{where}: no such kind; there are {', '.join(KINDS)}")
+        raise UserError(f"{where}: unknown kind; valid kinds: {', '.join(KINDS)}")
     known = KINDS[spec.kind].defaults
     for name, value in spec.parameters.items():
         if name not in known:
-            raise UserError(f"{where}: no parameter {name!r}; there are {', '.join(known)}")
+            raise UserError(
+                f"{where}: unknown parameter {name!r}; valid parameters: {', '.join(known)}"
+            )
         if isinstance(value, str) != isinstance(known[name], str):
             wanted = "a word" if isinstance(known[name], str) else "a number"
             raise UserError(f"{where}: {name} must be {wanted}, not {value!r}")
@@ -50,10 +52,10 @@ def build(spec: HazardSpec) -> Hazard:
 
 
 def refuse_impossible(place: str, value: Value, may_be_zero: bool) -> None:
-    """Refuse a mover that nobody knows the size of, and numbers with which nothing happens."""
+    """Refuse a mover of unknown size, and numbers with which nothing would happen."""
     if isinstance(value, str):
         if value not in ACTORS:
-            raise UserError(f"{place} is {value!r}; take one of {', '.join(ACTORS)}")
+            raise UserError(f"{place} = {value!r}: unknown; valid: {', '.join(ACTORS)}")
     elif value < 0 or (value == 0 and not may_be_zero):
-        least = "0 or more" if may_be_zero else "above 0"
-        raise UserError(f"{place} is {value:g}; it must be {least}")
+        least = "≥ 0" if may_be_zero else "> 0"
+        raise UserError(f"{place} = {value:g}: must be {least}")

@@ -67,7 +67,7 @@ def _best_first(plans: list[EncounterPlan]) -> list[EncounterPlan]:
 
 
 def beside(track: Track, station: float, mover: Mover, meeting: Meeting) -> tuple[Mover, ...]:
-    """Return lorries in the lane beside the ego's that roll forward and let the mover pass."""
+    """Return lorries in the lane next to the ego's that roll forward and let the mover pass."""
     rows = junction_rows(track, station)
     if rows is None:
         return ()
@@ -139,7 +139,7 @@ def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[
 
 
 def off_road(track: Track, standing: StaticActor) -> bool:
-    """Say whether it keeps clear of all driving lanes."""
+    """Return whether it keeps clear of all driving lanes."""
     return not any(track.on_road(Pose(x, y, standing.pose.z)) for x, y in edges(standing))
 
 
@@ -176,7 +176,7 @@ class CrossingVehicle(Encounter):
 
 
 def crosses(way: Way) -> bool:
-    """Say whether a way comes from one side and does not turn into the ego's road."""
+    """Return whether a way comes from one side and does not turn into the ego's road."""
     sideways = ACROSS < abs(way.heading) < math.pi - ACROSS
     return sideways and way.turn < math.radians(30.0)
 

@@ -27,13 +27,13 @@ ROWS = (
     ("vehicle.carlamotors.carlacola",),
     ("vehicle.carlamotors.carlacola", "vehicle.carlamotors.carlacola"),
 )
-"""What hides somebody, from the front backwards."""
+"""What hides the mover, from the front backwards."""
 SHIFTS = (0.0, 2.0, -2.0, 4.0, -4.0, 6.0, -6.0)
-"""Metres along the route by which it may stand beside where it was asked for."""
+"""Metres along the route by which it may be shifted from the requested station."""
 LEEWAY, BETWEEN = 0.2, 0.8
-"""Metres between the lane and what stands beside it, and in a row."""
+"""Metres between the lane and a parked vehicle, and between vehicles of a row."""
 NARROWEST = 3.0
-"""Metres from the lane's edge at which somebody must at least begin."""
+"""Metres from the lane's edge at which the mover must start at least."""
 
 
 def plans_at_kerb(
@@ -89,7 +89,7 @@ def plan_from(
     blueprint: str,
     course: Course | None,
 ) -> EncounterPlan | None:
-    """Return how somebody on a course would meet the ego, None where they would not meet."""
+    """Return the plan of a mover on a course, None if it would not meet the ego."""
     if course is None:
         return None
     mover = Mover(blueprint, course)
@@ -177,7 +177,7 @@ def _from_afar(
     deep: float,
     course: CourseFrom,
 ) -> EncounterPlan | None:
-    """Return the plan of a start so many metres beside the road at a station."""
+    """Return the plan of a start so many metres off the road at a station."""
     if not 20.0 < at < track.route.length - TAIL:
         return None
     start = track.carriageway_right(at) + deep + size(blueprint)[0] / 2

@@ -18,7 +18,7 @@ from harness.world.hazards.sizes import EGO_LENGTH
 from harness.world.hazards.track import Track
 
 STANDING = 0.5
-"""Below this speed, m/s, nobody knows when the ego goes on."""
+"""Below this speed, m/s, the ego's arrival is unknown."""
 SMOOTHING = 0.2
 
 
@@ -53,7 +53,7 @@ class Arrival:
 
 
 TRIES = 30
-"""Placements tried before a hazard is said not to stand."""
+"""Placements tried before a hazard counts as without a place."""
 NO_PLACE = "the road has no place for it"
 
 
@@ -83,7 +83,7 @@ class Encounter(Hazard):
         raise NoPlaceError(f"{tried} places tried, all taken" if tried else NO_PLACE)
 
     def impossible(self, track: Track) -> str:
-        """Return why the road has no place for it, whatever stands beside the road."""
+        """Return why the road has no place for it, whatever stands next to the road."""
         return "" if next(iter(self.plans(track)), None) is not None else NO_PLACE
 
     def act(self, ego: EgoState) -> None:
@@ -104,7 +104,7 @@ class Encounter(Hazard):
         """Prepare what has to be prepared while the ego comes nearer."""
 
     def lets_screens_go(self, ego: EgoState) -> bool:
-        """Say whether what hides the mover may go on from where it pauses."""
+        """Return whether what hides the mover may go on from where it pauses."""
         return True
 
     def leave(self, status: Status, reason: str) -> None:
@@ -143,7 +143,7 @@ class Encounter(Hazard):
             self.leave("over", mover.outcome)
 
     def _due(self, to_go: float) -> bool:
-        """Say whether the ego is as near as it should be when the mover sets off."""
+        """Return whether the ego is as near as it should be when the mover sets off."""
         seconds = self.plan.meeting.seconds
         if self.ahead:
             return to_go <= CRUISE * seconds
@@ -164,7 +164,7 @@ class Encounter(Hazard):
         return True
 
     def _way_is_free(self, track: Track, mover: Mover) -> bool:
-        """Say whether the mover fits at every metre of its course that is not on the road."""
+        """Return whether the mover fits at every metre of its course that is not on the road."""
         course = mover.course
         for distance in np.arange(0.0, course.along[-1], 1.0):
             (x, y, z), yaw = course.poses(float(distance))

@@ -1,4 +1,4 @@
-"""Actors that keep a timetable. They mind everybody but the ego; once hit they let go."""
+"""Actors that follow a timetable. They yield to all but the ego; once hit they stop following."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course
 
 CORRECTION = 2.0
-"""Metres a second of correction for each metre beside the timetable."""
+"""Metres per second of correction for each metre off the timetable."""
 ASTRAY = 1.0
 """Metres from the timetable at which a mover has been hit."""
 PATIENCE = 8.0
-"""Seconds for which a mover waits for somebody in its way."""
+"""Seconds for which a mover waits for an actor in its way."""
 HELD_UP = 0.6
 """Share of its pace below which a mover has lost its timetable for good."""
 CARE = 1.2
@@ -104,7 +104,7 @@ class WalkerFollower:
 
 
 class Manoeuvre:
-    """One puppet's way along its course, from its start to its end."""
+    """One follower's way along its course, from its start to its end."""
 
     def __init__(self, follower: ActorFollower, delay: float = 0.0) -> None:
         self.follower = follower
@@ -116,12 +116,12 @@ class Manoeuvre:
 
     @property
     def over(self) -> bool:
-        """Whether the course is done, or nobody is left to follow it."""
+        """Whether the course is done, or its actor was hit or is stuck."""
         return self.struck or self.stuck or self.clock >= self.follower.course.duration
 
     @property
     def stuck(self) -> bool:
-        """Whether somebody has stood in its way for too long."""
+        """Whether an actor has stood in its way for too long."""
         return self.waited > PATIENCE
 
     @property
@@ -134,7 +134,7 @@ class Manoeuvre:
     def step(self, seconds: float, others: Floats, stays: bool = False) -> None:
         """Follow the course for one tick; stop for `others` (N, 2).
 
-        Whoever `stays` does not go on from where the course pauses.
+        With `stays` it does not go on from where the course pauses.
         """
         if self.over:
             return

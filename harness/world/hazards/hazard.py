@@ -63,7 +63,7 @@ class Hazard(ABC):
 
     @property
     def actors(self) -> Sequence[carla.Actor]:
-        """Everybody and everything it put into the world."""
+        """All actors that it spawned."""
         return () if self._hazard_actors is None else self._hazard_actors.actors
 
     def number(self, name: str) -> float:
@@ -108,7 +108,7 @@ class Hazard(ABC):
         self.conclude()
 
     def conclude(self) -> None:
-        """Note that time is over: what has not begun was not run."""
+        """Note the end of the attempt: a hazard that has not started was not run."""
         if self.status == "waiting":
             self.skip("ended_before", "the attempt ended before the ego came near")
 
@@ -126,7 +126,7 @@ class Hazard(ABC):
         self.finish("not_run", reason)
 
     def impossible(self, track: Track) -> str:
-        """Return why it has no place on a route, as far as the map alone tells; else ""."""
+        """Return why it has no place on a route, as far as the map alone shows; else ""."""
         return ""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class Hazard(ABC):
 
 @contextmanager
 def blaming(hazard: Hazard) -> Iterator[None]:
-    """Turn whatever a hazard raises into a ScenarioError that names it."""
+    """Turn an exception of a hazard into a ScenarioError that names the hazard."""
     try:
         yield
     except (AttemptError, UserError):

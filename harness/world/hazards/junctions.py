@@ -90,7 +90,7 @@ def wrap(angle: float) -> float:
 
 
 def _one_way(one: carla.Waypoint, other: carla.Waypoint) -> bool:
-    """Say whether two waypoints lie on lanes of one road and direction."""
+    """Return whether two waypoints lie on lanes of one road and direction."""
     return bool(one.road_id == other.road_id and one.lane_id * other.lane_id > 0)
 
 
@@ -139,7 +139,7 @@ NEAR = 3.0
 class HeldLights:
     """Green for the ego and for others that are named, red for the rest of the junction.
 
-    Where lights are frozen already, nothing is changed: whoever froze them wants them so.
+    Where lights are frozen already, nothing is changed: they were frozen on purpose.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class HeldLights:
 
 
 def _rules_route(light: carla.TrafficLight, track: Track, station: float) -> bool:
-    """Say whether a light's stop line lies on the route, not far before a station."""
+    """Return whether a light's stop line lies on the route, not far before a station."""
     for waypoint in light.get_stop_waypoints():
         place = waypoint.transform.location
         at, right = track.project(np.array([place.x, place.y]))
@@ -192,7 +192,7 @@ def _rules_route(light: carla.TrafficLight, track: Track, station: float) -> boo
 
 
 def _rules_any(light: carla.TrafficLight, lanes: list[carla.Waypoint]) -> bool:
-    """Say whether a light's stop line lies on one of these lanes, just before the junction."""
+    """Return whether a light's stop line lies on one of these lanes, just before the junction."""
     return any(
         stop.road_id == lane.road_id and stop.lane_id * lane.lane_id > 0
         for stop in light.get_stop_waypoints()

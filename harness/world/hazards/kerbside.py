@@ -35,7 +35,7 @@ class OccludedPedestrian(Encounter):
 
 
 class OccludedCyclist(Encounter):
-    """Rides straight across the road, out of a place beside it."""
+    """Rides straight across the road, from a place next to it."""
 
     kind = "occluded_cyclist"
     drives_on = False
@@ -81,7 +81,7 @@ class CutIn(Encounter):
 
 
 def turning_in(track: Track, station: float, start: float, speed: float) -> Course | None:
-    """Return the way from beside the road round into the lane and along it."""
+    """Return the way from off the road into the lane and along it."""
     end = station + RADIUS + ALONG
     if end > track.route.length - 1.0 or start <= RADIUS:
         return None

@@ -91,7 +91,7 @@ class HardBraking(Encounter):
 
 
 class StoppedVehicle(Encounter):
-    """The car changes lanes after a while, so that nobody is blocked for good."""
+    """The car changes lanes after a while, so that the ego is not blocked for good."""
 
     kind = "stopped_vehicle"
     ahead = True

@@ -22,7 +22,7 @@ RUN_OUT, FAR, APART = 25.0, 40.0, 14.0
 
 
 class ManoeuvreOpposite(Encounter):
-    """Whoever overtakes must mind the two that come; whoever waits gets past as well."""
+    """An ego that overtakes must yield to the two that come; one that waits gets past as well."""
 
     kind = "manoeuvre_opposite"
     ahead = True
@@ -32,7 +32,7 @@ class ManoeuvreOpposite(Encounter):
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
-        """Yield the van, with those that come if there is a lane for them."""
+        """Yield the van, with oncoming cars if a lane exists."""
         station = self.spec.station
         middle = station + size(VAN)[0] / 2
         end = min(middle + RUN_OUT, track.route.length)

@@ -30,7 +30,7 @@ class StaticActor:
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """Somebody who waits at the start of a course and then follows it."""
+    """An actor that waits at the start of a course and then follows it."""
 
     blueprint: str
     course: Course
@@ -38,7 +38,7 @@ class Mover:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where and when the ego's front would touch a mover that nobody brakes for."""
+    """Where and when the ego's front would touch a mover if neither brakes."""
 
     station: float  # of the ego's front
     seconds: float  # since the mover started
@@ -135,7 +135,7 @@ class Sightline:
 def cut(
     eyes: Floats, targets: Floats, centre: Floats, yaw: Floats, length: float, width: float
 ) -> Mask:
-    """Say which lines from eyes to targets (…, 2) pass through a rectangle."""
+    """Return which lines from eyes to targets (…, 2) pass through a rectangle."""
     cos, sin = np.cos(yaw), np.sin(yaw)
 
     def turned(offset: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The ego turns left across somebody who comes straight on behind a waiting lorry."""
+"""The ego turns left across a vehicle that comes straight on, hidden by a waiting lorry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAUSE = 2.0
 PATIENCE = 30.0
 """Seconds after its start for which the ego is let past first."""
 ROOM = 1.6
-"""Metres that the lorry leaves beside the ego's way."""
+"""Metres that the lorry leaves next to the ego's way."""
 
 
 class OncomingTurn(Encounter):
@@ -81,7 +81,7 @@ class OncomingTurn(Encounter):
             self._lights.hold()
 
     def lets_screens_go(self, ego: EgoState) -> bool:
-        """Say whether the ego is past the lorry's way, or has let it wait for too long."""
+        """Return whether the ego is past the lorry's way, or has let it wait for too long."""
         past = ego.station - EGO_LENGTH / 2 > self.plan.meeting.station + ROOM
         return past or ego.time - (self.started_at or ego.time) > PATIENCE
 

@@ -1,4 +1,4 @@
-"""Who stands and moves in hazards, and how big they are: full length, width and height."""
+"""Sizes of the actors of hazards: full length, width and height, m."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EGO_LIDAR_FORWARD = 1.3
 
 
 def size(blueprint: str) -> tuple[float, float, float]:
-    """Return a figure's size, or say which figures there are."""
+    """Return the size of a blueprint, or raise an error that lists those with a known size."""
     if blueprint not in SIZES:
-        raise UserError(f"no hazard knows how big {blueprint} is; take one of {', '.join(SIZES)}")
+        raise UserError(f"unknown size of {blueprint}; valid: {', '.join(SIZES)}")
     return SIZES[blueprint]

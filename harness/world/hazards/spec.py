@@ -1,4 +1,4 @@
-"""What a hazard placement says: which hazard, where on which route, with which numbers."""
+"""A hazard placement: which hazard, where on which route, with which parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ego's route as a rail to place things beside: stations along, metres to the right."""
+"""The ego's route as a reference line: stations along, metres to the right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Track:
         )  # fmt: skip
 
     def points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
-        """Return places (N, 3) beside the route."""
+        """Return places (N, 3) at an offset from the route."""
         sideways = np.broadcast_to(right, np.shape(stations))
         poses = [self.pose(s, r) for s, r in zip(stations, sideways, strict=True)]
         return np.array([(pose.x, pose.y, pose.z) for pose in poses])
@@ -62,12 +62,12 @@ class Track:
         return float(np.interp(station, self.route.station, self.route.lane_width)) / 2
 
     def beside_kerb(self, station: float) -> bool:
-        """Say whether no driving lane lies to the right."""
+        """Return whether no driving lane lies to the right."""
         right_lane = self.waypoint(station).get_right_lane()
         return right_lane is None or not right_lane.lane_type & DRIVEN
 
     def in_junction(self, station: float) -> bool:
-        """Say whether the route is in a junction there."""
+        """Return whether the route is in a junction there."""
         row = int(np.clip(round(station), 0, len(self.route.station) - 1))
         return bool(self.route.in_junction[row])
 
@@ -86,7 +86,7 @@ class Track:
         return edge
 
     def on_road(self, pose: Pose) -> bool:
-        """Say whether a place lies on a driving lane."""
+        """Return whether a place lies on a driving lane."""
         waypoint = self.map.get_waypoint(location(pose), project_to_road=False, lane_type=DRIVEN)
         return waypoint is not None
 

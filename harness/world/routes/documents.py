@@ -32,7 +32,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def wrong(self, problem: str) -> NoReturn:
-        """Say what is wrong with this element."""
+        """Raise an error about this element."""
         raise UserError(f"{self.file}: line {self.line}: <{self.tag}> {problem}")
 
     def text(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Draws routes and their hazards on their town's lanes, one small picture each."""
+"""Plots routes and their hazards on their town's lanes, one panel each."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _panel(axes: Axes, route: Route, hazards: Sequence[HazardSpec], graph: LaneG
 def _lanes(
     axes: Axes, graph: LaneGraph, middle: Floats, reach: float, points_per_metre: float
 ) -> None:
-    """Draw the lanes in sight as broad strokes, and their middles as fine ones."""
+    """Plot the lanes in view as broad lines, and their centres as fine ones."""
     strokes: list[Floats] = []
     widths: list[float] = []
     for first, count in graph.lanes.values():

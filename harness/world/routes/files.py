@@ -71,7 +71,7 @@ class RouteSpec:
 def read_routes(path: str | Path, invalid: list[str] | None = None) -> list[RouteSpec]:
     """Return the routes of a file, of all XML files in a folder, or of all that a pattern names.
 
-    An id that several files use is told apart by the file's name: `file:id`. With a list for them,
+    An id that several files use is made unique by the file's name: `file:id`. With a list for them,
     files that cannot be read are left out, and what is wrong with each is added to the list.
     """
     files = route_files(Path(path))
@@ -200,7 +200,9 @@ def _weather(route: Element) -> dict[str, float] | None:
     first, names = records[0], [*records[0].attributes]
     for name in names:
         if name not in WEATHER | {"id", "route_percentage"}:
-            first.wrong(f"knows no {name[:40]!r}; it may have {', '.join(sorted(WEATHER))}")
+            first.wrong(
+                f"unknown attribute {name[:40]!r}; valid attributes: {', '.join(sorted(WEATHER))}"
+            )
     return {name: first.number(name) for name in names if name in WEATHER}
 
 

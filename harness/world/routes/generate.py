@@ -38,11 +38,11 @@ SHIPPED = (
     "oncoming_turn",
 )
 POSSIBLE = tuple(name for name, kind in KINDS.items() if issubclass(kind, Encounter))
-"""Hazards that routes can be made for: a slippery road takes nobody out of sight."""
+"""Hazards that routes can be made for: a slippery road hides no actor."""
 BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
-"""Metres of route before and after the meeting, drawn evenly."""
+"""Metres of route before and after the meeting, sampled uniformly."""
 TRIES = 1200
-"""Spots tried for one hazard before the town is said to have no place for it."""
+"""Sites tried for one hazard before the town counts as without a place for it."""
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
 TICK = 0.05
@@ -61,7 +61,7 @@ def generate(
     """Return routes and one hazard on each, kinds in turn, no two routes alike."""
     if unknown := set(kinds) - set(POSSIBLE):
         names = ", ".join(sorted(unknown))
-        raise UserError(f"no hazard {names}; there are {', '.join(POSSIBLE)} to make routes with")
+        raise UserError(f"unknown hazard {names}; valid hazards: {', '.join(POSSIBLE)}")
     sources = {
         kind: hazard_sites(network, kind, stream(seed, town, "spots", kind)) for kind in kinds
     }

@@ -54,7 +54,7 @@ def read_hazards(
     if hazards and not ours:
         place, hazard = hazards[0]
         raise UserError(
-            f'{place}: there is no route "{hazard.route}"; there are {", ".join(list(routes)[:12])}'
+            f'{place}: unknown route "{hazard.route}"; valid routes: {", ".join(list(routes)[:12])}'
         )
     used = {hazard.route for _, hazard in ours}
     mapped = [spec for name, spec in routes.items() if name in used and find_map(spec.town, maps)]
@@ -111,11 +111,11 @@ def _hazards(
 def _hazard(value: object, place: str, kinds: Collection[str]) -> HazardSpec:
     hazard = object_in(value, place)
     if strange := sorted(set(hazard) - {"route", "kind", "station", "parameters"}):
-        raise UserError(f"{place}: knows no {strange[0][:40]!r}; delete it")
+        raise UserError(f"{place}: unknown key {strange[0][:40]!r}; delete it")
     kind = text_in(hazard, "kind", place)
     if kind not in kinds:
         there_are = ", ".join(sorted(kinds))
-        raise UserError(f"{place}: there is no hazard {kind[:40]!r}; there are {there_are}")
+        raise UserError(f"{place}: unknown hazard {kind[:40]!r}; valid hazards: {there_are}")
     parameters = object_in(hazard.get("parameters", {}), f"{place}.parameters")
     for name, given in parameters.items():
         if not isinstance(given, str) and finite(given) is None:

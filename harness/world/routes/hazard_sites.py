@@ -18,7 +18,7 @@ CROSSING = ("crossing_vehicle", "red_light_runner", "oncoming_turn")
 EMERGING = ("occluded_pedestrian", "occluded_cyclist", "cut_in")
 SWERVING = ("hard_braking", "stopped_vehicle")
 ROUNDS = 10
-"""How often every spot is offered, for other ways to it."""
+"""How often every site is offered, for other ways to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class HazardSite:
 def hazard_sites(
     network: RoadNetwork, kind: str, draws: np.random.Generator
 ) -> Iterator[HazardSite]:
-    """Yield spots for a kind of hazard in random order."""
+    """Yield sites for a kind of hazard in random order."""
     if kind in CROSSING:
         sites = [spot for spot in _passes(network.map) if _fits(kind, spot)]
     else:
@@ -86,14 +86,14 @@ def _anywhere(place: carla.Waypoint) -> bool:
 
 
 def _kerb(place: carla.Waypoint) -> bool:
-    """Say whether no lane lies to the right, and the way there leads through no junction."""
+    """Return whether no lane lies to the right, and the way there leads through no junction."""
     right_lane = place.get_right_lane()
     kerb = right_lane is None or not right_lane.lane_type & carla.LaneType.Driving
     return kerb and _open_road(place, before=32.0, after=25.0)
 
 
 def _room_to_swerve(place: carla.Waypoint) -> bool:
-    """Say whether a lane leads the same way beside, for long enough."""
+    """Return whether an adjacent lane leads the same way for long enough."""
     lanes = [place.get_left_lane(), place.get_right_lane()]
     double = any(
         lane is not None

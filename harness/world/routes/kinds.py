@@ -63,12 +63,12 @@ NAMED = {
 
 
 def meaning_of(scenario: str, kinds: Collection[str]) -> Meaning:
-    """Return what a scenario type becomes; `not_run:…` says why where nothing stands for it."""
+    """Return what a scenario type becomes; `not_run:…` gives the reason if no hazard matches it."""
     meaning = NUMBERED.get(scenario) or NAMED.get(scenario)
     if meaning is None:
         return Meaning(f"{NOT_RUN}no hazard stands for this type")
     if meaning.kind not in kinds:
-        return Meaning(f"{NOT_RUN}there is no hazard {meaning.kind}")
+        return Meaning(f"{NOT_RUN}no hazard of kind {meaning.kind}")
     return meaning
 
 

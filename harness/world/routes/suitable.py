@@ -18,11 +18,11 @@ SHORTEST, LONGEST = 80.0, 400.0
 FROM_START, FROM_END = 38.0, 18.0
 """Metres between a meeting and the route's ends."""
 RUN_UP = 20.0
-"""Metres from the start to whoever stands in the lane."""
+"""Metres from the start to an actor that stands in the lane."""
 GLIMPSE = 0.7
-"""Seconds for which somebody may be seen setting off at a junction."""
+"""Seconds for which a mover may be seen starting at a junction."""
 LATE_ACROSS = 6.5
-"""Metres an ego has left at most when somebody who crosses its way comes into sight."""
+"""Metres an ego has left at most when an actor that crosses its way comes into sight."""
 TOWN_SPEED = 17.0
 """Limit, m/s, above which a road is none for slow traffic."""
 AFTERWARDS = 25.0
@@ -34,12 +34,12 @@ SHARED = 0.7
 
 
 def suitable(carla_map: carla.Map, route: Route, hazard: HazardSpec) -> bool:
-    """Say whether a route is worth driving and its hazard takes the ego by surprise."""
+    """Return whether a route is worth driving and its hazard takes the ego by surprise."""
     return _worth_driving(route) and _surprising(Track(carla_map, route), hazard)
 
 
 def _worth_driving(route: Route) -> bool:
-    """Say whether it turns at a junction, in town, and neither starts nor ends close to one."""
+    """Return whether it turns at a junction, in town, and neither starts nor ends close to one."""
     crossed = junctions(route)
     return (
         SHORTEST <= route.length <= LONGEST
@@ -51,7 +51,7 @@ def _worth_driving(route: Route) -> bool:
 
 
 def _surprising(track: Track, hazard: HazardSpec) -> bool:
-    """Say whether the ego would see the mover late if nothing else were in its sight."""
+    """Return whether the ego would see the mover late if nothing else were in its sight."""
     known = build(hazard)
     plan = next(iter(known.plans(track)), None) if isinstance(known, Encounter) else None
     if plan is None:
@@ -70,14 +70,14 @@ def _surprising(track: Track, hazard: HazardSpec) -> bool:
 
 
 def _straight(track: Track, station: float, before: float, after: float) -> bool:
-    """Say whether the ego comes straight on, through no junction."""
+    """Return whether the ego comes straight on, through no junction."""
     rows = slice(max(int(station - before), 0), int(station + after))
     turned = np.ptp(np.unwrap(track.route.yaw[rows]))
     return bool(turned < 0.15 and not track.route.in_junction[rows].any())
 
 
 def alike(a: Route, b: Route) -> bool:
-    """Say whether two routes share most of the shorter one."""
+    """Return whether two routes share most of the shorter one."""
     short, long = sorted((a, b), key=lambda route: route.length)
     gaps = np.linalg.norm(short.xyz[:, None, :2] - long.xyz[None, :, :2], axis=2)
     return bool((gaps.min(axis=1) < 2.0).mean() > SHARED)

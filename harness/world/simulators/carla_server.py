@@ -25,13 +25,13 @@ CHOSEN_HERE = ("-carla-rpc-port", "-carla-streaming-port", "-carla-world-port", 
 CURES = {
     "root privileges": "start the campaign as a user other than root",
     "libvulkan": "the Vulkan loader is missing; on Ubuntu: apt install libvulkan1",
-    "Vulkan driver": "CARLA draws on a GPU whose driver brings Vulkan, or starts with -nullrhi",
+    "Vulkan driver": "CARLA renders on a GPU whose driver brings Vulkan, or starts with -nullrhi",
     "error while loading shared libraries": "install that library",
 }
 
 
 class CarlaSimulator:
-    """Uses a CARLA server that somebody else started, or launches the one installed in `root`."""
+    """Uses a running CARLA server, or launches the one installed in `root`."""
 
     name = "CARLA"
 
@@ -128,7 +128,7 @@ def program(root: str, executable: str) -> Path:
     """Return what starts the CARLA installed in a folder."""
     folder = Path(root).expanduser().resolve()
     if not folder.is_dir():
-        raise UserError(f"simulator.root: there is no folder {root}")
+        raise UserError(f"simulator.root: folder not found: {root}")
     path = folder / executable
     if not path.is_file():
         raise UserError(f"simulator.root: {root} is no install of CARLA: {executable} is missing")
@@ -144,7 +144,7 @@ def program(root: str, executable: str) -> Path:
 
 
 def checked(arguments: Sequence[str]) -> Sequence[str]:
-    """Refuse arguments that would move CARLA to ports nobody looks at."""
+    """Refuse arguments that would move CARLA to other ports."""
     for argument in arguments:
         if argument.startswith(CHOSEN_HERE):
             raise UserError(f"simulator.arguments: {argument}; ports are chosen for every launch")

@@ -17,7 +17,7 @@ from harness.world.simulators.lease import LaunchError, Server
 
 READY = re.compile(r"^carlite (\S+) ready on (\S+):(\d+), town (\S+)$", re.MULTILINE)
 PATIENCE = 2.0
-"""Seconds after which what a starting server says is passed on: the first start compiles."""
+"""Seconds after which a starting server's output is passed on: the first start compiles."""
 
 
 class CarliteSimulator:
@@ -51,7 +51,7 @@ class CarliteSimulator:
 
 
 class Starting:
-    """Reads what a starting server says, and passes it on when it takes long."""
+    """Reads a starting server's output, and passes it on when it takes long."""
 
     def __init__(self, process: Launched) -> None:
         self._process = process
@@ -59,7 +59,7 @@ class Starting:
         self._passed_on = 0  # bytes
 
     def ready(self) -> re.Match[str] | None:
-        """Return the line that says clients may come, once there is one."""
+        """Return the ready line, once it is printed."""
         line = READY.search(self._process.log_tail())
         if line is None and time.monotonic() > self._quiet_until:
             printed = self._process.said(self._passed_on)
@@ -71,4 +71,4 @@ class Starting:
 def check_folder(maps: str | None) -> None:
     """Refuse a folder of maps that is not there."""
     if maps is not None and not Path(maps).expanduser().is_dir():
-        raise UserError(f"simulator.maps: there is no folder {maps}")
+        raise UserError(f"simulator.maps: folder not found: {maps}")

@@ -1,9 +1,9 @@
-"""Stands between a server and whoever asked for it; when one is gone, it ends the other's rest.
+"""Supervises a server for its owner; when either exits, it kills what is left of the other.
 
 `python keeper.py PARENT COMMAND...` leads a process group of its own in which the command runs. It
 is a program by itself because nothing else is certain. Linux can end a process with its parent
 (PR_SET_PDEATHSIG), but "parent" means the thread that forked, which may end long before its
-process, and the children of the ended hear nothing: CARLA is started by a shell script.
+process, and the children of an exited process get no signal: CARLA is started by a shell script.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 PAUSE = 0.05
 SETTLE = 5.0
-"""Seconds a server that was asked to end may take before it is killed, and then to be gone."""
+"""Seconds between SIGTERM and SIGKILL for a server, and then until it has exited."""
 TAIL = 2000
 """Characters of a server's log worth keeping."""
 
@@ -42,24 +42,24 @@ class Launched:
         )
 
     def running(self) -> bool:
-        """Return whether keeper and server are there; nobody else gets the keeper's number yet."""
+        """Return whether keeper and server run; the keeper's process id is not reused yet."""
         if self._keeper.returncode is not None:
             return False
         look_only = os.WEXITED | os.WNOHANG | os.WNOWAIT
         try:
             return os.waitid(os.P_PID, self._keeper.pid, look_only) is None
-        except ChildProcessError:  # our process has asked not to hear of its children's ends
+        except ChildProcessError:  # our process ignores SIGCHLD
             return False
 
     def log_tail(self) -> str:
-        """Return the end of what the server said."""
+        """Return the end of the server's log."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         return self.said(max(size - TAIL, 0)).decode(errors="replace")
 
     def said(self, since: int) -> bytes:
-        """Return what the server said, from that byte of its log on."""
+        """Return the server's log from a byte on."""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), max(size - since, 0), since)
 
@@ -77,10 +77,10 @@ class Launched:
     def _failed(self, how: str) -> LaunchError:
         tail = self.log_tail()
         reason = last_line(tail)
-        return LaunchError(f"{how}; it said last: {reason}" if reason else how, tail)
+        return LaunchError(f"{how}; last line of its log: {reason}" if reason else how, tail)
 
     def end(self) -> None:
-        """End the whole group, first kindly, and wait until it is gone and its ports are free."""
+        """Kill the whole group; wait until it has exited and its ports are free."""
         group = self._keeper.pid
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGTERM)
@@ -101,7 +101,7 @@ def within(seconds: float, true: Callable[[], bool]) -> bool:
 
 
 def is_there(group: int) -> bool:
-    """Return whether anything of a group runs; the dead may lie about until somebody notices.
+    """Return whether anything of a group runs; zombies may remain until they are reaped.
 
     A process is dead with its last thread: while another is still ending, its ports stay taken.
     """
@@ -129,7 +129,7 @@ def launched(command: Sequence[str], cwd: Path, locks: Sequence[int] = ()) -> It
 
 
 def new_log() -> IO[bytes]:
-    """Return a file without a name, which goes with whoever holds it."""
+    """Return a file without a name, which is deleted with its last holder."""
     try:
         return tempfile.TemporaryFile()
     except OSError as problem:
@@ -137,6 +137,6 @@ def new_log() -> IO[bytes]:
 
 
 def last_line(log: str) -> str:
-    """Return the last line that says anything."""
+    """Return the last line that is not empty."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     return lines[-1] if lines else ""

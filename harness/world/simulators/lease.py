@@ -12,7 +12,7 @@ from harness.world.probe import probe
 
 
 class LaunchError(AttemptError):
-    """A server that did not start, and what it said last."""
+    """A server that did not start, and the end of its log."""
 
     def __init__(self, message: str, log_tail: str) -> None:
         super().__init__("server_launch", message)

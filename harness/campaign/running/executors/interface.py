@@ -1,7 +1,7 @@
 """One small interface, several executors behind it.
 
-An executor opens hands. A hand does one try after another, with a simulator of its own, wherever it
-is; the runner gives it the tries, one thread for each hand, and is the only one who keeps the
+An executor opens worker slots. A slot runs one try after another, with its own simulator, on any
+machine; the runner assigns the tries, one thread for each slot, and alone writes the
 ledger.
 """
 
@@ -22,48 +22,46 @@ from harness.records.keys import AttemptKey
 
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
-    """What all tries of a campaign have in common: plain data, to be sent anywhere."""
+    """What all tries of a campaign share: plain data that can be sent to other machines."""
 
     folder: Path
     town: str
     simulator: Settings
     attempt_timeout: float  # s of wall-clock per try
     memory_limit: float | None  # GiB a try may take
-    environment: dict[str, str]  # of the worker processes, besides their machine's own
+    environment: dict[str, str]  # of the attempt processes, added to their machine's own
     directory: Path  # that paths in settings are relative to
 
 
 class WorkerSlot(Protocol):
-    """Does one try after another."""
+    """Runs one try after another."""
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
         """Return how a try ended; nothing is raised, and nothing of the try is left running."""
 
     def stop(self) -> None:
-        """End the try in hand as `interrupted`, soon; called from another thread."""
+        """End the current try as `interrupted`, soon; called from another thread."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
 
 
 class Executor(Protocol):
-    """Opens hands."""
+    """Opens worker slots."""
 
     workers: int
     memory_limit: float | None
 
     def slots(self, work: TaskSettings, count: int) -> AbstractContextManager[list[WorkerSlot]]:
-        """Lend that many hands."""
+        """Open that many worker slots."""
 
 
 def check(workers: int, memory_limit: float | None) -> None:
-    """Refuse to work without workers or without memory."""
+    """Refuse less than one worker, and a memory limit of 0 or less."""
     if workers < 1:
-        raise UserError(f"configuration: executor.workers is {workers}; 1 or more are needed")
+        raise UserError(f"configuration: executor.workers = {workers}: must be ≥ 1")
     if memory_limit is not None and memory_limit <= 0:
-        raise UserError(
-            f"configuration: executor.memory_limit is {memory_limit}; it must be above 0"
-        )
+        raise UserError(f"configuration: executor.memory_limit = {memory_limit}: must be > 0")
 
 
 def extra(name: str, of: str) -> Any:

@@ -10,7 +10,7 @@ from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 
 
 class LocalExecutor:
-    """Hands in this process."""
+    """Worker slots in this process."""
 
     safe_from_file = True
 
@@ -21,5 +21,5 @@ class LocalExecutor:
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
-        """Lend hands; the runner's threads close them."""
+        """Open worker slots; the runner's threads close them."""
         yield [LocalWorkerSlot(work, number) for number in range(count)]

@@ -1,8 +1,8 @@
-"""How a hand in a batch job is asked and answers: files in a folder that both machines see.
+"""The messages between the runner and a worker slot in a batch job: files in a shared folder.
 
-Question 3 is `ask-3.json`, its answer `answer-3.json`; each is written beside its place and renamed
-in. Whoever asks keeps touching `alive`: a job that has not seen that for a while, or whose folder
-has gone, ends what it is doing and itself.
+Question 3 is `ask-3.json`, its answer `answer-3.json`; each is written to a temporary file and
+renamed in. The runner keeps touching `alive`: a job that has not seen that for a while, or whose
+folder is missing, ends its try and exits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.records.keys import AttemptKey
 PAUSE = 0.5
 """Seconds between two looks."""
 ALONE = 120.0
-"""Seconds without a sign of life after which a job is alone; shared disks tell things late."""
+"""Seconds without a sign of life after which the runner counts as lost; shared disks lag."""
 
 
 class Mailbox:
@@ -35,7 +35,7 @@ class Mailbox:
         self.folder = folder
 
     def touch(self) -> None:
-        """Say that the one who asks is there."""
+        """Show that the runner is alive."""
         (self.folder / "alive").touch()
 
     def ask(self, number: int, key: AttemptKey, of_try: int) -> None:
@@ -61,20 +61,20 @@ class Mailbox:
         )
 
     def dismiss(self) -> None:
-        """Send the job home."""
+        """Dismiss the job."""
         (self.folder / "alive").unlink(missing_ok=True)
 
     def arrive(self) -> None:
-        """Say that the job has begun."""
+        """Show that the job has started."""
         (self.folder / "here").touch()
 
     @property
     def begun(self) -> bool:
-        """Whether the job has begun."""
+        """Whether the job has started."""
         return (self.folder / "here").exists()
 
     def signs_of_life(self) -> Iterator[bool]:
-        """Yield, again and again, whether somebody is still there who asks."""
+        """Yield, repeatedly, whether the runner is still alive."""
         last, seen = -1, time.monotonic()
         while True:
             try:
@@ -99,7 +99,7 @@ class Mailbox:
 
 
 def serve(folder: Path, work: TaskSettings, number: int) -> None:
-    """Be a hand, in a job, until nobody is there who asks.
+    """Run a worker slot in a job until the runner is gone or dismisses it.
 
     A cluster may start a job again that it has lost: what it has answered is not done again.
     """
@@ -125,7 +125,7 @@ def serve(folder: Path, work: TaskSettings, number: int) -> None:
 
 
 def stop_when_alone(mailbox: Mailbox, slot: LocalWorkerSlot) -> None:
-    """End the try in hand when nobody is left to hear of it."""
+    """End the current try when the runner is lost."""
     for accompanied in mailbox.signs_of_life():
         if not accompanied:
             slot.stop()

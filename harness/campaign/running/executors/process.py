@@ -1,4 +1,4 @@
-"""A worker process for one try: started, waited for, and ended with all it started."""
+"""An attempt process for one try: started, waited for, and killed with all its children."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from harness.subprocesses import module_command
 from harness.world.simulators import Server
 
 SETTLE = 5.0
-"""Seconds a worker that was asked to end may take before it is killed."""
+"""Seconds between SIGTERM and SIGKILL."""
 LOOK = 0.5
 """Seconds between two looks at whether the server is still there."""
 GRACE = 3.0
-"""Seconds a worker has to say itself that the server has gone."""
+"""Seconds an attempt process has to report by itself that the server has exited."""
 TAIL = 2000
-"""Characters of a worker's log in which the reason for its end is looked for."""
+"""Characters of a worker's log that are searched for the reason of its exit."""
 SAID = 200
-"""Characters of a worker's last words that are kept."""
+"""Characters kept of the last line of a worker's log."""
 BY_SIGNAL = 128
 """What shells add to the number of the signal that ended a process."""
 
@@ -36,9 +36,9 @@ Ending = tuple[FailureClass | None, str]
 
 
 class AttemptProcess:
-    """One try in a process group of its own; nothing of it outlives the `with` block.
+    """One try in a process group of its own; no child outlives the `with` block.
 
-    What it answers goes to a file: a pipe would wait for whoever else holds it open.
+    Its reply goes to a file: a pipe would wait for any other process that holds it open.
     """
 
     def __init__(self, task: Task, log: Path, environment: dict[str, str], directory: Path) -> None:
@@ -87,11 +87,11 @@ class AttemptProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE if exited else min(LOOK, left))
             if exited and self._process.poll() is None:
-                return "server_crash", "the server ended during the attempt"
+                return "server_crash", "the server exited during the attempt"
         self._answer.seek(0)
         reply = read_answer(self._answer.read())
         if reply is None:
-            return self._without_a_word(server)
+            return self._without_reply(server)
         launched = reply["failure"] == "server_launch"  # it was, and answered when the try began
         return "server_crash" if launched else reply["failure"], reply["message"]
 
@@ -110,9 +110,9 @@ class AttemptProcess:
         except OSError as problem:
             raise AttemptError("server_launch", f"no further process: {problem.strerror}") from None
 
-    def _without_a_word(self, server: Server) -> Ending:
-        """Say why a worker may have ended without an answer."""
-        code, last = self._process.returncode, self._last_words()
+    def _without_reply(self, server: Server) -> Ending:
+        """Return the probable reason of an attempt process that exited without a reply."""
+        code, last = self._process.returncode, self._last_line()
         number = -code if code < 0 else max(code - BY_SIGNAL, 0)
         ailment = server.ailment()
         if ailment is not None:
@@ -121,11 +121,11 @@ class AttemptProcess:
         if out_of_memory or "bad_alloc" in last:
             return "agent_out_of_memory", f"the worker was out of memory: {last}".rstrip(": ")
         if number in (signal.SIGKILL, signal.SIGTERM):
-            return "interrupted", f"the worker was ended from outside, by signal {number}"
+            return "interrupted", f"the worker was killed from outside, by signal {number}"
         how = f"by signal {number}" if number else f"with code {code}"
-        return "agent_exception", f"the worker ended {how}: {last}".rstrip(": ")
+        return "agent_exception", f"the worker exited {how}: {last}".rstrip(": ")
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
         begin = max(size - TAIL, self._log_began)
         text = os.pread(self._log.fileno(), TAIL, begin).decode(errors="replace")
@@ -133,7 +133,7 @@ class AttemptProcess:
 
 
 def unanswered(server: Server, timeout: float) -> Ending:
-    """Say who is to blame for a try that has not ended in time."""
+    """Return the failure of a try that has exceeded its time limit."""
     late = f"no result after {timeout:g} s"
     ailment = server.ailment()
     if ailment is not None:
@@ -142,7 +142,7 @@ def unanswered(server: Server, timeout: float) -> Ending:
 
 
 def kernel_kills() -> int:
-    """Return how many processes this machine's kernel has ended for want of memory."""
+    """Return how many processes this machine's kernel has killed for lack of memory."""
     try:
         counts = Path("/proc/vmstat").read_text().split()
         return int(counts[counts.index("oom_kill") + 1])
@@ -151,7 +151,7 @@ def kernel_kills() -> int:
 
 
 def end_group(process: subprocess.Popen[str]) -> None:
-    """End a process and all it started."""
+    """Kill a process and all its children."""
     for kind, patience in ((signal.SIGTERM, SETTLE), (signal.SIGKILL, None)):
         try:
             os.killpg(process.pid, kind)

@@ -1,4 +1,5 @@
-"""On a Ray cluster, or on Ray here: hands are actors; a lost node costs the tries it had in hand.
+"""On a Ray cluster, or on Ray here: worker slots are actors; a lost node costs the tries it was
+running.
 
 Ray pickles what it sends between its own processes.
 """
@@ -19,7 +20,7 @@ from harness.records.keys import AttemptKey
 
 
 class RayExecutor:
-    """Hands wherever Ray finds room. Their machines share the campaign folder and the project."""
+    """Worker slots on any node of a Ray cluster; nodes share the campaign folder and project."""
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class RayExecutor:
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
-        """Connect to Ray, or start it here with room for all, and lend hands."""
+        """Connect to Ray, or start it here with room for all, and open worker slots."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         handler = signal.getsignal(signal.SIGTERM)
         here = {"num_cpus": count * self._cpus, "num_gpus": count * self._gpus}
@@ -61,7 +62,7 @@ class RayExecutor:
 
 
 class RayWorkerSlot:
-    """A hand somewhere else; another takes its place when it is lost."""
+    """A worker slot on another node; a new one replaces it when it is lost."""
 
     def __init__(self, ray: Any, actor: Any, work: TaskSettings, number: int) -> None:
         self._ray = ray
@@ -71,7 +72,7 @@ class RayWorkerSlot:
         self._stopped = False
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
-        """Have one try done."""
+        """Run one try."""
         if self._there is None:
             self._there = self._actor.remote(*self._given)
         if self._stopped:
@@ -82,7 +83,7 @@ class RayWorkerSlot:
             raise
         except self._ray.exceptions.RayError as problem:
             self._there = None
-            message = "the campaign was told to end" if self._stopped else lost(problem)
+            message = "the campaign was interrupted" if self._stopped else lost(problem)
             return Outcome(key, number, "interrupted", message)
         return outcome
 
@@ -93,11 +94,11 @@ class RayWorkerSlot:
             self._ray.kill(self._there)
 
     def close(self) -> None:
-        """Give the simulator back."""
+        """Release the simulator."""
         if self._there is not None and not self._stopped:
             self._ray.get(self._there.close.remote())
 
 
 def lost(problem: Exception) -> str:
-    """Return the first line of what Ray says of a lost actor."""
+    """Return the first line of Ray's message about a lost actor."""
     return f"the worker was lost: {str(problem).strip().splitlines()[0]}"

@@ -1,7 +1,7 @@
-"""On a cluster under Slurm: hands are jobs, submitted with submitit, that do one try after another.
+"""On a cluster under Slurm: worker slots are jobs, submitted with submitit.
 
 submitit pickles what it sends to its jobs. The runner stays where it is started and keeps asking;
-a job that ends, for want of time or otherwise, costs the try it had in hand.
+a job that ends, for lack of time or otherwise, costs the try it was running.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from harness.records.writing import disk_problem
 FOLDER = Path("logs", "jobs")
 MAILBOXES = "mail"
 SETTLE = 8.0
-"""Seconds a job has to end by itself; clusters tell late, and then it is cancelled."""
+"""Seconds a job has to exit by itself before it is cancelled; clusters report late."""
 
 
 class SlurmExecutor:
-    """Hands in jobs. Their machines share the campaign folder and the project."""
+    """Worker slots in jobs. Their machines share the campaign folder and the project."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SlurmExecutor:
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
-        """Lend hands; jobs that an earlier runner left behind find their mailboxes gone."""
+        """Open worker slots; jobs that an earlier runner left behind find no mailbox and exit."""
         mail = work.folder / FOLDER / MAILBOXES
         shutil.rmtree(mail, ignore_errors=True)
         mail.mkdir(parents=True)
@@ -76,7 +76,7 @@ class SlurmExecutor:
 
 
 class JobWorkerSlot:
-    """A hand in a job; another job takes its place when it ends."""
+    """A worker slot in a job; a new job replaces it when it ends."""
 
     def __init__(self, jobs: Any, mail: Path, work: TaskSettings, number: int) -> None:
         self._jobs = jobs
@@ -89,10 +89,10 @@ class JobWorkerSlot:
         self._stopped = False
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
-        """Have one try done."""
+        """Run one try."""
         try:
             mailbox = self._held()
-        except Exception as problem:  # whatever the cluster's commands say
+        except Exception as problem:  # any error of the cluster's commands
             message = " ".join(str(problem).split())
             return Outcome(key, number, "server_launch", f"no job: {message}")
         try:
@@ -101,11 +101,11 @@ class JobWorkerSlot:
             return Outcome(key, number, "disk", str(disk_problem(problem)))
 
     def stop(self) -> None:
-        """End the try in hand, and with it the job."""
+        """End the current try, and with it the job."""
         self._stopped = True
 
     def close(self) -> None:
-        """Send the job home, and cancel it if it does not go."""
+        """Dismiss the job, and cancel it if it does not exit."""
         if self._mailbox is None:
             return
         self._mailbox.dismiss()
@@ -129,7 +129,7 @@ class JobWorkerSlot:
         return self._mailbox
 
     def _asked(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
-        """Ask; wait until somebody answers, the job ends, or the campaign is told to."""
+        """Ask; wait until the job replies or ends, or the campaign is interrupted."""
         question = next(self._questions)
         mailbox.ask(question, key, number)
         while not self._stopped:
@@ -141,10 +141,10 @@ class JobWorkerSlot:
             if ended:
                 return self._lost(mailbox, key, number)
             time.sleep(PAUSE)
-        return Outcome(key, number, "interrupted", "the campaign was told to end")
+        return Outcome(key, number, "interrupted", "the campaign was interrupted")
 
     def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
-        """Say that a job has ended without an answer."""
+        """Return the outcome of a job that has ended without a reply."""
         failure: FailureClass = "interrupted" if mailbox.begun else "server_launch"
         last = (self._job.stderr() or "").strip().splitlines()[-1:] or [""]
         self._mailbox = None

@@ -1,4 +1,4 @@
-"""Does tries on the machine it is on: a server held while it is healthy, a process for each try."""
+"""Runs tries on its machine: a server leased while it is healthy, a process for each try."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from harness.records.writing import disk_problem
 from harness.world.simulators import LaunchError, Server, Simulator
 
 KEPT = ("server_launch", "port_conflict", "disk")
-"""Failures to lease a server as they are; all others, too, mean that there is none."""
+"""Failures to lease a server that keep their class; all others count as `server_launch`."""
 
 
 class LocalWorkerSlot:
-    """Holds a simulator."""
+    """Holds a simulator on lease."""
 
     def __init__(self, work: TaskSettings, number: int) -> None:
         self._work = work
@@ -33,7 +33,7 @@ class LocalWorkerSlot:
         self._stopped = False
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
-        """Do one try; what is whole on the disk is done, whatever became of the worker."""
+        """Run one try; complete records on disk count as done, however the process exited."""
         began = time.monotonic()
         try:
             failure, message = self._try(key, number)
@@ -47,22 +47,22 @@ class LocalWorkerSlot:
         else:
             tail = self._server.log_tail() if failure and self._server else ""
         if failure is not None and self._whole(key, number):
-            failure, message, tail = None, "its records are whole", ""
+            failure, message, tail = None, "its records are complete", ""
         if failure is not None and self._stopped:
-            failure, message, tail = "interrupted", "the campaign was told to end", ""
+            failure, message, tail = "interrupted", "the campaign was interrupted", ""
         if failure is not None or self._simulator.fresh:
             self.close()
         return Outcome(key, number, failure, message, tail, time.monotonic() - began)
 
     def stop(self) -> None:
-        """Kill the worker of the try in hand."""
+        """Kill the process of the current try."""
         self._stopped = True
         process = self._process
         if process is not None:
             process.kill()
 
     def close(self) -> None:
-        """Give the server back."""
+        """Release the server."""
         self._server = None
         self._lease.close()
 
@@ -74,7 +74,7 @@ class LocalWorkerSlot:
     def _whole(self, key: AttemptKey, number: int) -> bool:
         try:
             return committed(self._work.folder, key, number)
-        except (OSError, UserError):  # nobody can tell: it is not
+        except (OSError, UserError):  # unreadable: not complete
             return False
 
     def _try(self, key: AttemptKey, number: int) -> Ending:
