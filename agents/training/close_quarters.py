@@ -103,7 +103,11 @@ def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla
 
 
 def unit_among(
-    town: carla.Map, scene: GroundTruthScene, first: Pose, random: np.random.Generator, height: float
+    town: carla.Map,
+    scene: GroundTruthScene,
+    first: Pose,
+    random: np.random.Generator,
+    height: float,
 ) -> Pose:
     """Return a unit's place next to a road user near a vehicle, each class equally often."""
     boxes = scene.boxes_in_world

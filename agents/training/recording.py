@@ -133,7 +133,11 @@ def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
 
 
 def gather(
-    context: AttemptContext, crew: Crew, census: ActorRegistry, random: np.random.Generator, episode: Episode
+    context: AttemptContext,
+    crew: Crew,
+    census: ActorRegistry,
+    random: np.random.Generator,
+    episode: Episode,
 ) -> tuple[list[int], Pose]:
     """Return the vehicles of a new group, and where its roadside unit stands."""
     snapshot = context.world.get_snapshot()
