@@ -153,7 +153,7 @@ def disturbances_and_tick(case: Case) -> tuple[int, float]:
 def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, AttemptKey]]:
     """Return twins in the order in which they are driven: once more, without, windows, draws."""
     return sorted(
-        driven.items(), key=lambda each: (each[0].draw, each[0].windows or (), each[0].without)
+        driven.items(), key=lambda each: (each[0].sample, each[0].windows or (), each[0].without)
     )
 
 
@@ -180,7 +180,7 @@ def ends_alike(twins: Campaign, key: AttemptKey, kind: str) -> bool:
 
 def only_without(change: Change) -> bool:
     """Return whether a change is that disturbances are left out."""
-    return bool(change.without) and change.windows is None and not change.draw
+    return bool(change.without) and change.windows is None and not change.sample
 
 
 def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
@@ -197,8 +197,8 @@ def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
 
 def other_draws(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:
     """Yield the twins whose disturbances were drawn anew."""
-    for change in sorted(happened, key=lambda each: each.draw):
-        if change.draw and not change.without and change.windows is None:
+    for change in sorted(happened, key=lambda each: each.sample):
+        if change.sample and not change.without and change.windows is None:
             yield change, happened[change]
 
 
@@ -207,7 +207,7 @@ def fewest_windows(happened: Mapping[Change, bool]) -> tuple[Window, ...] | None
     tried = {
         change.windows: hit
         for change, hit in happened.items()
-        if change.windows is not None and not change.without and not change.draw
+        if change.windows is not None and not change.without and not change.sample
     }
     for windows in sorted((each for each, hit in tried.items() if hit), key=len):
         rests = [tuple(w for w in windows if w != each) for each in windows]

@@ -14,7 +14,7 @@ import numpy as np
 from agents.training.population import LIFT, outermost, places_on_lanes
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
-from harness.world.roadside import beside_road
+from harness.world.roadside import at_roadside
 from harness.world.scene import GroundTruthScene
 
 ACROSS, VANS = 90, 40
@@ -117,4 +117,4 @@ def unit_among(
     rows = np.flatnonzero(near & (boxes.classes == kind))
     x, y, z, *_, yaw = boxes.geometry[int(random.choice(rows))].tolist()
     ahead = float(random.uniform(0.0, UNIT_AHEAD))
-    return beside_road(town, Pose(x, y, z, yaw=yaw), ahead, height)
+    return at_roadside(town, Pose(x, y, z, yaw=yaw), ahead, height)

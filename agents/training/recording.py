@@ -25,7 +25,7 @@ from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, ScanningPost
-from harness.world.roadside import beside_road
+from harness.world.roadside import at_roadside
 from harness.world.scene import ActorRegistry, GroundTruthScene, class_of, parked_in_world, within
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
@@ -155,7 +155,7 @@ def gather(
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
     if episode.close_quarters:
         return agents, unit_among(context.map, scene, here, random, UNIT_HEIGHT)
-    return agents, beside_road(context.map, here, UNIT_AHEAD, UNIT_HEIGHT)
+    return agents, at_roadside(context.map, here, UNIT_AHEAD, UNIT_HEIGHT)
 
 
 def people_near(scene: GroundTruthScene, here: Pose) -> int:

@@ -18,7 +18,7 @@ from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.folder.summary import summarise
 from harness.campaign.planning.plan import plan
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.printing.progress import followed, tell, used_up
+from harness.campaign.printing.progress import followed, print_event, used_up
 from harness.campaign.printing.tables import show_left_out, show_plan, show_results
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.executors.interface import Executor, TaskSettings
@@ -81,7 +81,7 @@ def run_or_refuse(config: DictConfig) -> int:
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
-            tell(event="arm without effect", arm=dict(arm.factors), message=fault)
+            print_event(event="arm without effect", arm=dict(arm.factors), message=fault)
     else:
         show_results(folder, planned, rows, faults)
         if left.progress.given_up:

@@ -32,7 +32,7 @@ class Channel:
         self.disturbances = tuple(
             disturbance for disturbance in disturbances if not disturbance.size_zero
         )
-        tell_apart(self.disturbances)
+        number_equal_names(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -40,7 +40,7 @@ class Channel:
         self.audit = DeliveryAudit(self.disturbances, tick_seconds, maximum_age, window)
         self._underway: dict[str, list[Underway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
-        self._begun = False
+        self._started = False
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode with empty air."""
@@ -48,7 +48,7 @@ class Channel:
             disturbance.reset(seed, route)
         self.audit.reset()
         self._underway, self._shifts = {}, {}
-        self._begun = False
+        self._started = False
 
     def believe(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
@@ -130,8 +130,8 @@ class Channel:
             by.acted += 1
 
     def _count_from(self, frame: int) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self._started:
+            self._started = True
             for disturbance in self.disturbances:
                 disturbance.first_frame = frame
 
@@ -139,7 +139,7 @@ class Channel:
         return [disturbance for disturbance in self.disturbances if kind in disturbance.kinds]
 
 
-def tell_apart(disturbances: Sequence[Disturbance]) -> None:
+def number_equal_names(disturbances: Sequence[Disturbance]) -> None:
     """Number disturbances of one name, so that each has its own random streams."""
     seen: Counter[str] = Counter()
     for disturbance in disturbances:

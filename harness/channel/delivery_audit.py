@@ -85,7 +85,7 @@ class DeliveryAudit:
         true = self._captures[key][1]
         self._ego = (observation.lidar_in_world, true)
         measured = shift_between(observation.lidar_in_world, true)
-        self._problems += misplaced(key, measured, self._asked.get(key, NO_SHIFT))
+        self._problems += shift_problems(key, measured, self._asked.get(key, NO_SHIFT))
 
     def sent(
         self, captured: Message, sent: Message, delay: float, losses: Sequence[Disturbance]
@@ -166,7 +166,7 @@ class DeliveryAudit:
                 problems += self._aged(record, record.age_asked, "as asked")
             elif key in due:
                 problems.append(f"{named(key)} was due at {due[key]:.3f} s and never delivered")
-            problems += misplaced(key, record.found_shift, record.asked_shift)
+            problems += shift_problems(key, record.found_shift, record.asked_shift)
         if problems := problems or self.tally.cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
@@ -217,11 +217,12 @@ def named(key: Key) -> str:
     return f"the message of {key[0]} at frame {key[1]}"
 
 
-def misplaced(key: Key, measured: Shift, asked: Shift) -> list[str]:
+def shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
     """Return what is wrong with the displacement of a capture."""
     if agree(measured, asked):
         return []
-    return [f"{key[0]} at frame {key[1]} is displaced by {told(measured)}, not {told(asked)}"]
+    shifts = f"{describe_shift(measured)}, not {describe_shift(asked)}"
+    return [f"{key[0]} at frame {key[1]} is displaced by {shifts}"]
 
 
 def agree(measured: Shift, asked: Shift) -> bool:
@@ -230,6 +231,6 @@ def agree(measured: Shift, asked: Shift) -> bool:
     return abs(x) <= EXACT and abs(y) <= EXACT and abs(wrap(yaw)) <= EXACT
 
 
-def told(shift: Shift) -> str:
+def describe_shift(shift: Shift) -> str:
     """Return a displacement in words."""
     return f"({shift[0]:.3f} m, {shift[1]:.3f} m, {math.degrees(shift[2]):.3f} deg)"

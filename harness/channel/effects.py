@@ -105,7 +105,7 @@ def within(payload: Payload, sender: Pose, ego: Pose, window: Window) -> Payload
     return payload
 
 
-def in_words(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Return names as a list in words."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

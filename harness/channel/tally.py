@@ -15,7 +15,7 @@ from harness.channel.effects import (
     Window,
     differ_within,
     displaces,
-    in_words,
+    join_names,
     seen_shift,
 )
 from harness.vocabulary import Message, Payload, Pose
@@ -99,7 +99,7 @@ class Tally:
             return []
         if not self.effects.uses or not self.effects.none:
             return []
-        names = in_words([act.name for act in acting])
+        names = join_names([act.name for act in acting])
         return [f"{names} cancel: nothing that reached the system was different"]
 
     def _changed(self, underway: Underway, sender: Pose, ego: Pose) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from harness.campaign.printing.terminal import console, say
+from harness.campaign.printing.terminal import console, print_line
 from harness.campaign.run import DONE, guarded
 from harness.campaign.twins.attribution import ALL, Attribution, attribute, grid, refuse_too_fine
 from harness.campaign.twins.twins import Twins
@@ -66,10 +66,10 @@ def attribute_all(options: argparse.Namespace) -> int:
         chosen.append((key, violation, cells))
     attributions = []
     for key, violation, cells in chosen:
-        say(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
+        print_line(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
         attributions.append(attribute(twins, key, violation["kind"], cells, options.placebos))
     console.print(table_of(attributions, settings["tick"]))
-    say(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
+    print_line(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
     return DONE
 
 
@@ -102,14 +102,14 @@ def table_of(attributions: list[Attribution], tick: float) -> Table:
         table.add_row(
             escape(str(attribution.of)),
             attribution.kind.replace("_", " "),
-            escape(", ".join(in_words(attribution))),
+            escape(", ".join(describe_attribution(attribution))),
             f"{sum(attribution.redrawn)} of {len(attribution.redrawn)}",
-            windows_in_words(attribution, tick),
+            describe_windows(attribution, tick),
         )
     return table
 
 
-def in_words(one: Attribution) -> Iterator[str]:
+def describe_attribution(one: Attribution) -> Iterator[str]:
     """Yield what happened without each disturbance."""
     if not one.again:
         yield "not repeated: no attribution"
@@ -119,7 +119,7 @@ def in_words(one: Attribution) -> Iterator[str]:
         yield what if name == ALL else f"without {name}: {what}"
 
 
-def windows_in_words(one: Attribution, tick: float) -> str:
+def describe_windows(one: Attribution, tick: float) -> str:
     """Return the windows in seconds."""
     if one.windows is None:
         return "-"

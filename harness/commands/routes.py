@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add `routes list | check | draw | generate`."""
-    parser = commands.add_parser("routes", help="list, check, draw and generate routes")
+    """Add `routes list | check | plot | generate`."""
+    parser = commands.add_parser("routes", help="list, check, plot and generate routes")
     actions = parser.add_subparsers(dest="action", required=True)
     for name, run, what in (
         ("list", list_routes, "what the files hold"),
         ("check", check_routes, "whether the routes can be driven, and which are the same way"),
-        ("draw", draw_routes, "write a picture of the routes on their town's lanes"),
+        ("plot", plot_routes, "write a plot of the routes on their town's lanes"),
     ):
         action = actions.add_parser(name, help=what)
         action.add_argument("file", type=Path, help="a route file, a folder of them, or a pattern")
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
                 "--hazards", type=Path, help="a hazard or Leaderboard scenario file"
             )
             action.add_argument("--sampling", choices=SAMPLINGS, default=SAMPLINGS[0])
-        if name == "draw":
+        if name == "plot":
             action.add_argument("--out", type=Path, required=True, metavar="PNG")
     actions.add_parser("generate", help="make routes and hazards from a seed", add_help=False)
 
@@ -97,16 +97,16 @@ def _try(spec: RouteSpec, maps: Path | None) -> Route | UserError:
         return problem
 
 
-def draw_routes(options: argparse.Namespace) -> int:
+def plot_routes(options: argparse.Namespace) -> int:
     """Write a picture of all routes and their hazards."""
     try:
-        from harness.world.routes.drawing import draw  # noqa: PLC0415
+        from harness.world.routes.drawing import plot  # noqa: PLC0415
     except ImportError:
-        raise UserError("routes draw needs matplotlib: pip install -e '.[draw]'") from None
+        raise UserError("routes plot needs matplotlib: pip install -e '.[draw]'") from None
     specs = {spec.id: spec for spec in read_routes(options.file)}
     laid = list(ways(specs.values(), options.maps).values())
     graphs = {route.town: network_of(route.town, options.maps).graph for route in laid}
-    draw(laid, _hazards(options, specs), graphs, options.out)
+    plot(laid, _hazards(options, specs), graphs, options.out)
     print(f"{len(laid)} routes in {options.out}")
     return 0
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.campaign.planning.survey import ArmProgress, Failures, Means, Survey, survey
-from harness.campaign.printing.terminal import console, say
+from harness.campaign.printing.terminal import console, print_line
 from harness.records.arms import label, telling
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def in_json(state: Survey) -> dict[str, object]:
 def show(state: Survey) -> None:
     """Print tables and lines."""
     work = "a runner is at work" if state.at_work else "no runner is at work"
-    tell(f"{state.folder}: {state.study} on {state.simulator}; {work}")
-    tell(f"{state.done} of {state.planned} attempts have a result" + in_tries(state.tries))
+    print_escaped(f"{state.folder}: {state.study} on {state.simulator}; {work}")
+    print_escaped(f"{state.done} of {state.planned} attempts have a result" + in_tries(state.tries))
     arms = [arm for arm in state.arms if not arm.fault]
     console.print(table_of("", [(arm, arm.final) for arm in arms]))
     if any(arm.first != arm.final for arm in arms):
@@ -63,15 +63,15 @@ def show(state: Survey) -> None:
     factors = telling(arm.arm for arm in state.arms)
     for arm in state.arms:
         for line in notes_on(arm, factors):
-            tell(line)
+            print_escaped(line)
     for failures in state.failures:
         for line in lines_on(failures):
-            tell(line)
+            print_escaped(line)
     for ending, names in by_ending(state.missing).items():
         shown = names if len(names) <= SHOWN else [*names[:SHOWN], f"and {len(names) - SHOWN} more"]
-        tell(f"no result, {ending} ({len(names)}): {', '.join(shown)}")
+        print_escaped(f"no result, {ending} ({len(names)}): {', '.join(shown)}")
     for trouble in state.troubles:
-        tell(f"trouble: {trouble}")
+        print_escaped(f"trouble: {trouble}")
 
 
 def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
@@ -135,9 +135,9 @@ def by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
     return endings
 
 
-def tell(text: str) -> None:
+def print_escaped(text: str) -> None:
     """Print a line with control characters escaped."""
-    say(printable(text))
+    print_line(printable(text))
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.campaign.printing.terminal import say
+from harness.campaign.printing.terminal import print_line
 from harness.campaign.run import DONE, SOME_FAILED, guarded
 from harness.campaign.twins.record_diff import partings
 from harness.campaign.twins.twins import Twin, Twins
@@ -37,7 +37,11 @@ def add(commands: Commands) -> None:
         help="seconds since the start between which the disturbances happen, and at no other time",
     )
     parser.add_argument(
-        "--redraw", type=int, default=0, metavar="N", help="draw the disturbances anew: 1, 2, ..."
+        "--resample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="sample the disturbances again; N ≥ 1 numbers the samples (default: not)",
     )
     parser.add_argument(
         "--trust", action="store_true", help="build whatever classes the folder's settings name"
@@ -53,20 +57,20 @@ def twin(options: argparse.Namespace) -> int:
     change = change_of(options, campaign)
     one = Twin(key, change)
     twins.drive([one])
-    say(f"{key}: {outcome(campaign.result(key)['crucible'])}")
-    say(f"{one.key if change != Change() else 'again'}: {outcome(twins.result(one))}")
+    print_line(f"{key}: {outcome(campaign.result(key)['crucible'])}")
+    print_line(f"{one.key if change != Change() else 'again'}: {outcome(twins.result(one))}")
     return DONE if change != Change() else same(campaign, key, twins, one)
 
 
 def change_of(options: argparse.Namespace, campaign: Campaign) -> Change:
     """Return the change that was asked for."""
-    if options.redraw < 0:
+    if options.resample < 0:
         raise UserError(f"--resample {options.resample}: must be ≥ 1")
     windows = None
     if options.window is not None:
         tick = campaign.header["settings"]["tick"]
         windows = tuple(in_ticks(first, end, tick) for first, end in options.window)
-    return Change(tuple(options.without), windows, options.redraw)
+    return Change(tuple(options.without), windows, options.resample)
 
 
 def in_ticks(first: float, end: float, tick: float) -> Window:
@@ -80,11 +84,13 @@ def same(campaign: Campaign, key: AttemptKey, twins: Twins, one: Twin) -> int:
     """Print whether the records equal those of the attempt."""
     unlike = partings(campaign.attempts()[key], twins.place(one))
     if not unlike:
-        say("all records are the same, byte for byte")
+        print_line("all records are the same, byte for byte")
         return DONE
-    say("the records differ: another version of the code, or of a library, drove the attempt?")
+    print_line(
+        "the records differ: another version of the code, or of a library, drove the attempt?"
+    )
     for line in unlike:
-        say(f"  {line}")
+        print_line(f"  {line}")
     return SOME_FAILED
 
 

@@ -13,7 +13,7 @@ SIDEWAYS = 2.0
 WHEELBASE = 2.9
 SIGHT = 40.0
 HASTE = 2.0
-OWN_WIDTH, OWN_LENGTH = 1.1, 2.4
+EGO_WIDTH, EGO_LENGTH = 1.1, 2.4
 ELBOW_ROOM = 0.3
 DISTANCE = 2.5
 
@@ -144,9 +144,9 @@ class Driver:
             )
             spine = [centre - half * nose, centre, centre + half * nose]
             away = np.linalg.norm(self._way[stretch, None] - spine, axis=2).min(axis=1)
-            near = np.flatnonzero(away < OWN_WIDTH + extent.y + ELBOW_ROOM)
+            near = np.flatnonzero(away < EGO_WIDTH + extent.y + ELBOW_ROOM)
             if len(near):
-                gap = float(self._station[stretch][near[0]]) - self.done - OWN_LENGTH - DISTANCE
+                gap = float(self._station[stretch][near[0]]) - self.done - EGO_LENGTH - DISTANCE
                 ours = self._ahead[stretch][near[0]]
                 speed = max(velocity.x * ours[0] + velocity.y * ours[1], 0.0)
                 fastest = min(fastest, math.sqrt(max(speed**2 + 2 * COMFORT * gap, 0.0)))

@@ -12,7 +12,7 @@ from harness.doctor.finding import Finding, Places
 from harness.errors import AttemptError, UserError
 from harness.installation import PACKAGES
 
-OWN_TOWN = "Crucible05"
+SHIPPED_TOWN = "Crucible05"
 WEIGHTS = (".pth", ".pt", ".safetensors", ".onnx")
 PARSE = """
 import sys, carla
@@ -57,7 +57,7 @@ def check_carlite() -> Finding:
         from harness.world.simulators import CarliteSimulator  # noqa: PLC0415
 
         began = time.monotonic()
-        with CarliteSimulator().lease(OWN_TOWN) as server:
+        with CarliteSimulator().lease(SHIPPED_TOWN) as server:
             probe(server.host, server.port)
             took = time.monotonic() - began
     except ImportError as problem:
@@ -66,7 +66,7 @@ def check_carlite() -> Finding:
     except AttemptError as problem:
         cure = "see the output of `python -m harness.carlite`; the packages above may be the reason"
         return Finding("carlite", "fault", str(problem), cure)
-    return Finding("carlite", "ok", f"{server.name}, {OWN_TOWN}, ready in {took:.1f} s")
+    return Finding("carlite", "ok", f"{server.name}, {SHIPPED_TOWN}, ready in {took:.1f} s")
 
 
 def check_carla(places: Places) -> Finding:

@@ -41,7 +41,7 @@ TABLE = (len(CLASSES), len(BANDS) + 1)
 """A number for each class and band; the last column is beyond the bands."""
 
 
-NOBODY = Boxes.none()
+NO_BOXES = Boxes.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class EvaluationSettings:
     least_hits: int = 5
     ahead: float = 50.0  # m, of the ego's LiDAR: the window is a rectangle
     behind: float = 50.0  # m
-    beside: float = 50.0  # m
+    lateral: float = 50.0  # m
     ego_box: bool = False  # the ego's own box, wherever cooperation reports a vehicle
     parked: Parked = "ignored"  # detections of parked cars that are scenery
 
@@ -77,7 +77,7 @@ class EvaluationSettings:
     @property
     def reach(self) -> float:
         """Metres from the ego's LiDAR to the farthest corner of the window."""
-        return math.hypot(max(self.ahead, self.behind), self.beside)
+        return math.hypot(max(self.ahead, self.behind), self.lateral)
 
     @property
     def taus(self) -> tuple[float, float, float]:
@@ -145,7 +145,7 @@ def evaluate_frame(
     ego_alone: Boxes,
     cooperative: Boxes,
     settings: EvaluationSettings,
-    parked: Boxes = NOBODY,
+    parked: Boxes = NO_BOXES,
 ) -> EvaluatedFrame:
     """Evaluate one planning step; all boxes are in the ego's LiDAR frame.
 
@@ -203,7 +203,7 @@ def in_window(boxes: Floats, settings: EvaluationSettings) -> Mask:
     """Return which boxes have their centre in the window."""
     x, y = boxes[:, 0], boxes[:, 1]
     return np.asarray(
-        (x >= -settings.behind) & (x <= settings.ahead) & (np.abs(y) <= settings.beside)
+        (x >= -settings.behind) & (x <= settings.ahead) & (np.abs(y) <= settings.lateral)
     )
 
 

@@ -61,24 +61,24 @@ def classify_overlaps(
     """Return the patterns, given the overlap of each box with each; τ may differ by true box."""
     detected = highest(truth_ego) > tau
     missed = highest(truth_coop) == 0
-    misplaced = misplacements(truth_coop, tau, rule)
-    invented = highest(truth_coop.T) == 0
+    mislocalised = mislocalisations(truth_coop, tau, rule)
+    additional = highest(truth_coop.T) == 0
     shared = highest(coop_ego) > 0
     return Patterns(
         truth={
             "LCME": (detected & missed).astype(np.int64),
-            "LCLE": detected * misplaced,
+            "LCLE": detected * mislocalised,
             "CCME": (~detected & missed).astype(np.int64),
-            "CCLE": ~detected * misplaced,
+            "CCLE": ~detected * mislocalised,
         },
         cooperative={
-            "LADE": (invented & ~shared).astype(np.int64),
-            "CADE": (invented & shared).astype(np.int64),
+            "LADE": (additional & ~shared).astype(np.int64),
+            "CADE": (additional & shared).astype(np.int64),
         },
     )
 
 
-def misplacements(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
+def mislocalisations(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
     """Return how often each true box counts as misplaced by cooperation."""
     if rule not in RULES:
         raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")

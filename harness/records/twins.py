@@ -15,7 +15,7 @@ Window = tuple[int, int]
 NAMED = re.compile(
     r"(?: without (?P<without>\S+))?"
     r"(?: within (?P<windows>\d+-\d+(?:\+\d+-\d+)*))?"
-    r"(?: redrawn (?P<draw>\d+))?"
+    r"(?: resampled (?P<sample>\d+))?"
 )
 
 
@@ -25,7 +25,7 @@ class Change:
 
     without: tuple[str, ...] = ()  # disturbances that do not happen
     windows: tuple[Window, ...] | None = None  # in which the others do
-    draw: int = 0  # above 0: sampled again
+    sample: int = 0  # above 0: sampled again
 
     def condition(self, of: str) -> str:
         """Return the condition of a twin."""
@@ -34,8 +34,8 @@ class Change:
             parts.append(f"without {'+'.join(self.without)}")
         if self.windows is not None:
             parts.append(f"within {'+'.join(f'{first}-{end}' for first, end in self.windows)}")
-        if self.draw:
-            parts.append(f"redrawn {self.draw}")
+        if self.sample:
+            parts.append(f"resampled {self.sample}")
         return " ".join(parts)
 
     @staticmethod
@@ -48,7 +48,7 @@ class Change:
         return Change(
             tuple(match["without"].split("+")) if match["without"] else (),
             None if windows is None else tuple(window_of(part) for part in windows.split("+")),
-            int(match["draw"] or 0),
+            int(match["sample"] or 0),
         )
 
 

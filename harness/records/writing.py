@@ -34,18 +34,18 @@ class EpisodeWriter:
     def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
         self.place = campaign / EPISODES / key.path / f"try{number}"
         self._campaign = campaign
-        self._beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
+        self._scratch = self.place.with_name(f".{self.place.name}.{os.getpid()}")
 
     def __enter__(self) -> EpisodeWriter:
         try:
             self._refuse_links()
-            self._beside.parent.mkdir(parents=True, exist_ok=True)
-            for left in self._beside.parent.glob(".try*"):
+            self._scratch.parent.mkdir(parents=True, exist_ok=True)
+            for left in self._scratch.parent.glob(".try*"):
                 if left.is_symlink():
                     left.unlink()
                 else:
                     shutil.rmtree(left)
-            self._beside.mkdir()
+            self._scratch.mkdir()
         except OSError as problem:
             raise disk_problem(problem) from None
         return self
@@ -56,7 +56,7 @@ class EpisodeWriter:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self._beside, ignore_errors=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _refuse_links(self) -> None:
         """Refuse to write through a link that lies between the campaign and the try."""
@@ -72,7 +72,7 @@ class EpisodeWriter:
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_array(columns[field.name], field) for field in schema]
-        file = self._beside / f"{name}.parquet"
+        file = self._scratch / f"{name}.parquet"
         try:
             pq.write_table(
                 pa.Table.from_arrays(arrays, schema=schema),
@@ -89,7 +89,7 @@ class EpisodeWriter:
     def json(self, name: str, content: Mapping[str, Any]) -> None:
         """Write `<name>.json`: sorted, ASCII, finite numbers only."""
         text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False)
-        file = self._beside / f"{name}.json"
+        file = self._scratch / f"{name}.json"
         try:
             file.write_text(text + "\n", encoding="ascii")
         except OSError as problem:
@@ -98,12 +98,12 @@ class EpisodeWriter:
     def commit(self) -> Path:
         """Bring everything to the disk, then into its place."""
         try:
-            files = sorted(self._beside.iterdir())
+            files = sorted(self._scratch.iterdir())
             if missing := FILES - {file.name for file in files}:
                 raise ValueError(f"not written: {', '.join(sorted(missing))}")
-            for path in (*files, self._beside):
+            for path in (*files, self._scratch):
                 _sync(path)
-            self._beside.rename(self.place)
+            self._scratch.rename(self.place)
             for folder in self.place.parents:
                 _sync(folder)
                 if folder == self._campaign:

@@ -47,7 +47,7 @@ class Ego:
     def __init__(self, context: AttemptContext) -> None:
         self._route = context.route
         self._row = 0
-        self._told: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
+        self._reports: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
         self._waiting: list[tuple[int, int, str]] = []
         self._past: deque[carla.WorldSnapshot] = deque(maxlen=4)
         self.actor = spawn(context)
@@ -78,8 +78,8 @@ class Ego:
         A collision may be reported shortly after its tick; of a past tick all are known,
         unless this process got no processor for a whole tick: a jolt is waited for.
         """
-        while not self._told.empty():
-            self._waiting.append(self._told.get_nowait())
+        while not self._reports.empty():
+            self._waiting.append(self._reports.get_nowait())
         last = 0 if until is None else until.frame
         if self._jolted(last):
             self._await(last)
@@ -125,12 +125,12 @@ class Ego:
         end = time.monotonic() + PATIENCE
         with suppress(Empty):
             while not any(touch[0] >= frame for touch in self._waiting):
-                self._waiting.append(self._told.get(timeout=max(end - time.monotonic(), 0.0)))
+                self._waiting.append(self._reports.get(timeout=max(end - time.monotonic(), 0.0)))
 
     def _note(self, event: carla.CollisionEvent) -> None:
         other = event.other_actor
         solid = other is not None and other.type_id.startswith(("vehicle.", "walker."))
-        self._told.put(
+        self._reports.put(
             (event.frame, other.id if solid else 0, other.type_id if other else "static")
         )
 

@@ -27,7 +27,7 @@ class LaneGraph:
     yaw: Floats  # (N,)
     width: Floats  # (N,)
     in_junction: Mask  # (N,)
-    beside: Integers  # (N, 2) the waypoint left and right that may be changed to, or -1
+    neighbours: Integers  # (N, 2) the waypoint left and right that may be changed to, or -1
     edges: list[list[tuple[int, float]]]
     changes: dict[tuple[int, int], tuple[int, int]]
     """Edges that change lanes, as (start, landing): how many waypoints on, and to which side."""
@@ -72,7 +72,7 @@ def build(carla_map: carla.Map) -> LaneGraph:
         yaw=np.radians([transform.rotation.yaw for transform in transforms]),
         width=np.array([waypoint.lane_width for waypoint in waypoints]),
         in_junction=np.array([waypoint.is_junction for waypoint in waypoints]),
-        beside=neighbours,
+        neighbours=neighbours,
         edges=edges,
         changes=changes,
     )

@@ -11,13 +11,13 @@ import carla
 from harness.errors import UserError
 from harness.world.roads import RoadNetwork
 
-OWN_TOWNS = Path(__file__).parent.parent / "carlite" / "towns" / "data"
+SHIPPED_TOWNS = Path(__file__).parent.parent / "carlite" / "towns" / "data"
 NAME = re.compile(r"\w{1,64}", re.ASCII)
 
 
 def find_map(town: str, maps: Path | None) -> Path | None:
     """Return a town's OpenDRIVE file, from a folder of maps or of our own towns."""
-    folders = [maps, OWN_TOWNS] if maps is not None else [OWN_TOWNS]
+    folders = [maps, SHIPPED_TOWNS] if maps is not None else [SHIPPED_TOWNS]
     candidates = [folder / f"{town}.xodr" for folder in folders if NAME.fullmatch(town)]
     return next((path for path in candidates if path.is_file()), None)
 

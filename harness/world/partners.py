@@ -20,7 +20,7 @@ from harness.vocabulary import VEHICLE, Kind, Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
-from harness.world.roadside import ahead_of, beside_road
+from harness.world.roadside import ahead_of, at_roadside
 from harness.world.scene import class_of
 
 Choice: TypeAlias = Literal["nearest", "random"]
@@ -112,7 +112,7 @@ class Ahead:
         passed = self.renew_when_passed and ahead_of(self._pose, ego.vehicle_in_world) < 0
         if passed or ego.time - self._since >= self.renew_seconds - 1e-6:
             self._since = ego.time
-            self._pose = beside_road(
+            self._pose = at_roadside(
                 roadside_units.context.map, ego.vehicle_in_world, self.distance, self.height
             )
             units[0].place = (self._pose.x, self._pose.y)
@@ -136,7 +136,7 @@ class Surveyed:
         for row in entries:
             x, y, z = route.xyz[row]
             here = Pose(x, y, z, yaw=float(route.yaw[row]))
-            places.append(beside_road(roadside_units.context.map, here, 0.0, self.height))
+            places.append(at_roadside(roadside_units.context.map, here, 0.0, self.height))
         return [roadside_units.spawn(number, place) for number, place in enumerate(places)]
 
     def renew(
@@ -214,7 +214,7 @@ class Partners:
         self._place_vehicles(snapshot)
         vehicles = self._in_range(ego, self.vehicles)[: self.settings.connected]
         self._sharing = self._in_range(ego, [*units, *vehicles])[: self.settings.maximum]
-        for partner in self._everybody():
+        for partner in self._all_partners():
             if partner in self._sharing or partner in self._referred:
                 partner.post.listen()
             else:
@@ -223,7 +223,7 @@ class Partners:
     def collect(self, frame: int) -> Sweeps:
         """Return what the sharing partners and the reference rig scanned in this frame."""
         used = [
-            partner for partner in self._everybody() if partner in self._sharing + self._referred
+            partner for partner in self._all_partners() if partner in self._sharing + self._referred
         ]
         scans = {partner.post: partner.post.collect(frame) for partner in used}
         return Sweeps(
@@ -233,10 +233,10 @@ class Partners:
 
     def end(self) -> None:
         """Take everything down."""
-        for partner in self._everybody():
+        for partner in self._all_partners():
             partner.post.end()
 
-    def _everybody(self) -> list[Partner]:
+    def _all_partners(self) -> list[Partner]:
         apart = [] if self.reference is None else self.reference.units
         return [*self.units, *self.vehicles, *apart]
 

@@ -22,7 +22,7 @@ PATIENCE = 30.0
 """Seconds to wait for a frame that is due."""
 FIRST_PATIENCE = 0.5
 """Seconds after a tick in which a sweep comes if there was one."""
-OWN_BODY = (-2.95, 1.95, 1.1)
+CARRIER_BODY = (-2.95, 1.95, 1.1)
 """Metres behind, ahead and aside of a car's LiDAR within which points are the car itself."""
 
 
@@ -164,7 +164,7 @@ class ScanningPost:
         turned[:, 1] = sin * points[:, 0] + cos * points[:, 1]
         if not self._on_vehicle:
             return turned
-        behind, ahead, aside = OWN_BODY
+        behind, ahead, aside = CARRIER_BODY
         on_body = (turned[:, 0] > behind) & (turned[:, 0] < ahead) & (np.abs(turned[:, 1]) < aside)
         return turned[~on_body]
 

@@ -69,7 +69,7 @@ class RoadNetwork:
         for at, (first, last, side) in way.towards.items():
             share = (at - first) / (last - first)
             weight = share * share * (3.0 - 2.0 * share)
-            other = graph.xyz[graph.beside[nodes[at], side]]
+            other = graph.xyz[graph.neighbours[nodes[at], side]]
             xyz[at] = (1.0 - weight) * xyz[at] + weight * other
             changing[at] = True
             if at == first and last - first < EASY:
@@ -164,7 +164,7 @@ class RoadNetwork:
             before, here, landing = path[max(at - 1, 0)], path[at], path[at + 1]
             change = self.graph.changes.get((here, landing))
             if change and at > RUN_UP and before == here - 1:
-                sooner = int(self.graph.beside[before + change[0], change[1]])
+                sooner = int(self.graph.neighbours[before + change[0], change[1]])
                 if self.graph.changes.get((before, sooner)) == change and sooner < landing:
                     path[at : at + 1] = range(sooner, landing)
                     at -= 1

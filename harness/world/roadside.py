@@ -13,7 +13,7 @@ WIDEST = 12
 """Lanes to look through for the edge of the road."""
 
 
-def beside_road(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
+def at_roadside(town: carla.Map, ego: Pose, distance: float, height: float) -> Pose:
     """Return a place on the right edge of the ego's road, so far ahead and so high."""
     waypoint = town.get_waypoint(carla.Location(ego.x, ego.y, ego.z))
     edge = waypoint

@@ -24,7 +24,7 @@ HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")
 A, B, C = (0, 40), (40, 80), (80, 120)
 AGAIN, WITHOUT = Change(), Change(without=("latency",))
-DRAWS = [Change(draw=number) for number in range(1, 6)]
+DRAWS = [Change(sample=number) for number in range(1, 6)]
 
 
 def within(*windows: Window) -> Change:
@@ -84,7 +84,7 @@ def test_draws_that_change_no_message_are_no_draws(tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
     own, redrawn = (
         next(folder.glob(f"episodes/late/ahead/{condition}/4-s1/try1/messages.parquet"))
-        for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency redrawn 1"))
+        for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency resampled 1"))
     )
     redrawn.write_bytes(own.read_bytes())
     (found,) = attributions_of(cases_of(collect([campaign])))
@@ -138,7 +138,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
     for change, name in {
         AGAIN: "once more",
         WITHOUT: "without latency",
-        DRAWS[0]: "redrawn 1",
+        DRAWS[0]: "resampled 1",
         within(A, C): "within 0-40+80-120",
     }.items():
         key = key_of("late", change.condition("latency"), "4", 1)
@@ -156,7 +156,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
         assert any(f">{middle:.2f}<" in each and f">{ages[-1]:.2f}<" in each for each in cells)
     kinds = dict(zip(told["twin"], told["violation"], strict=True))
     assert kinds["without latency"] == ""
-    assert kinds["redrawn 1"] == "off_road"
+    assert kinds["resampled 1"] == "off_road"
 
 
 def test_the_page_and_its_table_tell(tmp_path: Path) -> None:

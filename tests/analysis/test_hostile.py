@@ -131,7 +131,7 @@ def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
     told |= {name: [value] * len(columns) for name, value in changed.items()}
     file = next(campaign.glob(f"episodes/**/{table}.parquet"))
     writer = EpisodeWriter(campaign, KEY, 2)
-    writer._beside = file.parent
+    writer._scratch = file.parent
     writer.table(table, told)
     return file
 

@@ -16,7 +16,7 @@ from harness.campaign.planning.estimate import (
     estimate,
 )
 from harness.campaign.planning.plan import Plan
-from harness.campaign.printing.units import bytes_in_words, seconds_in_words
+from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.ledger import tries
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
@@ -85,9 +85,9 @@ def test_spoilt_timings_are_passed_over(made: tuple[Plan, Path], text: str) -> N
 
 
 def test_amounts_in_words() -> None:
-    told = [seconds_in_words(value) for value in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
+    told = [format_duration(value) for value in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
     assert told == ["4 s", "90 s", "60 min", "1 h 30 min", "25 h 0 min", "2 days 8 h"]
-    assert [bytes_in_words(value) for value in (12, 3400, 5.55e6, 1.2e10)] == [
+    assert [format_bytes(value) for value in (12, 3400, 5.55e6, 1.2e10)] == [
         "12 bytes",
         "3.4 kB",
         "5.5 MB",

@@ -126,7 +126,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     row = row_of(arm_of("[/s]", "[c]"), [marks])
     console.print(table_of("", [row], ("n",)))
     console.print(attributed([Attribution(ODD, "timeout", True, {"all": True}, (), None)], 0.05))
-    terminal.say("records: runs/[/x]")
+    terminal.print_line("records: runs/[/x]")
     said = out.getvalue()
     assert said.count("late/ahead/none/[b]-s1") == 2
     assert all(name in said for name in ("[/s]", "[c]", "records: runs/[/x]"))

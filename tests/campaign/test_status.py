@@ -140,7 +140,7 @@ def test_of_twins_nothing_is_planned_but_what_was_driven(
 ) -> None:
     file = folder / "campaign.yaml"
     file.write_text(f"{file.read_text()}twins_of: abcdef\n")
-    change_settings(folder, lambda settings: settings["interference"].update({"redrawn 1": []}))
+    change_settings(folder, lambda settings: settings["interference"].update({"resampled 1": []}))
     found = counted(folder)
     assert (found["planned"], found["done"]) == (12, 11)
 

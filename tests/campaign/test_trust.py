@@ -238,12 +238,12 @@ def test_twins_that_lie_in_the_folder_already_are_looked_at_too(
     header = yaml.safe_load((folder / "campaign.yaml").read_text())
     header["twins_of"] = header["digest"]
     underway = {"_target_": "harness.channel.channel.Underway"}
-    header["settings"]["interference"] = {"latency redrawn 1": [underway]}
+    header["settings"]["interference"] = {"latency resampled 1": [underway]}
     (folder / TWINS).mkdir()
     (folder / TWINS / "campaign.yaml").write_text(yaml.safe_dump(header))
-    assert main(["twin", str(folder), str(KEY), "--redraw", "2"]) == 2
+    assert main(["twin", str(folder), str(KEY), "--resample", "2"]) == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert f"{folder / TWINS}: interference.latency redrawn 1.0 names" in said
+    assert f"{folder / TWINS}: interference.latency resampled 1.0 names" in said
 
 
 def test_status_builds_nothing_that_is_not_declared_safe(

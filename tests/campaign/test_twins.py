@@ -154,7 +154,7 @@ def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
     assert "does not happen" in row
     assert "5 of 5" in row
     assert not hit["loss without loss"]
-    assert [hit[f"loss redrawn {number}"] for number in range(1, 6)] == [True] * 5
+    assert [hit[f"loss resampled {number}"] for number in range(1, 6)] == [True] * 5
     ends = Campaign(out).result(key_of("ideal_late", "loss", "1", 1))["crucible"]
     cells = grid(ends["violation"]["frame"], 4, 3)
     sets = [tuple(c for n, c in enumerate(cells) if bits >> n & 1) for bits in range(1, 8)]
@@ -180,7 +180,7 @@ def name_of(kept: tuple[Window, ...]) -> str:
         (("twin", CASE, "--without", "fog"), "no 'fog' among its disturbances (loss)"),
         (("twin", CASE, "--window", "3", "1"), "two times, the earlier one first"),
         (("twin", CASE, "--window", "nan", "1"), "two times, the earlier one first"),
-        (("twin", CASE, "--redraw", "-1"), "draws are counted from 1"),
+        (("twin", CASE, "--resample", "-1"), "must be ≥ 1"),
         (("attribute", "ideal_late/none/1-s1"), "nothing was disturbed"),
         (("attribute", "--placebos", "4"), "5 or more are needed"),
         (("attribute", "--cells", "0"), "must be ≥ 1"),

@@ -81,7 +81,7 @@ def test_what_was_sent_at_once_is_not_taken_back() -> None:
 
 
 def test_draws_anew_differ_from_each_other_and_repeat() -> None:
-    drawn = [happened(Counterfactual(Loss(0.5), draw=draw)) for draw in (0, 1, 2, 1)]
+    drawn = [happened(Counterfactual(Loss(0.5), sample=sample)) for sample in (0, 1, 2, 1)]
     assert drawn[0] == happened(Loss(0.5))
     assert drawn[1] == drawn[3]
     assert drawn[0] != drawn[1] != drawn[2] != drawn[0]

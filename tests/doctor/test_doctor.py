@@ -15,7 +15,7 @@ from harness.doctor.machine import check_disk, check_gpu, free
 from harness.doctor.packages import Requirement, check_extra, requirements, unloadable
 from harness.doctor.simulation import check_cache, check_carla, check_maps
 from harness.installation import install_command
-from harness.world.maps import OWN_TOWNS
+from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT
 
 BLOCKER = """
@@ -182,11 +182,11 @@ def test_places_that_cannot_be_looked_at_cost_no_other_check(tmp_path: Path) -> 
 def test_maps(tmp_path: Path) -> None:
     assert check_maps(Places(tmp_path)).verdict == "ok"
     assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).found
-    ours = check_maps(Places(tmp_path, maps=OWN_TOWNS))
+    ours = check_maps(Places(tmp_path, maps=SHIPPED_TOWNS))
     assert (ours.verdict, "no Town05" in ours.found) == ("warning", True)
     (tmp_path / "Town05.xodr").write_text("<OpenDRIVE/>")
     assert "cannot be read" in check_maps(Places(tmp_path, maps=tmp_path)).found
-    town = (OWN_TOWNS / "CrucibleRing.xodr").read_text()
+    town = (SHIPPED_TOWNS / "CrucibleRing.xodr").read_text()
     (tmp_path / "Town05.xodr").write_text(town)
     assert check_maps(Places(tmp_path, maps=tmp_path)).verdict == "ok"
 

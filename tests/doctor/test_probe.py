@@ -18,7 +18,7 @@ from harness.doctor.comparing import compare
 from harness.doctor.facts import Section
 from harness.doctor.probing import Comparison
 from harness.doctor.report import works, zero_extents
-from harness.world.maps import OWN_TOWNS
+from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT, Carlite
 
 TOWN = "CrucibleRing"
@@ -110,7 +110,7 @@ def test_there_is_something_in_every_section(itself: tuple[str, dict[str, Any]])
 
 @pytest.mark.slow
 def test_a_cut_map_shows(tmp_path: Path) -> None:
-    whole = (OWN_TOWNS / "Crucible05.xodr").read_text()
+    whole = (SHIPPED_TOWNS / "Crucible05.xodr").read_text()
     cut = re.sub(r"<object [^>]*crosswalk.*?</object>", "", whole, flags=re.DOTALL)
     assert cut != whole
     (tmp_path / "Crucible05.xodr").write_text(cut)

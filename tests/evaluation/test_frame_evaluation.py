@@ -22,7 +22,7 @@ from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
 from tests.evaluation.scenes import boxes, row, rows
 
-EVERYBODY = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, beside=1e3)
+EVERYBODY = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, lateral=1e3)
 NOBODY = Boxes.none()
 
 
@@ -67,7 +67,7 @@ def test_classes_are_judged_apart_and_each_by_its_tau(
     truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float
 ) -> None:
     settings = EvaluationSettings(
-        truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, beside=99
+        truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, lateral=99
     )
     found = evaluated(truth, ego, coop, settings).counts()
     for index, name in enumerate(CLASSES):
@@ -127,7 +127,7 @@ def test_who_must_have_hit_a_road_user(
     [(40, 0, True), (41, 0, False), (-10, 0, True), (-11, 0, False), (0, 5, True), (0, -6, False)],
 )
 def test_the_window_is_a_rectangle_round_the_lidar(x: float, y: float, inside: bool) -> None:
-    window = EvaluationSettings(truth_filter="none", ahead=40, behind=10, beside=5)
+    window = EvaluationSettings(truth_filter="none", ahead=40, behind=10, lateral=5)
     one = of(row(x=x, y=y))
     assert evaluated(one, NOBODY, NOBODY, window).counts()["CCME"] == inside
     assert evaluated(NOBODY, NOBODY, one, window).counts()["LADE"] == inside
@@ -202,4 +202,4 @@ def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> N
 
 
 def test_truth_is_told_as_far_as_the_window_s_corners() -> None:
-    assert EvaluationSettings(ahead=30.0, behind=40.0, beside=30.0).reach == 50.0
+    assert EvaluationSettings(ahead=30.0, behind=40.0, lateral=30.0).reach == 50.0

@@ -127,7 +127,7 @@ def test_a_touch_that_is_told_late_belongs_to_its_tick(context: AttemptContext, 
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
     )
     context.world.tick()
-    ego._told = Slow()
+    ego._reports = Slow()
     touch, delay = crash(context, ego, ego.actor)
     assert touch.actor_id == truck.id
     assert delay == 1
@@ -150,7 +150,7 @@ def test_a_kerb_is_no_collision(context: AttemptContext, ego: Ego) -> None:
     context.world.tick()
     snapshot = context.world.get_snapshot()
     ego.state(snapshot)
-    ego._told.put((snapshot.frame, 0, "static.sidewalk"))
+    ego._reports.put((snapshot.frame, 0, "static.sidewalk"))
     assert ego.touches(snapshot) == []
-    ego._told.put((snapshot.frame, 0, "static.fence"))
+    ego._reports.put((snapshot.frame, 0, "static.fence"))
     assert [touch.actor_type for touch in ego.touches(snapshot)] == ["static.fence"]

@@ -90,7 +90,7 @@ def test_on_an_inner_lane_a_pedestrian_comes_from_behind_what_stands_in_the_next
             continue
         places = [start.transform.location, ahead[0].transform.location]
         track = Track(network.map, network.route("0", town, places))
-        if track.beside_kerb(40.0) or track.route.lane_change.any():
+        if track.at_kerb(40.0) or track.route.lane_change.any():
             continue
         hazard = build(HazardSpec("0", "occluded_pedestrian", 40.0))
         assert isinstance(hazard, Encounter)

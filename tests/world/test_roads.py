@@ -45,14 +45,14 @@ def trace(network: RoadNetwork, places: list[carla.Location]) -> list[carla.Wayp
     nodes = list(way.nodes)
     for at, (first, last, side) in way.towards.items():
         if 2 * at >= first + last:
-            nodes[at] = int(graph.beside[way.nodes[at], side])
+            nodes[at] = int(graph.neighbours[way.nodes[at], side])
     return [graph.waypoints[node] for node in nodes]
 
 
 def first_change(network: RoadNetwork, side: int, room: int) -> int:
     """Return a waypoint from which the lane beside may be changed to for `room` metres more."""
     for first, count in network.graph.lanes.values():
-        beside = network.graph.beside[first : first + count, side] >= 0
+        beside = network.graph.neighbours[first : first + count, side] >= 0
         if count > room and beside[:room].all():
             return first
     raise AssertionError("no such place")
@@ -118,7 +118,7 @@ def test_no_detour_is_shorter(town: str) -> None:
 def test_a_lane_change_is_blended_from_one_lane_into_the_other() -> None:
     network = roads("Crucible05")
     start = first_change(network, side=1, room=45)
-    goal = int(network.graph.beside[start + 40, 1])
+    goal = int(network.graph.neighbours[start + 40, 1])
     route = network.route("r", "Crucible05", [location(network, start), location(network, goal)])
     rows = np.flatnonzero(route.lane_change)
     assert (np.diff(rows) == 1).all()
@@ -134,7 +134,7 @@ def test_a_lane_change_is_blended_from_one_lane_into_the_other() -> None:
 def test_a_lane_change_with_little_room_is_rounded() -> None:
     network = roads("Crucible05")
     start = first_change(network, side=1, room=45)
-    goal = int(network.graph.beside[start + 10, 1])
+    goal = int(network.graph.neighbours[start + 10, 1])
     places = [location(network, start), location(network, goal)]
     route = network.route("r", "Crucible05", places)
     assert route.length < 13.0

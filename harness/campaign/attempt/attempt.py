@@ -94,8 +94,8 @@ def run_attempt(task: Task) -> str:
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
         writer.commit()
-    words = in_words(drive, result["crucible"]["driving_score"], recorder.hazards)
-    return words + channel_in_words(MessageUsage.of(result))
+    words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
+    return words + describe_channel(MessageUsage.of(result))
 
 
 @contextmanager
@@ -363,7 +363,7 @@ def hazard_reports(
         )
 
 
-def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
+def describe_drive(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
     """Describe a drive in one line, including hazards without a place."""
     violation = drive.violation
     what = "clean" if violation is None else violation.kind.replace("_", " ")
@@ -372,7 +372,7 @@ def in_words(drive: Drive, driving_score: float, hazards: Sequence[HazardReport]
     return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
 
 
-def channel_in_words(usage: MessageUsage) -> str:
+def describe_channel(usage: MessageUsage) -> str:
     """Describe what the channel did not do."""
     if usage.without_messages:
         return ", without messages"

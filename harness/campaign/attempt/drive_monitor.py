@@ -66,10 +66,11 @@ def nearest_lane(town: carla.Map, pose: Pose, driving: carla.Waypoint) -> tuple[
     """Return distance and width of the nearest lane one may be on: driving or parking."""
     place = carla.Location(pose.x, pose.y, pose.z)
     parking = town.get_waypoint(place, lane_type=carla.LaneType.Parking)
-    lanes = [(_beside(pose, lane), lane.lane_width) for lane in (parking, driving) if lane]
+    lanes = [(distance_to_lane(pose, lane), lane.lane_width) for lane in (parking, driving) if lane]
     return min(lanes, key=lambda lane: lane[0])
 
 
-def _beside(pose: Pose, lane: carla.Waypoint) -> float:
+def distance_to_lane(pose: Pose, lane: carla.Waypoint) -> float:
+    """Return the distance to the centre of a lane, m."""
     centre = lane.transform.location
     return math.dist((pose.x, pose.y), (centre.x, centre.y))

@@ -23,7 +23,7 @@ from harness.world.hazards.hazard import HazardReport
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 COUNTED_BY_NAME = (*PATTERNS, "")
 CLASS_NAMES = np.array(CLASSES)
-NOBODY = np.zeros(0, np.int64)
+NO_VALUES = np.zeros(0, np.int64)
 PATTERN_NAMES = np.array(COUNTED_BY_NAME)
 
 
@@ -98,7 +98,7 @@ class Recorder:
             ("cooperative", evaluated.cooperative),
         ):
             count = len(part.boxes)
-            known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NOBODY)
+            known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NO_VALUES)
             if source == "truth":
                 known = {"actor_id": ids - self._ego_id, **hits.columns()}
             padded = {name: _padded(values, count) for name, values in known.items()}

@@ -51,7 +51,9 @@ def result_record(
         name: [] for name in dict.fromkeys(LEADERBOARD_NAMES.values())
     }
     for infraction in drive.infractions:
-        infractions[LEADERBOARD_NAMES[infraction.kind]].append(in_words(infraction, recorder))
+        infractions[LEADERBOARD_NAMES[infraction.kind]].append(
+            describe_infraction(infraction, recorder)
+        )
     violation = drive.violation
     return {
         "route_id": f"RouteScenario_{key.route}_rep{key.seed}",
@@ -77,12 +79,12 @@ def status(drive: Drive, violation: Infraction | None) -> str:
     return STATUS.get(violation.kind, "Failed - Ended at its first violation")
 
 
-def in_words(infraction: Infraction, recorder: Recorder) -> str:
+def describe_infraction(infraction: Infraction, recorder: Recorder) -> str:
     """Return an infraction as a message."""
     place = f"at (x={infraction.x:.3f}, y={infraction.y:.3f})"
     number = recorder.number_of(infraction.with_actor)
-    whom = f" with {infraction.with_type} id={number}" if infraction.with_type else ""
-    return f"{infraction.kind.replace('_', ' ')}{whom} {place}"
+    partner = f" with {infraction.with_type} id={number}" if infraction.with_type else ""
+    return f"{infraction.kind.replace('_', ' ')}{partner} {place}"
 
 
 def violation_record(drive: Drive, recorder: Recorder) -> dict[str, Any] | None:

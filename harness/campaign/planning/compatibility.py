@@ -34,7 +34,7 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
     """
     kinds = {arm.cooperation: kinds_of(cooperation_of(settings, arm)) for arm in arms}
     for name, present in kinds.items():
-        refuse_nobody(name, present)
+        refuse_without_partner(name, present)
     for condition in dict.fromkeys(arm.condition for arm in arms):
         refuse_sizes(settings, condition)
     all_kinds = frozenset[Kind]().union(*kinds.values())
@@ -70,7 +70,7 @@ def kinds_of(cooperation: Cooperation) -> frozenset[Kind]:
     return frozenset(kinds if cooperation.range and cooperation.maximum else {"ego"})
 
 
-def refuse_nobody(cooperation: str, present: frozenset[Kind]) -> None:
+def refuse_without_partner(cooperation: str, present: frozenset[Kind]) -> None:
     """Refuse an arm of cooperation that can never have a partner."""
     if cooperation != NONE and not present - {"ego"}:
         raise UserError(

@@ -15,8 +15,8 @@ from harness.campaign.planning.sizes import driven_conditions
 from harness.campaign.settings.config import Settings, at_home, find_class, find_file
 from harness.campaign.settings.cooperation import (
     cooperations_of,
+    describe_ground_truth,
     refuse_uncommon_truth,
-    truth_in_words,
 )
 from harness.errors import UserError
 from harness.records.arms import NONE, Arm, label, telling
@@ -95,7 +95,7 @@ def plan(settings: Settings) -> Plan:
         spoilt=spoilt,
         unfit=unfitting,
         at_a_time=settings["executor"].get("workers", 1),
-        truth=truth_in_words(settings) if len(settings["cooperation"]) > 1 else "",
+        truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=driven_conditions(settings)[1],
     )
 

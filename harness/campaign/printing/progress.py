@@ -81,11 +81,11 @@ class PlainLines(Nothing):
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """Print how it ended."""
-        say(console, line_of(outcome, again))
+        print_line(console, line_of(outcome, again))
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        say(console, leaving(worker, reason))
+        print_line(console, leaving(worker, reason))
 
 
 class JsonLines(Nothing):
@@ -93,11 +93,11 @@ class JsonLines(Nothing):
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """Print what begins."""
-        tell(worker=worker, event="begins", attempt=str(key), **{"try": number})
+        print_event(worker=worker, event="begins", attempt=str(key), **{"try": number})
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """Print how it ended."""
-        tell(
+        print_event(
             worker=worker,
             event="ends",
             attempt=str(outcome.key),
@@ -110,7 +110,7 @@ class JsonLines(Nothing):
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        tell(worker=worker, event="leaves", message=reason)
+        print_event(worker=worker, event="leaves", message=reason)
 
 
 class LiveTable(Nothing):
@@ -133,7 +133,7 @@ class LiveTable(Nothing):
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """Print how it ended, and count."""
-        say(self._out, line_of(outcome, again))
+        print_line(self._out, line_of(outcome, again))
         self._doing[worker] = ("", 0.0)
         self._recent.append(outcome.seconds)
         self._done += outcome.done
@@ -143,7 +143,7 @@ class LiveTable(Nothing):
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        say(self._out, leaving(worker, reason))
+        print_line(self._out, leaving(worker, reason))
         self._doing = {number: what for number, what in self._doing.items() if number != worker}
 
     def __rich__(self) -> RenderableType:
@@ -168,12 +168,12 @@ class LiveTable(Nothing):
         return clock(self._left * mean / min(workers, max(self._left, 1)))
 
 
-def say(out: Console, line: str) -> None:
+def print_line(out: Console, line: str) -> None:
     """Print one line as it is."""
     out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def tell(**event: object) -> None:
+def print_event(**event: object) -> None:
     """Print one JSON object."""
     print(json.dumps(event), flush=True)
 

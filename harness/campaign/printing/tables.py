@@ -13,8 +13,8 @@ from rich.table import Table
 from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import Estimate, estimate
 from harness.campaign.planning.plan import Plan
-from harness.campaign.printing.terminal import NARROWEST, console, say
-from harness.campaign.printing.units import bytes_in_words, seconds_in_words
+from harness.campaign.printing.terminal import NARROWEST, console, print_line
+from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.arms import Arm, label, telling
 from harness.records.ledger import finished
 from harness.vocabulary import PATTERNS
@@ -45,7 +45,7 @@ def show_plan(plan: Plan, folder: Path) -> None:
     console.print(table)
     for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder), plan)):
         show_note(name, text)
-    say(f"{'folder':{MARGIN}}{folder}")
+    print_line(f"{'folder':{MARGIN}}{folder}")
 
 
 def show_note(name: str, text: str) -> None:
@@ -53,7 +53,7 @@ def show_note(name: str, text: str) -> None:
     lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
     margin = " " * MARGIN
     indented = f"\n{margin}".join(lines)
-    say(f"{name:{MARGIN}}{indented}")
+    print_line(f"{name:{MARGIN}}{indented}")
 
 
 def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -120,8 +120,8 @@ def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
     )
     yield (
         "left",
-        f"{expected.left} attempts: about {seconds_in_words(expected.seconds)} with {workers}"
-        f" and {bytes_in_words(expected.bytes)} on disk, {source}",
+        f"{expected.left} attempts: about {format_duration(expected.seconds)} with {workers}"
+        f" and {format_bytes(expected.bytes)} on disk, {source}",
     )
 
 
@@ -136,20 +136,20 @@ def show_results(
     else:
         console.print(table_of(title, rows, DRIVING))
         console.print(table_of("", rows, PATTERNS))
-    say(f"records: {folder}")
+    print_line(f"records: {folder}")
     for row in rows:
         if row.hazards_absent:
             absent = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
-            say(f"{row.arm}: {absent}")
+            print_line(f"{row.arm}: {absent}")
     for reason in plan.unfit:
-        say(f"not driven: {reason}")
+        print_line(f"not driven: {reason}")
     factors = telling(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
-        say(f"arm without effect: {label(arm, factors)}: {fault}")
+        print_line(f"arm without effect: {label(arm, factors)}: {fault}")
     done = finished(folder).intersection(plan.attempts)
     missing = len(plan.attempts) - len(done)
     if missing:
-        say(
+        print_line(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
             f" python -m harness status {folder} lists them"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def seconds_in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time in two units at most."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -19,7 +19,7 @@ def seconds_in_words(seconds: float) -> str:
     return f"{days} days {hours} h"
 
 
-def bytes_in_words(amount: float) -> str:
+def format_bytes(amount: float) -> str:
     """Return an amount of data, in powers of ten as disks have them."""
     for size, unit in UNITS:
         if amount >= size:

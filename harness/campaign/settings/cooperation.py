@@ -64,7 +64,7 @@ def refuse_uncommon_truth(settings: Settings, arms: Iterable[Arm]) -> None:
         )
 
 
-def truth_in_words(settings: Settings) -> str:
+def describe_ground_truth(settings: Settings) -> str:
     """Return what counts as ground truth, and why it is the same in every arm."""
     rules = settings["patterns"]
     least = f"at least {rules['least_hits']} LiDAR returns"

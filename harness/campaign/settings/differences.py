@@ -22,7 +22,7 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
     elif isinstance(old, list) and isinstance(new, list):
         yield from of_lists(old, new, place)
     elif old != new:
-        yield f"{place}: {told(old)} -> {told(new)}"
+        yield f"{place}: {shown_value(old)} -> {shown_value(new)}"
 
 
 def of_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str]:
@@ -36,15 +36,17 @@ def of_lists(old: Sequence[Any], new: Sequence[Any], place: str) -> Iterator[str
     came = [value for value in new if value not in old]
     went = [value for value in old if value not in new]
     if max(len(old), len(new)) < LONG or not (came or went):
-        yield f"{place}: {told(old)} -> {told(new)}"
+        yield f"{place}: {shown_value(old)} -> {shown_value(new)}"
         return
     parts = [
-        f"{word} {told(values)}" for word, values in (("without", went), ("with", came)) if values
+        f"{word} {shown_value(values)}"
+        for word, values in (("without", went), ("with", came))
+        if values
     ]
     yield f"{place}: {len(old)} -> {len(new)} items, {', '.join(parts)}"
 
 
-def told(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value on one short line, and text so that it cannot be taken for a number."""
     if value is ABSENT:
         return "(absent)"
@@ -71,7 +73,7 @@ def runs(values: Sequence[Any]) -> Iterator[str]:
             if len(run) > 2:
                 yield f"{run[0]}..{run[-1]}"
             else:
-                yield from (told(value) for value in run)
+                yield from (shown_value(value) for value in run)
             start = at + 1
 
 

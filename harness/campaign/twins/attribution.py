@@ -50,7 +50,7 @@ def attribute(
     absences = {ALL: Change(without=tuple(names))}
     if len(names) > 1:
         absences |= {name: Change(without=(name,)) for name in names}
-    placebo_changes = [Change(draw=number) for number in range(1, placebos + 1)]
+    placebo_changes = [Change(sample=number) for number in range(1, placebos + 1)]
     ended = drive([Change(), *absences.values(), *placebo_changes])
     repeated, absent, redrawn = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
     without = dict(zip(absences, absent, strict=True))

@@ -23,7 +23,7 @@ from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import Settings, build, find_class
 from harness.campaign.settings.trust import refuse_untrusted
-from harness.channel.channel import tell_apart
+from harness.channel.channel import number_equal_names
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
 from harness.files import refuse_links
@@ -81,7 +81,7 @@ class Twins:
     def disturbances(self, condition: str) -> list[str]:
         """Return the names of a condition's disturbances."""
         made = list(disturbances_of(self._settings, condition))
-        tell_apart(made)
+        number_equal_names(made)
         return [disturbance.name for disturbance in made]
 
     def drive(self, twins: Sequence[Twin]) -> None:
@@ -159,7 +159,7 @@ class Twins:
                 "_target_": WRAPPER,
                 "of": settings,
                 "windows": windows_as_lists(() if name in change.without else change.windows),
-                "draw": change.draw,
+                "sample": change.sample,
             }
             for name, settings in zip(names, disturbances, strict=True)
         ]

@@ -23,7 +23,7 @@ class Counterfactual(Disturbance):
         self,
         of: Disturbance,
         windows: Sequence[Ticks] | None = None,  # null: at all times
-        draw: int = 0,  # 0: the same samples; others: new samples
+        sample: int = 0,  # 0: the same samples; others: new samples
     ) -> None:
         self.of = of
         super().__init__(sorted(of.kinds))
@@ -31,7 +31,7 @@ class Counterfactual(Disturbance):
         self.certain = of.certain and windows is None
         self.beyond_window = of.beyond_window
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
-        self.draw = draw
+        self.sample = sample
         for first, end in self.windows or ():
             if not 0 <= first < end:
                 raise UserError(f"{self.name}: ticks {first} to {end}; a window begins and ends")
@@ -68,7 +68,9 @@ class Counterfactual(Disturbance):
         """Start an episode of the disturbance, which keeps the streams of its own name."""
         super().reset(seed, route)
         self.of.name = self.name
-        self.of.reset(derived_seed(seed, "redrawn", str(self.draw)) if self.draw else seed, route)
+        self.of.reset(
+            derived_seed(seed, "redrawn", str(self.sample)) if self.sample else seed, route
+        )
 
     def shift(self, observation: Observation) -> Shift:
         """Be wrong about the place, if it is time."""

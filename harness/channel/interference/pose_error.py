@@ -25,7 +25,7 @@ LONG = 600.0
 """Seconds after which hardly any drive goes on."""
 
 
-class Misplacement(Disturbance, ABC):
+class PoseErrorDisturbance(Disturbance, ABC):
     """An error of each observer's own."""
 
     name = "pose_error"
@@ -57,7 +57,7 @@ class Misplacement(Disturbance, ABC):
         """Return x, y (m) and yaw (rad)."""
 
 
-class Sampled(Misplacement):
+class Sampled(PoseErrorDisturbance):
     """Errors sampled once for an episode, or for every capture."""
 
     def __init__(self, per: Per, kinds: Sequence[Kind]) -> None:
@@ -158,7 +158,7 @@ class Normal(Sampled):
         return np.asarray(random.normal(0.0, self.deviation))
 
 
-class Constant(Misplacement):
+class Constant(PoseErrorDisturbance):
     """The same error for all."""
 
     safe_from_file = True
@@ -183,7 +183,7 @@ class Constant(Misplacement):
         return self.bias
 
 
-class Walk(Misplacement):
+class Walk(PoseErrorDisturbance):
     """Errors that grow from nothing, as those of odometry do."""
 
     safe_from_file = True

@@ -43,7 +43,7 @@ def plans_at_kerb(
     rest: list[EncounterPlan] = []
     for shift in SHIFTS:
         at = station + shift
-        if not 20.0 < at < track.route.length - 5.0 or not track.beside_kerb(at):
+        if not 20.0 < at < track.route.length - 5.0 or not track.at_kerb(at):
             continue
         for row in ROWS:
             standing = parked(track, at - size(blueprint)[1] / 2 - 0.5, row)
@@ -75,7 +75,7 @@ def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActo
         long, wide, _ = size(blueprint)
         middle = front - long / 2
         front -= long + BETWEEN
-        if not track.beside_kerb(middle) or track.in_junction(middle):
+        if not track.at_kerb(middle) or track.in_junction(middle):
             return ()
         kerb = track.half_width(middle) + LEEWAY + wide / 2
         standing.append(StaticActor(blueprint, track.pose(middle, kerb)))
@@ -155,7 +155,7 @@ def _behind_rows(
 
 def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActor, ...]:
     """Return what stands at the kerb, or in the next lane to the right where there is one."""
-    if track.beside_kerb(front):
+    if track.at_kerb(front):
         return parked(track, front, row)
     standing = []
     for blueprint in row:

@@ -29,7 +29,7 @@ PULLING_OFF = 3.0
 
 def swerve_plan(track: Track, station: float, car: Course, speed: float) -> EncounterPlan | None:
     """Return the lorry and the car, the car's tail coming to stand at the station."""
-    side = free_lane_beside(track, station)
+    side = adjacent_lane(track, station)
     length = size(LORRY)[0]
     out = station - SHORT - length / 2
     begin, end = out - RUN, station + RUN_OUT
@@ -46,7 +46,7 @@ def swerving(track: Track, stations: Floats, begin: float, side: float) -> Float
     return track.points(stations, side * share * share * (3.0 - 2.0 * share))
 
 
-def free_lane_beside(track: Track, station: float) -> float | None:
+def adjacent_lane(track: Track, station: float) -> float | None:
     """Return the metres to the right of a lane into which the lorry may swerve."""
     here = track.waypoint(station)
     for side, lane in ((-1.0, here.get_left_lane()), (1.0, here.get_right_lane())):
@@ -77,7 +77,7 @@ class HardBraking(Encounter):
         stop = station + tail
         begin = station - SHORT - RUN + AHEAD + tail
         end = station + RUN_OUT
-        side = free_lane_beside(track, station)
+        side = adjacent_lane(track, station)
         if side is None or begin < lorry or end > track.route.length:
             return
         line = swerving(track, np.arange(begin, end, 1.0), stop, side)
@@ -104,7 +104,7 @@ class StoppedVehicle(Encounter):
         """Yield the one way it can stand."""
         station = self.spec.station
         begin, end = station + size(CAR)[0] / 2, station + RUN_OUT
-        side = free_lane_beside(track, station)
+        side = adjacent_lane(track, station)
         if side is None or end > track.route.length:
             return
         car = through(

@@ -61,7 +61,7 @@ class Track:
         """Return the metres from the route's centre to its lane's edge."""
         return float(np.interp(station, self.route.station, self.route.lane_width)) / 2
 
-    def beside_kerb(self, station: float) -> bool:
+    def at_kerb(self, station: float) -> bool:
         """Return whether no driving lane lies to the right."""
         right_lane = self.waypoint(station).get_right_lane()
         return right_lane is None or not right_lane.lane_type & DRIVEN

@@ -28,7 +28,7 @@ MARGIN = 18.0
 """Metres round a route."""
 
 
-def draw(
+def plot(
     routes: Sequence[Route],
     hazards: Mapping[str, Sequence[HazardSpec]],
     graphs: Mapping[str, LaneGraph],

@@ -65,13 +65,13 @@ def generate(
     sources = {
         kind: hazard_sites(network, kind, stream(seed, town, "spots", kind)) for kind in kinds
     }
-    draws = stream(seed, town, "routes")
+    random = stream(seed, town, "routes")
     routes: list[RouteSpec] = []
     hazards: list[HazardSpec] = []
     laid: list[Route] = []
     for number, kind in enumerate(islice(cycle(kinds), count)):
-        for spot in islice(sources[kind], TRIES):
-            pair = _around(network, town, str(number), kind, spot, draws)
+        for site in islice(sources[kind], TRIES):
+            pair = _around(network, town, str(number), kind, site, random)
             if pair is None or any(alike(pair[1], other) for other in laid):
                 continue
             spec, route, hazard = pair
@@ -144,25 +144,25 @@ def _around(
     town: str,
     name: str,
     kind: str,
-    spot: HazardSite,
-    draws: np.random.Generator,
+    site: HazardSite,
+    random: np.random.Generator,
 ) -> tuple[RouteSpec, Route, HazardSpec] | None:
     """Return a route past a spot, with the hazard there, if both are any good."""
-    back = _walk(spot.first, draws.uniform(*BEFORE), draws, backwards=True)
-    on = _walk(spot.last, draws.uniform(*AFTER), draws, backwards=False)
+    back = _walk(site.first, random.uniform(*BEFORE), random, backwards=True)
+    on = _walk(site.last, random.uniform(*AFTER), random, backwards=False)
     if back is None or on is None:
         return None
-    line = [*back[::-1], spot.first, spot.last, *on]
+    line = [*back[::-1], site.first, site.last, *on]
     points = [line[0], *_landmarks(line), line[-1]]
     places = [point.transform.location for point in points]
     try:
         route = network.route(name, town, places)
     except UserError:
         return None
-    straight = len(back) + len(on) + spot.length
+    straight = len(back) + len(on) + site.length
     if route.lane_change.any() or abs(route.length - straight) > 12.0:
         return None
-    meeting = spot.meeting.transform.location
+    meeting = site.meeting.transform.location
     station = int(np.linalg.norm(route.xyz[:, :2] - (meeting.x, meeting.y), axis=1).argmin())
     hazard = HazardSpec(name, kind, float(station))
     if not suitable(network.map, route, hazard):
@@ -174,7 +174,7 @@ def _around(
 
 
 def _walk(
-    start: carla.Waypoint, distance: float, draws: np.random.Generator, *, backwards: bool
+    start: carla.Waypoint, distance: float, random: np.random.Generator, *, backwards: bool
 ) -> list[carla.Waypoint] | None:
     """Return a random way from or to a place, a metre apart, that ends well away from junctions."""
     walked: list[carla.Waypoint] = []
@@ -183,7 +183,7 @@ def _walk(
         choice = here.previous(1.0) if backwards else here.next(1.0)
         if not choice or len(walked) > distance + 60.0:
             return None
-        here = choice[int(draws.integers(len(choice)))]
+        here = choice[int(random.integers(len(choice)))]
         walked.append(here)
     return walked
 

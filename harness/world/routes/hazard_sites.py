@@ -32,11 +32,11 @@ class HazardSite:
 
 
 def hazard_sites(
-    network: RoadNetwork, kind: str, draws: np.random.Generator
+    network: RoadNetwork, kind: str, random: np.random.Generator
 ) -> Iterator[HazardSite]:
     """Yield sites for a kind of hazard in random order."""
     if kind in CROSSING:
-        sites = [spot for spot in _passes(network.map) if _fits(kind, spot)]
+        sites = [site for site in _passes(network.map) if _fits(kind, site)]
     else:
         graph = network.graph
         sites = [
@@ -46,7 +46,7 @@ def hazard_sites(
         ]
     room = _room_to_swerve if kind in SWERVING else _kerb if kind in EMERGING else _anywhere
     for _ in range(ROUNDS):
-        for index in draws.permutation(len(sites)).tolist():
+        for index in random.permutation(len(sites)).tolist():
             if room(sites[index].meeting):
                 yield sites[index]
 
@@ -67,10 +67,10 @@ def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
             yield HazardSite(entry, leaving, middle, float(len(lane)))
 
 
-def _fits(kind: str, spot: HazardSite) -> bool:
-    turn = spot.last.transform.rotation.yaw - spot.first.transform.rotation.yaw
+def _fits(kind: str, site: HazardSite) -> bool:
+    turn = site.last.transform.rotation.yaw - site.first.transform.rotation.yaw
     turn = (turn + 180.0) % 360.0 - 180.0
-    before = spot.first.previous(5.0)
+    before = site.first.previous(5.0)
     if not before:
         return False
     marks = {mark.type for mark in before[0].get_landmarks(SIGHT)}

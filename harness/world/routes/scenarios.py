@@ -87,7 +87,7 @@ def hazards_from_triggers(
         else:
             specs.append(spec)
     thirds = 0
-    for match, spec in _one_each_place(possible):
+    for match, spec in _one_per_place(possible):
         if sampling == "v2xverse" and match.type == "Scenario3":
             thirds += 1
             if thirds != FIFTH:
@@ -135,7 +135,7 @@ def _aligned(yaws: Floats, yaw: float) -> Mask:
     return np.abs((yaws - yaw + np.pi) % (2 * np.pi) - np.pi) < ALIGNED
 
 
-def _one_each_place(
+def _one_per_place(
     possible: Sequence[tuple[Match, HazardSpec]],
 ) -> list[tuple[Match, HazardSpec]]:
     """Return, for each place, the match whose type has the highest number."""

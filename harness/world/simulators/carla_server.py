@@ -18,9 +18,9 @@ from harness.world.simulators.lease import LaunchError, Server
 
 VERSION = "0.9.16"
 HOST = "127.0.0.1"
-PORTS_EACH = 3
+PORTS_PER_SERVER = 3
 """Remote calls, sensor streams, and further servers that render for this one."""
-FIRST_PORTS = range(2000, 6000, PORTS_EACH)
+FIRST_PORTS = range(2000, 6000, PORTS_PER_SERVER)
 CHOSEN_HERE = ("-carla-rpc-port", "-carla-streaming-port", "-carla-world-port", "-carla-port")
 CURES = {
     "root privileges": "start the campaign as a user other than root",
@@ -79,7 +79,7 @@ class CarlaSimulator:
     @contextmanager
     def _launched(self, install: Install) -> Iterator[Server]:
         with (
-            reserve(FIRST_PORTS, PORTS_EACH) as ports,
+            reserve(FIRST_PORTS, PORTS_PER_SERVER) as ports,
             launched(install.command(ports), install.program.parent, ports.locks) as process,
         ):
             version = self._wait(process, ports.first)

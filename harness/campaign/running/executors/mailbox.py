@@ -69,7 +69,7 @@ class Mailbox:
         (self.folder / "here").touch()
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether the job has started."""
         return (self.folder / "here").exists()
 

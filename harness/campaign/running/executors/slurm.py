@@ -145,7 +145,7 @@ class JobWorkerSlot:
 
     def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
         """Return the outcome of a job that has ended without a reply."""
-        failure: FailureClass = "interrupted" if mailbox.begun else "server_launch"
+        failure: FailureClass = "interrupted" if mailbox.started else "server_launch"
         last = (self._job.stderr() or "").strip().splitlines()[-1:] or [""]
         self._mailbox = None
         return Outcome(key, number, failure, f"the job ended: {last[0]}".rstrip(": "))
