@@ -6,10 +6,7 @@ from agents.perception.systems import NetworkSystem
 from agents.training.samples import Sample, View
 from harness.geometry import compose, relative
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
-from harness.world.rig import LidarMount
-
-LIDAR_IN_EGO = LidarMount().pose_in_carrier
-EGO_IN_LIDAR = relative(Pose(0.0, 0.0), LIDAR_IN_EGO)
+from harness.world.rig import read_rig
 
 
 def detections(system: NetworkSystem, sample: Sample) -> Boxes:
@@ -19,6 +16,8 @@ def detections(system: NetworkSystem, sample: Sample) -> Boxes:
 
 def observed(ego: View) -> EgoObservation:
     """Return what the ego observes."""
+    lidar_in_ego = read_rig().ego.pose_in_carrier
+    ego_in_lidar = relative(Pose(0.0, 0.0), lidar_in_ego)
     return EgoObservation(
         sender="ego",
         kind="ego",
@@ -26,8 +25,8 @@ def observed(ego: View) -> EgoObservation:
         time=0.0,
         lidar_in_world=ego.lidar_in_world,
         points_in_lidar=ego.points_in_lidar,
-        vehicle_in_world=compose(ego.lidar_in_world, EGO_IN_LIDAR),
-        lidar_in_vehicle=LIDAR_IN_EGO,
+        vehicle_in_world=compose(ego.lidar_in_world, ego_in_lidar),
+        lidar_in_vehicle=lidar_in_ego,
         speed=0.0,
         lights=(),
     )

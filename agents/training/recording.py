@@ -20,11 +20,12 @@ import numpy as np
 from agents.training.close_quarters import stand_close, unit_among
 from agents.training.layout import PROTOCOL, Look, write_look
 from agents.training.population import park_at_roadsides, start_driving
+from agents.training.samples import PARTNER_RANGE
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.poses import pose_of, transform_of
-from harness.world.rig import LidarMount, ScanningPost
+from harness.world.rig import ScanningPost, read_rig
 from harness.world.roadside import at_roadside
 from harness.world.scene import ActorRegistry, GroundTruthScene, class_of, parked_in_world, within
 from harness.world.session import open_session
@@ -35,17 +36,11 @@ INTERVAL = 1.0
 """Seconds between looks: the latency that is evaluated is one look."""
 WARM_UP = 100
 """Ticks before the first look: traffic comes to speed, walkers leave their places."""
-TRUTH_REACH = 85.0
-PARTNER_RANGE = 70.0
-UNIT_AHEAD, UNIT_HEIGHT = 12.0, 7.5
 LOWEST_ROOF_LIDAR = 1.75
 """Metres: a LiDAR of the rig stands above the roofs of cars that are no higher."""
 CANDIDATES = 4
 """Vehicles to choose a group's first from: the one with most pedestrians and cyclists near."""
 NEAR = 30.0
-
-EGO_MOUNT = LidarMount()
-UNIT_MOUNT = LidarMount(x=0.0, z=0.0, points_per_second=1_000_000, lower_fov=-80.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +116,15 @@ def nowhere(town: str) -> Route:
 
 def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
     """Give every car that is low enough a LiDAR, and one to the roadside unit."""
-    carriers = {}
+    carriers, rig = {}, read_rig()
     for number, vehicle in enumerate(vehicles):
         box = vehicle.bounding_box
         if class_of(vehicle) == VEHICLE and box.location.z + box.extent.z <= LOWEST_ROOF_LIDAR:
             noise = derived_seed(context.seed, "lidar", str(number))
             carriers[vehicle.id] = ScanningPost(
-                context, EGO_MOUNT, 0.0, True, carrier=vehicle, noise_seed=noise
+                context, rig.vehicle, 0.0, True, carrier=vehicle, noise_seed=noise
             )
-    return Crew(carriers, ScanningPost(context, UNIT_MOUNT, 0.0, True, place=carla.Transform()))
+    return Crew(carriers, ScanningPost(context, rig.roadside, 0.0, True, place=carla.Transform()))
 
 
 def gather(
@@ -153,9 +148,10 @@ def gather(
     gaps = {actor: math.hypot(p.x - here.x, p.y - here.y) for actor, p in poses.items()}
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
+    ahead, height = read_rig().roadside_distance, read_rig().roadside_height
     if episode.close_quarters:
-        return agents, unit_among(context.map, scene, here, random, UNIT_HEIGHT)
-    return agents, at_roadside(context.map, here, UNIT_AHEAD, UNIT_HEIGHT)
+        return agents, unit_among(context.map, scene, here, random, height)
+    return agents, at_roadside(context.map, here, ahead, height)
 
 
 def people_near(scene: GroundTruthScene, here: Pose) -> int:
@@ -180,7 +176,7 @@ def follow(
     if partial.exists():  # of a try that was ended, perhaps with others in its group
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
-    turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(UNIT_MOUNT.yaw))
+    turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(read_rig().roadside.yaw))
     crew.unit.move(transform_of(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
     for look in range(episode.looks):
@@ -207,11 +203,12 @@ def write_moment(
         post.listen()
     frame = context.world.tick()
     scene = census.scene(context.world.get_snapshot())
+    reach = read_rig().vehicle.range
     for agent, post in posts.items():
         scan = post.collect(frame)
-        truth = scene.truth_for(scan.lidar_in_world, scan.hits, TRUTH_REACH, agent)
+        truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, agent)
         pose = scan.lidar_in_world
-        near = within(parked, pose, TRUTH_REACH)
+        near = within(parked, pose, reach)
         look = Look(agent, scan.time, pose, scan.points_in_lidar, truth, near)
         write_look(folder, moment, look)
         post.rest()

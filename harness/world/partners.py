@@ -82,8 +82,8 @@ class Ahead:
     """One unit on the right of the road, set up again ahead of the ego (paper, section IV-D)."""
 
     safe_from_file = True
-    distance: float = 12.0  # m ahead of the ego
-    height: float = 7.5  # m
+    distance: float  # m ahead of the ego
+    height: float  # m
     renew_seconds: float = 5.0
     renew_when_passed: bool = True  # and whenever the ego has passed it
     rest_every: int = 0  # planning steps; V2Xverse has no unit at every fifth: 5
@@ -126,7 +126,7 @@ class Surveyed:
     """Fixed units, each at the corner where the route enters a junction."""
 
     safe_from_file = True
-    height: float = 7.5  # m
+    height: float  # m
 
     def begin(self, roadside_units: RoadsideUnits) -> list[Partner]:
         """Put up all units the route passes."""

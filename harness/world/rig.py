@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import carla
 import numpy as np
+import yaml
 
 from harness.errors import AttemptError
 from harness.geometry import matrix, pose_of
+from harness.installation import CONF
 from harness.vocabulary import Pose, Singles
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
@@ -26,25 +30,25 @@ CARRIER_BODY = (-2.95, 1.95, 1.1)
 """Metres behind, ahead and aside of a car's LiDAR within which points are the car itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LidarMount:
-    """A spinning LiDAR; the defaults are V2Xverse's for vehicles."""
+    """A spinning LiDAR; `conf/rig` has the numbers."""
 
     safe_from_file = True
-    x: float = 1.3  # m, on the vehicle
-    y: float = 0.0
-    z: float = 1.85
-    yaw: float = -90.0  # degrees: V2Xverse turns its LiDARs; undone before points are used
-    channels: int = 64
-    range: float = 85.0  # m
-    points_per_second: int = 500_000
-    upper_fov: float = 10.0  # degrees
-    lower_fov: float = -30.0
-    atmosphere_attenuation_rate: float = 0.004  # per m
-    dropoff_general_rate: float = 0.0
-    dropoff_intensity_limit: float = 1.0
-    dropoff_zero_intensity: float = 0.0
-    noise_stddev: float = 0.0  # m
+    x: float  # m forward, on the vehicle
+    y: float  # m right
+    z: float  # m up
+    yaw: float  # degrees; undone in everything that is measured
+    channels: int
+    range: float  # m
+    points_per_second: int
+    upper_fov: float  # degrees
+    lower_fov: float
+    atmosphere_attenuation_rate: float  # per m
+    dropoff_general_rate: float  # share of returns lost
+    dropoff_intensity_limit: float  # intensity above which no return is lost
+    dropoff_zero_intensity: float  # share of returns lost at intensity 0
+    noise_stddev: float  # m along the ray
 
     @property
     def pose_in_carrier(self) -> Pose:
@@ -52,7 +56,7 @@ class LidarMount:
         return Pose(self.x, self.y, self.z)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rig:
     """The sensors of the ego, of roadside units and of connected vehicles."""
 
@@ -60,6 +64,24 @@ class Rig:
     ego: LidarMount
     roadside: LidarMount
     vehicle: LidarMount
+    roadside_height: float  # m from the road to a roadside unit
+    roadside_distance: float  # m that a unit stands ahead of the ego for which it is put up
+
+
+@cache
+def read_rig(file: Path = CONF / "rig" / "v2xverse.yaml") -> Rig:
+    """Return the rig of a file in `conf/rig`."""
+    given = yaml.safe_load(file.read_text())
+    mounts = {
+        name: LidarMount(**{key: value for key, value in mount.items() if key != "_target_"})
+        for name, mount in given.items()
+        if isinstance(mount, dict)
+    }
+    return Rig(
+        **mounts,
+        roadside_height=given["roadside_height"],
+        roadside_distance=given["roadside_distance"],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

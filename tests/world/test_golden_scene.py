@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import carla
 import numpy as np
@@ -18,7 +18,7 @@ from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Mask
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.poses import pose_of, transform_of
-from harness.world.rig import LidarMount, Scan, ScanningPost
+from harness.world.rig import Scan, ScanningPost, read_rig
 from harness.world.scene import ActorRegistry, GroundTruthScene, repaired
 from tests.world.staging import clear_away, context_of, stand, where
 
@@ -60,8 +60,8 @@ def golden(
     }
     for _ in range(40):
         world.tick()
-    mount = LidarMount(yaw=request.param)
-    pole = LidarMount(yaw=request.param, points_per_second=1_000_000, lower_fov=-80.0)
+    rig = read_rig()
+    mount, pole = (replace(lidar, yaw=request.param) for lidar in (rig.ego, rig.roadside))
     place = compose(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
     sensor = compose(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
     posts = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import carla
 import numpy as np
@@ -14,13 +15,13 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
 from harness.world.poses import transform_of
-from harness.world.rig import LidarMount, Rig
+from harness.world.rig import read_rig
 from harness.world.roads import RoadNetwork
 from tests.world.staging import clear_away, context_of, stand, where
 
 PLANNING = 4
-UNIT = LidarMount(x=0.0, z=0.0, points_per_second=1_000_000, lower_fov=-80.0)
-RIG = Rig(ego=LidarMount(), roadside=UNIT, vehicle=LidarMount())
+RIG = read_rig()
+PLACE: dict[str, Any] = {"distance": RIG.roadside_distance, "height": RIG.roadside_height}
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) 
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
     context: AttemptContext, ego: Ego
 ) -> None:
-    partners = assemble(Cooperation(Ahead()), context, RIG, 0.2, False, [])
+    partners = assemble(Cooperation(Ahead(**PLACE)), context, RIG, 0.2, False, [])
     drive = Drive(context, ego, partners)
     before = drive.state
     ((sender, pose),) = drive.plan()
@@ -103,31 +104,31 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
 
 
 def test_never_a_planning_step_without_it(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(), 40)
+    told = on_the_way(context, ego, Ahead(**PLACE), 40)
     assert [len(step) for step in told] == [1] * 40
 
 
 def test_it_rests_only_when_asked(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(rest_every=5), 10)
+    told = on_the_way(context, ego, Ahead(**PLACE, rest_every=5), 10)
     assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 2
 
 
 def test_it_is_moved_on_time(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(renew_seconds=1.0, renew_when_passed=False), 20)
+    told = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1.0, renew_when_passed=False), 20)
     x = [pose.x for (pose,) in told]
     moved = np.flatnonzero(np.abs(np.diff(x)) > 0.5) + 1
     assert moved.tolist() == [5, 10, 15]
 
 
 def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(renew_seconds=1000.0), 20)
+    told = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1000.0), 20)
     places = {round(pose.x, 1) for (pose,) in told}
     assert len(places) == 3  # 32 m at 12 m a time
 
 
 def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
     before = context.world.get_actors().filter("sensor.*")
-    partners = assemble(Cooperation(Ahead(renew_seconds=0.2)), context, RIG, 0.2, True, [])
+    partners = assemble(Cooperation(Ahead(**PLACE, renew_seconds=0.2)), context, RIG, 0.2, True, [])
     drive = Drive(context, ego, partners)
     drive.plan()
     first = {actor.id for actor in context.world.get_actors().filter("sensor.*")}
@@ -144,7 +145,9 @@ def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, e
         "0", "Crucible05", [points[3].location, points[100].location]
     )
     there = AttemptContext(context.client, context.world, context.map, None, route, 1, 0.05)
-    partners = assemble(Cooperation(Surveyed(), range=70.0), there, RIG, 0.2, False, [])
+    partners = assemble(
+        Cooperation(Surveyed(RIG.roadside_height), range=70.0), there, RIG, 0.2, False, []
+    )
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
     assert len(partners.units) == entries >= 5
     drive = Drive(there, ego, partners, speed=40.0)
@@ -184,7 +187,7 @@ def test_nobody_out_of_range(context: AttemptContext, ego: Ego) -> None:
 def test_no_more_than_asked(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
     context.world.tick()
-    settings = Cooperation(Ahead(), connected=3, maximum=2)
+    settings = Cooperation(Ahead(**PLACE), connected=3, maximum=2)
     partners = assemble(settings, context, RIG, 0.2, False, fleet)
     shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]

@@ -8,7 +8,7 @@ import pytest
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.partners import Ahead, Cooperation, Partners, Surveyed, assemble
-from tests.world.test_partners import PLANNING, RIG, Drive, context, ego, fleet_of
+from tests.world.test_partners import PLACE, PLANNING, RIG, Drive, context, ego, fleet_of
 
 __all__ = ["context", "ego"]
 
@@ -16,11 +16,11 @@ __all__ = ["context", "ego"]
 def cooperations() -> dict[str, Cooperation]:
     """Return ways to cooperate; placements know where their units stand."""
     return {
-        "ahead": Cooperation(Ahead()),
-        "mixed": Cooperation(Ahead(), connected=2),
+        "ahead": Cooperation(Ahead(**PLACE)),
+        "mixed": Cooperation(Ahead(**PLACE), connected=2),
         "connected": Cooperation(connected=2),
-        "surveyed": Cooperation(Surveyed()),
-        "farther ahead": Cooperation(Ahead(distance=20.0)),
+        "surveyed": Cooperation(Surveyed(RIG.roadside_height)),
+        "farther ahead": Cooperation(Ahead(**{**PLACE, "distance": 20.0})),
         "nobody": Cooperation(),
     }
 
@@ -34,7 +34,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
     fleet = fleet_of(context, ego, [20.0, 35.0])
     context.world.tick()
     arms = {
-        name: assemble(settings, context, RIG, 0.2, False, fleet, Ahead())
+        name: assemble(settings, context, RIG, 0.2, False, fleet, Ahead(**PLACE))
         for name, settings in cooperations().items()
     }
     drive = Drive(context, ego, arms["nobody"])
@@ -64,10 +64,12 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
 ) -> None:
     before = sensors(context)
     for name, units in (("ahead", 1), ("farther ahead", 2), ("nobody", 1)):
-        partners = assemble(cooperations()[name], context, RIG, 0.2, False, [], Ahead())
+        partners = assemble(cooperations()[name], context, RIG, 0.2, False, [], Ahead(**PLACE))
         assert sensors(context) - before == units
         partners.end()
-    partners = assemble(cooperations()["farther ahead"], context, RIG, 0.2, True, [], Ahead())
+    partners = assemble(
+        cooperations()["farther ahead"], context, RIG, 0.2, True, [], Ahead(**PLACE)
+    )
     assert sensors(context) - before == 2 + 1  # nobody reads the points of the reference
     partners.end()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import carla
 import numpy as np
@@ -15,10 +16,11 @@ from harness.world import rig
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.poses import transform_of
-from harness.world.rig import LidarMount, Scan, ScanningPost
+from harness.world.rig import Scan, ScanningPost, read_rig
 from tests.world.staging import context_of, where
 
 PLANNING = 0.2
+RIG = read_rig()
 RAYS = 25_000
 """What V2Xverse's ego LiDAR shoots in a turn."""
 
@@ -39,7 +41,7 @@ def ego(context: AttemptContext) -> Iterator[Ego]:
 
 @pytest.fixture
 def post(context: AttemptContext, ego: Ego) -> Iterator[ScanningPost]:
-    post = ScanningPost(context, LidarMount(), PLANNING, True, carrier=ego.actor)
+    post = ScanningPost(context, RIG.ego, PLANNING, True, carrier=ego.actor)
     post.listen()
     yield post
     post.end()
@@ -89,7 +91,7 @@ def test_a_missing_frame_is_named(
 
 
 def test_hits_are_told_to_those_who_read_no_points(context: AttemptContext, ego: Ego) -> None:
-    post = ScanningPost(context, LidarMount(), PLANNING, False, carrier=ego.actor)
+    post = ScanningPost(context, RIG.ego, PLANNING, False, carrier=ego.actor)
     post.listen()
     scan = next_scan(context, post, 1)
     post.end()
@@ -100,7 +102,7 @@ def test_hits_are_told_to_those_who_read_no_points(context: AttemptContext, ego:
 def test_a_post_moves(context: AttemptContext, ego: Ego) -> None:
     home = where(ego.actor)
     first, second = (Pose(home.x, home.y, 7.5 + n, yaw=0.5 + n) for n in range(2))
-    mount = LidarMount(yaw=0.0, lower_fov=-80.0)
+    mount = replace(RIG.roadside, yaw=0.0)
     post = ScanningPost(context, mount, PLANNING, False, place=transform_of(first))
     post.listen()
     seen = [next_scan(context, post, 1).lidar_in_world]
@@ -114,7 +116,7 @@ def test_a_post_moves(context: AttemptContext, ego: Ego) -> None:
 
 
 def test_the_same_seed_makes_the_same_noise(context: AttemptContext, ego: Ego) -> None:
-    mount = LidarMount(noise_stddev=0.05, dropoff_general_rate=0.2)
+    mount = replace(RIG.ego, noise_stddev=0.05, dropoff_general_rate=0.2)
     posts = [
         ScanningPost(context, mount, PLANNING, True, carrier=ego.actor, noise_seed=seed)
         for seed in (3, 3, 4)
