@@ -1,4 +1,4 @@
-"""The house at the command line: `python -m harness routes | maps | status | twin | …`."""
+"""Inspect and manage campaigns, routes, maps and simulators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from harness.installation import missing
 COMMANDS = {
     "routes": "list, check, plot and generate routes",
     "maps": "save a town's map from a running CARLA",
-    "status": "how far a campaign is, and what failed",
-    "twin": "drive an attempt again, as it was or otherwise",
-    "attribute": "what disturbances have to do with violations",
-    "doctor": "what this machine has, and what is missing",
+    "status": "print the progress of a campaign, and its failures",
+    "twin": "re-run an attempt, unchanged or with a changed disturbance",
+    "attribute": "test whether disturbances cause violations",
+    "doctor": "check this machine: packages, simulators, memory",
 }
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""
 

@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("attribute", help="what disturbances have to do with violations")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
-        "cases", nargs="*", help="violations by number or name; all under interference otherwise"
+        "cases", nargs="*", help="violations by number or name (default: all under interference)"
     )
     parser.add_argument(
         "--placebos",
@@ -40,11 +40,18 @@ def add(commands: Commands) -> None:
         help="number of twins with new random samples, at least 4 (default: %(default)s)",
     )
     parser.add_argument(
-        "--cells", type=int, default=6, help="windows up to the violation (%(default)s)"
+        "--cells",
+        type=int,
+        default=6,
+        help="number of windows up to the violation (default: %(default)s)",
     )
-    parser.add_argument("--workers", type=int, default=1, help="at a time (%(default)s)")
     parser.add_argument(
-        "--trust", action="store_true", help="build whatever classes the folder's settings name"
+        "--workers", type=int, default=1, help="attempts at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="build all classes that the folder's settings name (default: declared safe only)",
     )
     parser.set_defaults(run=lambda options: guarded("attribute", lambda: attribute_all(options)))
 

@@ -26,23 +26,34 @@ COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 def add(commands: Commands) -> None:
     """Add `doctor`."""
     parser = commands.add_parser("doctor", help="what this machine has, and what is missing")
-    parser.add_argument("--root", type=Path, metavar="DIR", help="install of CARLA; $CARLA_ROOT")
-    parser.add_argument("--maps", type=Path, metavar="DIR", help="towns' OpenDRIVE files")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help="where campaigns are written"
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="folder where CARLA is installed (default: $CARLA_ROOT)",
+    )
+    parser.add_argument(
+        "--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder where campaigns are written (default: %(default)s)",
     )
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
         help="compare the CARLA there with carlite; reloads its town",
     )
-    parser.add_argument("--town", help="to compare in; default: the one that stands")
+    parser.add_argument("--town", help="town to compare in (default: the one that is loaded)")
     parser.add_argument(
         "--json",
         nargs="?",
         const="-",
         metavar="FILE",
-        help="everything, for programs or for us: into a file, or printed",
+        help="write all results as JSON to a file, or print them",
     )
     parser.set_defaults(run=lambda options: probe(options) if options.probe else doctor(options))
 

@@ -21,10 +21,12 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("maps", help="save a town's map from a running CARLA")
     actions = parser.add_subparsers(dest="action", required=True)
     action = actions.add_parser("export", help="save a town's OpenDRIVE file")
-    action.add_argument("--host", default="localhost")
-    action.add_argument("--port", type=int, default=2000)
-    action.add_argument("--town", help="loaded first if another one stands; default: what stands")
-    action.add_argument("--out", type=Path, required=True, metavar="DIR")
+    action.add_argument("--host", default="localhost", help="of CARLA (default: %(default)s)")
+    action.add_argument("--port", type=int, default=2000, help="of CARLA (default: %(default)s)")
+    action.add_argument("--town", help="town to load first (default: the one that is loaded)")
+    action.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr file"
+    )
     action.set_defaults(run=export)
 
 

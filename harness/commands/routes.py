@@ -39,14 +39,24 @@ def add(commands: Commands) -> None:
         action.set_defaults(run=run)
         if name != "list":
             action.add_argument(
-                "--maps", type=Path, metavar="DIR", help="OpenDRIVE files of further towns"
+                "--maps",
+                type=Path,
+                metavar="DIR",
+                help="folder with OpenDRIVE files of further towns",
             )
             action.add_argument(
                 "--hazards", type=Path, help="a hazard or Leaderboard scenario file"
             )
-            action.add_argument("--sampling", choices=SAMPLINGS, default=SAMPLINGS[0])
+            action.add_argument(
+                "--sampling",
+                choices=SAMPLINGS,
+                default=SAMPLINGS[0],
+                help="which scenarios of a Leaderboard file are taken (default: %(default)s)",
+            )
         if name == "plot":
-            action.add_argument("--out", type=Path, required=True, metavar="PNG")
+            action.add_argument(
+                "--out", type=Path, required=True, metavar="PNG", help="the file to write"
+            )
     actions.add_parser("generate", help="make routes and hazards from a seed", add_help=False)
 
 

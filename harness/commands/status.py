@@ -28,9 +28,11 @@ def add(commands: Commands) -> None:
     """Add `status`."""
     parser = commands.add_parser("status", help="how far a campaign is, and what failed")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
-    parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument("--json", action="store_true", help="print the whole status as JSON")
     parser.add_argument(
-        "--trust", action="store_true", help="build whatever classes the folder's settings name"
+        "--trust",
+        action="store_true",
+        help="build all classes that the folder's settings name (default: declared safe only)",
     )
     parser.set_defaults(run=status)
 

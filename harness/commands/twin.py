@@ -24,9 +24,15 @@ def add(commands: Commands) -> None:
     """Add `twin`."""
     parser = commands.add_parser("twin", help="drive an attempt again, as it was or otherwise")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
-    parser.add_argument("case", help="a violation's number, or a name: late/latency/7-s1")
     parser.add_argument(
-        "--without", action="append", default=[], metavar="DISTURBANCE", help="leave it out"
+        "case", help="a violation's number, or an attempt's name such as late/latency/7-s1"
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="DISTURBANCE",
+        help="leave out this disturbance; repeatable",
     )
     parser.add_argument(
         "--window",
@@ -34,7 +40,7 @@ def add(commands: Commands) -> None:
         type=float,
         action="append",
         metavar=("T0", "T1"),
-        help="seconds since the start between which the disturbances happen, and at no other time",
+        help="window in s since the start; disturbances happen inside it only (default: always)",
     )
     parser.add_argument(
         "--resample",
@@ -44,7 +50,9 @@ def add(commands: Commands) -> None:
         help="sample the disturbances again; N ≥ 1 numbers the samples (default: not)",
     )
     parser.add_argument(
-        "--trust", action="store_true", help="build whatever classes the folder's settings name"
+        "--trust",
+        action="store_true",
+        help="build all classes that the folder's settings name (default: declared safe only)",
     )
     parser.set_defaults(run=lambda options: guarded("twin", lambda: twin(options)))
 

@@ -16,7 +16,7 @@ from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
 from tests.evaluation.test_frame_evaluation import NOBODY, classed, of, shown, truth_of
 
-WIDE = {"ahead": 99.0, "behind": 99.0, "beside": 99.0}
+WIDE = {"ahead": 99.0, "behind": 99.0, "lateral": 99.0}
 IGNORED = EvaluationSettings(truth_filter="none", **WIDE)  # type: ignore[arg-type]
 WRONG = EvaluationSettings(truth_filter="none", parked="wrong", **WIDE)  # type: ignore[arg-type]
 
