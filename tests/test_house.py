@@ -80,7 +80,7 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def test_nobody_imports_carlite() -> None:
+def test_nothing_imports_carlite() -> None:
     outside = [
         path
         for folder in ("harness", "agents", "analysis")
@@ -93,7 +93,7 @@ def test_nobody_imports_carlite() -> None:
         assert not re.search(r"(from|import) harness\.carlite", path.read_text()), path
 
 
-def test_carlite_knows_nobody() -> None:
+def test_carlite_imports_nothing_else() -> None:
     for path in CARLITE.rglob("*.py"):
         for name in imports(path):
             top = name.split(".")[0]
@@ -170,7 +170,7 @@ def test_every_part_of_a_campaign_has_its_layer() -> None:
     assert {part.removesuffix(".py") for part in parts} == {"__init__", *CAMPAIGN}
 
 
-def test_only_training_drives_the_harness_and_nobody_knows_it() -> None:
+def test_only_training_drives_the_harness_and_nothing_imports_it() -> None:
     for path in (ROOT / "agents").rglob("*.py"):
         training = "training" in path.relative_to(ROOT).parts
         rooms = ("harness.world",) if training else ()
@@ -202,7 +202,7 @@ def test_files_stay_short() -> None:
     assert not long
 
 
-def test_nobody_knows_the_front_door() -> None:
+def test_nothing_imports_the_front_door() -> None:
     for folder in ("harness", "agents", "analysis"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not [name for name in imports(path) if name.split(".")[0] == "crucible"], path

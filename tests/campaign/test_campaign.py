@@ -107,7 +107,7 @@ def test_other_settings_are_refused_with_what_differs(
     assert [change.strip() for change in changes] == ["driving.blocked_seconds: 60.0 -> 61"]
 
 
-def test_nobody_outlives_the_runner(killed: tuple[Path, list[psutil.Process]]) -> None:
+def test_no_process_outlives_the_runner(killed: tuple[Path, list[psutil.Process]]) -> None:
     _, family = killed
     _, alive = psutil.wait_procs(family, timeout=10)
     assert [path for path in alive if path.status() != psutil.STATUS_ZOMBIE] == []

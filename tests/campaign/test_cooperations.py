@@ -70,7 +70,7 @@ def test_a_truth_that_depends_on_who_cooperates_is_refused(routes: Path, truth: 
     assert planned(routes, BOTH, f"patterns.truth_filter={truth}").truth.startswith(f"{truth}: ")
 
 
-def test_a_condition_of_nobody_in_one_cooperation_leaves_that_arm_out(routes: Path) -> None:
+def test_a_condition_without_effect_in_one_cooperation_leaves_that_arm_out(routes: Path) -> None:
     made = planned(routes, BOTH, "system=ideal_late", "interference=[none,paper_code_latency]")
     arms = {str(key.arm) for key in made.attempts}
     assert arms == {*PAIRED[1::2], "ideal_late/ahead/paper_code_latency"}

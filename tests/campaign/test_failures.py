@@ -155,7 +155,7 @@ def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
 
 @slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_runner_that_is_told_to_end_says_so(
+def test_an_interrupted_runner_reports_it(
     tmp_path: Path, routes: Path, how: signal.Signals
 ) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
@@ -287,7 +287,7 @@ class Rude(socketserver.BaseRequestHandler):
 
 
 @slow
-def test_somebody_else_on_the_port_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+def test_another_program_on_the_port_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Rude) as other:
         Thread(target=other.serve_forever, daemon=True).start()
         where = f"127.0.0.1:{other.server_address[1]}"

@@ -9,7 +9,7 @@ from harness.world.hazards.catalogue import build
 from harness.world.hazards.spec import HazardSpec
 
 
-def test_every_hazard_is_told_and_none_is_left_waiting() -> None:
+def test_every_hazard_is_reported_and_none_is_left_waiting() -> None:
     reached = build(HazardSpec("7", "control_loss", 30.0))
     reached.begin(
         EgoState(frame=9, time=12.5, vehicle_in_world=Pose(0.0, 0.0), speed=8.0, station=30.0)

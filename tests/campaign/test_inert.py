@@ -106,7 +106,7 @@ def test_without_none_in_the_list_size_zero_is_it(routes: Path) -> None:
     assert made.size_zero == ("a", "b")
 
 
-def test_size_zero_beside_another_is_left_out(routes: Path) -> None:
+def test_size_zero_next_to_another_is_left_out(routes: Path) -> None:
     made = planned(routes, condition("both", f"{LATE}: 0", f"{LATE}: 0.4"))
     assert (conditions(made), made.size_zero) == (["none", "both"], ())
 
@@ -135,7 +135,7 @@ def test_long_delays_are_driven_where_they_are_meant(routes: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NOBODY)
-def test_cooperation_with_nobody_is_refused(routes: Path, name: str) -> None:
+def test_cooperation_without_partners_is_refused(routes: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"cooperation\.\w+: no agent can ever be a partner"):
         planned(routes, *NOBODY[name])
     planned(routes, *NOBODY[name], "system=oracle")
@@ -208,7 +208,9 @@ def told(out: Path, system: str, of: str) -> dict[str, Any]:
     return found
 
 
-def test_attempts_say_what_came(driven: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_attempts_record_what_arrived(
+    driven: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
     out, _ = driven
     lost, minutes = told(out, "ideal_late", "lost"), told(out, "ideal_late", "minutes")
     assert (lost["used"], lost["silence_asked"]) == (0, True)

@@ -128,6 +128,6 @@ def test_what_is_left_of_a_try_is_a_link_and_goes_without_what_it_leads_to(tmp_p
     assert (there / "mine").exists()
 
 
-def test_a_pipe_in_place_of_a_lock_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_lock_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".lock")
     assert not at_work(tmp_path)

@@ -145,7 +145,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
         ("Loose", ["+system.mine.options={a: 1}", "+system.mine.steps=[1,b]"]),
     ],
 )
-def test_constructors_that_say_little_are_taken(
+def test_constructors_with_few_annotations_are_accepted(
     name: str, more: list[str], settled: Callable[..., dict[str, Any]]
 ) -> None:
     settled(name, *more)
@@ -158,14 +158,14 @@ def test_a_type_that_is_no_expression_says_nothing(
     settled("Lazy", "+system.mine.size=5")
 
 
-def test_what_a_constructor_does_say_still_counts(
+def test_annotations_of_a_constructor_are_checked(
     settled: Callable[..., dict[str, Any]],
 ) -> None:
     with pytest.raises(UserError, match=r"mine\.size is 'big'; a whole number is needed"):
         settled("TakesAll", "+system.mine.size=big")
 
 
-def test_files_of_one_name_are_told_apart(
+def test_files_of_one_name_are_distinguished(
     settled: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     for number in "12":
@@ -187,7 +187,7 @@ def test_a_system_that_cannot_name_its_files_is_one_line(
         with_inputs(settled("Loses"))
 
 
-def test_a_folder_of_routes_is_told_by_all_of_them(tmp_path: Path) -> None:
+def test_a_folder_of_routes_is_identified_by_all_of_them(tmp_path: Path) -> None:
     folder = tmp_path / "routes"
     folder.mkdir()
     file = shutil.move(write_route(tmp_path) / "routes.xml", folder / "a.xml")

@@ -186,14 +186,14 @@ def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(route
         plan(settings)
 
 
-def test_a_disturbance_of_nobody_is_refused(routes: Path) -> None:
+def test_a_disturbance_without_agents_is_refused(routes: Path) -> None:
     settings = ("interference=paper_code_latency", "cooperation=connected")
     with pytest.raises(UserError, match=r"interference\.paper_code_latency: .* disturbs roadside"):
         planned(routes, "system=ideal_late", *settings)
     planned(routes, "system=ideal_single", *settings)
 
 
-def test_a_disturbance_of_what_nobody_sends_is_refused(routes: Path) -> None:
+def test_a_disturbance_of_what_is_not_sent_is_refused(routes: Path) -> None:
     with pytest.raises(UserError, match="feature_corruption cannot change the boxes it shares"):
         planned(routes, "system=ideal_late", "interference=[none,feature_corruption]")
 

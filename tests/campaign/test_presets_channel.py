@@ -65,7 +65,7 @@ def test_the_roadside_unit(
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
-def test_latency_is_one_draw_for_an_episode(studies: dict[str, Settings], study: str) -> None:
+def test_latency_is_one_sample_for_an_episode(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LATE[study])
     drawn = set()
     for seed in range(40):
@@ -121,7 +121,9 @@ def test_partners_are_wrong_for_an_episode(studies: dict[str, Settings], study: 
 
 
 @pytest.mark.parametrize("who", ["ego", "roadside-0"])
-def test_in_the_code_all_are_wrong_anew_every_frame(studies: dict[str, Settings], who: str) -> None:
+def test_in_the_code_all_errors_are_sampled_every_frame(
+    studies: dict[str, Settings], who: str
+) -> None:
     made = disturbances(studies["paper_code"], LOST["paper_code"])
     drawn = shifts(Episode(*made).run(60), who)
     assert len(np.unique(drawn.round(9), axis=0)) == 60

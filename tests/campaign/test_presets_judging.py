@@ -50,7 +50,9 @@ def test_a_good_box_and_a_poor_one(studies: dict[str, Settings], study: str, err
 
 @pytest.mark.parametrize(("study", "unseen"), by_study(paper_text=1, paper_code=1, recommended=0))
 @pytest.mark.parametrize("hits", [0, 4])
-def test_whom_nobody_sees(studies: dict[str, Settings], study: str, unseen: int, hits: int) -> None:
+def test_road_users_that_no_lidar_hits(
+    studies: dict[str, Settings], study: str, unseen: int, hits: int
+) -> None:
     car = of(row(x=9))
     assert evaluated(studies[study], car, NOBODY, NOBODY, hits).counts()["CCME"] == unseen
     assert evaluated(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1

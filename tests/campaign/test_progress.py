@@ -140,7 +140,7 @@ def test_a_case_is_never_cut_short() -> None:
     assert str(A) in column
 
 
-def test_a_worker_may_leave_while_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_may_leave_while_the_table_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), width=100)
     table = LiveTable(STANDING, 2, console)
     table.begins(1, A, 1)

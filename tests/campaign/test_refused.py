@@ -133,7 +133,7 @@ def test_second_runner(tmp_path: Path, refused: Callable[..., str]) -> None:
     assert "another campaign is running in it" in said
 
 
-def test_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
+def test_dry_run_prints_and_writes_nothing(tmp_path: Path) -> None:
     routes = write_route(tmp_path, "bend", "again")
     before = sorted(tmp_path.rglob("*"))
     done = run(routes, "dry_run=true", f"out={tmp_path / 'out'}", "seeds=[1,2]")

@@ -80,7 +80,7 @@ def test_all_is_found_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
     assert len(finished(folder)) == len(before) == survey(folder).done == survey(folder).planned
 
 
-def test_clean_routes_are_those_that_nobody_spoilt(tmp_path: Path) -> None:
+def test_clean_routes_are_those_without_violation(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     finish(folder, composed("routes=crucible05", "system=oracle", "seeds=[1,2]"))
     campaign = Campaign(folder)

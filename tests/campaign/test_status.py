@@ -84,7 +84,7 @@ def counted(told: Callable[..., str]) -> Callable[[Path], dict]:
     return lambda folder: json.loads(told(folder, "--json"))
 
 
-def test_progress_failures_and_missing_routes_are_told(
+def test_progress_failures_and_missing_routes_are_reported(
     made: Path, told: Callable[[Path], str]
 ) -> None:
     said = told(made)
@@ -145,7 +145,7 @@ def test_of_twins_nothing_is_planned_but_what_was_driven(
     assert (found["planned"], found["done"]) == (12, 11)
 
 
-def test_what_was_never_tried_is_said(folder: Path, told: Callable[[Path], str]) -> None:
+def test_what_was_never_tried_is_reported(folder: Path, told: Callable[[Path], str]) -> None:
     shutil.rmtree(folder / EPISODES)
     (folder / LEDGER).unlink()
     said = told(folder)
@@ -240,7 +240,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
 
 
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda line: line.__name__)
-def test_what_is_broken_is_one_line_and_the_rest_is_told(
+def test_what_is_broken_is_one_line_and_the_rest_is_reported(
     spoil: Callable[[Path], None], folder: Path, told: Callable[[Path], str]
 ) -> None:
     before = told(folder).splitlines()
@@ -251,7 +251,7 @@ def test_what_is_broken_is_one_line_and_the_rest_is_told(
     assert line not in before
 
 
-def test_what_is_not_whole_and_what_nobody_can_read_is_passed_over(
+def test_what_is_incomplete_or_unreadable_is_passed_over(
     folder: Path, told: Callable[[Path], str]
 ) -> None:
     before = told(folder)
@@ -262,7 +262,7 @@ def test_what_is_not_whole_and_what_nobody_can_read_is_passed_over(
     assert told(folder) == before
 
 
-def test_where_nothing_can_be_locked_nobody_is_at_work(
+def test_where_nothing_can_be_locked_no_runner_is_at_work(
     folder: Path, told: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(handle: int, how: int) -> None:
@@ -332,7 +332,7 @@ def test_a_line_written_while_it_is_read_is_no_trouble(
     assert len(told[LOST]) == 2
 
 
-def test_nobody_reads_what_it_prints(made: Path) -> None:
+def test_a_closed_pipe_is_no_error(made: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     pid = os.posix_spawn(

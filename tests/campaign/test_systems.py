@@ -76,7 +76,9 @@ def test_routes_that_the_oracle_drove_clean(tmp_path: Path) -> None:
     assert [key.route for key in plan(kept).attempts] == ["bend"]
 
 
-def test_sweeps_are_kept_of_everybody_at_every_planning_step_if_asked_for(tmp_path: Path) -> None:
+def test_sweeps_of_all_agents_are_recorded_at_every_planning_step_if_asked_for(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out"
     settings = ("system=ideal_late", "interference=none", "traffic=none", "record.points=true")
     done = run(write_route(tmp_path), *settings, f"out={out}")

@@ -98,7 +98,7 @@ def test_again_is_the_same_byte_for_byte_until_records_are_altered(out: Path) ->
     assert "frames.parquet: from row " in done.stdout.splitlines()[-1]
 
 
-def test_records_that_only_one_has_are_told(tmp_path: Path) -> None:
+def test_records_that_only_one_has_are_reported(tmp_path: Path) -> None:
     key = key_of("late", "none", "7", 1)
     one, other = (write_try(tmp_path / name, key) for name in ("one", "other"))
     assert partings(one, other) == []
@@ -110,7 +110,7 @@ def test_records_that_only_one_has_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_sweeps_that_differ_are_told(tmp_path: Path) -> None:
+def test_sweeps_that_differ_are_reported(tmp_path: Path) -> None:
     tries = []
     for number in (1, 2):
         with EpisodeWriter(tmp_path, key_of("late", "none", "7", number), 1) as writer:

@@ -73,7 +73,7 @@ def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path) -> None:
     slot.close()
 
 
-def test_a_disk_that_is_full_is_said_by_the_hand(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_by_the_slot(tmp_path: Path) -> None:
     slot = JobWorkerSlot(Full(), tmp_path, work_in(tmp_path), 0)
     ended = slot.do(KEY, 1)
     assert (ended.key, ended.failure) == (KEY, "disk")
@@ -160,7 +160,7 @@ class Slow(Recording):
         return Outcome(key, number)
 
 
-def test_a_hand_that_cannot_be_given_back_leaves_the_others_alone(tmp_path: Path) -> None:
+def test_a_slot_that_cannot_be_closed_leaves_the_others_alone(tmp_path: Path) -> None:
     keys = [key_of("late", "none", route, 1) for route in "789"]
     slots = [kind(Mailbox(tmp_path)) for kind in (Lost, Slow)]
     Runner(tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, Nothing()).run()
@@ -218,7 +218,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
 @pytest.mark.parametrize(
     ("folder", "key"), [("x" * 300, KEY), ("out", key_of("late", "x" * 300, "7", 1))]
 )
-def test_records_that_nobody_can_look_for_are_not_whole(
+def test_records_that_cannot_be_read_are_not_complete(
     folder: str, key: AttemptKey, tmp_path: Path
 ) -> None:
     slot = LocalWorkerSlot(work_in(tmp_path / folder), 0)

@@ -79,7 +79,7 @@ def test_latency_is_what_the_sound_study_says() -> None:
     assert 0.95 < max(delays) <= 1.0
 
 
-def test_two_together_are_drawn_as_each_by_itself() -> None:
+def test_two_together_are_sampled_as_each_by_itself() -> None:
     both, late, misplaced = (
         episode(name).channel.audit.close()[0]
         for name in ("latency_and_pose_error", "latency", "pose_error")

@@ -80,7 +80,7 @@ def test_what_was_sent_at_once_is_not_taken_back() -> None:
     assert [record.fate for record in records][:2] == ["delivered", "delivered"]
 
 
-def test_draws_anew_differ_from_each_other_and_repeat() -> None:
+def test_new_samples_differ_from_each_other_and_repeat() -> None:
     drawn = [happened(Counterfactual(Loss(0.5), sample=sample)) for sample in (0, 1, 2, 1)]
     assert drawn[0] == happened(Loss(0.5))
     assert drawn[1] == drawn[3]

@@ -96,7 +96,7 @@ def test_wrong_age_by_a_channel_that_dawdles() -> None:
 
 def test_wrong_frame_by_name() -> None:
     text = complaint(Episode(SaysItsMessagesAreOthers(0.4)).run())
-    assert f"at frame {FIRST_FRAME} says that it is one of roadside-0 at frame" in text
+    assert f"at frame {FIRST_FRAME} claims to be one of roadside-0 at frame" in text
 
 
 def test_never_delivered_by_name() -> None:
@@ -171,7 +171,7 @@ def test_a_buffer_may_be_used_again_once_it_has_been_sent() -> None:
     assert not message.payload.in_lidar.any()
 
 
-def test_who_shares_nothing_that_can_be_sent_is_told_what_can() -> None:
+def test_a_payload_that_cannot_be_sent_is_refused_with_those_that_can() -> None:
     with pytest.raises(AttemptError, match="share returned NoneType, not Boxes") as problem:
         Episode().run(1, payload=lambda: None)  # type: ignore[arg-type,return-value]
     assert problem.value.failure == "agent_exception"

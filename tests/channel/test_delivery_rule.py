@@ -103,7 +103,7 @@ def test_a_fixed_delay_is_usable_from_the_next_step_on(delay: float, late: int) 
     assert record.age_found == pytest.approx(late * PERIOD)
 
 
-def test_whoever_is_out_of_range_is_not_heard() -> None:
+def test_no_message_from_out_of_range() -> None:
     episode = Episode()
     near, gone = NAMES[:2], NAMES[:1]
     for partners in (near, gone, near):
@@ -113,7 +113,7 @@ def test_whoever_is_out_of_range_is_not_heard() -> None:
     episode.channel.audit.verify()
 
 
-def test_whoever_comes_back_late_leaves_nothing_stale() -> None:
+def test_a_partner_that_comes_back_late_leaves_nothing_stale() -> None:
     episode = Episode(Fixed(0.6))
     for _ in range(4):
         episode.step(NAMES)

@@ -137,11 +137,11 @@ def test_features_cannot_be_forged(disturbance: Disturbance) -> None:
 
 
 def test_settings_that_make_no_sense() -> None:
-    with pytest.raises(UserError, match="not fewer than 0"):
+    with pytest.raises(UserError, match="count must be ≥ 0"):
         Ghosts(count=-1)
-    with pytest.raises(UserError, match="the nearest before the farthest"):
+    with pytest.raises(UserError, match="nearest ≤ farthest"):
         Ghosts(nearest=30.0, farthest=6.0)
-    with pytest.raises(UserError, match=r"removed: share 1\.1"):
+    with pytest.raises(UserError, match=r"removed.share = 1\.1"):
         Removed(1.1)
-    with pytest.raises(UserError, match="at least one"):
+    with pytest.raises(UserError, match="must be ≥ 1"):
         Removed(0.5, sectors=0)

@@ -113,7 +113,7 @@ def test_nor_do_episodes_before_nor_the_frame_counter(name: str) -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(sorted(ON_BOXES)), unique=True, min_size=1), st.integers(0, 5))
-def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
+def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(
     names: list[str], seed: int
 ) -> None:
     one, *_ = names
@@ -134,7 +134,7 @@ def test_whatever_is_switched_on_beside_it_a_disturbance_draws_the_same(
             assert by_itself.delay == among_others.delay
 
 
-def test_two_of_a_kind_draw_each_for_itself_and_go_by_number() -> None:
+def test_two_of_a_kind_have_their_own_samples_and_go_by_number() -> None:
     shifts = [UniformPoseError(0.1, 0.6, 0.1, 0.6) for _ in range(2)]
     channel = Channel(shifts)
     channel.reset(1, "route-4")

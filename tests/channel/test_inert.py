@@ -71,7 +71,7 @@ def test_size_zero_is_no_disturbance(name: str) -> None:
     assert record(Episode(zero).run(5, BOTH)) == record(Episode().run(5, BOTH))
 
 
-def test_size_zero_beside_another_leaves_the_other_as_it_is() -> None:
+def test_size_zero_next_to_another_leaves_the_other_as_it_is() -> None:
     both = Episode(Constant(0.0, 0.0, 0.0), NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     alone = Episode(NormalPoseError(0.5, 0.0), Fixed(0.4)).run(8)
     assert record(both) == record(alone)
@@ -134,7 +134,7 @@ def test_displacements_begin_at_a_millimetre_and_a_hundredth_of_a_degree(
 
 
 @pytest.mark.parametrize("small", [UniformPoseError(0, 1e-12, 0, 0), NormalPoseError(1e-12, 0)])
-def test_errors_that_are_drawn_too_small_are_not_called_chance(small: Disturbance) -> None:
+def test_errors_that_are_sampled_too_small_are_not_called_chance(small: Disturbance) -> None:
     assert "are no displacement" in complaint(Episode(small).run(6))
 
 
@@ -208,12 +208,12 @@ def test_nothing_delayed_in_the_whole_drive_is_counted_and_no_fault_of_the_attem
     )
 
 
-def test_a_disturbance_of_nobody_who_is_there_is_counted_and_no_fault() -> None:
+def test_a_disturbance_of_absent_agents_is_counted_and_no_fault() -> None:
     found = record(Episode(Fixed(0.4, kinds=["vehicle"])).run())
     assert (found["used"], found["disturbances"]) == (20, {"latency": 0})
 
 
-def test_an_attempt_in_which_nobody_is_met_has_no_messages() -> None:
+def test_an_attempt_without_partners_in_range_has_no_messages() -> None:
     found = record(Episode(Fixed(0.4)).run(10, []))
     assert (found["sent"], found["used"], found["missing"]) == (0, 0, 0)
 
@@ -255,7 +255,7 @@ def test_effects_are_counted_use_by_use() -> None:
     assert found["disturbances"] == {"loss": held.fates().count("lost")}
 
 
-def test_the_delay_that_was_drawn_stands_beside_the_age_at_which_it_is_used() -> None:
+def test_the_sampled_delay_is_recorded_with_the_age_at_which_it_is_used() -> None:
     episode = Episode(Uniform(0.5, 1.0)).run(12)
     episode.channel.audit.verify()
     first = episode.channel.audit.close()[0]

@@ -108,9 +108,9 @@ def test_a_route_without_a_number() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Fixed(-0.1), "nothing arrives before it is sent"),
-        (lambda: Uniform(1.0, 0.5), "low 1.0 s, high 0.5 s"),
-        (lambda: Uniform(0.5, 1.0, per="route"), "episode or message"),  # type: ignore[arg-type]
+        (lambda: Fixed(-0.1), "latency.seconds = -0.1 s: must be ≥ 0"),
+        (lambda: Uniform(1.0, 0.5), "low = 1.0 s, high = 0.5 s"),
+        (lambda: Uniform(0.5, 1.0, per="route"), "valid: episode, message"),  # type: ignore[arg-type]
         (lambda: Normal(0.5, -1.0), "must be ≥ 0"),
         (lambda: Fixed(0.1, kinds=["bicycle"]), "ego, roadside, vehicle"),  # type: ignore[list-item]
         (lambda: Fixed(0.1, kinds=[]), "one or more of"),

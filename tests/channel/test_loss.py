@@ -92,10 +92,10 @@ def test_the_chance_of_no_loss_is_reckoned_right() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Loss(1.1), "loss: probability 1.1"),
-        (lambda: BurstLoss(-0.1, 0.5), "-0.1 is no probability"),
+        (lambda: Loss(1.1), "loss.probability = 1.1"),
+        (lambda: BurstLoss(-0.1, 0.5), "probability -0.1: must be from 0 to 1"),
         (lambda: Loss(math.nan), "must be from 0 to 1"),
-        (lambda: BurstLoss(0.0, 0.0), "air must change"),
+        (lambda: BurstLoss(0.0, 0.0), "one must be > 0"),
     ],
 )
 def test_settings_that_make_no_sense(make: Callable[[], Disturbance], says: str) -> None:

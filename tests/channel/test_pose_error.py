@@ -81,10 +81,10 @@ def test_observers_err_each_by_itself() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Uniform(0.6, 0.2, 0.0, 0.6), "from small to large"),
-        (lambda: Uniform(-0.6, 0.6, 0.0, 0.6), "from small to large"),
+        (lambda: Uniform(0.6, 0.2, 0.0, 0.6), "must be 0 ≤ low ≤ high"),
+        (lambda: Uniform(-0.6, 0.6, 0.0, 0.6), "must be 0 ≤ low ≤ high"),
         (lambda: Normal(-0.1, 0.0), "must be ≥ 0"),
-        (lambda: Normal(0.1, 0.0, per="message"), "episode or frame"),  # type: ignore[arg-type]
+        (lambda: Normal(0.1, 0.0, per="message"), "valid: episode, frame"),  # type: ignore[arg-type]
         (lambda: Walk(0.1, -0.1), "must be ≥ 0"),
     ],
 )

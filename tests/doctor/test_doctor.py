@@ -115,7 +115,7 @@ def test_a_package_that_ends_its_process_is_named(
     assert unloadable(["json", "csv"]) is None
 
 
-def test_an_extra_nobody_needs_may_be_missing_but_not_in_part() -> None:
+def test_an_unneeded_extra_may_be_missing_but_not_in_part() -> None:
     missing = Requirement("no-such-thing", "", "", "ray")
     assert check_extra("ray", [missing]).verdict == "ok"
     half = check_extra("ray", [missing, Requirement("numpy", "", "", "ray")])

@@ -72,7 +72,7 @@ def test_carlite_does_not_differ_from_itself(itself: tuple[str, dict[str, Any]])
 
 
 @pytest.mark.slow
-def test_what_works_is_told(itself: tuple[str, dict[str, Any]]) -> None:
+def test_what_works_is_reported(itself: tuple[str, dict[str, Any]]) -> None:
     printed, report = itself
     tried = report["other"]["rays"] | report["other"]["cameras"]
     assert len(tried) == 7

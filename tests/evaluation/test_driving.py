@@ -114,7 +114,7 @@ def test_who_stands_still_is_struck() -> None:
     assert violation.ego_speed == 0.0
 
 
-def test_whom_the_impact_stops_was_not_standing() -> None:
+def test_an_actor_that_the_impact_stops_was_not_standing() -> None:
     violation = struck(before=0.4, after=0.0)
     assert not violation.ego_stationary
     assert violation.ego_speed == 0.4

@@ -63,7 +63,7 @@ def test_classes_that_there_are_not_are_refused(strange: int) -> None:
 
 
 @given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
-def test_classes_are_judged_apart_and_each_by_its_tau(
+def test_classes_are_evaluated_separately_by_their_taus(
     truth: Boxes, ego: Boxes, coop: Boxes, rule: Rule, tau: float
 ) -> None:
     settings = EvaluationSettings(
@@ -145,7 +145,7 @@ def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None
     }
 
 
-def test_finding_somebody_who_does_not_count_is_no_invention() -> None:
+def test_detecting_a_road_user_that_does_not_count_is_no_additional_detection() -> None:
     hidden = of(row(x=9))
     frame = evaluated(hidden, NOBODY, hidden, EvaluationSettings(), hits=0)
     assert shown(frame) == {}
@@ -157,7 +157,7 @@ def test_another_class_is_another_matter() -> None:
     assert {"LCME_vehicle", "LADE_cyclist"} <= set(shown(frame))
 
 
-def test_boxes_tell_their_pattern_and_how_often() -> None:
+def test_boxes_have_their_pattern_and_how_often() -> None:
     poorly = of(row(x=11), row(x=7), row(x=70))
     settings = EvaluationSettings(rule="pairs", ahead=99)
     frame = evaluated(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
@@ -189,7 +189,7 @@ def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str)
         EvaluationSettings(**wrong)  # type: ignore[arg-type]
 
 
-def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> None:
+def test_the_ego_box_makes_no_difference_between_alone_and_together() -> None:
     settings = EvaluationSettings(truth_filter="none", ego_box=True)
     found = of(row(10.2))
     frame = evaluated(of(row(10.0), row(20.0)), found, found, settings)
@@ -201,5 +201,5 @@ def test_the_ego_s_own_box_tells_no_difference_between_alone_and_together() -> N
     assert not shown(frame).get("CADE")
 
 
-def test_truth_is_told_as_far_as_the_window_s_corners() -> None:
+def test_ground_truth_reaches_the_window_s_corners() -> None:
     assert EvaluationSettings(ahead=30.0, behind=40.0, lateral=30.0).reach == 50.0

@@ -73,7 +73,7 @@ def test_classes_and_bands_share_everything_between_them(
 
 
 @given(st.lists(frame(), max_size=4))
-def test_joined_tables_say_what_their_parts_say(
+def test_joined_tables_hold_what_their_parts_hold(
     pairs: list[tuple[EvaluatedBoxes, EvaluatedBoxes]],
 ) -> None:
     tables = [frame_matches(*pair) for pair in pairs]
@@ -83,7 +83,7 @@ def test_joined_tables_say_what_their_parts_say(
     assert joined.scores.tolist() == [score for part in parts for score in part.scores]
 
 
-def test_nobody_is_blamed_for_finding_who_does_not_count() -> None:
+def test_detecting_a_road_user_that_does_not_count_is_not_wrong() -> None:
     truth = counted(judged(rows(row(), row(x=10))).boxes, np.array([True, False]))
     found = frame_matches(truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))).select()
     assert found.truths == 1

@@ -45,7 +45,7 @@ def test_it_is_as_if_such_detections_were_not_there(
     assert frame.numbers() == without.numbers()
 
 
-def test_a_parked_car_is_no_invention_and_costs_no_precision() -> None:
+def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> None:
     car, parked = of(row(x=9)), of(row(x=20))
     seen = Boxes.join([parked, car])
     for settings, invented, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
@@ -73,6 +73,6 @@ def test_a_road_user_who_stands_nearer_is_meant() -> None:
     assert not on_parked(found, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
 
 
-def test_a_word_nobody_knows_is_refused() -> None:
+def test_an_unknown_word_is_refused() -> None:
     with pytest.raises(ValueError, match="parked 'right': ignored, wrong"):
         EvaluationSettings(parked="right")  # type: ignore[arg-type]

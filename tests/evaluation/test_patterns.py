@@ -56,7 +56,7 @@ def test_each_box_shows_one_pattern_at_most(
 
 
 @given(boxes(5), boxes(5), boxes(5), TAU)
-def test_rules_grow_and_differ_in_misplacement_alone(
+def test_rules_grow_and_differ_in_mislocalisation_alone(
     truth: Floats, ego: Floats, coop: Floats, tau: float
 ) -> None:
     by_best, by_any, by_all = (count(truth, ego, coop, tau, rule) for rule in RULES)
@@ -66,7 +66,7 @@ def test_rules_grow_and_differ_in_misplacement_alone(
 
 
 @given(boxes(5), boxes(5), TAU)
-def test_cooperation_that_repeats_the_ego_misleads_nobody(
+def test_cooperation_that_repeats_the_ego_causes_no_error(
     truth: Floats, ego: Floats, tau: float
 ) -> None:
     solid = ego[ego[:, 3] * ego[:, 4] > slowly.TOUCHING]
@@ -116,18 +116,18 @@ def test_the_rules_disagree_where_a_good_box_has_poor_company() -> None:
     assert found == [0, 1, 2]
 
 
-def test_an_overlap_of_just_tau_is_a_misplacement_and_no_detection() -> None:
+def test_an_overlap_of_just_tau_is_a_mislocalisation_and_no_detection() -> None:
     half = rows(row(length=2))
     assert bev_iou(rows(CAR), half)[0, 0] == 0.5
     assert count(rows(CAR), half, half) == FOUND | {"CCLE": 1}
 
 
-def test_boxes_without_an_area_are_overlooked_by_everybody() -> None:
+def test_boxes_without_an_area_match_nothing() -> None:
     flat = rows(row(length=0))
     assert count(flat, flat, flat) == FOUND | {"CCME": 1, "LADE": 1}
 
 
-def test_which_boxes_are_told() -> None:
+def test_which_boxes_have_a_pattern() -> None:
     found = classify(rows(CAR, ELSEWHERE), rows(CAR), rows(row(x=20), ELSEWHERE))
     assert found.truth["LCME"].tolist() == [1, 0]
     assert found.cooperative["LADE"].tolist() == [1, 0]

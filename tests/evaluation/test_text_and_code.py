@@ -43,20 +43,20 @@ def test_tau_is_a_half_for_cyclists_or_nothing() -> None:
     assert judged(cyclist, askew, NOBODY, CODE).counts()["LCME_cyclist"] == 1
 
 
-def test_misplaced_is_who_has_a_poor_box_or_whose_best_is_poor() -> None:
+def test_mislocalised_is_any_poor_box_or_a_poor_best_box() -> None:
     car, coop = of(row(x=9)), of(row(x=9), row(x=11))
     assert judged(car, car, coop, TEXT).counts()["LCLE"] == 1
     assert judged(car, car, coop, CODE).counts()["LCLE"] == 0
 
 
-def test_truth_is_everybody_in_both_and_whoever_is_seen_in_neither() -> None:
+def test_ground_truth_is_all_road_users_in_both_and_those_hit_in_neither() -> None:
     unseen = of(row(x=9))
     for settings in (TEXT, CODE):
         assert judged(unseen, NOBODY, NOBODY, settings).counts()["CCME"] == 1
     assert judged(unseen, NOBODY, NOBODY, EvaluationSettings()).counts()["CCME"] == 0
 
 
-def test_the_ego_itself_is_nobody_or_found_wherever_a_vehicle_is_reported() -> None:
+def test_the_ego_itself_does_not_count_or_is_detected_with_any_vehicle() -> None:
     car = of(row(x=9))
     text, code = (judged(car, car, car, settings) for settings in (TEXT, CODE))
     assert text.numbers()["truth_all"] == text.numbers()["cooperative_all"] == 1

@@ -75,7 +75,7 @@ def test_steady_errors_give_a_steady_t1(seconds: float, period: float, rate: flo
     assert found == pytest.approx(5 * rate, abs=1e-4)
 
 
-def test_errors_are_told_from_when_they_were() -> None:
+def test_errors_are_counted_when_they_were() -> None:
     times = drive(30)
     part = np.digitize(times, [20.1, 25.1])
     early, middle, late = (np.where(part == number, 1.0, 0.0) for number in range(3))

@@ -66,7 +66,7 @@ def test_a_factor_has_a_plain_name() -> None:
             Arm.of({name: "1"}, system="late")
 
 
-def test_only_factors_that_tell_arms_apart_are_shown() -> None:
+def test_only_factors_that_differ_are_shown() -> None:
     one = [SINGLE, LATE, LATE.but(condition="none")]
     assert telling(one) == telling([]) == ("system", "condition")
     assert label(LATE, telling(one)) == "late / latency"

@@ -99,7 +99,7 @@ def test_every_record_has_what_the_tools_read(told: dict[str, Any]) -> None:
         assert all(isinstance(item, float) for item in record["meta"].values())
 
 
-def test_records_say_what_happened(told: dict[str, Any]) -> None:
+def test_records_describe_what_happened(told: dict[str, Any]) -> None:
     clean, struck, standing = told["_checkpoint"]["records"]
     assert clean["status"] == "Completed"
     assert struck["status"].startswith("Failed")
@@ -134,7 +134,7 @@ def test_missing_attempts_are_no_zeros(results: list[dict[str, Any]]) -> None:
     assert entry["entry_status"] == "Finished with missing data"
 
 
-def test_all_well_is_told_so(results: list[dict[str, Any]]) -> None:
+def test_a_clean_entry_is_reported_as_such(results: list[dict[str, Any]]) -> None:
     entry = leaderboard(results[:1], [10.0], planned=1)
     assert entry["entry_status"] == "Finished"
     assert entry["_checkpoint"]["global_record"]["status"] == "Completed"

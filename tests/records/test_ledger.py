@@ -27,7 +27,7 @@ def told(campaign: Path) -> list[tuple[int, str | None, str]]:
     return [(line["try"], line["failure"], line["message"]) for line in lines(campaign)]
 
 
-def test_lines_come_back_as_they_were_told(tmp_path: Path) -> None:
+def test_lines_come_back_as_they_were_written(tmp_path: Path) -> None:
     append(tmp_path, KEY, 1, "server_crash", "the server ended", "last words\n\u2028\x85 of it")
     append(tmp_path, KEY, 2, None, "DS 100.0", "")
     first, second = lines(tmp_path)

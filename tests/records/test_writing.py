@@ -40,7 +40,7 @@ def full_at(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_try_holds_its_files_and_nothing_lies_beside_it(tmp_path: Path) -> None:
+def test_a_try_holds_its_files_and_nothing_lies_next_to_it(tmp_path: Path) -> None:
     place = write_try(tmp_path)
     assert place == tmp_path / EPISODES / KEY.path / "try1"
     assert {file.name for file in place.iterdir()} == {*FILES, "timing.json"}

@@ -94,7 +94,7 @@ def crash(context: AttemptContext, ego: Ego, runner: carla.Actor) -> tuple[Touch
     raise AssertionError("nothing was touched")
 
 
-def test_every_touch_is_told_one_tick_later(context: AttemptContext, ego: Ego) -> None:
+def test_every_collision_is_reported_one_tick_later(context: AttemptContext, ego: Ego) -> None:
     truck = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2
     )
@@ -121,7 +121,9 @@ class Slow(SimpleQueue[Any]):
         Timer(0.3, super().put, (item,)).start()
 
 
-def test_a_touch_that_is_told_late_belongs_to_its_tick(context: AttemptContext, ego: Ego) -> None:
+def test_a_collision_that_is_reported_late_belongs_to_its_tick(
+    context: AttemptContext, ego: Ego
+) -> None:
     """The client library hands it over in a thread of its own, which may get no processor."""
     truck = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 12.0, 0.0, math.pi / 2

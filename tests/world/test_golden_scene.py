@@ -160,7 +160,7 @@ def test_nothing_of_the_ego_itself_is_left(golden: Golden) -> None:
     assert not near.all(axis=1).any()
 
 
-def test_extents_of_nothing_are_repaired_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zero_extents_are_repaired_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     whole = (1.0, 0.4, 0.9)
     assert repaired("vehicle.a.bike", whole, CYCLIST) == whole
     assert capsys.readouterr().err == ""

@@ -104,7 +104,7 @@ def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: Cont
     hazard.end()
 
 
-def test_what_nobody_came_near_was_not_run(context_for: ContextFor) -> None:
+def test_a_hazard_that_the_ego_did_not_reach_was_not_run(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
     hazard = build(spec)
     context = context_for(route)

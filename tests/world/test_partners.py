@@ -176,7 +176,7 @@ def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
     assert [name for name, _ in drive.plan()] == ["vehicle-2", "vehicle-0"]
 
 
-def test_nobody_out_of_range(context: AttemptContext, ego: Ego) -> None:
+def test_no_partner_out_of_range(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [25.0, 60.0])
     context.world.tick()
     partners = assemble(Cooperation(connected=5, range=50.0), context, RIG, 0.2, False, fleet)

@@ -88,7 +88,7 @@ def silent(connection: socket.socket) -> None:
         connection.recv(1)
 
 
-def test_carlite_tells_its_version(carlite: Carlite) -> None:
+def test_carlite_reports_its_version(carlite: Carlite) -> None:
     assert probe(carlite.host, carlite.port) == "0.9.16"
 
 
@@ -97,7 +97,7 @@ def test_an_answer_in_pieces() -> None:
         assert probe("127.0.0.1", port) == "0.9.16"
 
 
-def test_a_world_that_hangs_while_the_version_is_told() -> None:
+def test_a_world_that_hangs_while_the_version_is_reported() -> None:
     with listener(replying(VERSION)) as port, pytest.raises(AttemptError) as caught:
         probe("127.0.0.1", port, 0.3)
     assert caught.value.failure == "server_hang"
@@ -150,7 +150,7 @@ def test_a_host_that_cannot_be_one() -> None:
     assert caught.value.failure == "server_launch"
 
 
-def test_nobody() -> None:
+def test_no_server() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(AttemptError) as caught:

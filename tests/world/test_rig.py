@@ -90,7 +90,7 @@ def test_a_missing_frame_is_named(
     assert caught.value.failure == "sensor_timeout"
 
 
-def test_hits_are_told_to_those_who_read_no_points(context: AttemptContext, ego: Ego) -> None:
+def test_hits_are_counted_without_points(context: AttemptContext, ego: Ego) -> None:
     post = ScanningPost(context, RIG.ego, PLANNING, False, carrier=ego.actor)
     post.listen()
     scan = next_scan(context, post, 1)

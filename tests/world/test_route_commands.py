@@ -82,7 +82,7 @@ def test_check_goes_on_after_a_bad_route(
     assert "route b: Nowhere" in said.err
 
 
-def test_draw(files: tuple[str, str], tmp_path: Path) -> None:
+def test_plot(files: tuple[str, str], tmp_path: Path) -> None:
     plain, marked = tmp_path / "plain.png", tmp_path / "marked.png"
     assert main(["routes", "draw", files[0], "--out", str(plain)]) == 0
     assert main(["routes", "draw", files[0], "--hazards", files[1], "--out", str(marked)]) == 0

@@ -125,7 +125,7 @@ def test_leaderboard_2(tmp_path: Path) -> None:
     }
 
 
-def test_folders_and_patterns_are_read_in_order_and_ids_told_apart(tmp_path: Path) -> None:
+def test_folders_and_patterns_are_read_in_order_and_ids_made_unique(tmp_path: Path) -> None:
     for number in (10, 2, 1):
         text = SHORTENED.replace('id="7"', f'id="{number}"')
         (tmp_path / f"short_r{number}.xml").write_text(text)
@@ -279,7 +279,7 @@ def test_hazards_inside_a_route_are_read(tmp_path: Path) -> None:
     assert other.kind == "not_run:no hazard stands for this type"
 
 
-def test_routes_along_the_same_way_are_told_whatever_points_they_name() -> None:
+def test_routes_along_the_same_way_are_recognised_whatever_points_they_name() -> None:
     spec, route = a_route("a")
     network = roads("Crucible05")
     middle = [network.nearest(carla.Location(*xyz)) for xyz in route.xyz[60:90:20].tolist()]

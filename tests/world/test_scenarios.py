@@ -163,7 +163,7 @@ def test_an_unknown_type_and_a_kind_we_lack_are_named(tmp_path: Path) -> None:
     assert reasons([lacking]) == {"Scenario1": "no hazard of kind control_loss"}
 
 
-def test_turns_are_told_right_from_left() -> None:
+def test_right_and_left_turns_are_distinguished() -> None:
     for way in ("left", "right", "straight"):
         _, route = route_that_turns(way)
         first, last = junctions(route)[0]

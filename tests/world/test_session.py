@@ -88,7 +88,7 @@ def still_synchronous(host: str, port: int) -> bool:
     return bool(client.get_world().get_settings().synchronous_mode)
 
 
-def test_every_session_begins_anew() -> None:
+def test_every_session_starts_a_new_episode() -> None:
     with CarliteSimulator().lease("Crucible05") as server:
         looks = [alone(first_look, server.host, server.port, "Crucible05") for _ in range(2)]
         alone(abandon, server.host, server.port)

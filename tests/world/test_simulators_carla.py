@@ -152,7 +152,7 @@ def test_who_fails_later_is_found_out(
 
 
 @pytest.mark.parametrize("victim", [1, 2], ids=["shell", "server"])
-def test_whoever_is_killed_takes_the_others_along(victim: int) -> None:
+def test_killing_one_process_ends_the_others(victim: int) -> None:
     with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
         members = family()
         members[victim].kill()

@@ -103,7 +103,7 @@ def test_where_all_is_taken_that_is_said() -> None:
     assert caught.value.failure == "port_conflict"
 
 
-def test_a_port_somebody_listens_on_is_passed_over() -> None:
+def test_a_port_in_use_is_passed_over() -> None:
     with socket.create_server(("127.0.0.1", PLACES[0])), reserve(PLACES) as ports:
         assert ports.first == PLACES[1]
 

@@ -95,7 +95,7 @@ def test_the_start_is_left_free(one: dict[str, Any]) -> None:
     assert one["nearest"] >= 10.0
 
 
-def test_nobody_is_left_behind(one: dict[str, Any]) -> None:
+def test_no_actor_is_left_behind(one: dict[str, Any]) -> None:
     assert one["left"] == []
 
 
