@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 EXEMPT = ROOT / "docs" / "study" / "2026-a0f44b3"
-ROOMS: tuple[str, ...] = ()  # those whose names and texts have been gone through
+ROOMS: tuple[str, ...] = ("agents/perception",)  # whose names and texts have been gone through
 PAGES = sorted(
     path
     for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]

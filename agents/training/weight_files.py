@@ -86,7 +86,7 @@ def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) 
         "size": "lite",
         "data": {**data_of(recorded), "samples": samples},
         "command": command(config),
-        "begun from": None if config.start is None else config.start.name,
+        "started from": None if config.start is None else config.start.name,
         "epochs": config.epochs,
         "samples an epoch": min(config.most or samples, samples),
     }

@@ -65,7 +65,8 @@ def test_commands_and_their_own_subcommands_are_listed() -> None:
 def test_settings_come_with_value_and_unit_and_what_else_a_class_accepts() -> None:
     page = settings_page()
     assert "| `attempt_timeout` | `600.0` | s of wall-clock per try |" in page
-    assert "| `ahead.roadside.distance` | `12.0` | m ahead of the ego |" in page
+    assert "| `ahead.roadside.renew_seconds` | `5.0` |" in page
+    assert "| `ahead.roadside.distance` | `${rig.roadside_distance}` | m ahead of the ego |" in page
     assert "`Traffic` also accepts" in page
 
 
