@@ -24,10 +24,11 @@ from agents.training.samples import PARTNER_RANGE
 from harness.randomness import derived_seed
 from harness.vocabulary import VEHICLE, Boxes, Pose, Route
 from harness.world.attempt_context import AttemptContext
+from harness.world.partners import carries
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import ScanningPost, read_rig
 from harness.world.roadside import at_roadside
-from harness.world.scene import ActorRegistry, GroundTruthScene, class_of, parked_in_world, within
+from harness.world.scene import ActorRegistry, GroundTruthScene, parked_in_world, within
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
 
@@ -36,8 +37,6 @@ INTERVAL = 1.0
 """Seconds between looks: the latency that is evaluated is one look."""
 WARM_UP = 100
 """Ticks before the first look: traffic comes to speed, walkers leave their places."""
-LOWEST_ROOF_LIDAR = 1.75
-"""Metres: a LiDAR of the rig stands above the roofs of cars that are no higher."""
 CANDIDATES = 4
 """Vehicles to choose a group's first from: the one with most pedestrians and cyclists near."""
 NEAR = 30.0
@@ -115,11 +114,10 @@ def nowhere(town: str) -> Route:
 
 
 def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
-    """Give every car that is low enough a LiDAR, and one to the roadside unit."""
+    """Give a LiDAR to every car that can carry it, and one to the roadside unit."""
     carriers, rig = {}, read_rig()
     for number, vehicle in enumerate(vehicles):
-        box = vehicle.bounding_box
-        if class_of(vehicle) == VEHICLE and box.location.z + box.extent.z <= LOWEST_ROOF_LIDAR:
+        if carries(vehicle, rig.vehicle):
             noise = derived_seed(context.seed, "lidar", str(number))
             carriers[vehicle.id] = ScanningPost(
                 context, rig.vehicle, 0.0, True, carrier=vehicle, noise_seed=noise
