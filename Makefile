@@ -2,23 +2,28 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SETUP := .venv/ready-run
 READY := .venv/ready
 
-.PHONY: demo test verify lint docs bench chaos lock clean
+.PHONY: demo setup test verify lint docs bench chaos wheel lock clean
 
-demo: $(READY)
+demo: $(SETUP)
 	$(BIN)/python -m harness.demo
-	$(BIN)/python run_campaign.py
+	$(BIN)/crucible run
+
+# What campaigns need, without networks, analysis, Ray and the tools of development.
+setup: $(SETUP)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
 
 # Error rates of the analysis by simulation; about 25 minutes of one core. `make test` has small ones.
 verify: $(READY)
-	$(BIN)/python -m analysis calibrate --campaigns 2000 --methods timing-fair --scenes "nothing matters" --check
-	$(BIN)/python -m analysis calibrate --campaigns 2000 --methods timing-fair --scenes "one rate 2 times" \
+	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenes "nothing matters" --check
+	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenes "one rate 2 times" \
 		--routes 24 --systems 3 --seeds 3 --check
-	$(BIN)/python -m analysis calibrate --pages --campaigns 2000 --routes 12 --systems 3 --seeds 2 --check
+	$(BIN)/crucible calibrate --pages --campaigns 2000 --routes 12 --systems 3 --seeds 2 --check
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -35,18 +40,29 @@ bench: $(READY)
 chaos: $(READY)
 	$(BIN)/python -m tests.campaign.chaos 300
 
+# The wheel, installed where nothing of this checkout is; about two minutes.
+wheel: $(READY)
+	.ci/wheel
+
 lock: $(READY)
-	$(BIN)/python -m pip install --quiet uv
+	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --extra dev pyproject.toml -o requirements.lock
-	sed -i '2d; 1s/.*/# Exact versions for a development checkout; `make lock` writes this file anew./' requirements.lock
+	sed -i '2d; 1s/.*/# Exact versions for a development checkout; `make lock` writes this file./' requirements.lock
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): requirements.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Python 3.10, 3.11 or 3.12 is needed (make PYTHON=/path/to/python)"; exit 2; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $(READY)
+$(BIN)/python:
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' 2>/dev/null || \
+		{ echo "Python 3.10, 3.11 or 3.12 is needed: make PYTHON=/path/to/python3.11"; exit 2; }
+	"$(PYTHON)" -m venv .venv
+
+$(SETUP): requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --constraint requirements.lock --editable '.[run]'
+	touch $(SETUP)
+
+$(READY): requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --requirement requirements.lock
+	$(PIP) install --no-deps --editable .
+	touch $(SETUP) $(READY)

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 
+from crucible.examples import examples_text
+
 BAD_INPUT = 2
+HELP = {"-h", "--help"}
 OWN = {"harness", "agents", "analysis", "crucible"}
 
 
@@ -89,9 +92,18 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         calibrate="false alarm rates of the analysis, by simulation",
         replay="one drive again: pictures, film, recording, clouds",
     ),
+    "Shell": (
+        Subcommand(
+            name="completion",
+            purpose="print a script for bash and zsh that completes command lines",
+            module="crucible.completion",
+            extra="run",
+            takes_name=False,
+        ),
+    ),
 }
 SUBCOMMANDS = {each.name: each for group in GROUPS.values() for each in group}
-EXAMPLES = """Examples:
+FIRST = """examples:
   crucible run                                        four routes, three arms
   crucible run study=demo out=runs/demo               the same command again resumes it
   crucible status runs/demo
@@ -129,7 +141,13 @@ def started(chosen: Subcommand, arguments: list[str]) -> int:
     """Import the module of a subcommand, call it, and return its exit code."""
     program = "crucible" if chosen.takes_name else f"crucible {chosen.name}"
     passed = [chosen.name, *arguments] if chosen.takes_name else arguments
-    code: int = import_module(chosen.module).main(passed, program)
+    main_of_module = import_module(chosen.module).main
+    try:
+        code: int = main_of_module(passed, program)
+    except SystemExit as ending:
+        if ending.code == 0 and HELP.intersection(arguments):
+            print(examples_text(chosen.name))
+        raise
     return code
 
 
@@ -141,7 +159,8 @@ def help_text() -> str:
         lines.append(f"{group}:")
         lines += [f"  {each.name:<{width}}  {each.purpose}" for each in subcommands]
         lines.append("")
-    return "\n".join([*lines, EXAMPLES + "\n`crucible SUBCOMMAND --help` lists its options."])
+    last = "`crucible SUBCOMMAND --help` lists its options and has examples."
+    return "\n".join([*lines, FIRST, last])
 
 
 def unknown(name: str) -> str:

@@ -38,10 +38,11 @@ def missing(module: str, extra: str) -> str:
 
 def install_command(extra: str) -> str:
     """Return the command that installs an extra, here."""
+    brackets = f"[{extra}]" if extra else ""
     if not IN_CHECKOUT:
-        return f"pip install 'v2x-crucible[{extra}]'"
+        return f"pip install 'v2x-crucible{brackets}'"
     if Path(sys.prefix) == VENV:
-        return f"pip install -c requirements.lock -e '.[{extra}]'"
+        return f"pip install -c requirements.lock -e '.{brackets}'"
     return "source .venv/bin/activate" if VENV.is_dir() else "make setup"
 
 

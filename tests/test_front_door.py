@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,9 +13,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from hydra import compose, initialize_config_dir
 
+from crucible.examples import EXAMPLES, examples_text
 from crucible.subcommands import GROUPS, SUBCOMMANDS, main
-from harness.installation import install_command
+from harness.installation import CONF, install_command
 from tests.conftest import ROOT
 
 
@@ -41,7 +45,70 @@ def test_each_subcommand_has_help_under_its_own_name(
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: crucible {name}")
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"usage: crucible {name}")
+    assert printed.endswith(examples_text(name) + "\n")
+
+
+def test_the_help_of_run_ends_with_examples() -> None:
+    printed = crucible("run", "--help").stdout
+    assert "cooperation: ahead, " in printed
+    assert printed.endswith(examples_text("run") + "\n")
+
+
+@pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
+def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in EXAMPLES[name]:
+        start, *words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
+        assert (start, words[0]) == ("crucible", name)
+        if name == "run":
+            composed(words[1:])
+            continue
+        with pytest.raises(SystemExit):
+            main([*words[: 1 + (name in ("routes", "maps"))], "--help"])
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", capsys.readouterr().out))
+        assert {word for word in words if word.startswith("--")} <= options
+
+
+def composed(words: list[str]) -> None:
+    """Compose a line of `crucible run`, without own configuration files."""
+    if "--config-dir" not in words:
+        with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
+            compose("config", [word for word in words if "=" in word])
+
+
+COMPLETE = """
+eval "$(crucible completion bash)"
+COMP_LINE="$1" COMP_POINT=${#1}
+_crucible
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "there", "absent"),
+    [
+        ("crucible re", {"report", "regress", "replay"}, {"run"}),
+        ("crucible ", set(SUBCOMMANDS), {"system=late"}),
+        ("crucible replay runs/x --m", {"--mp4"}, {"--rerun"}),
+        ("crucible serve --", {"--port", "--town", "--maps", "--seed"}, {"--mp4"}),
+        ("crucible run system=id", {"ideal_late", "ideal_single"}, {"late"}),
+        ("crucible run study=demo stu", {"study=recommended"}, {"system=late"}),
+    ],
+)
+def test_bash_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
+    own = tmp_path / "crucible"
+    own.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
+    own.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", COMPLETE, "bash", line],
+        check=True, cwd=ROOT, env=os.environ | path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    offered = set(done.stdout.split())
+    assert there <= offered
+    assert not absent & offered
 
 
 def test_run_composes_as_run_campaign_does() -> None:

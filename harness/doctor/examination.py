@@ -17,8 +17,8 @@ from harness.doctor.simulation import (
     check_cache,
     check_carla,
     check_carlite,
+    check_files,
     check_maps,
-    check_weights,
 )
 
 
@@ -26,6 +26,7 @@ def examine(places: Places) -> Iterator[Finding]:
     """Yield what every check finds, as soon as it is found."""
     yield check_python()
     yield from check_packages()
+    yield check_files()
     yield check_memory()
     yield check_disk(places)
     yield check_ports()
@@ -34,4 +35,3 @@ def examine(places: Places) -> Iterator[Finding]:
     yield check_carla(places)
     yield check_maps(places)
     yield from check_gpu()
-    yield check_weights()

@@ -9,15 +9,25 @@ from importlib import metadata
 
 from harness.doctor.children import run_code
 from harness.doctor.finding import Finding
+from harness.installation import install_command
 
 DISTRIBUTION = "v2x-crucible"
-NEEDED = ("", "run")
+NEEDED = ("", "carlite", "run")
 """Extras without which no campaign runs; the empty one is what every install brings."""
 REQUIREMENT = re.compile(
     r"(?P<name>[\w.-]+)(?:\[[^]]*\])?\s*(?P<rule>==|>=)?\s*(?P<version>[\w.]+)?"
-    r"(?:\s*;\s*extra\s*==\s*[\"'](?P<extra>\w+)[\"'])?"
+    r"(?:\s*;\s*(?P<marker>.+))?"
 )
-MODULES = {"pyyaml": "yaml", "hydra-core": "hydra", "pytest-xdist": "xdist"}
+EXTRA = re.compile(r"extra\s*==\s*[\"'](\w+)[\"']")
+PLATFORM = re.compile(r"\b(sys_platform|platform_machine)\b")
+MODULES = {
+    "hydra-core": "hydra",
+    "open3d-cpu": "open3d",
+    "pillow": "PIL",
+    "pytest-xdist": "xdist",
+    "pyyaml": "yaml",
+    "rerun-sdk": "rerun",
+}
 """Packages whose module has another name."""
 STUBS = re.compile(r"types-.*|.*-stubs")
 TRIAL = """
@@ -36,6 +46,7 @@ class Requirement:
     rule: str
     version: str
     extra: str
+    some_platforms: bool = False  # others need another package, or none
 
     def problem(self) -> str | None:
         """Return what is wrong with the installed version."""
@@ -59,7 +70,7 @@ def check_packages() -> Iterator[Finding]:
     try:
         required = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        cure = "python -m pip install -e '.[run]', in the project's folder"
+        cure = install_command("run")
         yield Finding("packages", "fault", f"{DISTRIBUTION} is not installed", cure)
         return
     needed = list(requirements(required))
@@ -74,15 +85,22 @@ def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
     for line in lines:
         match = REQUIREMENT.fullmatch(line.strip())
         if match is not None and match["name"] != DISTRIBUTION:
+            marker = match["marker"] or ""
+            extra = EXTRA.search(marker)
             yield Requirement(
-                match["name"], match["rule"] or "", match["version"] or "", match["extra"] or ""
+                match["name"],
+                match["rule"] or "",
+                match["version"] or "",
+                extra[1] if extra else "",
+                PLATFORM.search(marker) is not None,
             )
 
 
 def check_extra(extra: str, needed: Sequence[Requirement]) -> Finding:
     """Check the packages of one extra: versions first, then whether they load."""
     name = f"packages [{extra}]" if extra else "packages"
-    cure = f"python -m pip install '{DISTRIBUTION}{f'[{extra}]' if extra else ''}'"
+    cure = install_command(extra)
+    needed = [one for one in needed if not one.some_platforms or one.problem() is None] or needed
     problems = [problem for requirement in needed if (problem := requirement.problem())]
     if extra not in NEEDED and len(problems) == len(needed):
         return Finding(name, "ok", "not installed; not needed for a campaign here", "")

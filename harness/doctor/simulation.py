@@ -10,10 +10,14 @@ from pathlib import Path
 from harness.doctor.children import run_code, run_python
 from harness.doctor.finding import Finding, Places
 from harness.errors import AttemptError, UserError
-from harness.installation import PACKAGES
+from harness.installation import PACKAGES, SHIPPED, install_command
 
 SHIPPED_TOWN = "Crucible05"
-WEIGHTS = (".pth", ".pt", ".safetensors", ".onnx")
+FILES = {"configuration files": "conf/**/*.yaml", "route files": "routes/**/*.xml"}
+PACKAGE_FILES = {
+    "towns": "harness/carlite/towns/data/*.xodr",
+    "networks' weights": "agents/perception/weights/*.safetensors",
+}
 PARSE = """
 import sys, carla
 from pathlib import Path
@@ -61,10 +65,10 @@ def check_carlite() -> Finding:
             probe(server.host, server.port)
             took = time.monotonic() - began
     except ImportError as problem:
-        cure = "python -m pip install -e '.[run]'"
+        cure = install_command("run")
         return Finding("carlite", "fault", f"cannot be started: {problem}", cure)
     except AttemptError as problem:
-        cure = "see the output of `python -m harness.carlite`; the packages above may be the reason"
+        cure = "see the output of `crucible serve`; the packages above may be the reason"
         return Finding("carlite", "fault", str(problem), cure)
     return Finding("carlite", "ok", f"{server.name}, {SHIPPED_TOWN}, ready in {took:.1f} s")
 
@@ -104,7 +108,7 @@ def check_maps(places: Places) -> Finding:
     except OSError as problem:
         cure = "name a folder that you may read"
         return Finding("maps", "warning", f"{places.maps}: {problem.strerror}", cure)
-    cure = "save them from a running CARLA: python -m harness maps export --town Town05 --out DIR"
+    cure = "save them from a running CARLA: crucible maps export --town Town05 --out DIR"
     if not files:
         return Finding("maps", "warning", f"{places.maps}: no OpenDRIVE file (*.xodr)", cure)
     names = ", ".join(file.stem for file in files)
@@ -118,10 +122,12 @@ def check_maps(places: Places) -> Finding:
     return Finding("maps", "ok", text)
 
 
-def check_weights() -> Finding:
-    """List the weights of learned systems that lie with the agents."""
-    files = sorted(path for path in (PACKAGES / "agents").rglob("*") if path.suffix in WEIGHTS)
-    if not files:
-        return Finding("weights", "ok", "none under agents: no learned system is shipped yet")
-    size = sum(file.stat().st_size for file in files) / 1e6
-    return Finding("weights", "ok", f"{len(files)} files under agents, {size:.1f} MB")
+def check_files() -> Finding:
+    """Check whether everything is there that is shipped beside the code."""
+    counts = {name: len(list(SHIPPED.glob(pattern))) for name, pattern in FILES.items()}
+    counts |= {name: len(list(PACKAGES.glob(pattern))) for name, pattern in PACKAGE_FILES.items()}
+    missing = [name for name, count in counts.items() if not count]
+    if missing:
+        found = f"none in {SHIPPED}: {', '.join(missing)}"
+        return Finding("files", "fault", found, "reinstall the project")
+    return Finding("files", "ok", ", ".join(f"{count} {name}" for name, count in counts.items()))

@@ -1,0 +1,93 @@
+"""What `crucible SUBCOMMAND --help` ends with: command lines to begin with."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "run": (
+        "crucible run",
+        "crucible run study=demo executor.workers=2 out=runs/demo",
+        "crucible run 'system=[late,fcooper]' interference=latency routes=crucible05",
+        "crucible run system=oracle dry_run=true",
+        "crucible run --config-dir mine system=my_system",
+        "crucible run --cfg job",
+    ),
+    "status": ("crucible status runs/demo", "crucible status runs/demo --json"),
+    "twin": (
+        "crucible twin runs/demo 3",
+        "crucible twin runs/demo 3 --without latency",
+        "crucible twin runs/demo late/ahead/latency/0-s1 --window 5 10",
+    ),
+    "attribute": (
+        "crucible attribute runs/demo",
+        "crucible attribute runs/demo 3 --placebos 10 --workers 2",
+    ),
+    "routes": (
+        "crucible routes list routes/crucible05/routes.xml",
+        "crucible routes check mine.xml --hazards mine.json",
+        "crucible routes draw mine.xml --out routes.png",
+        "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
+    ),
+    "maps": ("crucible maps export --town Town05 --out maps",),
+    "doctor": (
+        "crucible doctor",
+        "crucible doctor --root ~/CARLA_0.9.16 --maps maps",
+        "crucible doctor --probe localhost:2000",
+    ),
+    "serve": (
+        "crucible serve",
+        "crucible serve --port 0 --town CrucibleOld --seed 7",
+        "crucible serve --town Town05 --maps maps",
+    ),
+    "check": (
+        "crucible check late",
+        "crucible check mylab.system:Mine threshold=0.3",
+        "crucible check mylab.system:Mine --recording street.npz",
+    ),
+    "collect": (
+        "crucible collect --out data/train",
+        "crucible collect --out data/validate --scenarios 18 --seed 2",
+    ),
+    "train": (
+        "crucible train --scheme single --data data/train --held-out data/validate --out training",
+        "crucible train --scheme fcooper --data data/train --held-out data/validate"
+        " --out training --weights mine --start mine/lite_single.safetensors --freeze",
+    ),
+    "evaluate": (
+        "crucible evaluate --scheme fcooper --data data/test",
+        "crucible evaluate --scheme fcooper --data data/test"
+        " --weights mine/lite_fcooper.safetensors",
+    ),
+    "report": (
+        "crucible report runs/demo",
+        "crucible report runs/one runs/two --out together",
+    ),
+    "tables": ("crucible tables runs/demo --format csv,latex --out tables",),
+    "regress": ("crucible regress runs/demo", "crucible regress runs/demo --systems late,fcooper"),
+    "compare": (
+        "crucible compare runs/demo late/none late/latency",
+        "crucible compare runs/one late/none runs/two:late/none --also runs/two",
+    ),
+    "power": (
+        "crucible power",
+        "crucible power --routes 16,32 --seeds 1,3 --difference 0.1,0.2",
+    ),
+    "calibrate": (
+        "crucible calibrate --campaigns 200",
+        "crucible calibrate --pages --campaigns 200 --check",
+    ),
+    "replay": (
+        "crucible replay runs/demo --list",
+        "crucible replay runs/demo --case 3 --png case.png --mp4 case.mp4",
+        "crucible replay runs/demo --attempt late/ahead/latency/0-s1 --rerun drive.rrd",
+    ),
+    "completion": (
+        'eval "$(crucible completion bash)"',
+        "crucible completion bash > ~/.local/share/bash-completion/completions/crucible",
+    ),
+}
+"""By subcommand; DIR is the folder of a campaign."""
+
+
+def examples_text(subcommand: str) -> str:
+    """Return the examples of a subcommand as its help prints them."""
+    return "\n".join(["", "examples:", *(f"  {line}" for line in EXAMPLES[subcommand])])
