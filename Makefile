@@ -12,7 +12,7 @@ demo: $(SETUP)
 	$(BIN)/python -m harness.demo
 	$(BIN)/crucible run
 
-# What campaigns need, without networks, analysis, Ray and the tools of development.
+# What campaigns and their reports need, without networks, Ray and the tools of development.
 setup: $(SETUP)
 
 test: $(READY)
@@ -59,7 +59,7 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv .venv
 
 $(SETUP): requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --constraint requirements.lock --editable '.[run]'
+	$(PIP) install --constraint requirements.lock --editable '.[run,analysis]'
 	touch $(SETUP)
 
 $(READY): requirements.lock pyproject.toml | $(BIN)/python

@@ -1,4 +1,4 @@
-"""The analysis at the command line: `python -m analysis tables | regress | compare | …`."""
+"""The analysis at the command line: `crucible tables | regress | compare | …`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Case:
     @property
     def command(self) -> str:
         """What shows it again."""
-        return f"python -m analysis replay {shlex.quote(str(self.folder))} --case {self.number}"
+        return f"crucible replay {shlex.quote(str(self.folder))} --case {self.number}"
 
     @property
     def folder(self) -> Path:

@@ -71,7 +71,7 @@ def scenarios(folder: Path) -> list[Scenario]:
     if not whole:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"
-            f" `python -m agents.training collect --out {folder}`"
+            f" `crucible collect --out {folder}`"
         )
     return whole
 

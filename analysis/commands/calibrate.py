@@ -1,4 +1,4 @@
-"""`python -m analysis calibrate`: how often tests on campaigns without any effect find one."""
+"""`crucible calibrate`: how often tests on campaigns without any effect find one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m analysis compare DIR A B`: paired by route and seed, with a figure route by route."""
+"""`crucible compare DIR A B`: paired by route and seed, with a figure route by route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m analysis power`: how many routes and seeds find which difference in violations."""
+"""`crucible power`: how many routes and seeds find which difference in violations."""
 
 from __future__ import annotations
 

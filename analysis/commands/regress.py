@@ -1,4 +1,4 @@
-"""`python -m analysis regress DIR_OR_TABLE`: which errors go with violations, by condition."""
+"""`crucible regress DIR_OR_TABLE`: which errors go with violations, by condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m analysis replay DIR`: one drive again, as pictures, a film, a recording, clouds."""
+"""`crucible replay DIR`: one drive again, as pictures, a film, a recording, clouds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m analysis report DIR`: everything a campaign says, as one page and its tables."""
+"""`crucible report DIR`: everything a campaign says, as one page and its tables."""
 
 from __future__ import annotations
 

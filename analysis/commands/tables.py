@@ -1,4 +1,4 @@
-"""`python -m analysis tables DIR`: the paper's tables and more, on the terminal and as files."""
+"""`crucible tables DIR`: the paper's tables and more, on the terminal and as files."""
 
 from __future__ import annotations
 

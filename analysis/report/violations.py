@@ -113,7 +113,7 @@ LIMITS = (
 def attribution(report: Report) -> Markup:
     """Return the section."""
     if not report.attributions:
-        how = tag("code", f"python -m harness attribute {report.found.folder}")
+        how = tag("code", f"crucible attribute {report.found.folder}")
         return section(NAME, TITLE, paragraph("No violation has twins; ", how, " drives them."))
     head = ["case", "violation", "without", "other draws", "windows, s", "what can be said"]
     return section(

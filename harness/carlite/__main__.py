@@ -1,4 +1,4 @@
-"""The command line: `python -m harness.carlite`.
+"""The command line: `crucible serve`.
 
 One line on stdout says that clients may come, and where to:
 

@@ -76,7 +76,7 @@ def attribute_all(options: argparse.Namespace) -> int:
         print_line(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
         attributions.append(attribute(twins, key, violation["kind"], cells, options.placebos))
     console.print(table_of(attributions, settings["tick"]))
-    print_line(f"twins: {options.folder / TWINS}; `python -m analysis report` reads them")
+    print_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
     return DONE
 
 

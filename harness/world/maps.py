@@ -29,7 +29,7 @@ def network_of(town: str, maps: Path | None) -> RoadNetwork:
     if path is None:
         raise UserError(
             f"{town}: map not found: {town}.xodr in {maps or 'the folder of own towns'}; save one"
-            f" from a running CARLA with `python -m harness maps export --town {town} --out DIR`"
+            f" from a running CARLA with `crucible maps export --town {town} --out DIR`"
             " and name that folder"
         )
     try:

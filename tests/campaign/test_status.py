@@ -1,4 +1,4 @@
-"""What `python -m harness status` reads from a folder, whole or spoilt."""
+"""What `crucible status` reads from a folder, whole or spoilt."""
 
 from __future__ import annotations
 

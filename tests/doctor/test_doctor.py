@@ -188,7 +188,7 @@ def test_an_install_of_carla(version: str | None, says: str, tmp_path: Path) -> 
 
 def test_no_install_of_carla(tmp_path: Path) -> None:
     assert "CarlaUE4.sh is missing" in check_carla(Places(tmp_path, carla=tmp_path)).found
-    assert "no folder" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).found
+    assert "folder not found" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).found
     assert check_carla(Places(tmp_path)).verdict == "ok"
 
 

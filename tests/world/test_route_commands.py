@@ -1,4 +1,4 @@
-"""`python -m harness routes | maps`, as a user runs them."""
+"""`crucible routes | maps`, as a user runs them."""
 
 from __future__ import annotations
 

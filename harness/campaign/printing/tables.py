@@ -151,7 +151,7 @@ def show_results(
     if missing:
         print_line(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
-            f" python -m harness status {folder} lists them"
+            f" crucible status {folder} lists them"
         )
 
 

@@ -109,7 +109,7 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
 
 def main(arguments: list[str]) -> int:
     """Write `routes.xml` and `hazards.json` into a folder."""
-    parser = argparse.ArgumentParser(prog="python -m harness routes generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="crucible routes generate", description=__doc__)
     parser.add_argument("--town", required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=32)
