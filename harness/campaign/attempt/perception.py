@@ -102,8 +102,8 @@ class Perception:
             most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),
             most(truth, ((scan, POLE) for scan in sweeps.reference)),
         )
-        for partner, scan in sweeps.shared:
-            self._share(partner, scan, scene, recorder)
+        for partner, sweep in sweeps.shared:
+            self._share(partner, sweep, scene, recorder)
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in sweeps.shared}
         messages = self._channel.deliver(scan.time, present)
