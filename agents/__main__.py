@@ -33,9 +33,9 @@ def run_check(options: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415
 
     from agents.conformance.examination import Examination  # noqa: PLC0415
-    from agents.conformance.making import maker  # noqa: PLC0415
+    from agents.conformance.findings import show  # noqa: PLC0415
+    from agents.conformance.instantiation import maker  # noqa: PLC0415
     from agents.conformance.recording import recorded  # noqa: PLC0415
-    from agents.conformance.report import show  # noqa: PLC0415
 
     make = maker(options.system, options.settings)
     if is_fusion_module(make()):

@@ -1,4 +1,4 @@
-"""The analysis at the command line: `crucible tables | regress | compare | …`."""
+"""Analyse campaigns: tables, report, comparisons, regressions, replay. Needs no simulator."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from harness.errors import UserError
 from harness.installation import missing
 
 COMMANDS = {
-    "tables": "tables of campaigns, with intervals",
-    "regress": "which errors go with violations, and how sure that is",
-    "compare": "two systems or conditions, paired by route and seed",
-    "report": "everything as one page, and its tables",
-    "replay": "one drive again: pictures, film, recording, clouds",
-    "power": "how many routes and seeds find which difference",
-    "calibrate": "how often the regressions cry wolf, by simulation",
+    "tables": "print and write the tables of campaigns",
+    "regress": "regress violations on error patterns",
+    "compare": "compare arms, paired by route and seed",
+    "report": "write one HTML page with tables, figures and violations",
+    "replay": "show one drive: image, film, Rerun recording, point clouds",
+    "power": "estimate statistical power for numbers of routes and seeds",
+    "calibrate": "estimate false-positive rates by simulation",
 }
-"""Each in a module of `analysis.commands`, loaded only when asked for."""
+"""Each command is a module of `analysis.commands`, imported when it is used."""
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m analysis") -> int:
-    """Run one command; what the user can put right is one line and exit code 2."""
+    """Run one command; a user error is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():
             if name in asked[:1]:
-                import_module(f"analysis.commands.{name}").add(commands)
+                import_module(f"analysis.commands.{name}").add_parser(commands)
             else:
                 commands.add_parser(name, help=what)
         options = parser.parse_args(asked)
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m analysis"
         print(f"{program} {asked[0]}: {missing(problem.name or '', 'analysis')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("told to end: what was written before is whole", file=sys.stderr)
+        print("interrupted; files written so far are complete", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

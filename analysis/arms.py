@@ -12,9 +12,9 @@ from harness.records.arms import COOPERATION, NONE, SYSTEM, Arm, in_key, label, 
 from harness.records.message_usage import MessageUsage, fault_of
 
 ARM = "arm"
-"""The column with the names of arms; a column for each factor says the same."""
-FACTORS_OF_A_STRANGER = ("system", "cooperation", "condition")
-"""The columns that say what an arm is in a table that has no names of arms."""
+"""The column with the names of arms; there is also a column for each factor."""
+FALLBACK_FACTORS = ("system", "cooperation", "condition")
+"""The columns that identify an arm in a table without a column `arm`."""
 
 
 def arms_in(attempts: pd.DataFrame) -> list[Arm]:
@@ -26,7 +26,7 @@ def names_of(attempts: pd.DataFrame) -> pd.Series:
     """Return the name of each row's arm."""
     if ARM in attempts:
         return attempts[ARM].astype(str)
-    known = [name for name in FACTORS_OF_A_STRANGER if name in attempts]
+    known = [name for name in FALLBACK_FACTORS if name in attempts]
     values = attempts[known].astype(str).to_numpy().tolist()
     rows = [str(Arm.of(dict(zip(known, row, strict=True)))) for row in values]
     return pd.Series(rows, attempts.index, dtype=str)
@@ -37,40 +37,42 @@ def of_arms(attempts: pd.DataFrame, arms: Iterable[Arm]) -> pd.Series:
     return names_of(attempts).isin(list(map(str, arms)))
 
 
-def brief(arm: Arm, factors: Sequence[str]) -> str:
-    """Return an arm's name without the factors that do not tell it apart: `late/latency`."""
+def short_name(arm: Arm, factors: Sequence[str]) -> str:
+    """Return an arm's name from the factors that distinguish it: `late/latency`."""
     return "/".join(map(in_key, arm.values(factors)))
 
 
 def settings_in(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
-    """Return the arms by what systems are under: a condition, and whatever tells arms apart.
+    """Return the arms by setting: the condition, and other factors that distinguish arms.
 
     A system that reads no messages is driven once, and stands under every cooperation.
     """
     arms = list(arms)
     factors = [name for name in telling(arms) if name != SYSTEM]
-    found: dict[tuple[str, ...], list[Arm]] = {}
+    groups: dict[tuple[str, ...], list[Arm]] = {}
     alone = [arm for arm in arms if COOPERATION in factors and arm.cooperation == NONE]
-    for arm in (each for each in arms if each not in alone):
-        found.setdefault(arm.values(factors), []).append(arm)
+    for arm in (arm for arm in arms if arm not in alone):
+        groups.setdefault(arm.values(factors), []).append(arm)
     for arm in alone:
         rest = [name for name in factors if name != COOPERATION]
-        under = [key for key, own in found.items() if own[0].values(rest) == arm.values(rest)]
+        under = [
+            key for key, members in groups.items() if members[0].values(rest) == arm.values(rest)
+        ]
         for key in under or [arm.values(factors)]:
-            found.setdefault(key, []).append(arm)
-    order = sorted(found, key=lambda key: sort_key(("", *key)))
-    return {label(found[key][0], factors): sorted(found[key]) for key in order}
+            groups.setdefault(key, []).append(arm)
+    order = sorted(groups, key=lambda key: sort_key(("", *key)))
+    return {label(groups[key][0], factors): sorted(groups[key]) for key in order}
 
 
-def spelled(frame: pd.DataFrame) -> pd.DataFrame:
+def with_factor_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table with a column for each factor behind the names of its arms."""
     if ARM not in frame:
         return frame
     arms = {name: Arm.parse(name) for name in set(frame[ARM].astype(str))}
     factors = factors_of(arms.values())
-    told = {name: [arms[each][name] for each in frame[ARM].astype(str)] for name in factors}
+    values = {name: [arms[arm][name] for arm in frame[ARM].astype(str)] for name in factors}
     at = list(frame.columns).index(ARM) + 1
-    more = pd.DataFrame({k: v for k, v in told.items() if k not in frame}, frame.index, dtype=str)
+    more = pd.DataFrame({k: v for k, v in values.items() if k not in frame}, frame.index, dtype=str)
     return pd.concat([frame.iloc[:, :at], more, frame.iloc[:, at:]], axis=1)
 
 
@@ -87,7 +89,7 @@ WORDS = ("disturbances",)
 
 @dataclass(frozen=True)
 class Fault:
-    """An arm that shows nothing in some folders."""
+    """An arm whose records do not show what it is named after, in some folders."""
 
     arm: Arm
     campaigns: frozenset[int]
@@ -95,20 +97,22 @@ class Fault:
 
 
 def faults_in(attempts: pd.DataFrame, together: bool) -> tuple[Fault, ...]:
-    """Return the arms that show nothing; folders are judged together, or each by itself."""
+    """Return the faulty arms; folders are examined together, or each by itself."""
     by = [ARM] if together else ["campaign", ARM]
-    found = [
-        (own, fault_of(heard_in(own))) for _, own in attempts.groupby(by, sort=True) if len(own)
+    faults = [
+        (rows, fault_of(heard_records(rows)))
+        for _, rows in attempts.groupby(by, sort=True)
+        if len(rows)
     ]
     return tuple(
-        Fault(Arm.parse(str(own[ARM].iloc[0])), frozenset(own["campaign"]), reason)
-        for own, reason in found
+        Fault(Arm.parse(str(rows[ARM].iloc[0])), frozenset(rows["campaign"]), reason)
+        for rows, reason in faults
         if reason
     )
 
 
-def heard_in(attempts: pd.DataFrame) -> list[MessageUsage]:
-    """Return what was heard in each attempt of a table."""
+def heard_records(attempts: pd.DataFrame) -> list[MessageUsage]:
+    """Return the message counts of each attempt of a table."""
     columns = ("reads_messages", *COUNTS, "messages_differ", "silence_asked", *WORDS)
     return [
         MessageUsage(reads, sent, used, differ, asked, json.loads(disturbances))
@@ -118,20 +122,21 @@ def heard_in(attempts: pd.DataFrame) -> list[MessageUsage]:
     ]
 
 
-def without(rows: pd.DataFrame, faults: Sequence[Fault]) -> pd.DataFrame:
+def without_faulty(rows: pd.DataFrame, faults: Sequence[Fault]) -> pd.DataFrame:
     """Return the rows of all other arms."""
-    for each in faults:
-        own = of_arms(rows, [each.arm]) & rows["campaign"].isin(each.campaigns)
-        rows = rows[~own].reset_index(drop=True)
+    for fault in faults:
+        faulty = of_arms(rows, [fault.arm]) & rows["campaign"].isin(fault.campaigns)
+        rows = rows[~faulty].reset_index(drop=True)
     return rows
 
 
 def notes_on_arms(attempts: pd.DataFrame, faults: Sequence[Fault]) -> Iterator[str]:
-    """Yield a line for each arm that shows nothing, or in which attempts were without messages."""
-    factors = telling([*arms_in(attempts), *(each.arm for each in faults)])
-    for each in faults:
-        yield f"arm without effect: {brief(each.arm, factors)}: {each.reason}; it is in no table"
+    """Yield a line for each faulty arm, and for each arm with attempts without messages."""
+    factors = telling([*arms_in(attempts), *(fault.arm for fault in faults)])
+    for fault in faults:
+        name = short_name(fault.arm, factors)
+        yield f"arm without effect: {name}: {fault.reason}; it is in no table"
     for arm in arms_in(attempts):
-        own = attempts[of_arms(attempts, [arm])]
-        if silent := int(own[WITHOUT].sum()):
-            yield f"{brief(arm, factors)}: {silent} of {len(own)} attempts without messages"
+        rows = attempts[of_arms(attempts, [arm])]
+        if silent := int(rows[WITHOUT].sum()):
+            yield f"{short_name(arm, factors)}: {silent} of {len(rows)} attempts without messages"

@@ -21,15 +21,15 @@ from harness.records.schema import ALL_TABLES, SOURCES
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 SPANS = ("total", *WINDOWS)
-"""What errors are counted over: the whole drive, and the windows before its end."""
+"""Periods over which errors are counted: the whole drive, and the windows before its end."""
 COUNTED = (*PATTERNS, "truth_all")
 NAN = float("nan")
 LONGEST = 1e6
-"""Seconds that no drive lasts."""
+"""Longest possible drive, s."""
 
 
 def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
-    """Return an attempt's row; a result that lacks a part is named."""
+    """Return an attempt's row; an incomplete result is a user error."""
     result = campaign.result(key)
     try:
         return row_of(key, result)
@@ -38,28 +38,28 @@ def read_result(campaign: Campaign, key: AttemptKey) -> dict[str, Any]:
 
 
 def broken_result(campaign: Campaign, key: AttemptKey, problem: Exception) -> UserError:
-    """Return what to say of a result that lacks a part."""
-    return UserError(f"{campaign.file_of(key)}: not a whole result ({problem!r})")
+    """Return the error for an incomplete result."""
+    return UserError(f"{campaign.file_of(key)}: incomplete result ({problem!r})")
 
 
 def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of a result by name; what it could not know is NaN."""
+    """Return the numbers of a result by name; unknown values are NaN."""
     ours = result["crucible"]
     attempt, violation = ours["attempt"], ours["violation"]
     return {
-        "arm": words(key.arm),
-        "route": words(key.route),
+        "arm": checked_text(key.arm),
+        "route": checked_text(key.route),
         "seed": key.seed,
-        "simulator": words(attempt["simulator"]),
+        "simulator": checked_text(attempt["simulator"]),
         "driving_score": finite(ours["driving_score"]),
         "completion": finite(ours["completion"]),
         "penalty": finite(ours["penalty"]),
         "collided": bool(ours["collided"]),
         "collided_with_road_user": bool(ours["collided_with_road_user"]),
         "violated": violation is not None,
-        "violation": "" if violation is None else words(violation["kind"]),
+        "violation": "" if violation is None else checked_text(violation["kind"]),
         "violation_time": NAN if violation is None else seconds(violation["time"]),
-        "violation_with": "" if violation is None else words(violation["with_type"]),
+        "violation_with": "" if violation is None else checked_text(violation["with_type"]),
         "ego_stationary": violation is not None and bool(violation["ego_stationary"]),
         "duration": seconds(result["meta"]["duration_game"]),
         "route_length": finite(result["meta"]["route_length"]),
@@ -69,14 +69,14 @@ def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
             for name in COUNTED
         },
         **hazards_of(ours["hazards"]),
-        **heard_in(MessageUsage.of(result)),
-        **precisions(ours["average_precision"]["cooperative"], "ap"),
-        **precisions(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
+        **message_columns(MessageUsage.of(result)),
+        **precision_columns(ours["average_precision"]["cooperative"], "ap"),
+        **precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
     }
 
 
-def heard_in(usage: MessageUsage) -> dict[str, Any]:
-    """Return what an attempt's row says of its messages."""
+def message_columns(usage: MessageUsage) -> dict[str, Any]:
+    """Return the columns about an attempt's messages."""
     return {
         "reads_messages": usage.reads,
         "without_messages": usage.without_messages,
@@ -84,54 +84,56 @@ def heard_in(usage: MessageUsage) -> dict[str, Any]:
         "messages_used": usage.used,
         "messages_differ": usage.different,
         "silence_asked": usage.silence_asked,
-        "disturbances": words(json.dumps(usage.disturbances)),
+        "disturbances": checked_text(json.dumps(usage.disturbances)),
     }
 
 
-def precisions(told: dict[str, Any], name: str) -> dict[str, float]:
+def precision_columns(precision: dict[str, Any], name: str) -> dict[str, float]:
     """Return the average precision, eleven-point unless named: all, last 10 s, class, band."""
     return {
-        name: number(told["eleven_point"]),
-        f"{name}_all_point": number(told["all_point"]),
-        f"{name}_pooled_all_point": number(told["pooled_all_point"]),
-        f"{name}_end_10s": number(told["end_10s"]["eleven_point"]),
-        f"{name}_end_10s_all_point": number(told["end_10s"]["all_point"]),
-        f"{name}_end_10s_pooled_all_point": number(told["end_10s"]["pooled_all_point"]),
-        **{f"{name}_{part}": number(told[part]["eleven_point"]) for part in (*CLASSES, *BANDS)},
+        name: number(precision["eleven_point"]),
+        f"{name}_all_point": number(precision["all_point"]),
+        f"{name}_pooled_all_point": number(precision["pooled_all_point"]),
+        f"{name}_end_10s": number(precision["end_10s"]["eleven_point"]),
+        f"{name}_end_10s_all_point": number(precision["end_10s"]["all_point"]),
+        f"{name}_end_10s_pooled_all_point": number(precision["end_10s"]["pooled_all_point"]),
+        **{
+            f"{name}_{part}": number(precision[part]["eleven_point"]) for part in (*CLASSES, *BANDS)
+        },
     }
 
 
-def words(value: Any) -> str:
-    """Return a text that can be written; half a character cannot."""
-    told = str(value)
-    told.encode()
-    return told
+def checked_text(value: Any) -> str:
+    """Return a text; one with unpaired surrogates is refused."""
+    text = str(value)
+    text.encode()
+    return text
 
 
 def writable(text: str) -> str:
-    """Return a text in which half characters, as of bytes that are no UTF-8, are escaped."""
+    """Return a text in which unpaired surrogates, from bytes that are not UTF-8, are escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def number(value: Any) -> float:
-    """Return a number, NaN for what a drive was too short for."""
+    """Return a number; None, of a drive that was too short, is NaN."""
     return NAN if value is None else finite(value)
 
 
 def seconds(value: Any) -> float:
     """Return a time of a drive."""
-    told = finite(value)
-    if not 0 <= told <= LONGEST:
-        raise ValueError(f"no drive lasts {told} s")
-    return told
+    number = finite(value)
+    if not 0 <= number <= LONGEST:
+        raise ValueError(f"duration {number} s: must be between 0 and {LONGEST:g} s")
+    return number
 
 
 def finite(value: Any) -> float:
-    """Return a number that is one."""
-    told = float(value)
-    if not math.isfinite(told):
-        raise ValueError(f"{told} is no number")
-    return told
+    """Return a finite number."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return number
 
 
 UNKNOWN = {
@@ -139,7 +141,7 @@ UNKNOWN = {
     "messages": {"delivered_time", "age_asked", "age_found"},
     "events": {"x", "y", "ego_speed", "relative_speed"},
 }
-"""Columns in which NaN says that there is nothing to tell."""
+"""Columns in which NaN means that there is no value."""
 SIZES = ("length", "width", "height")
 NAMES = {"source": SOURCES, "class": CLASSES, "pattern": ("", *PATTERNS)}
 
@@ -153,7 +155,7 @@ def checked_table(campaign: Campaign, name: str, key: AttemptKey) -> pd.DataFram
 
 
 def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
-    """Yield what is wrong with the numbers and names of a table."""
+    """Yield invalid numbers and names in a table."""
     for field in ALL_TABLES[name]:
         column = table[field.name]
         if pa.types.is_floating(field.type):
@@ -166,8 +168,8 @@ def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
             if bad.any():
                 yield f"{field.name} is {values[bad][0]}"
         elif field.name in NAMES:
-            for each in sorted(set(column.unique()) - set(NAMES[field.name])):
-                yield f"no {field.name} is called {each!r}"
+            for value in sorted(set(column.unique()) - set(NAMES[field.name])):
+                yield f"unknown {field.name} {value!r}"
     for clock in ("frame", "time") if name == "frames" else ():
         if (np.diff(table[clock].to_numpy()) <= 0).any():
-            yield f"{clock} does not rise from row to row"
+            yield f"{clock} does not increase from row to row"

@@ -1,4 +1,4 @@
-"""What twins say of violations under interference: did they need the disturbance, and when?"""
+"""Attribution of violations by twins: whether the disturbance is necessary, and when."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.attempt import checked_table, read_result
 from analysis.cases import Case
 from analysis.collection import KEY, row_key, settings_of
-from analysis.statistics.intervals import NOTHING, Estimate, rate
+from analysis.statistics.intervals import NO_ESTIMATE, Estimate, rate
 from analysis.tables.table import scaled
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
@@ -24,44 +24,52 @@ COLUMNS = [
     "case",
     *KEY,
     "violation",
-    "again",
+    "reproduced",
     "without",
     "without one",
-    "redrawn",
-    "of draws",
+    "other samples with violation",
+    "other samples",
     "low, %",
     "high, %",
     "windows, s",
     "conclusion",
 ]
-TOLD = ["twin", "violation", "time, s", "messages", "heard", "median age, s", "greatest age, s"]
+TWIN_COLUMNS = [
+    "twin",
+    "violation",
+    "time, s",
+    "messages",
+    "delivered",
+    "median age, s",
+    "greatest age, s",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """One drive of an attempt anew: how it ended, and how old its messages were at delivery."""
+    """An attempt driven again: how it ended, and the ages of its messages at delivery."""
 
     change: str
     violation: str  # its kind; empty for none
     time: float  # s: the end
     messages: int
-    heard: int  # of them
-    median_age: float  # s; NaN if none was heard
+    delivered: int  # of them
+    median_age: float  # s; NaN if none was delivered
     greatest_age: float
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """A violation's twins: true where the same kind of violation ended them, none if not driven."""
+    """A violation and its twins: True where it happened again, None where not run."""
 
     case: Case
     tick: float  # s
-    again: bool | None
+    repeats: bool | None
     without: bool | None  # all disturbances
     without_one: Mapping[str, bool]
-    redrawn: tuple[bool, ...]
-    drawn: bool  # whether other draws were driven at all; equal ones are not in `redrawn`
-    windows: tuple[Window, ...] | None  # the fewest of which none can be spared
+    other_samples: tuple[bool, ...]
+    sampled: bool  # whether other samples were run; identical ones are not in `other_samples`
+    windows: tuple[Window, ...] | None  # the smallest set that is sufficient
     twins: tuple[Twin, ...]
 
     @property
@@ -73,71 +81,75 @@ class Attribution:
 
     @property
     def anyway(self) -> Estimate:
-        """How often it happens under other draws, in per cent."""
-        if not self.redrawn:
-            return NOTHING
-        hits = np.array(self.redrawn, np.float64)
+        """How often it happens with other samples of the disturbance, in per cent."""
+        if not self.other_samples:
+            return NO_ESTIMATE
+        hits = np.array(self.other_samples, np.float64)
         return scaled(rate(hits, np.arange(len(hits), dtype=np.float64)), 100)
 
     @property
     def conclusion(self) -> str:
-        """What can be said."""
-        if self.again is None or self.without is None:
-            return "not all of its twins have been driven"
-        if not self.again:
-            return "the attempt does not repeat, so its twins say nothing"
+        """The conclusion, in one sentence."""
+        if self.repeats is None or self.without is None:
+            return "its twins are incomplete"
+        if not self.repeats:
+            return "the attempt is not reproducible, so its twins show nothing"
         if self.without:
-            return "it happens without the disturbance too: not due to it"
-        needed = "it needed the disturbance"
+            return "it happens without the disturbance too: not caused by it"
+        needed = "the disturbance is necessary"
         when = f", at {self.seconds} s" if self.windows else ""
-        hits, draws = sum(self.redrawn), len(self.redrawn)
-        if draws and hits == draws:
-            return f"{needed}{when}; every other draw leads there too"
-        if draws and not hits:
-            return f"{needed}{when}, and this very draw: none of {draws} others leads there"
-        anew = f"{hits} of {draws} other draws lead there"
-        if not draws:
-            alike = "it draws nothing at random"
-            anew = alike if self.drawn else "no other draw has been driven"
-        return f"{needed}{when}; {anew}"
+        hits, samples = sum(self.other_samples), len(self.other_samples)
+        if samples and hits == samples:
+            return f"{needed}{when}; it happens with every other sample too"
+        if samples and not hits:
+            return f"{needed}{when}; it does not happen with any of {samples} other samples"
+        others = f"it happens with {hits} of {samples} other samples"
+        if not samples:
+            alike = "it is not random"
+            others = alike if self.sampled else "no other sample has been run"
+        return f"{needed}{when}; {others}"
 
 
 def attributions_of(cases: Sequence[Case]) -> list[Attribution]:
-    """Return what is known of every violation that has twins."""
-    found = []
+    """Return the attribution of every violation that has twins."""
+    attributions = []
     for folder in dict.fromkeys(case.folder for case in cases):
         if (folder / TWINS / "campaign.yaml").is_file():
             twins = Campaign(folder / TWINS)
-            own = [case for case in cases if case.folder == folder]
-            found += [each for case in own if (each := attribution_of(case, twins)) is not None]
-    return found
+            cases_in_folder = [case for case in cases if case.folder == folder]
+            attributions += [
+                attribution
+                for case in cases_in_folder
+                if (attribution := attribution_of(case, twins)) is not None
+            ]
+    return attributions
 
 
 def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
-    """Return what an attempt's twins say, if it has any."""
+    """Return the attribution of a violation, if its attempt has twins."""
     driven = twins_of(case.key, twins.attempts())
     if not driven:
         return None
     happened = {change: ends_alike(twins, key, case.kind) for change, key in driven.items()}
     count, tick = disturbances_and_tick(case)
     left_out = {change.without: hit for change, hit in happened.items() if only_without(change)}
-    draws = dict(other_draws(happened))
-    random = any(differs(case, twins, driven[change]) for change in draws)
+    samples = dict(other_samples(happened))
+    random = any(messages_differ(case, twins, driven[change]) for change in samples)
     return Attribution(
         case,
         tick,
         happened.get(Change()),
         next((hit for names, hit in left_out.items() if len(names) == count), None),
         {names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
-        tuple(draws.values()) if random else (),
-        bool(draws),
+        tuple(samples.values()) if random else (),
+        bool(samples),
         fewest_windows(happened),
         tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
     )
 
 
 def disturbances_and_tick(case: Case) -> tuple[int, float]:
-    """Return how many disturbances a case was under, and how long a tick is, s."""
+    """Return the number of disturbances of a case, and the length of a tick in s."""
     settings = settings_of(case.campaign)
     try:
         return len(settings["interference"].get(case.key.arm.condition, [])), float(
@@ -151,18 +163,18 @@ def disturbances_and_tick(case: Case) -> tuple[int, float]:
 
 
 def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, AttemptKey]]:
-    """Return twins in the order in which they are driven: once more, without, windows, draws."""
+    """Return twins in the order in which they are run: unchanged, without, windows, samples."""
     return sorted(
-        driven.items(), key=lambda each: (each[0].sample, each[0].windows or (), each[0].without)
+        driven.items(), key=lambda twin: (twin[0].sample, twin[0].windows or (), twin[0].without)
     )
 
 
 def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
-    """Return what a twin's records say."""
+    """Return a twin's outcome from its records."""
     result, messages = read_result(twins, key), checked_table(twins, "messages", key)
     ages = messages["age_found"].dropna()
     return Twin(
-        change.condition("").strip() or "once more",
+        change.condition("").strip() or "unchanged",
         result["violation"],
         result["violation_time" if result["violated"] else "duration"],
         len(messages),
@@ -179,12 +191,12 @@ def ends_alike(twins: Campaign, key: AttemptKey, kind: str) -> bool:
 
 
 def only_without(change: Change) -> bool:
-    """Return whether a change is that disturbances are left out."""
+    """Return whether a change only leaves out disturbances."""
     return bool(change.without) and change.windows is None and not change.sample
 
 
-def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
-    """Return whether anything else became of a twin's messages; never, where nothing is random."""
+def messages_differ(case: Case, twins: Campaign, key: AttemptKey) -> bool:
+    """Return whether a twin's messages differ; they do not where nothing is random."""
     files = [
         campaign.file_of(of).with_name("messages.parquet")
         for campaign, of in ((case.campaign, case.key), (twins, key))
@@ -195,62 +207,64 @@ def differs(case: Case, twins: Campaign, key: AttemptKey) -> bool:
         raise broken(Path(problem.filename), problem) from None
 
 
-def other_draws(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:
-    """Yield the twins whose disturbances were drawn anew."""
-    for change in sorted(happened, key=lambda each: each.sample):
+def other_samples(happened: Mapping[Change, bool]) -> Iterator[tuple[Change, bool]]:
+    """Yield the twins whose disturbances use another sample."""
+    for change in sorted(happened, key=lambda change: change.sample):
         if change.sample and not change.without and change.windows is None:
             yield change, happened[change]
 
 
 def fewest_windows(happened: Mapping[Change, bool]) -> tuple[Window, ...] | None:
-    """Return the fewest windows with which it happened, if without any one of them it did not."""
+    """Return the smallest set of windows with which it happened, none of which can be left out."""
     tried = {
         change.windows: hit
         for change, hit in happened.items()
         if change.windows is not None and not change.without and not change.sample
     }
-    for windows in sorted((each for each, hit in tried.items() if hit), key=len):
-        rests = [tuple(w for w in windows if w != each) for each in windows]
+    for windows in sorted((windows for windows, hit in tried.items() if hit), key=len):
+        rests = [tuple(w for w in windows if w != left_out) for left_out in windows]
         if all(tried.get(rest, bool(rest)) is False for rest in rests):
             return windows
     return None
 
 
-def table_of(found: Sequence[Attribution]) -> pd.DataFrame:
+def attribution_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a row for each violation."""
     rows = []
-    for each in found:
-        anyway = each.anyway
+    for attribution in attributions:
+        anyway = attribution.anyway
         rows.append(
             (
-                str(each.case.folder),
-                each.case.number,
-                *row_key(each.case.key),
-                each.case.kind,
-                told(each.again),
-                told(each.without),
-                ", ".join(f"{name}: {told(hit)}" for name, hit in each.without_one.items()),
-                sum(each.redrawn),
-                len(each.redrawn),
+                str(attribution.case.folder),
+                attribution.case.number,
+                *row_key(attribution.case.key),
+                attribution.case.kind,
+                outcome(attribution.repeats),
+                outcome(attribution.without),
+                ", ".join(
+                    f"{name}: {outcome(hit)}" for name, hit in attribution.without_one.items()
+                ),
+                sum(attribution.other_samples),
+                len(attribution.other_samples),
                 anyway.low,
                 anyway.high,
-                each.seconds,
-                each.conclusion,
+                attribution.seconds,
+                attribution.conclusion,
             )
         )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def table_of_twins(found: Sequence[Attribution]) -> pd.DataFrame:
+def twins_table(attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a row for each twin of each violation."""
     rows = [
-        (str(of.case.folder), of.case.number, *row_key(of.case.key), *each)
-        for of in found
-        for each in map(astuple, of.twins)
+        (str(of.case.folder), of.case.number, *row_key(of.case.key), *twin)
+        for of in attributions
+        for twin in map(astuple, of.twins)
     ]
-    return pd.DataFrame(rows, columns=["folder", "case", *KEY, *TOLD])
+    return pd.DataFrame(rows, columns=["folder", "case", *KEY, *TWIN_COLUMNS])
 
 
-def told(hit: bool | None) -> str:
-    """Return whether it happened, in a word."""
-    return {None: "not driven", True: "happens", False: "does not"}[hit]
+def outcome(hit: bool | None) -> str:
+    """Return an outcome as text."""
+    return {None: "not run", True: "happens", False: "does not happen"}[hit]

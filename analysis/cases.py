@@ -1,4 +1,4 @@
-"""Violations one by one: what there is to see of each, and how to see it again."""
+"""Violations one by one: what happened, and the command that shows each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {
     "collision_vehicle": "collision with a vehicle",
     "collision_layout": "collision with the scenery",
 }
-"""Violations that sound better in words."""
+"""Kinds of violations with a longer name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ class Case:
     campaign: Campaign
     key: AttemptKey
     kind: str
-    time: float  # s since the ego stood ready
-    other: str  # blueprint of the other one; empty for nobody
-    stationary: bool  # the ego stood and was struck
+    time: float  # s since the start of the attempt
+    other: str  # blueprint of the other one; empty for none
+    stationary: bool  # the ego was stationary
 
     @property
     def title(self) -> str:
-        """Which attempt it is."""
+        """The title of its attempt."""
         return title_of(self.key)
 
     @property
     def what(self) -> str:
-        """What happened, in a few words."""
-        return in_words(self.kind, self.other, self.time, self.stationary)
+        """The violation in a few words."""
+        return describe_violation(self.kind, self.other, self.time, self.stationary)
 
     @property
     def command(self) -> str:
-        """What shows it again."""
+        """The command that shows it."""
         return f"crucible replay {shlex.quote(str(self.folder))} --case {self.number}"
 
     @property
@@ -57,43 +57,43 @@ class Case:
 
 
 def title_of(key: AttemptKey) -> str:
-    """Return which attempt it is, in words."""
+    """Return the title of an attempt."""
     return f"{arm_title(key.arm)}, route {key.route}, seed {key.seed}"
 
 
 def arm_title(arm: Arm) -> str:
-    """Return what an arm is called in titles."""
+    """Return an arm's name for titles."""
     return SHOWN_APART.join(str(arm).split("/"))
 
 
-def in_words(kind: str, other: str, time: float, stationary: bool) -> str:
-    """Return what happened, in a few words."""
-    told = KINDS.get(kind, kind.replace("_", " "))
-    whom = f" ({other})" if other else ""
-    struck = ", the ego stood" if stationary else ""
-    return f"{told}{whom} after {time:.1f} s{struck}"
+def describe_violation(kind: str, other: str, time: float, stationary: bool) -> str:
+    """Return a violation in a few words."""
+    what = KINDS.get(kind, kind.replace("_", " "))
+    other_party = f" ({other})" if other else ""
+    struck = ", the ego was stationary" if stationary else ""
+    return f"{what}{other_party} after {time:.1f} s{struck}"
 
 
-def cases_of(found: Collection) -> list[Case]:
+def cases_of(collection: Collection) -> list[Case]:
     """Return every violation of some campaigns."""
-    return list(each_case(found))
+    return list(iterate_cases(collection))
 
 
-def each_case(found: Collection) -> Iterator[Case]:
-    """Yield violations, numbered anew in each campaign."""
-    told = ["campaign", *KEY, "violated", "violation", "violation_time", "violation_with"]
-    numbers = dict.fromkeys(range(len(found.campaigns)), 0)
-    columns = (found.attempts[name] for name in (*told, "ego_stationary"))
+def iterate_cases(collection: Collection) -> Iterator[Case]:
+    """Yield violations, numbered from 1 in each campaign."""
+    names = ["campaign", *KEY, "violated", "violation", "violation_time", "violation_with"]
+    numbers = dict.fromkeys(range(len(collection.campaigns)), 0)
+    columns = (collection.attempts[name] for name in (*names, "ego_stationary"))
     for index, *key, violated, kind, time, other, stood in zip(*columns, strict=True):
         if violated:
             numbers[index] += 1
-            campaign = found.campaigns[index]
+            campaign = collection.campaigns[index]
             yield Case(
                 numbers[index], index, campaign, key_of(*key), kind, time, other, bool(stood)
             )
 
 
-def table_of(cases: list[Case]) -> pd.DataFrame:
+def case_table(cases: list[Case]) -> pd.DataFrame:
     """Return the cases as a table."""
     rows = [
         (
@@ -112,15 +112,15 @@ def table_of(cases: list[Case]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def some_of(cases: list[Case], most: int) -> list[Case]:
+def cases_to_show(cases: list[Case], most: int) -> list[Case]:
     """Return some cases of every arm in turn, collisions first."""
     arms: dict[Arm, list[Case]] = {}
-    for case in sorted(cases, key=lambda each: not each.kind.startswith("collision")):
+    for case in sorted(cases, key=lambda case: not case.kind.startswith("collision")):
         arms.setdefault(case.key.arm, []).append(case)
     turns = [
         (turn, number, case)
-        for number, (_, own) in enumerate(sorted(arms.items()))
-        for turn, case in enumerate(own[:most])
+        for number, (_, arm_cases) in enumerate(sorted(arms.items()))
+        for turn, case in enumerate(arm_cases[:most])
     ]
-    chosen = [case for *_, case in sorted(turns, key=lambda each: each[:2])[:most]]
-    return sorted(chosen, key=lambda each: (each.key, str(each.folder)))
+    chosen = [case for *_, case in sorted(turns, key=lambda turn: turn[:2])[:most]]
+    return sorted(chosen, key=lambda case: (case.key, str(case.folder)))

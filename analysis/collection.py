@@ -20,9 +20,9 @@ from analysis.arms import (
     factors_of,
     faults_in,
     notes_on_arms,
-    without,
+    without_faulty,
 )
-from analysis.attempt import COUNTED, SPANS, read_result, words, writable
+from analysis.attempt import COUNTED, SPANS, checked_text, read_result, writable
 from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
@@ -34,8 +34,8 @@ from harness.records.ledger import lines
 from harness.records.reading import Campaign
 
 KEY = ["arm", "route", "seed"]
-OF_COLLECTION = ("campaign", "cluster", "try")
-FREE = {
+RESERVED = ("campaign", "cluster", "try")
+IRRELEVANT_SETTINGS = {
     "out",
     "dry_run",
     "executor",
@@ -44,23 +44,23 @@ FREE = {
     "attempt_timeout",
     "retry_failed",
 }
-"""Settings that say nothing about results."""
+"""Settings that do not change results."""
 UNKNOWN = "?"
 """The town of a route that is not in its campaign's folder."""
 MISSING = [*KEY, "campaign", "ending", "message"]
 WARNING = "warning:"
-"""How the notes begin that stand above everything else."""
+"""Start of the notes that are shown first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """What is known of some campaigns."""
+    """Campaigns, read: attempts with results, missing attempts, notes."""
 
     campaigns: tuple[Campaign, ...]
     attempts: pd.DataFrame  # a row for each result; `cluster` is the route's geometry
     missing: pd.DataFrame  # planned attempts without result, and how their last try ended
-    notes: tuple[str, ...]  # what a reader of any table should know
-    looked: Callable[[], None] = lambda: None  # told of each attempt that somebody went through
+    notes: tuple[str, ...]  # notes for readers of any table
+    on_attempt: Callable[[], None] = lambda: None  # called for each attempt that is read
     faults: tuple[Fault, ...] = ()  # arms that are left out
 
     @property
@@ -68,16 +68,16 @@ class Collection:
         """The first campaign's folder: reports go there."""
         return self.campaigns[0].folder
 
-    def each(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
+    def attempts_in_order(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
         """Yield every attempt's row, campaign and key."""
         columns = (self.attempts[name] for name in ("campaign", *KEY))
         for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):
             yield row, self.campaigns[campaign], key_of(*key)
-            self.looked()
+            self.on_attempt()
 
     @property
     def exit_code(self) -> int:
-        """What a command about it ends with: 1 if it names an arm that shows nothing."""
+        """The exit code of a command about it: 1 if an arm is faulty."""
         return 1 if self.faults else 0
 
     @cached_property
@@ -87,7 +87,7 @@ class Collection:
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
-        """The factors that tell its arms apart: columns of the attempts."""
+        """The factors that distinguish its arms: columns of the attempts."""
         return telling(self.arms)
 
 
@@ -102,15 +102,15 @@ def row_key(key: AttemptKey) -> tuple[str, str, int]:
 
 
 def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -> Collection:
-    """Read campaigns; carlite and CARLA are pooled only if `mixed` says so.
+    """Read campaigns; carlite and CARLA are pooled only if `mixed` is true.
 
-    Where folders are not pooled, but held against each other, two may hold the same attempt.
+    Without `pooled`, folders are compared, and two of them may hold the same attempt.
     """
     campaigns = tuple(Campaign(folder) for folder in folders)
     finished = [campaign.attempts() for campaign in campaigns]
     ways = [read_ways(folder) for folder in folders]
     clusters = clusters_of(ways)
-    factors = factors_of(key.arm for own in finished for key in own)
+    factors = factors_of(key.arm for attempts in finished for key in attempts)
     rows = [
         {
             "campaign": index,
@@ -121,18 +121,18 @@ def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -
         for index, campaign in enumerate(campaigns)
         for key, place in sorted(finished[index].items())
     ]
-    attempts = pd.DataFrame(rows) if rows else nothing_yet()
+    attempts = pd.DataFrame(rows) if rows else empty_attempts()
     if pooled:
-        refuse_doubles(attempts, folders)
+        refuse_duplicates(attempts, folders)
     refuse_mixture(attempts, mixed)
     missing = [
-        each
+        row
         for index, campaign in enumerate(campaigns)
-        for each in missing_in(index, campaign, finished[index], [way.name for way in ways[index]])
+        for row in missing_in(index, campaign, finished[index], [way.name for way in ways[index]])
     ]
     faults = faults_in(attempts, together=pooled)
-    attempts = without(attempts, faults)
-    lacking = without(pd.DataFrame(missing, columns=MISSING), faults)
+    attempts = without_faulty(attempts, faults)
+    lacking = without_faulty(pd.DataFrame(missing, columns=MISSING), faults)
     notes = (*notes_on_arms(attempts, faults), *notes_on(campaigns, attempts, lacking, ways))
     return Collection(
         campaigns,
@@ -147,13 +147,13 @@ def with_factors(
     key: AttemptKey, row: Mapping[str, Any], factors: Sequence[str], campaign: Campaign
 ) -> dict[str, Any]:
     """Return an attempt's row with the values of its factors behind the name of its arm."""
-    if taken := [name for name in factors if name in {*row, *OF_COLLECTION}]:
-        raise UserError(f"{campaign.folder}: a factor is called {taken[0]}, as a column is")
-    told = {name: words(key.arm[name]) for name in factors}
-    return {"arm": row["arm"], **told, **row}
+    if taken := [name for name in factors if name in {*row, *RESERVED}]:
+        raise UserError(f"{campaign.folder}: factor {taken[0]}: the name is reserved for a column")
+    values = {name: checked_text(key.arm[name]) for name in factors}
+    return {"arm": row["arm"], **values, **row}
 
 
-def nothing_yet() -> pd.DataFrame:
+def empty_attempts() -> pd.DataFrame:
     """Return the table of a campaign without any result."""
     texts = ("cluster", "arm", *CORE, "route", "simulator", "violation", "violation_with")
     words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS)}
@@ -163,20 +163,20 @@ def nothing_yet() -> pd.DataFrame:
     other: tuple[str, ...] = ("driving_score", "completion", "violation_time", "duration")
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
-    hazards = {name: pd.Series(dtype=type(each)) for name, each in hazards_of([]).items()}
+    hazards = {name: pd.Series(dtype=type(value)) for name, value in hazards_of([]).items()}
     words |= hazards
     return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other + counts})
 
 
 def clusters_of(ways: Sequence[Sequence[Way]]) -> dict[tuple[int, str], str]:
     """Return the geometry of every campaign's every route."""
-    flat = [(index, way) for index, own in enumerate(ways) for way in own]
+    flat = [(index, way) for index, campaign_ways in enumerate(ways) for way in campaign_ways]
     names = geometries([way for _, way in flat])
     return {(index, way.name): name for (index, way), name in zip(flat, names, strict=True)}
 
 
-def refuse_doubles(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
-    """Refuse folders that hold the same attempt: nobody could say which of the two counts.
+def refuse_duplicates(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
+    """Refuse folders that hold the same attempt twice.
 
     Where a folder has no routes its town is not known, and might be any.
     """
@@ -185,11 +185,13 @@ def refuse_doubles(attempts: pd.DataFrame, folders: Sequence[Path]) -> None:
     twice |= (place == UNKNOWN) & attempts.duplicated(KEY, keep=False)
     if twice.any():
         key = key_of(*attempts.loc[twice, KEY].iloc[0])
-        raise UserError(f"{', '.join(map(str, folders))}: {key} is in more than one; name one")
+        raise UserError(
+            f"{', '.join(map(str, folders))}: {key} is in more than one folder; give one"
+        )
 
 
 def refuse_mixture(attempts: pd.DataFrame, mixed: bool) -> None:
-    """Refuse to pool records of different simulators unless told."""
+    """Refuse to pool records of different simulators unless allowed."""
     kinds = sorted({name.partition(" ")[0] for name in attempts["simulator"]})
     if len(kinds) > 1 and not mixed:
         raise UserError(
@@ -209,14 +211,14 @@ def settings_of(campaign: Campaign) -> Mapping[str, Any]:
     )
     if not whole:
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
-    found: dict[str, Any] = settings
-    return found
+    checked: dict[str, Any] = settings
+    return checked
 
 
 def missing_in(
     index: int, campaign: Campaign, finished: Mapping[AttemptKey, Path], routes: Sequence[str]
 ) -> Iterator[dict[str, object]]:
-    """Yield what was planned, by the arms that were ever tried, and has no result."""
+    """Yield the planned attempts without result, of all arms that were tried."""
     last = {ledger_key(line): line for line in lines(campaign.folder)}
     arms = sorted({key.arm for key in (*finished, *last)})
     seeds = settings_of(campaign)["seeds"]
@@ -228,7 +230,7 @@ def missing_in(
             "route": writable(key.route),
             "seed": key.seed,
             "campaign": index,
-            "ending": writable(line["failure"] or "done, but its records are gone"),
+            "ending": writable(line["failure"] or "done, but its records are missing"),
             "message": writable(line["message"]),
         }
 
@@ -239,38 +241,40 @@ def notes_on(
     missing: pd.DataFrame,
     ways: Sequence[Sequence[Way]],
 ) -> Iterator[str]:
-    """Yield what a reader of any table should know."""
+    """Yield notes for readers of any table."""
     yield from warnings(attempts)
-    for campaign, own in zip(campaigns, ways, strict=True):
-        if not own:
-            yield f"{campaign.folder}: no routes in it; each route's name counts as a geometry"
+    for campaign, campaign_ways in zip(campaigns, ways, strict=True):
+        if not campaign_ways:
+            yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"
     if not len(attempts):
         yield "no attempt has a result"
     if len(missing):
         endings = Counter(map(str, missing["ending"]))
-        told = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
-        yield f"{len(missing)} of {len(missing) + len(attempts)} attempts have no result: {told}"
+        counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
+        yield f"{len(missing)} of {len(missing) + len(attempts)} attempts have no result: {counts}"
     tried = {arm.system for arm in arms_in(missing)} | set(attempts["system"])
     for campaign in campaigns:
         for name in sorted(set(map(str, settings_of(campaign)["system"])) - tried - {"checkpoint"}):
-            yield f"{campaign.folder}: nothing of the system {name} was tried"
+            yield f"{campaign.folder}: system {name} has no attempt"
     routes = attempts["cluster"].nunique()
     if 1 < routes < FEWEST:
         yield f"{routes} routes: intervals that resample them cover less than 95 %"
     again = int((attempts["try"] > 1).sum())
     if again:
-        yield f"{again} results are of a second or later try"
+        yield f"{again} results are from a second or later try"
     digests = {str(campaign.header.get("digest")) for campaign in campaigns}
     if len(digests) > 1:
         yield f"settings differ between the folders: {', '.join(differing(campaigns))}"
     struck = int(attempts["ego_stationary"].sum())
     if struck:
-        yield f"{struck} violations are of an ego that stood and was struck"
+        yield f"{struck} violations are of a stationary ego"
 
 
 def differing(campaigns: Sequence[Campaign]) -> list[str]:
     """Return which settings, by their groups, are not the same in all folders."""
     settings = [settings_of(campaign) for campaign in campaigns]
-    names = dict.fromkeys(name for each in settings for name in each if name not in FREE)
+    names = dict.fromkeys(
+        name for group in settings for name in group if name not in IRRELEVANT_SETTINGS
+    )
     unlike = [name for name in names if any(e.get(name) != settings[0].get(name) for e in settings)]
-    return unlike or ["nothing that the folders tell"]
+    return unlike or ["none that the folders record"]

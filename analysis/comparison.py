@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from analysis import hazards
-from analysis.arms import arms_in, brief, of_arms
+from analysis.arms import arms_in, of_arms, short_name
 from analysis.collection import Collection
 from analysis.statistics.intervals import mean
 from analysis.statistics.significance import holm, mcnemar, sign_flip
-from analysis.tables.table import numbered
+from analysis.tables.table import codes_of
 from harness.errors import UserError
 from harness.records.arms import Arm, meant, telling
 from harness.vocabulary import Mask
@@ -55,41 +55,41 @@ class Comparison:
 def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
     """Return the arm of a name, in which factors may be left out where that leaves one arm."""
     there = arms_in(attempts)
-    found = meant(text, there)
-    if len(found) == 1:
-        return found[0]
+    matches = meant(text, there)
+    if len(matches) == 1:
+        return matches[0]
     factors = telling(there)
-    what = f"{text}: not one arm with results" if not found else f"{text}: several arms"
-    known = ", ".join(brief(arm, factors) for arm in found or there)
+    what = f"{text}: not one arm with results" if not matches else f"{text}: several arms"
+    known = ", ".join(short_name(arm, factors) for arm in matches or there)
     raise UserError(f"{what}; there are {known or 'none'}")
 
 
 def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
     """Return an arm's attempts."""
     columns = [*(name for name, _ in MEASURES.values()), *hazards.WORDS]
-    own = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
-    return Side(arm, name, own.reset_index(drop=True))
+    attempts_of_arm = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
+    return Side(arm, name, attempts_of_arm.reset_index(drop=True))
 
 
-def sides_of(found: Collection, arms: Sequence[Arm]) -> list[Side]:
+def sides_of(collection: Collection, arms: Sequence[Arm]) -> list[Side]:
     """Return some arms of a collection, by their names there."""
-    return [side_of(found.attempts, arm, brief(arm, found.factors)) for arm in arms]
+    return [side_of(collection.attempts, arm, short_name(arm, collection.factors)) for arm in arms]
 
 
-def compare(found: Collection, a: Arm, b: Arm) -> Comparison:
+def compare(collection: Collection, a: Arm, b: Arm) -> Comparison:
     """Pair two arms of a collection."""
-    return compare_sides(*sides_of(found, [a, b]))
+    return compare_sides(*sides_of(collection, [a, b]))
 
 
 def compare_sides(a: Side, b: Side) -> Comparison:
     """Pair two arms by route and seed; differences are b less a."""
     pairs = a.attempts.merge(b.attempts, on=PAIR, suffixes=("_a", "_b"))
     if pairs.empty:
-        raise UserError(f"{a.name} and {b.name} have no route and seed in common: nothing to pair")
+        raise UserError(f"{a.name} and {b.name} have no common route and seed: nothing to pair")
     absent = hazards.unequal(pairs, hazards.ABSENT)
     kept = pairs[~absent]
     if kept.empty:
-        raise UserError(f"{a.name} and {b.name}: in each pair a hazard had a place in one arm only")
+        raise UserError(f"{a.name} and {b.name}: in every pair a hazard was placed in one arm only")
     return Comparison(
         a=a,
         b=b,
@@ -104,7 +104,7 @@ def compare_sides(a: Side, b: Side) -> Comparison:
 
 def differences_in(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each measure."""
-    rows = [difference(pairs, measure, *told) for measure, told in MEASURES.items()]
+    rows = [difference(pairs, measure, *source) for measure, source in MEASURES.items()]
     return pd.DataFrame(rows)
 
 
@@ -113,9 +113,9 @@ def sensitivity_of(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
     same = ~absent & ~hazards.unequal(pairs, hazards.RAN)
     chosen = {"all pairs": pairs, "the same hazards ran in both": pairs[same]}
     parts = [
-        differences_in(own).assign(chosen=name)
-        for name, own in chosen.items()
-        if len(own) not in (0, len(pairs) - int(absent.sum()))
+        differences_in(chosen_pairs).assign(chosen=name)
+        for name, chosen_pairs in chosen.items()
+        if len(chosen_pairs) not in (0, len(pairs) - int(absent.sum()))
     ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -130,7 +130,7 @@ def unpaired(side: Side, pairs: pd.DataFrame) -> pd.DataFrame:
 def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> dict[str, object]:
     """Return one measure's difference, its route-clustered interval and its test."""
     a, b = (pairs[f"{column}_{side}"].to_numpy(np.float64) * scale for side in "ab")
-    clusters = numbered(pairs["cluster"])
+    clusters = codes_of(pairs["cluster"])
     estimate = mean(b - a, clusters)
     sums = np.bincount(clusters.astype(np.int64), b - a).astype(np.float64)
     test = sign_flip(sums)
@@ -145,7 +145,7 @@ def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> 
         "routes": estimate.routes,
         "routes that differ": test.routes,
         "p": test.p,
-        "test": "sign flips of routes, " + ("all" if test.exact else "20000 drawn"),
+        "test": "sign flips of routes, " + ("all" if test.exact else "20000 samples"),
         "p mcnemar": np.nan,
     }
     if column in YES_OR_NO and estimate.n == estimate.routes:
@@ -156,14 +156,17 @@ def difference(pairs: pd.DataFrame, measure: str, column: str, scale: float) -> 
 def compare_all(sides: Sequence[Side]) -> tuple[list[Comparison], pd.DataFrame]:
     """Compare the first arm with each other one; Holm's p is over those, measure by measure."""
     comparisons = [compare_sides(sides[0], other) for other in sides[1:]]
-    told = pd.concat(
-        [each.differences.assign(arm_a=each.a.name, arm_b=each.b.name) for each in comparisons],
+    table = pd.concat(
+        [
+            comparison.differences.assign(arm_a=comparison.a.name, arm_b=comparison.b.name)
+            for comparison in comparisons
+        ],
         ignore_index=True,
     )
-    told["p holm"] = np.nan
-    for rows in told.groupby("measure").indices.values():
-        told.loc[rows, "p holm"] = holm(told["p"].to_numpy(np.float64)[rows])
-    return comparisons, told
+    table["p holm"] = np.nan
+    for rows in table.groupby("measure").indices.values():
+        table.loc[rows, "p holm"] = holm(table["p"].to_numpy(np.float64)[rows])
+    return comparisons, table
 
 
 def by_route(comparison: Comparison, column: str) -> pd.DataFrame:

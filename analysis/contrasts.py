@@ -39,25 +39,25 @@ class Contrasts:
 
     def of(self, measure: str, family: str | None = None) -> pd.DataFrame:
         """Return the rows of one measure, perhaps of one family."""
-        own = self.table["measure"] == measure
-        return self.table[own & (self.table["family"] == family)] if family else self.table[own]
+        rows = self.table["measure"] == measure
+        return self.table[rows & (self.table["family"] == family)] if family else self.table[rows]
 
 
-def as_cells(contrasts: Contrasts) -> Table:
+def differences_table(contrasts: Contrasts) -> Table:
     """Return the differences as a table of estimates, for those who typeset it."""
     names = {"arm_b": "second", "arm_a": "first", "difference": "value", "pairs": "n"}
     cells = contrasts.table.rename(columns=names)
-    title = "Second less first, paired by route and seed"
+    title = "Second minus first, paired by route and seed"
     by = ("second", "first")
     frame = cells.assign(method="bootstrap")[[*by, "measure", *ESTIMATE]]
     return Table("differences", title, by, frame)
 
 
-def contrasts_of(found: Collection) -> Contrasts:
+def contrasts_of(collection: Collection) -> Contrasts:
     """Compare whatever is there to compare."""
     pairs, parts, refused = [], [], []
-    for family, a, b in planned(found.arms):
-        first, second = sides_of(found, [a, b])
+    for family, a, b in planned_comparisons(collection.arms):
+        first, second = sides_of(collection, [a, b])
         try:
             comparison = compare_sides(first, second)
         except UserError as problem:
@@ -65,14 +65,14 @@ def contrasts_of(found: Collection) -> Contrasts:
             continue
         pairs.append(comparison)
         names = {"family": family, "arm_a": first.name, "arm_b": second.name}
-        short = in_short(family, a, b, found.factors)
+        short = short_label(family, a, b, collection.factors)
         parts.append(comparison.differences.assign(**names, short=short))
     if not parts:
-        return Contrasts((), nothing_compared(), tuple(refused))
+        return Contrasts((), no_comparisons(), tuple(refused))
     return Contrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))
 
 
-def planned(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
+def planned_comparisons(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     """Yield each comparison's family and arms: those that differ in one factor.
 
     Where one of them is at `none` in that factor the others are compared with it, else each with
@@ -84,36 +84,36 @@ def planned(arms: Sequence[Arm]) -> Iterator[tuple[str, Arm, Arm]]:
     ]:
         family = DISTURBED if factor == CONDITION else f"{BY}{factor}"
         rest = [name for name in factors_of(arms) if name != factor]
-        for own in groups_of(arms, rest):
-            plain = [arm for arm in own if arm[factor] == NONE]
-            pairs = product(plain, [arm for arm in own if arm not in plain])
-            for a, b in pairs if plain else combinations(own, 2):
+        for members in groups_of(arms, rest):
+            plain = [arm for arm in members if arm[factor] == NONE]
+            pairs = product(plain, [arm for arm in members if arm not in plain])
+            for a, b in pairs if plain else combinations(members, 2):
                 yield family, a, b
-    for name, own in settings_in(arms).items():
-        for a, b in combinations(own, 2):
+    for name, members in settings_in(arms).items():
+        for a, b in combinations(members, 2):
             if a.system != b.system:
                 yield f"{SYSTEMS}{name}", a, b
 
 
 def groups_of(arms: Sequence[Arm], factors: Sequence[str]) -> Iterator[list[Arm]]:
     """Yield arms that have the same values of some factors."""
-    found: dict[tuple[str, ...], list[Arm]] = {}
+    groups: dict[tuple[str, ...], list[Arm]] = {}
     for arm in sorted(arms):
-        found.setdefault(arm.values(factors), []).append(arm)
-    yield from found.values()
+        groups.setdefault(arm.values(factors), []).append(arm)
+    yield from groups.values()
 
 
-def in_short(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
+def short_label(family: str, a: Arm, b: Arm, factors: Sequence[str]) -> str:
     """Return what a comparison is called in the figure of its family."""
     if family == DISTURBED:
         return label(b, factors)
     if family.startswith(SYSTEMS):
-        return f"{b.system} less {a.system}"
+        return f"{b.system} minus {a.system}"
     factor = family.removeprefix(BY)
-    return f"{label(b, factors)} less {a[factor]}"
+    return f"{label(b, factors)} minus {a[factor]}"
 
 
-def nothing_compared() -> pd.DataFrame:
+def no_comparisons() -> pd.DataFrame:
     """Return a table without rows."""
     words = ["family", "arm_a", "arm_b", "short", "measure", "test"]
     numbers = ["a", "b", "difference", "low", "high", "p", "p page", "p mcnemar"]

@@ -1,4 +1,4 @@
-"""The one family of tests of a page: what its sentences are about, declared above them."""
+"""The one family of tests of a page: the tests that its sentences rest on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pandas as pd
 
 from analysis.comparison import MEASURES, Comparison
 from analysis.contrasts import ALPHA, Contrasts
-from analysis.regression.by_condition import Findings
-from analysis.report.html import numbered as numbered_of
-from analysis.statistics.significance import Test, adjusted, attainable
-from analysis.tables.table import numbered
+from analysis.regression.by_condition import ConditionFits
+from analysis.report.html import plural as numbered_of
+from analysis.statistics.significance import Hypothesis, adjusted, attainable
+from analysis.tables.table import codes_of
 
 IN_ORDER = ("driving score", "violations, %")
 """The measures that are tested of a comparison: the second only once the first is rejected."""
@@ -27,88 +27,94 @@ class Declaration:
     contrasts: Contrasts  # with `p page`, and `clear` where a sentence may say so
     odds: dict[str, pd.DataFrame]  # by condition: the headline's terms with `p page`
 
-    def in_words(self) -> str:
-        """Return what is tested on this page, how, and what it could not find."""
-        of = {kind: len(own) for kind, own in self.tests.groupby("kind")}
+    def describe(self) -> str:
+        """Return what is tested on the page, how, and what it has no power to find."""
+        of = {kind: len(rows) for kind, rows in self.tests.groupby("kind")}
         comparisons, terms = of.get("comparison", 0) // len(IN_ORDER), of.get("odds", 0)
-        told = (
+        text = (
             f"One family of tests: the driving score of {numbered_of(comparisons, 'comparison')}"
             " of two arms; the violation rate of each whose driving score differs significantly;"
-            f" {numbered_of(terms, 'error pattern')} in the timing-fair regressions. The chance"
-            " that any of the sentences below calls significant what is not there is at most"
+            f" {numbered_of(terms, 'error pattern')} in the timing-fair regressions. The"
+            " probability that any sentence below reports an effect that is absent is at most"
             f" {ALPHA:.0%}, for all of them together (step-down, with Westfall and Wolfinger's"
             " bound for discrete p-values, a sharper form of Tarone's)."
         )
         least = self.tests.loc[self.tests["measure"] == IN_ORDER[0], "least"].to_numpy(np.float64)
         if hopeless := int((least >= ALPHA).sum()):
-            told += (
+            text += (
                 f" {numbered_of(hopeless, 'comparison')} cannot reach significance, because too few"
                 " routes differ: this costs the others nothing."
             )
         if lost := int(((least < ALPHA) & (least * max(comparisons + terms, 1) >= ALPHA)).sum()):
-            told += (
+            text += (
                 f" {numbered_of(lost, 'comparison')} could reach it alone, but hardly among so many"
                 " tests: on few routes, choose one comparison before looking, and use `compare`."
             )
-        return told
+        return text
 
 
-def declare(contrasts: Contrasts, regressions: Sequence[Findings]) -> Declaration:
+def declare(contrasts: Contrasts, regressions: Sequence[ConditionFits]) -> Declaration:
     """Return the family of a page: comparisons, then the headline's patterns by condition."""
     rows: list[dict[str, object]] = []
-    slots: list[list[Test]] = []
+    slots: list[list[Hypothesis]] = []
     for pair in contrasts.pairs:
-        own = pair.differences.set_index("measure")["p"]
-        slots.append([Test(float(own[name]), reachable(pair, name)) for name in IN_ORDER])
+        p_values = pair.differences.set_index("measure")["p"]
+        slots.append(
+            [Hypothesis(float(p_values[name]), reachable(pair, name)) for name in IN_ORDER]
+        )
         names = {"kind": "comparison", "name": f"{pair.b.name} against {pair.a.name}"}
-        rows += [{**names, "measure": name, "p": own[name]} for name in IN_ORDER]
-    for found in regressions:
-        terms = None if found.headline is None else found.headline.terms
+        rows += [{**names, "measure": name, "p": p_values[name]} for name in IN_ORDER]
+    for fits in regressions:
+        terms = None if fits.headline is None else fits.headline.terms
         for _, term in (pd.DataFrame() if terms is None else terms).iterrows():
-            slots.append([Test(float(term["p"]))])
-            names = {"kind": "odds", "name": found.condition, "measure": str(term["term"])}
+            slots.append([Hypothesis(float(term["p"]))])
+            names = {"kind": "odds", "name": fits.condition, "measure": str(term["term"])}
             rows.append({**names, "p": term["p"]})
     least = [test.least() for slot in slots for test in slot]
-    level = [each for slot in adjusted(slots) for each in slot]
+    level = [p for slot in adjusted(slots) for p in slot]
     tests = pd.DataFrame(rows, columns=["kind", "name", "measure", "p"])
     tests["least"], tests["p page"] = least, level
-    return Declaration(tests, judged(contrasts, tests), odds_of(regressions, tests))
+    return Declaration(tests, with_significance(contrasts, tests), odds_of(regressions, tests))
 
 
 def reachable(pair: Comparison, measure: str) -> np.ndarray | None:
     """Return the p-values that a comparison could have had."""
     column, scale = MEASURES[measure]
     a, b = (pair.pairs[f"{column}_{side}"].to_numpy(np.float64) * scale for side in "ab")
-    clusters = numbered(pair.pairs["cluster"]).astype(np.int64)
+    clusters = codes_of(pair.pairs["cluster"]).astype(np.int64)
     return attainable(np.bincount(clusters, b - a).astype(np.float64))
 
 
-def judged(contrasts: Contrasts, tests: pd.DataFrame) -> Contrasts:
-    """Return comparisons with the page's p, and whether a sentence may call them significant.
+def with_significance(contrasts: Contrasts, tests: pd.DataFrame) -> Contrasts:
+    """Return comparisons with the page-wide p, and whether they count as significant.
 
-    That needs an interval that leaves out nought as well; what is the same on every route has no
-    interval, and leaves out nought if it is not nought itself.
+    An interval that excludes zero is needed as well. A difference that is equal on every route has
+    no interval; it excludes zero if it is not zero.
     """
     table = contrasts.table
     if table.empty:
         return contrasts
-    own = tests[tests["kind"] == "comparison"].set_index(["name", "measure"])["p page"]
+    page_p = tests[tests["kind"] == "comparison"].set_index(["name", "measure"])["p page"]
     names = zip(table["arm_b"] + " against " + table["arm_a"], table["measure"], strict=True)
-    level = np.array([own.get(each, np.nan) for each in names], np.float64)
+    level = np.array([page_p.get(name, np.nan) for name in names], np.float64)
     alike = table["low"].isna() & (table["difference"] != 0)
-    without_nought = (table["low"] > 0) | (table["high"] < 0) | alike
-    told = table.assign(clear=without_nought & (level < ALPHA))
-    told["p page"] = level
-    return replace(contrasts, table=told)
+    excludes_zero = (table["low"] > 0) | (table["high"] < 0) | alike
+    table_with_p = table.assign(clear=excludes_zero & (level < ALPHA))
+    table_with_p["p page"] = level
+    return replace(contrasts, table=table_with_p)
 
 
-def odds_of(regressions: Sequence[Findings], tests: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def odds_of(regressions: Sequence[ConditionFits], tests: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the headline's terms of each condition with the page's p."""
-    own = tests[tests["kind"] == "odds"]
+    tests_of_odds = tests[tests["kind"] == "odds"]
     return {
-        found.condition: found.headline.terms.assign(
-            **{"p page": own.loc[own["name"] == found.condition, "p page"].to_numpy(np.float64)}
+        fits.condition: fits.headline.terms.assign(
+            **{
+                "p page": tests_of_odds.loc[
+                    tests_of_odds["name"] == fits.condition, "p page"
+                ].to_numpy(np.float64)
+            }
         )
-        for found in regressions
-        if found.headline is not None
+        for fits in regressions
+        if fits.headline is not None
     }

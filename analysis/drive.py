@@ -1,4 +1,4 @@
-"""One attempt as its records tell it: who stood where at every planning step, and how it ended."""
+"""One attempt from its records: all road users at every planning step, and how it ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.attempt import broken_result, checked_table, number, read_result
-from analysis.cases import in_words, title_of
+from analysis.cases import describe_violation, title_of
 from harness.geometry import boxes_between
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -36,10 +36,10 @@ class Drive:
     events: pd.DataFrame
     map: pd.DataFrame
     end: float  # s: the violation, or when it was over
-    what: str  # happened then, in a few words
+    what: str  # the end in a few words
     violated: bool
     place: tuple[float, float]  # of the violation; NaN for none
-    other: int  # the one that was hit; 0 for nobody
+    other: int  # actor that was hit; 0 for none
 
     @property
     def times(self) -> Floats:
@@ -62,7 +62,7 @@ class Drive:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class Snapshot:
     """One planning step."""
 
     time: float  # s
@@ -74,12 +74,12 @@ class Moment:
 
 
 def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
-    """Return what records tell of an attempt; nothing if it ended before the first step."""
+    """Return an attempt from its records; None if it ended before the first step."""
     frames = checked_table(campaign, "frames", key)
     if frames.empty:
         return None
     row = read_result(campaign, key)
-    place, other = violated_where(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
+    place, other = violation_place(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
     return Drive(
         key,
         campaign.file_of(key).parent,
@@ -90,23 +90,23 @@ def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
         events=checked_table(campaign, "events", key),
         map=checked_table(campaign, "map", key),
         end=row["violation_time" if row["violated"] else "duration"],
-        what=what_of(row),
+        what=describe_ending(row),
         violated=row["violated"],
         place=place,
         other=other,
     )
 
 
-def what_of(row: Mapping[str, Any]) -> str:
+def describe_ending(row: Mapping[str, Any]) -> str:
     """Return how a drive ended, in a few words."""
     if not row["violated"]:
         return f"no violation, over after {row['duration']:.1f} s"
-    whom, stood = row["violation_with"], row["ego_stationary"]
-    return in_words(row["violation"], whom, row["violation_time"], stood)
+    other, stood = row["violation_with"], row["ego_stationary"]
+    return describe_violation(row["violation"], other, row["violation_time"], stood)
 
 
-def violated_where(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
-    """Return where a violation was, NaN for nowhere, and who was hit, 0 for nobody."""
+def violation_place(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
+    """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none."""
     violation = campaign.result(key)["crucible"]["violation"]
     try:
         place = number(violation["x"]), number(violation["y"])
@@ -115,7 +115,7 @@ def violated_where(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, fl
         raise broken_result(campaign, key, problem) from None
 
 
-def moment_of(drive: Drive, row: int) -> Moment:
+def snapshot_of(drive: Drive, row: int) -> Snapshot:
     """Return a planning step by its row in frames."""
     state = drive.frames.iloc[row]
     poses = drive.poses[drive.poses["frame"] == state["frame"]]
@@ -127,7 +127,7 @@ def moment_of(drive: Drive, row: int) -> Moment:
     places = {name: in_world[:, axis] for axis, name in enumerate(names)}
     boxes = here.assign(**places, world_yaw=in_world[:, 6])
     time = float(state["time"])
-    return Moment(time, drive.end - time, state, boxes, poses, lidar)
+    return Snapshot(time, drive.end - time, state, boxes, poses, lidar)
 
 
 def boxes_of(rows: pd.DataFrame) -> Boxes:

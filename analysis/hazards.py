@@ -1,9 +1,9 @@
-"""Hazards that were not run: how many in each arm, and the pairs in which only one arm met them.
+"""Hazards that were not run: how many in each arm, and the pairs in which only one arm had them.
 
-A hazard without a place in one arm makes its pair unequal before anything is driven: such a pair
-is left out of paired tests. A hazard that stood in both arms and set off in one only is another
-matter: whether it sets off depends on the drive, and leaving such pairs out would select by
-outcome. They are listed and stay in. Both choices are reported as a sensitivity.
+A hazard that was placed in one arm only makes its pair unequal before the drive: the pair is left
+out of paired tests. A hazard that was placed in both arms and triggered in one only is different:
+whether it is triggered depends on the drive, and leaving such pairs out would select by outcome.
+They are listed and kept. Both choices are reported as a sensitivity analysis.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, brief, of_arms
+from analysis.arms import arms_in, of_arms, short_name
 from harness.records.arms import telling
 from harness.vocabulary import Mask
 
@@ -30,15 +30,15 @@ NOT_RUN = {
 COLUMNS = ["route", "seed", "hazard", "ran in", "in the other arm", "left out"]
 
 
-def hazards_of(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def hazards_of(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what an attempt's row says of its hazards, each as `kind@station` in words."""
-    names = [f"{each['kind']}@{float(each['station']):.0f}" for each in told]
-    causes = [str(each["cause"]) for each in told]
+    names = [f"{hazard['kind']}@{float(hazard['station']):.0f}" for hazard in hazards]
+    causes = [str(hazard["cause"]) for hazard in hazards]
     if strange := set(causes) - {"", *NOT_RUN}:
         raise ValueError(f"a hazard's cause is {min(strange)[:40]!r}")
     counts = {f"hazards_{cause}": causes.count(cause) for cause in NOT_RUN}
     return {
-        PLANNED: len(told),
+        PLANNED: len(hazards),
         ABSENT: " ".join(n for n, cause in zip(names, causes, strict=True) if cause == "no_place"),
         RAN: " ".join(n for n, cause in zip(names, causes, strict=True) if not cause),
         **counts,
@@ -59,7 +59,7 @@ def one_sided(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
         for hazard in sorted((ran[0] ^ ran[1]) | (absent[0] ^ absent[1])):
             other = 0 if hazard not in ran[0] else 1
             where = "neither" if hazard not in ran[0] | ran[1] else (a, b)[1 - other]
-            why = "had no place" if hazard in absent[other] else "stood, and did not set off"
+            why = "had no place" if hazard in absent[other] else "was placed, but not triggered"
             gone = hazard in absent[0] ^ absent[1]
             rows.append((pair["route"], pair["seed"], hazard, where, why, gone))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -69,9 +69,9 @@ def warnings(attempts: pd.DataFrame) -> Iterator[str]:
     """Yield a line for each arm with hazards not run: a warning where they are more than 5 %."""
     arms = arms_in(attempts)
     for arm in arms:
-        own, name = attempts[of_arms(attempts, [arm])], brief(arm, telling(arms))
-        counts = {cause: int(own[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
-        planned, missed = int(own[PLANNED].sum()), sum(counts.values())
+        rows, name = attempts[of_arms(attempts, [arm])], short_name(arm, telling(arms))
+        counts = {cause: int(rows[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
+        planned, missed = int(rows[PLANNED].sum()), sum(counts.values())
         if missed:
             grave = "warning: " if missed > MOST_NOT_RUN * planned else ""
             why = ", ".join(f"{n} {NOT_RUN[cause]}" for cause, n in counts.items() if n)

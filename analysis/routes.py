@@ -27,18 +27,18 @@ class Way:
 
 
 def read_ways(folder: Path) -> list[Way]:
-    """Return the routes of a campaign folder; none where nobody laid any."""
+    """Return the routes of a campaign folder; empty if it has none."""
     return [way_in(file) for file in sorted((folder / ROUTES).glob("*.json"))]
 
 
 def way_in(file: Path) -> Way:
-    """Return the route that a file tells of."""
-    told = read_json(file)
+    """Return the route in a file."""
+    record = read_json(file)
     try:
-        xyz = np.asarray(told["way"]["xyz"], np.float64)
+        xyz = np.asarray(record["way"]["xyz"], np.float64)
         if xyz.ndim != 2 or xyz.shape[1] != 3 or not len(xyz) or not np.isfinite(xyz).all():
             raise ValueError("way.xyz")
-        return Way(str(told["name"]), str(told["town"]), xyz)
+        return Way(str(record["name"]), str(record["town"]), xyz)
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise UserError(f"{file}: not a route of a campaign ({problem!r})") from None
 
@@ -46,17 +46,17 @@ def way_in(file: Path) -> Way:
 def geometries(ways: Sequence[Way]) -> list[str]:
     """Return for each way the town and the name of the first one that is driven like it."""
     first: list[tuple[str, Way]] = []
-    found = []
+    names = []
     for way in ways:
         name = next((name for name, other in first if one_way(other, way)), None)
         if name is None:
-            taken = {each for each, _ in first}
+            taken = {first_name for first_name, _ in first}
             name = f"{way.town}/{way.name}"
             while name in taken:
                 name += "'"
             first.append((name, way))
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def one_way(a: Way, b: Way) -> bool:

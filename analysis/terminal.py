@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
-from analysis.tables.writing import number_of
+from analysis.tables.writing import attempts_range
 
 NARROWEST = 200
 """Columns that the widest table needs."""
@@ -25,38 +25,39 @@ if not console.is_terminal:
 
 def show(table: Table) -> None:
     """Print a table of estimates, each interval below its value."""
-    say(table.title if table.rows() else f"{table.title}: nothing to show")
+    print_line(table.title if table.rows() else f"{table.title}: nothing to show")
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.by:
         grid.add_column(name, overflow="fold")
     for name in (*table.measures, "n", "routes"):
         grid.add_column(name, justify="right", overflow="fold")
     for names, row in table.rows():
-        told = [cell(each, table.digits.get(name, 1)) for name, each in row.items()]
-        routes = str(max(each.routes for each in row.values()))
-        grid.add_row(*map(shown, names), *told, number_of(row.values()), routes)
+        cells = [cell(estimate, table.digits.get(name, 1)) for name, estimate in row.items()]
+        routes = str(max(estimate.routes for estimate in row.values()))
+        grid.add_row(*map(escaped_text, names), *cells, attempts_range(row.values()), routes)
     if table.rows():
         console.print(grid)
 
 
 def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a plain table, words to the left and the rest to the right."""
-    say(title)
+    print_line(title)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         grid.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*map(shown, row))
+        grid.add_row(*map(escaped_text, row))
     console.print(grid)
 
 
-def cell(each: Estimate, digits: int) -> str:
+def cell(estimate: Estimate, digits: int) -> str:
     """Return a value and, on the next line, its interval."""
-    if not math.isfinite(each.value):
+    if not math.isfinite(estimate.value):
         return "-"
-    if not math.isfinite(each.low):
-        return f"{each.value:.{digits}f}"
-    return f"{each.value:.{digits}f}\n[dim]{each.low:.{digits}f} .. {each.high:.{digits}f}[/dim]"
+    if not math.isfinite(estimate.low):
+        return f"{estimate.value:.{digits}f}"
+    interval = f"{estimate.low:.{digits}f} .. {estimate.high:.{digits}f}"
+    return f"{estimate.value:.{digits}f}\n[dim]{interval}[/dim]"
 
 
 def progress() -> Progress:
@@ -66,16 +67,16 @@ def progress() -> Progress:
     return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
-def say(text: str) -> None:
-    """Print a line as it is, whatever somebody wrote into it."""
+def print_line(text: str) -> None:
+    """Print a line literally, without markup or control characters."""
     console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
 
 
-def shown(text: str) -> str:
+def escaped_text(text: str) -> str:
     """Return a text that is neither markup nor moves the cursor."""
     return escape(printable(text))
 
 
 def printable(text: str) -> str:
     """Return a text that cannot move the cursor."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

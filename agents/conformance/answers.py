@@ -1,4 +1,4 @@
-"""Whether what a system sends and answers is what the vocabulary says."""
+"""Whether payloads and steps have the types, shapes and ranges of `harness.vocabulary`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from agents.conformance.finding import Finding
+from agents.conformance.findings import Finding
 from agents.merging import on_ego
 from harness.vocabulary import (
     CLASSES,
@@ -21,11 +21,11 @@ from harness.vocabulary import (
 )
 
 LARGEST = 30.0
-"""Metres that a road user may be long."""
+"""Longest side of a road user, m."""
 
 
 def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
-    """Yield what is wrong with what partners send."""
+    """Yield what is wrong with the partners' payloads."""
     kinds = " or ".join(kind.__name__ for kind in get_args(Payload))
     for payload in payloads:
         if not isinstance(payload, get_args(Payload)):
@@ -35,7 +35,7 @@ def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
         size = payload.size_bytes
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
             yield Finding(
-                "share", "failed", f"size_bytes is {size!r}; bytes on the air are a whole number"
+                "share", "failed", f"size_bytes is {size!r}; it must be a whole number of bytes"
             )
             return
         for problem in wrong_in_payload(payload):
@@ -51,21 +51,21 @@ def shares(system: Any, payloads: Sequence[Any]) -> Iterator[Finding]:
         yield Finding(
             "share",
             "warning",
-            f"its signature does not say what it returns; write -> {kinds.split()[0]}, or whichever"
-            " it is, and a plan leaves out disturbances that cannot touch it",
+            f"its signature has no return type; add -> {kinds.split()[0]}, or another payload type:"
+            " then disturbances without effect on it are not planned",
         )
 
 
 def wrong_in_payload(payload: Payload) -> Iterator[str]:
     """Yield what is wrong with one payload."""
     if isinstance(payload, Boxes):
-        yield from wrong_in_boxes(payload, "what it sends")
+        yield from wrong_in_boxes(payload, "payload")
     elif isinstance(payload, Points):
         yield from wrong_in_array(payload.in_lidar, np.float32, "points", 2, 4)
     else:
         assert isinstance(payload, Features)
-        for each in payload.maps:
-            yield from wrong_in_array(each, np.float32, "a feature map", 3)
+        for feature_map in payload.maps:
+            yield from wrong_in_array(feature_map, np.float32, "a feature map", 3)
 
 
 def answers(steps: Sequence[Any]) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def answers(steps: Sequence[Any]) -> Iterator[Finding]:
 
 
 def controls(steps: Sequence[Step]) -> Iterator[Finding]:
-    """Yield pedals and wheels that no car has."""
+    """Yield controls outside their range."""
     for name, lowest in (("throttle", 0.0), ("steer", -1.0), ("brake", 0.0)):
         values = np.array([getattr(step.control, name) for step in steps], np.float64)
         odd = ~((values >= lowest) & (values <= 1.0))
@@ -96,8 +96,8 @@ def controls(steps: Sequence[Step]) -> Iterator[Finding]:
             yield Finding(
                 "control",
                 "failed",
-                f"{name} is {values[odd][0]:.3g}; {lowest:.0f} to 1 is needed: clip it, and find"
-                " out where it comes from",
+                f"{name} is {values[odd][0]:.3g}; {lowest:.0f} to 1 is needed: check where it comes"
+                " from, then clip it",
             )
 
 
@@ -110,29 +110,32 @@ def boxes(steps: Sequence[Step]) -> Iterator[Finding]:
                 return
     if not any(len(step.cooperative) + len(step.ego_alone) for step in steps):
         yield Finding(
-            "boxes", "warning", "there are none at all; checks of boxes have nothing to look at"
+            "boxes", "warning", "no boxes at all; the checks of boxes have nothing to check"
         )
 
 
-def wrong_in_boxes(found: Boxes, name: str) -> Iterator[str]:
+def wrong_in_boxes(detected: Boxes, name: str) -> Iterator[str]:
     """Yield what is wrong with boxes."""
     arrays = (("geometry", np.float64, 2, 7), ("classes", np.int64, 1, None))
     for field, kind, dimensions, width in (*arrays, ("scores", np.float64, 1, None)):
-        array = getattr(found, field)
+        array = getattr(detected, field)
         yield from wrong_in_array(array, kind, f"{name}: {field}", dimensions, width)
-    if not ((found.classes >= 0) & (found.classes < len(CLASSES))).all():
-        told = ", ".join(f"{number} {each}" for number, each in enumerate(CLASSES))
-        yield f"{name}: classes reach from {found.classes.min()} to {found.classes.max()}; {told}"
-    if not ((found.scores >= 0.0) & (found.scores <= 1.0)).all():
-        yield f"{name}: scores reach {np.abs(found.scores).max():.3g}; 0 to 1 is needed: a sigmoid?"
-    sizes = found.geometry[:, 3:6]
+    if not ((detected.classes >= 0) & (detected.classes < len(CLASSES))).all():
+        known = ", ".join(f"{number} {class_name}" for number, class_name in enumerate(CLASSES))
+        lowest, highest = detected.classes.min(), detected.classes.max()
+        yield f"{name}: classes reach from {lowest} to {highest}; {known}"
+    if not ((detected.scores >= 0.0) & (detected.scores <= 1.0)).all():
+        most = np.abs(detected.scores).max()
+        yield f"{name}: scores reach {most:.3g}; 0 to 1 is needed: a sigmoid?"
+    sizes = detected.geometry[:, 3:6]
     if not ((sizes > 0.0) & (sizes <= LARGEST)).all():
         yield (
             f"{name}: sizes reach from {sizes.min():.3g} to {sizes.max():.3g} m; columns are"
             " x y z length width height yaw, full sizes"
         )
-    if (np.abs(found.geometry[:, 6]) > 2 * np.pi).any():
-        yield f"{name}: yaw reaches {np.abs(found.geometry[:, 6]).max():.3g}; it is told in radians"
+    if (np.abs(detected.geometry[:, 6]) > 2 * np.pi).any():
+        largest = np.abs(detected.geometry[:, 6]).max()
+        yield f"{name}: yaw reaches {largest:.3g}; it must be in radians"
 
 
 def wrong_in_array(
@@ -152,16 +155,16 @@ def wrong_in_array(
 
 
 def own_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
-    """Yield whether the ego takes itself for somebody."""
+    """Yield whether the ego detects itself."""
     count = sum(
-        int(on_ego(each, observation.lidar_in_vehicle).sum())
+        int(on_ego(detected, observation.lidar_in_vehicle).sum())
         for step, observation in zip(steps, seen, strict=True)
-        for each in (step.cooperative, step.ego_alone)
+        for detected in (step.cooperative, step.ego_alone)
     )
     if count:
         yield Finding(
             "own body",
             "warning",
-            f"{count} boxes stand where the ego stands; its driver would brake for itself:"
-            " agents.merging.on_ego tells which",
+            f"{count} boxes are at the ego's own place; its driver would brake for them:"
+            " agents.merging.on_ego finds them",
         )

@@ -1,39 +1,39 @@
-"""The whole check: what is asked in which order, and what need not be asked any more."""
+"""All checks of a system, in order; after a failure, checks that depend on it are skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from agents.conformance import answers, calls, conduct, frames
-from agents.conformance.finding import Finding
-from agents.conformance.moments import Recording
-from agents.conformance.playing import Run, displaced, late, never, play
+from agents.conformance import answers, behaviour, frames, interface
+from agents.conformance.findings import Finding
+from agents.conformance.playback import Run, displaced, late, never, play
+from agents.conformance.recorded_steps import Recording
 
 DISPLACEMENT = 3.0 / 2**0.5
-"""Metres along both axes."""
+"""Metres along both axes: 3 m in total."""
 SEED, OTHER_SEED = 1, 2
 
 CHECKS = {
     "calls": "has reads_points, reads_messages, reset, share and step",
-    "truth": "is not shown the truth",
+    "truth": "is not given the ground truth",
     "runs": "plays a few seconds without raising",
-    "share": "sends boxes, points or features",
-    "step": "answers with a Step",
-    "control": "pedals and wheel are in range",
+    "share": "sends boxes, points or feature maps",
+    "step": "returns a Step",
+    "control": "throttle, brake and steering are in range",
     "boxes": "boxes have the shapes, types and ranges of the vocabulary",
-    "frame": "boxes stand in the ego's LiDAR frame",
-    "own body": "the ego is nobody it detects",
-    "inputs": "leaves what it is given as it was",
-    "payloads": "leaves what it has sent as it was",
-    "same again": "made and reset alike, answers alike",
-    "late messages": "works with messages three steps old",
-    "new episode": "reset forgets other episodes",
-    "no messages": "works when nothing arrives",
-    "messages": "cooperative depends on messages",
-    "believed pose": "messages count from where their senders believed to be",
-    "ego alone": "ego_alone depends on no message",
-    "time": "a step takes less than the time between two",
+    "frame": "boxes are in the ego's LiDAR frame",
+    "own body": "it does not detect the ego itself",
+    "inputs": "does not change its inputs",
+    "payloads": "does not change payloads after sending them",
+    "deterministic": "the same arguments and seed give the same answers",
+    "late messages": "works with messages that are three steps old",
+    "reset": "reset clears everything from earlier episodes",
+    "no messages": "works without any message",
+    "messages": "cooperative boxes depend on messages",
+    "believed pose": "messages are transformed by their senders' believed poses",
+    "ego alone": "ego_alone boxes do not depend on messages",
+    "time": "a step takes less than the planning interval",
 }
 ABOUT_MESSAGES = (
     "share",
@@ -47,14 +47,14 @@ ABOUT_MESSAGES = (
 
 
 class Examination:
-    """Puts one system to all checks; after a failure, those that lean on it are not made."""
+    """Runs all checks on one system; after a failure, checks that depend on it are skipped."""
 
     def __init__(self, make: Callable[[], Any], recording: Recording) -> None:
         self._make, self._recording = make, recording
         self._findings: dict[str, list[Finding]] = {}
 
     def findings(self) -> list[Finding]:
-        """Examine, and return every check's findings in order."""
+        """Run the checks, and return every check's findings in order."""
         self._system = self._make()
         self._examine()
         silent = not getattr(self._system, "reads_messages", True)
@@ -63,23 +63,23 @@ class Examination:
             if silent and check in ABOUT_MESSAGES:
                 made.append(Finding(check, "not checked", "it reads no messages"))
             elif check not in self._findings:
-                made.append(Finding(check, "not checked", "something before it failed"))
+                made.append(Finding(check, "not checked", "a check before it failed"))
             else:
                 made += self._findings[check] or [Finding(check, "passed", meaning)]
         return made
 
     def _examine(self) -> None:
-        if self._fails("calls", calls.calls(self._system)):
+        if self._fails("calls", interface.calls(self._system)):
             return
-        if self._fails("truth", calls.truth(self._system)):
+        if self._fails("truth", interface.truth(self._system)):
             return
         first = play(self._system, self._recording, SEED)
         if self._fails("share", answers.shares(self._system, first.payloads)):
             return
         if self._fails("runs", raised(first, "runs")):
             return
-        self._note("inputs", conduct.inputs_stay(first))
-        self._note("payloads", conduct.payloads_stay(first))
+        self._note("inputs", behaviour.inputs_stay(first))
+        self._note("payloads", behaviour.payloads_stay(first))
         if not self._fails("step", answers.answers(first.steps)):
             self._look(first)
             self._repeat(first)
@@ -87,9 +87,9 @@ class Examination:
     def _look(self, first: Run) -> None:
         self._note("control", answers.controls(first.steps))
         if not self._fails("boxes", answers.boxes(first.steps)):
-            moments = self._recording.moments
-            self._note("frame", frames.frame(first.steps, moments))
-            seen = [each.observation for each in moments]
+            steps = self._recording.steps
+            self._note("frame", frames.frame(first.steps, steps))
+            seen = [step.observation for step in steps]
             self._note("own body", answers.own_body(first.steps, seen))
 
     def _repeat(self, first: Run) -> None:
@@ -97,12 +97,12 @@ class Examination:
         between = play(self._system, self._recording, OTHER_SEED, late)
         self._note("late messages", raised(between, "late messages"))
         again = play(self._system, self._recording, SEED)
-        self._note("time", [conduct.quick(again)] if again.step_seconds else [])
+        self._note("time", [behaviour.timing(again)] if again.step_seconds else [])
         if not self._findings["truth"]:
-            self._note("truth", conduct.keeps_to_it(self._system))
-        if self._fails("same again", conduct.deterministic(first, fresh)):
+            self._note("truth", behaviour.imports_no_simulator(self._system))
+        if self._fails("deterministic", behaviour.deterministic(first, fresh)):
             return
-        if self._fails("new episode", conduct.episodes(first, again)):
+        if self._fails("reset", behaviour.episodes(first, again)):
             return
         if self._system.reads_messages:
             self._disturb(first)
@@ -114,19 +114,19 @@ class Examination:
         moved = play(self._system, self._recording, SEED, displaced(DISPLACEMENT))
         if self._fails("believed pose", raised(moved, "believed pose")):
             return
-        self._note("ego alone", conduct.alone(first, [silent, moved]))
-        if not self._fails("messages", conduct.heard(first, silent)):
-            self._note("believed pose", conduct.believed(first, moved))
+        self._note("ego alone", behaviour.ego_alone_is_independent(first, [silent, moved]))
+        if not self._fails("messages", behaviour.messages_matter(first, silent)):
+            self._note("believed pose", behaviour.believed_pose_matters(first, moved))
 
     def _note(self, check: str, findings: Iterable[Finding]) -> None:
         self._findings[check] = list(findings)
 
     def _fails(self, check: str, findings: Iterable[Finding]) -> bool:
         self._note(check, findings)
-        return any(each.verdict == "failed" for each in self._findings[check])
+        return any(finding.verdict == "failed" for finding in self._findings[check])
 
 
 def raised(run: Run, check: str) -> Iterator[Finding]:
-    """Yield what a system raised."""
+    """Yield the exception that a system raised, if any."""
     if run.raised:
         yield Finding(check, "failed", run.raised)

@@ -1,4 +1,4 @@
-"""Whether boxes stand in the ego's LiDAR frame, and in which frame they seem to stand if not."""
+"""Whether boxes are in the ego's LiDAR frame, and if not, in which frame they seem to be."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from agents.conformance.finding import Finding
-from agents.conformance.moments import Moment
+from agents.conformance.findings import Finding
+from agents.conformance.recorded_steps import RecordedStep
 from harness.geometry import boxes_between
 from harness.vocabulary import Boxes, Floats, Pose, Step
 
 FARTHEST, HIGHEST = 120.0, 30.0
-"""Metres along each axis within which boxes may stand."""
+"""Metres along each axis within which boxes may be."""
 CLOSE = 2.0
-"""Metres between the centres of a box and a road user that it may mean."""
+"""Largest distance between the centres of a box and a road user that match, m."""
 CLEARLY = 5
-"""How many more boxes must find somebody in another frame before it is told."""
+"""How many more boxes must match in another frame before it is reported."""
 WORLD = Pose(0.0, 0.0)
 RIGHT = math.pi / 2
 WRONG_FRAMES = {
-    "they seem to stand in the world: boxes_between(boxes, Pose(0, 0), lidar_in_world)": WORLD,
+    "they seem to be in the world frame: boxes_between(boxes, Pose(0, 0), lidar_in_world)": WORLD,
     "they seem turned by 90 degrees to the right; LiDAR frames look ahead here": Pose(
         0, 0, 0, RIGHT
     ),
     "they seem turned by 90 degrees to the left; LiDAR frames look ahead here": Pose(
         0, 0, 0, -RIGHT
     ),
-    "they seem turned about; LiDAR frames look ahead here": Pose(0.0, 0.0, 0.0, math.pi),
+    "they seem turned by 180 degrees; LiDAR frames look ahead here": Pose(0.0, 0.0, 0.0, math.pi),
 }
 MIRRORED = "they seem mirrored; y points to the right, as in CARLA"
 
 
-def frame(steps: Sequence[Step], moments: Sequence[Moment]) -> Iterator[Finding]:
-    """Yield boxes that stand where no LiDAR reaches, or that fit another frame better."""
-    places = np.concatenate([each.cooperative.geometry[:, :3] for each in steps])
-    alone = np.concatenate([each.ego_alone.geometry[:, :3] for each in steps])
+def frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> Iterator[Finding]:
+    """Yield boxes out of the LiDAR's range, or that match better in another frame."""
+    places = np.concatenate([step.cooperative.geometry[:, :3] for step in steps])
+    alone = np.concatenate([step.ego_alone.geometry[:, :3] for step in steps])
     far = np.abs(np.concatenate([places, alone])).max(axis=0, initial=0.0)
-    hint = better_frame(steps, moments)
+    hint = better_frame(steps, recorded)
     if max(far[0], far[1]) > FARTHEST or far[2] > HIGHEST:
         sentence = (
             f"boxes reach {far[0]:.0f}, {far[1]:.0f}, {far[2]:.0f} m from the ego's LiDAR along x,"
@@ -49,37 +49,37 @@ def frame(steps: Sequence[Step], moments: Sequence[Moment]) -> Iterator[Finding]
         yield Finding("frame", "warning", hint)
 
 
-def better_frame(steps: Sequence[Step], moments: Sequence[Moment]) -> str:
-    """Return the wrong frame in which clearly more boxes stand on somebody, or nothing."""
+def better_frame(steps: Sequence[Step], recorded: Sequence[RecordedStep]) -> str:
+    """Return the wrong frame in which clearly more boxes match road users, if any."""
     pairs = [
-        (each.ego_alone if len(each.ego_alone) else each.cooperative, moment)
-        for each, moment in zip(steps, moments, strict=True)
+        (step.ego_alone if len(step.ego_alone) else step.cooperative, there)
+        for step, there in zip(steps, recorded, strict=True)
     ]
-    as_they_are = sum(meant(boxes.geometry, moment) for boxes, moment in pairs)
-    found = {MIRRORED: sum(meant(mirrored(boxes), moment) for boxes, moment in pairs)}
+    as_they_are = sum(hits(boxes.geometry, there) for boxes, there in pairs)
+    matches = {MIRRORED: sum(hits(mirrored(boxes), there) for boxes, there in pairs)}
     for name, wrong in WRONG_FRAMES.items():
-        found[name] = sum(
-            meant(taken_from(boxes, wrong, moment).geometry, moment) for boxes, moment in pairs
+        matches[name] = sum(
+            hits(taken_from(boxes, wrong, there).geometry, there) for boxes, there in pairs
         )
-    name, most = max(found.items(), key=lambda each: each[1])
+    name, most = max(matches.items(), key=lambda match: match[1])
     return name if most >= 2 * as_they_are + CLEARLY else ""
 
 
-def taken_from(boxes: Boxes, wrong: Pose, moment: Moment) -> Boxes:
-    """Return boxes as they stand if they were told in a wrong frame."""
-    here = moment.observation.lidar_in_world if wrong is WORLD else WORLD
+def taken_from(boxes: Boxes, wrong: Pose, there: RecordedStep) -> Boxes:
+    """Return boxes transformed from a wrong frame."""
+    here = there.observation.lidar_in_world if wrong is WORLD else WORLD
     return boxes_between(boxes, wrong, here)
 
 
 def mirrored(boxes: Boxes) -> Floats:
-    """Return boxes with left and right exchanged."""
+    """Return boxes with y and yaw negated."""
     result: Floats = boxes.geometry * [1.0, -1.0, 1.0, 1.0, 1.0, 1.0, -1.0]
     return result
 
 
-def meant(boxes: Floats, moment: Moment) -> int:
-    """Return how many boxes stand close to a road user."""
-    true = moment.truth.boxes_in_lidar.geometry
+def hits(boxes: Floats, there: RecordedStep) -> int:
+    """Return how many boxes are close to a road user of the ground truth."""
+    true = there.truth.boxes_in_lidar.geometry
     if not len(true) or not len(boxes):
         return 0
     gaps = np.linalg.norm(boxes[:, None, :2] - true[None, :, :2], axis=2)

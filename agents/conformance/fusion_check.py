@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from agents.conformance.finding import Finding
+from agents.conformance.findings import Finding
 from agents.perception.designs import LITE
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
 from agents.perception.network import Network, one_thread

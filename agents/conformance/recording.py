@@ -1,4 +1,4 @@
-"""A few seconds of a real drive: a campaign of one route, driven by the scribe on carlite."""
+"""A few seconds of a drive: a campaign of one route on carlite, driven by the recorder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from agents.conformance.moments import Recording, read
+from agents.conformance.recorded_steps import Recording, read
 from harness.errors import AttemptError
 from harness.nesting import parse_json
 from harness.subprocesses import module_command
@@ -16,28 +16,28 @@ ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
 <waypoint x="209.8" y="87.5" z="2.0" pitch="0" roll="0" yaw="90"/>
 </route></routes>"""
-"""A street with so many road users in sight that boxes of a wrong frame are noticed."""
+"""A street with enough road users in sight to tell frames apart."""
 TRIES = 4
-"""On a busy machine a server may be late more than once."""
+"""On a busy machine a server may time out more than once."""
 NOTICE = re.compile("carlite: ")
-"""How lines begin that a server prints while it starts: they are no cause of anything."""
-SCRIBE = "agents.conformance.scribe.Scribe"
+"""Start of the lines that a server prints while it starts: they are not errors."""
+RECORDER = "agents.conformance.recorder.Recorder"
 
 
 def recorded(file: Path | None) -> Recording:
-    """Return the recording in a file; it is made if it is not there, or if none is named."""
+    """Return the recording in a file; without one, or if it does not exist, a new one is made."""
     if file is not None:
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             record(file)
         return read(file)
     with tempfile.TemporaryDirectory() as folder:
-        record(Path(folder) / "moments.npz")
-        return read(Path(folder) / "moments.npz")
+        record(Path(folder) / "steps.npz")
+        return read(Path(folder) / "steps.npz")
 
 
 def record(file: Path) -> None:
-    """Drive the street once, with a unit and vehicles as partners."""
+    """Drive the street once, with a roadside unit and vehicles as partners."""
     with tempfile.TemporaryDirectory() as folder:
         route = Path(folder) / "street.xml"
         route.write_text(ROUTE)
@@ -48,8 +48,8 @@ def record(file: Path) -> None:
             "routes.only=null",
             "seeds=[1]",
             "system=[]",
-            f"+system.scribe._target_={SCRIBE}",
-            f"+system.scribe.file={quoted(file.absolute())}",
+            f"+system.recorder._target_={RECORDER}",
+            f"+system.recorder.file={quoted(file.absolute())}",
             "interference=none",
             "cooperation=mixed",
             "progress=plain",
@@ -59,23 +59,23 @@ def record(file: Path) -> None:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if not file.exists():
             why = cause(done, Path(folder) / "out" / "ledger.jsonl")
-            raise AttemptError("agent_exception", f"the street was not recorded: {why}")
+            raise AttemptError("agent_exception", f"recording failed: {why}")
 
 
 def cause(done: subprocess.CompletedProcess[str], ledger: Path) -> str:
-    """Return why a campaign has left no recording: how its last try ended, or what it said last."""
+    """Return why a campaign left no recording: its last failure, or its last line on stderr."""
     tries = ledger.read_text().splitlines() if ledger.is_file() else []
     last = parse_json(tries[-1]) if tries else {"failure": None}
     if last["failure"] is not None:
         return f"{len(tries)} tries, the last one failed: {last['failure']}: {last['message']}"
-    said = [each for each in done.stderr.splitlines() if each.strip() and not NOTICE.match(each)]
+    said = [line for line in done.stderr.splitlines() if line.strip() and not NOTICE.match(line)]
     if said:
         return said[-1].strip()
     if tries:
-        return f"the drive ended too soon ({last['message']})"
-    return f"the campaign ended with exit code {done.returncode} and said nothing"
+        return f"the drive ended too early ({last['message']})"
+    return f"the campaign ended with exit code {done.returncode} without output"
 
 
 def quoted(path: Path) -> str:
-    """Return a path as Hydra takes any: brackets, commas and accents mean something to it."""
+    """Return a path quoted for Hydra, in which brackets and commas are syntax."""
     return "'" + str(path).replace("'", r"\'") + "'"

@@ -85,7 +85,9 @@ class Car:
 
     def _engine(self, speed: float) -> tuple[float, float]:
         """Return the engine's speed and how far it turns for each metre, in the likely gear."""
-        lever = next((each for each in self.levers if each * speed < self.upshift), self.levers[-1])
+        lever = next(
+            (lever for lever in self.levers if lever * speed < self.upshift), self.levers[-1]
+        )
         return lever * speed, lever
 
 

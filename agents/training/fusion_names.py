@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.conformance.making import maker
+from agents.conformance.instantiation import maker
 from agents.perception.fusion.base import Fusion, IntermediateFusion
 from agents.perception.fusion.catalogue import SCHEMES
 from harness.errors import UserError

@@ -50,7 +50,7 @@ class Child:
         if version != wire.VERSION:
             self.end()
             raise ChildError(f"it speaks version {version} of the pipe; {wire.VERSION} is needed")
-        self.told: dict[str, str] = words.get("told", {})
+        self.versions: dict[str, str] = words.get("versions", {})
 
     def ask(
         self, words: dict[str, Any], arrays: dict[str, Any], seconds: float
@@ -98,7 +98,7 @@ class Child:
     def _failed(self, what: str) -> ChildError:
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
         self.end()
-        words = [each for each in said.split() if each.strip("^~")]
+        words = [word for word in said.split() if word.strip("^~")]
         last = " ".join(words)[-LAST_WORDS:]
         return ChildError(f"{what}; it said last: {last}" if last else what)
 

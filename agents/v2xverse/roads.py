@@ -30,10 +30,10 @@ class Roads:
         import carla  # noqa: PLC0415
 
         lanes = carla.Map(route.town, file.read_text()).generate_waypoints(NOT_SAMPLED)
-        places = [each.transform.location for each in lanes]
+        places = [lane.transform.location for lane in lanes]
         return Roads(
-            np.array([[each.x, each.y] for each in places]),
-            np.array([each.lane_width for each in lanes]),
+            np.array([[place.x, place.y] for place in places]),
+            np.array([lane.lane_width for lane in lanes]),
         )
 
     def picture(self, ego_in_world: Pose) -> Integers:

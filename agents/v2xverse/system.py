@@ -81,9 +81,9 @@ class V2Xverse:
         """Return the file that names its checkpoints; what those hold is not looked at."""
         if (method == "single") == cls.reads_messages:
             raise UserError("system: method=single is for agents.v2xverse.system.V2XverseAlone")
-        for each in NEEDED:
-            if not (checkout(root) / each).is_dir():
-                raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {each}")
+        for folder in NEEDED:
+            if not (checkout(root) / folder).is_dir():
+                raise UserError(f"system: {root} is no checkout of V2Xverse: it has no {folder}")
         config = checkout(root) / (agent_config or CONFIG.format(method=method))
         if not config.is_file():
             raise UserError(f"system: there is no agent_config {config}")
@@ -102,11 +102,11 @@ class V2Xverse:
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Let it look, plan and act."""
         partners = nearest(messages, observation.lidar_in_world)
-        words, arrays = told(observation, partners)
+        words, arrays = step_request(observation, partners)
         arrays["drivable"] = self._roads.picture(observation.vehicle_in_world)
-        answer, found = self._child.ask(words, arrays, self._patience)
+        answer, detected = self._child.ask(words, arrays, self._patience)
         throttle, steer, brake = answer["control"]
-        together, alone = (others(name, found, observation) for name in ("together", "alone"))
+        together, alone = (others(name, detected, observation) for name in ("together", "alone"))
         return Step(Control(throttle, steer, brake), together, alone)
 
 
@@ -125,12 +125,14 @@ def nearest(messages: tuple[Message, ...], ego: Pose) -> list[Message]:
     """Return as many partners as V2Xverse takes, nearest first."""
     by_distance = sorted(
         messages,
-        key=lambda each: math.hypot(each.lidar_in_world.x - ego.x, each.lidar_in_world.y - ego.y),
+        key=lambda message: math.hypot(
+            message.lidar_in_world.x - ego.x, message.lidar_in_world.y - ego.y
+        ),
     )
     return by_distance[:MOST_PARTNERS]
 
 
-def told(
+def step_request(
     observation: EgoObservation, partners: list[Message]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a moment in words and arrays."""
@@ -163,17 +165,17 @@ def pose(lidar_in_world: Pose) -> list[float]:
     return [lidar_in_world.x, lidar_in_world.y, lidar_in_world.z, lidar_in_world.yaw]
 
 
-def others(name: str, found: dict[str, Any], observation: EgoObservation) -> Boxes:
+def others(name: str, detected: dict[str, Any], observation: EgoObservation) -> Boxes:
     """Return who is there besides the ego; V2Xverse leaves itself out later, before it plans."""
-    boxes = boxes_in_lidar(name, found, observation.lidar_in_world.z)
+    boxes = boxes_in_lidar(name, detected, observation.lidar_in_world.z)
     return boxes[~on_ego(boxes, observation.lidar_in_vehicle)]
 
 
-def boxes_in_lidar(name: str, found: dict[str, Any], height: float) -> Boxes:
+def boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Boxes:
     """Return boxes from corners, whose heights V2Xverse tells from the world's zero."""
-    corners: Floats = np.array(found[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
-    scores: Floats = np.array(found[f"{name}_scores"], np.float64)
-    classes: Integers = np.array(found[f"{name}_classes"], np.int64)
+    corners: Floats = np.array(detected[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
+    scores: Floats = np.array(detected[f"{name}_scores"], np.float64)
+    classes: Integers = np.array(detected[f"{name}_classes"], np.int64)
     along, across = corners[:, 0] - corners[:, 3], corners[:, 1] - corners[:, 0]
     centres = corners.mean(axis=1)
     geometry = np.column_stack(

@@ -9,97 +9,145 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.commands.options import Commands
+from analysis.commands.options import Commands, new_parser
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, calibrate
-from analysis.simulation.campaigns import Scene
+from analysis.simulation.campaigns import Scenario
 from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
-from analysis.terminal import say, show_grid
+from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
 
 NULL = "nothing matters"
+"""Start of the names of scenarios without any effect."""
+DESCRIPTION = """Estimate by simulation how often the regressions, or the report's sentences, report
+an effect that is absent."""
+EXAMPLES = """
+crucible calibrate --routes 19 --systems 4 --campaigns 100
+crucible calibrate --pages --scenarios 'errors differ' --check
+"""
 
 
-def add(commands: Commands) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `calibrate`."""
-    parser = commands.add_parser("calibrate", help="rates of false alarms, by simulation")
-    parser.add_argument("--routes", type=int, default=19)
-    parser.add_argument("--systems", type=int, default=4)
-    parser.add_argument("--seeds", type=int, default=1, help="of each system on each route")
-    parser.add_argument("--campaigns", type=int, default=400, help="simulated for each scene")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = new_parser(commands, "calibrate", DESCRIPTION, EXAMPLES)
     parser.add_argument(
-        "--methods", default=",".join(METHODS), help="of the regressions, by comma; default all"
+        "--routes", type=int, default=19, metavar="N", help="routes (default: %(default)s)"
     )
     parser.add_argument(
-        "--pages", action="store_true", help="whole report pages instead of single regressions"
+        "--systems", type=int, default=4, metavar="N", help="systems (default: %(default)s)"
     )
-    parser.add_argument("--scenes", default="", help="only those whose names have these words")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seeds of each system on each route (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--campaigns",
+        type=int,
+        default=400,
+        metavar="N",
+        help="simulated campaigns for each scenario (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed of the simulation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--methods",
+        default=",".join(METHODS),
+        metavar="NAME[,NAME ...]",
+        help="regressions (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pages",
+        action="store_true",
+        help="simulate whole report pages instead of single regressions (default: off)",
+    )
+    parser.add_argument(
+        "--scenarios",
+        default="",
+        metavar="TEXT",
+        help="only scenarios whose names contain this text (default: all)",
+    )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="exit with 1 if the headline's rate is significantly above 5 %%",
+        help="exit with 1 if the headline's rate is significantly above 5 %% (default: off)",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where calibration.csv goes")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write calibration.csv to (default: not written)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the shares of p < 0.05."""
-    size = Scene(options.routes, options.systems, options.seeds)
+    size = Scenario(options.routes, options.systems, options.seeds)
     if min(options.routes, options.systems, options.seeds, options.campaigns) < 1:
         raise UserError("--routes, --systems, --seeds and --campaigns: 1 or more")
-    return of_pages(size, options) if options.pages else of_regressions(size, options)
+    return (
+        calibrate_report_pages(size, options)
+        if options.pages
+        else calibrate_regressions(size, options)
+    )
 
 
-def of_regressions(size: Scene, options: argparse.Namespace) -> int:
+def calibrate_regressions(size: Scenario, options: argparse.Namespace) -> int:
     """Print how often each regression finds what is not there, and what is."""
     methods = options.methods.split(",")
-    if unknown := [each for each in methods if each not in METHODS]:
+    if unknown := [method for method in methods if method not in METHODS]:
         raise UserError(f"--methods: unknown {', '.join(unknown)}; valid: {', '.join(METHODS)}")
-    found = calibrate(size, options.campaigns, options.seed, methods, options.scenes)
-    if found.empty:
-        raise UserError(f"--scenes: no scene's name has {options.scenes!r}")
-    show(found)
-    say(
+    rates = calibrate(size, options.campaigns, options.seed, methods, options.scenarios)
+    if rates.empty:
+        raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
+    show(rates)
+    print_line(
         f"{options.campaigns} campaigns each of {options.routes} routes, {options.systems} systems,"
         f" {options.seeds} seeds; shares with p < 0.05; low and high: Clopper and Pearson's 95 %"
-        " interval of false, any, Holm"
+        " interval of 'false, any, Holm'"
     )
     if options.out:
-        write_frame(found, options.out, "calibration", ["csv"])
-    null = found[found["scene"].str.startswith(NULL) & (found["method"] == HEADLINE)]
-    return verdict(null["scene"].tolist(), null["low"].tolist()) if options.check else 0
+        write_frame(rates, options.out, "calibration", ["csv"])
+    null = rates[rates["scenario"].str.startswith(NULL) & (rates["method"] == HEADLINE)]
+    return verdict(null["scenario"].tolist(), null["low"].tolist()) if options.check else 0
 
 
-def of_pages(size: Scene, options: argparse.Namespace) -> int:
+def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
     """Print how often report pages have a false sentence."""
-    found = calibrate_pages(size, options.campaigns, options.seed, options.scenes)
-    if found.empty:
-        raise UserError(f"--scenes: no page's name has {options.scenes!r}")
-    numbers = [str(name) for name in found if name not in ("scene", "pages")]
+    rates = calibrate_pages(size, options.campaigns, options.seed, options.scenarios)
+    if rates.empty:
+        raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
+    numbers = [str(name) for name in rates if name not in ("scenario", "pages")]
     rows = [
-        [str(row["scene"]), *(shown(float(row[name])) for name in numbers)]
-        for _, row in found.iterrows()
+        [str(row["scenario"]), *(format_share(float(row[name])) for name in numbers)]
+        for _, row in rates.iterrows()
     ]
-    show_grid("Report pages", ["scene", *numbers], rows)
-    say(
+    show_grid("Report pages", ["scenario", *numbers], rows)
+    print_line(
         f"{options.campaigns} pages each of {options.routes} routes, {options.systems} systems"
         f" under 2 conditions, {options.seeds} seeds; low and high: Clopper and Pearson's"
-        " 95 % interval of a false sentence"
+        " 95 % confidence interval of 'with a false sentence'"
     )
     if options.out:
-        write_frame(found, options.out, "calibration_pages", ["csv"])
-    return verdict(found["scene"].tolist(), found["low"].tolist()) if options.check else 0
+        write_frame(rates, options.out, "calibration_pages", ["csv"])
+    return verdict(rates["scenario"].tolist(), rates["low"].tolist()) if options.check else 0
 
 
-def show(found: pd.DataFrame) -> None:
+def show(rates: pd.DataFrame) -> None:
     """Print a grid for each scene."""
-    head = list(found.columns[1:-1])
-    for scene, own in found.groupby("scene", sort=False):
+    head = list(rates.columns[1:-1])
+    for scene, scenario_rates in rates.groupby("scenario", sort=False):
         rows = [
-            [str(row["method"]), *(shown(float(row[name])) for name in head[1:])]
-            for _, row in own.iterrows()
+            [str(row["method"]), *(format_share(float(row[name])) for name in head[1:])]
+            for _, row in scenario_rates.iterrows()
         ]
         show_grid(str(scene), head, rows)
 
@@ -108,12 +156,12 @@ def verdict(names: Sequence[str], lows: Sequence[float]) -> int:
     """Print which rates are above the level, and return the exit code."""
     above = [name for name, low in zip(names, lows, strict=True) if low > ALPHA]
     for name in above:
-        say(f"above {ALPHA:.0%}: {name}")
+        print_line(f"above {ALPHA:.0%}: {name}")
     if not above:
-        say(f"no rate is significantly above {ALPHA:.0%}")
+        print_line(f"no rate is significantly above {ALPHA:.0%}")
     return 1 if above else 0
 
 
-def shown(value: float) -> str:
+def format_share(value: float) -> str:
     """Return a share, or nothing where there is none."""
     return f"{value:.3f}" if math.isfinite(value) else "-"

@@ -11,38 +11,49 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, brief, of_arms
-from analysis.collection import Collection, collect, refuse_doubles
-from analysis.commands.options import Commands, add_mixing, add_out, out_of
+from analysis.arms import arms_in, of_arms, short_name
+from analysis.collection import Collection, collect, refuse_duplicates
+from analysis.commands.options import Commands, add_mixing, add_out, new_parser, output_folder
 from analysis.comparison import Comparison, Side, arm_named, by_route, compare_all, side_of
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
 from analysis.figures.driving import pairs_figure
-from analysis.tables.writing import p_in_words, write_frame, write_text
-from analysis.terminal import say, show_grid
+from analysis.tables.writing import format_p, write_frame, write_text
+from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
 from harness.records.arms import telling
 from harness.records.names import safe_name
 
 SHOWN = 12
-"""Attempts in no pair that are named; the file has all."""
+"""Most unpaired attempts that are listed; the file has all."""
 
+DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
+differences with 95 % confidence intervals and tests, and a figure for each pair of arms."""
+EXAMPLES = """
+crucible compare runs/first_look-7c1cf32e ideal_late/none ideal_late/latency
+crucible compare runs/new late/none runs/old:late/none
+"""
 MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
 
-def add(commands: Commands) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `compare`."""
-    parser = commands.add_parser("compare", help="arms of one campaign or several, paired")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
+    parser = new_parser(commands, "compare", DESCRIPTION, EXAMPLES)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     parser.add_argument(
         "arms",
         nargs="+",
         metavar="[DIR:]ARM",
-        help="the first is compared with each other: late/latency, runs/other:late/latency",
+        help="arms, such as late/latency or runs/other:late/latency; the first is the baseline",
     )
     parser.add_argument(
-        "--also", type=Path, action="append", default=[], metavar="DIR", help="pool this folder too"
+        "--also",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="pool this campaign folder too; may be repeated (default: none)",
     )
     add_out(parser)
     add_mixing(parser)
@@ -52,59 +63,67 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the comparisons, write and draw them."""
     pool = [options.folder, *options.also]
-    named = [apart(each) for each in options.arms]
-    folders = list({each.resolve(): each for each in [*pool, *(d for d, _ in named if d)]}.values())
-    found = collect(folders, options.mix_simulators, pooled=False)
-    for note in found.notes:
-        say(note)
-    sides = [side_in(found, [folder] if folder else pool, text) for folder, text in named]
-    sides = told_apart(sides, named)
-    if len(sides) < 2 or len({each.name for each in sides}) < len(sides):
-        raise UserError("compare needs two different arms at least, such as late/none late/latency")
+    named = [split_folder(text) for text in options.arms]
+    folders = list(
+        {folder.resolve(): folder for folder in [*pool, *(d for d, _ in named if d)]}.values()
+    )
+    collection = collect(folders, options.mix_simulators, pooled=False)
+    for note in collection.notes:
+        print_line(note)
+    sides = [side_in(collection, [folder] if folder else pool, text) for folder, text in named]
+    sides = with_distinct_names(sides, named)
+    if len(sides) < 2 or len({side.name for side in sides}) < len(sides):
+        raise UserError("compare needs at least two different arms, such as late/none late/latency")
     comparisons, table = compare_all(sides)
-    out = out_of(options, found)
+    out = output_folder(options, collection)
     rest = []
-    for each in comparisons:
-        show_comparison(each, table, len(comparisons) > 1)
-        name = safe_name(f"compare-{each.a.name}-{each.b.name}".replace("/", "-"))
-        routes = by_route(each, "driving_score")
+    for comparison in comparisons:
+        show_comparison(comparison, table, len(comparisons) > 1)
+        name = safe_name(f"compare-{comparison.a.name}-{comparison.b.name}".replace("/", "-"))
+        routes = by_route(comparison, "driving_score")
         figure, left_out = pairs_figure(
-            routes, (each.a.name, each.b.name), "driving score, mean over seeds"
+            routes, (comparison.a.name, comparison.b.name), "driving score, mean over seeds"
         )
         write_text(standalone(figure), out / f"{name}.svg")
         if left_out:
-            say(f"  {left_out} routes that differ least are not in {name}.svg")
+            print_line(f"  {left_out} routes with the smallest differences are not in {name}.svg")
         rest += [
-            own.assign(arm_a=each.a.name, arm_b=each.b.name, only=side.name)
-            for side, own in zip((each.a, each.b), each.unpaired, strict=True)
+            unpaired.assign(arm_a=comparison.a.name, arm_b=comparison.b.name, only=side.name)
+            for side, unpaired in zip(
+                (comparison.a, comparison.b), comparison.unpaired, strict=True
+            )
         ]
     write_frame(table, out, "compare", ["csv"])
     write_frame(pd.concat(rest, ignore_index=True), out, "compare_unpaired", ["csv"])
-    say(f"compare.csv, compare_unpaired.csv and a figure for each pair are in {out}")
-    return found.exit_code
+    print_line(f"compare.csv, compare_unpaired.csv and a figure for each pair are in {out}")
+    return collection.exit_code
 
 
-def apart(text: str) -> tuple[Path | None, str]:
+def split_folder(text: str) -> tuple[Path | None, str]:
     """Return the folder that stands before an arm, if one does, and the arm."""
     folder, colon, arm = text.rpartition(":")
     return (Path(folder), arm) if colon and Path(folder).is_dir() else (None, text)
 
 
-def side_in(found: Collection, folders: Sequence[Path], text: str) -> Side:
+def side_in(collection: Collection, folders: Sequence[Path], text: str) -> Side:
     """Return the arm of that name in some of the folders, which are pooled."""
-    wanted = {each.resolve() for each in folders}
-    numbers = [n for n, each in enumerate(found.campaigns) if each.folder.resolve() in wanted]
-    own = found.attempts[found.attempts["campaign"].isin(numbers)]
-    arm = arm_named(text, own)
-    refuse_doubles(own[of_arms(own, [arm])], folders)
-    return side_of(own, arm, brief(arm, telling([*arms_in(own), *found.arms])))
+    wanted = {folder.resolve() for folder in folders}
+    numbers = [
+        n for n, campaign in enumerate(collection.campaigns) if campaign.folder.resolve() in wanted
+    ]
+    attempts = collection.attempts[collection.attempts["campaign"].isin(numbers)]
+    arm = arm_named(text, attempts)
+    refuse_duplicates(attempts[of_arms(attempts, [arm])], folders)
+    return side_of(attempts, arm, short_name(arm, telling([*arms_in(attempts), *collection.arms])))
 
 
-def told_apart(sides: Sequence[Side], named: Sequence[tuple[Path | None, str]]) -> list[Side]:
-    """Return sides whose names say their folders where the arms alone do not tell them apart."""
-    often = Counter(each.name for each in sides)
+def with_distinct_names(
+    sides: Sequence[Side], named: Sequence[tuple[Path | None, str]]
+) -> list[Side]:
+    """Return sides with their folders in their names where two arms have the same name."""
+    often = Counter(side.name for side in sides)
     folders = {folder.resolve() for folder, _ in named if folder}
-    alike = len({each.name for each in folders}) < len(folders)
+    alike = len({folder.name for folder in folders}) < len(folders)
     called = [folder and (str(folder) if alike else folder.resolve().name) for folder, _ in named]
     return [
         replace(side, name=f"{folder}:{side.name}") if folder and often[side.name] > 1 else side
@@ -112,38 +131,40 @@ def told_apart(sides: Sequence[Side], named: Sequence[tuple[Path | None, str]]) 
     ]
 
 
-def show_comparison(each: Comparison, table: pd.DataFrame, several: bool) -> None:
+def show_comparison(comparison: Comparison, table: pd.DataFrame, several: bool) -> None:
     """Print one comparison."""
-    own = table[(table["arm_a"] == each.a.name) & (table["arm_b"] == each.b.name)]
-    head = ["", each.a.name, each.b.name, "difference", "95 %", "p"]
+    rows = table[(table["arm_a"] == comparison.a.name) & (table["arm_b"] == comparison.b.name)]
+    head = ["", comparison.a.name, comparison.b.name, "difference", "95 % interval", "p"]
     head += ["p Holm"] if several else []
-    mcnemar = bool(own["p mcnemar"].notna().any())
+    mcnemar = bool(rows["p mcnemar"].notna().any())
     head += ["p McNemar"] if mcnemar else []
-    on = f"{len(each.pairs)} pairs on {own['routes'].iloc[0]} routes"
-    title = f"{each.b.name} less {each.a.name}: {on}"
-    show_grid(title, head, (list(cells(row, several, mcnemar)) for _, row in own.iterrows()))
-    for side, rest in zip((each.a, each.b), each.unpaired, strict=True):
+    on = f"{len(comparison.pairs)} pairs on {rows['routes'].iloc[0]} routes"
+    title = f"{comparison.b.name} minus {comparison.a.name}: {on}"
+    show_grid(title, head, (list(cells(row, several, mcnemar)) for _, row in rows.iterrows()))
+    for side, rest in zip((comparison.a, comparison.b), comparison.unpaired, strict=True):
         if len(rest):
-            say(f"  in no pair, only of {side.name} ({len(rest)}): {listed(rest)}")
-    show_one_sided(each)
-    differ = int(own["routes that differ"].max())
+            print_line(f"  not paired, only in {side.name} ({len(rest)}): {listed(rest)}")
+    show_one_sided(comparison)
+    differ = int(rows["routes that differ"].max())
     if differ < FEWEST:
-        say(f"  on {differ} routes they differ at all: below {FEWEST} no test can reach p < 0.05")
+        print_line(
+            f"  the arms differ on {differ} routes: fewer than {FEWEST} cannot give p < 0.05"
+        )
 
 
-def show_one_sided(each: Comparison) -> None:
+def show_one_sided(comparison: Comparison) -> None:
     """Print the hazards that ran in one arm of a pair only, and what other choices would give."""
-    for _, row in each.one_sided.head(MOST_LISTED).iterrows():
+    for _, row in comparison.one_sided.head(MOST_LISTED).iterrows():
         fate = "; the pair is left out" if row["left out"] else ""
         where = f"route {row['route']}, seed {row['seed']}: {row['hazard']}"
-        say(
+        print_line(
             f"  {where} ran in {row['ran in']}; in the other arm it {row['in the other arm']}{fate}"
         )
-    if len(each.one_sided) > MOST_LISTED:
-        say(f"  and {len(each.one_sided) - MOST_LISTED} more such hazards; the report lists all")
-    for _, row in each.sensitivity.iterrows():
-        told = f"{row['difference']:+.1f}, p {p_in_words(row['p'], 4)}, {row['pairs']} pairs"
-        say(f"  sensitivity, {row['chosen']}: {row['measure']} {told}")
+    if (more := len(comparison.one_sided) - MOST_LISTED) > 0:
+        print_line(f"  and {more} more such hazards; the report lists all")
+    for _, row in comparison.sensitivity.iterrows():
+        result = f"{row['difference']:+.1f}, p {format_p(row['p'], 4)}, {row['pairs']} pairs"
+        print_line(f"  sensitivity, {row['chosen']}: {row['measure']} {result}")
 
 
 def listed(rest: pd.DataFrame) -> str:
@@ -161,4 +182,4 @@ def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     yield f"{row['difference']:+.1f}"
     yield f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
     names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
-    yield from (p_in_words(row[name], 4) for name in names)
+    yield from (format_p(row[name], 4) for name in names)

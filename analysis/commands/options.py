@@ -1,8 +1,9 @@
-"""What several commands ask for alike."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,48 +19,86 @@ else:
     Commands = object
 
 
+def new_parser(
+    commands: Commands, name: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Add a command whose help ends with examples."""
+    return commands.add_parser(
+        name,
+        description=description,
+        epilog=f"examples:\n{textwrap.indent(examples.strip(), '  ')}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    """Add the campaign folders."""
+    parser.add_argument(
+        "folders", type=Path, nargs="+", metavar="DIR", help="campaign folders; several are pooled"
+    )
+
+
+def add_results_only(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to read results only."""
+    parser.add_argument(
+        "--results-only",
+        action="store_true",
+        help="read result.json files only, no Parquet: faster, with fewer tables (default: off)",
+    )
+
+
 def add_mixing(parser: argparse.ArgumentParser) -> None:
     """Add the permission to pool simulators."""
     parser.add_argument(
-        "--mix-simulators", action="store_true", help="pool records of carlite with CARLA's"
+        "--mix-simulators",
+        action="store_true",
+        help="pool records of carlite with those of CARLA (default: refused)",
     )
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
-    """Add where files go."""
+    """Add the output folder."""
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where files go; else report/ in the first folder"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write to (default: report/ in the first campaign folder)",
     )
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add what kinds of files are wanted."""
-    parser.add_argument("--format", default="csv", help=f"some of {','.join(FORMATS)}")
+    """Add the file formats."""
+    parser.add_argument(
+        "--format",
+        default="csv",
+        metavar="FORMAT[,FORMAT ...]",
+        help=f"file formats, of {', '.join(FORMATS)} (default: csv)",
+    )
 
 
 def formats_in(text: str) -> list[str]:
     """Return the formats asked for."""
     formats = list(dict.fromkeys(text.split(",")))
-    if unknown := [each for each in formats if each not in FORMATS]:
-        raise UserError(f"--format: no {', '.join(unknown)}; there are {', '.join(FORMATS)}")
+    if unknown := [name for name in formats if name not in FORMATS]:
+        raise UserError(f"--format: unknown {', '.join(unknown)}; valid: {', '.join(FORMATS)}")
     return formats
 
 
 def plain_formats(formats: list[str]) -> list[str]:
     """Return the formats of tables without estimates, which are not typeset."""
-    return [each for each in formats if each != "latex"] or ["csv"]
+    return [name for name in formats if name != "latex"] or ["csv"]
 
 
-def collected(options: argparse.Namespace) -> Collection:
+def read_collection(options: argparse.Namespace) -> Collection:
     """Read the folders that were named."""
     return collect(options.folders, options.mix_simulators)
 
 
-def out_of(options: argparse.Namespace, found: Collection) -> Path:
+def output_folder(options: argparse.Namespace, collection: Collection) -> Path:
     """Return where files go; a `report` in a campaign's folder must not lead out of it."""
     if options.out:
         return Path(options.out)
-    out = found.folder / "report"
+    out = collection.folder / "report"
     if out.is_symlink():
         raise UserError(f"{out}: {LINK}, or choose another --out DIR")
     return out

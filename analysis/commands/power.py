@@ -6,85 +6,140 @@ import argparse
 import math
 from dataclasses import replace
 
-from analysis.commands.options import Commands
-from analysis.simulation.power import Duel, power
-from analysis.terminal import say, show_grid
+from analysis.commands.options import Commands, new_parser
+from analysis.simulation.power import PairedDesign, power
+from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
 
 DIFFERENCES = "0.1,0.15,0.2,0.3"
+DESCRIPTION = """Estimate the statistical power of a paired comparison of violation rates: the
+share of simulated campaigns in which the test over routes has p < 0.05."""
+EXAMPLES = """
+crucible power
+crucible power --routes 19,64 --seeds 3 --difference 0.15 --base-rate 0.4
+"""
 
 
-def add(commands: Commands) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `power`."""
-    parser = commands.add_parser("power", help="how many routes and seeds find which difference")
-    parser.add_argument("--routes", default="10,19,32,64,128", help="numbers of routes")
-    parser.add_argument("--seeds", default="1,3,5", help="numbers of seeds")
+    parser = new_parser(commands, "power", DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "--routes",
+        default="10,19,32,64,128",
+        metavar="N[,N ...]",
+        help="numbers of routes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seeds",
+        default="1,3,5",
+        metavar="N[,N ...]",
+        help="numbers of seeds for each route (default: %(default)s)",
+    )
     parser.add_argument(
         "--difference",
         action="append",
         metavar="SHARE[,SHARE ...]",
-        help="between two shares; all that are named, here or by repeating (0.1,0.15,0.2,0.3)",
-    )
-    parser.add_argument("--base", type=float, default=0.3, help="share of violations in one arm")
-    parser.add_argument(
-        "--route-sd", type=float, default=1.0, help="routes' spread, in SDs of a drive's own luck"
+        help="differences between the violation rates of two arms, each between 0 and 1; may be"
+        f" repeated (default: {DIFFERENCES})",
     )
     parser.add_argument(
-        "--alike", type=float, default=0.5, help="how much of its luck a pair shares, 0 to 1"
+        "--base-rate",
+        type=float,
+        default=0.3,
+        metavar="SHARE",
+        help="violation rate of the first arm, between 0 and 1 (default: %(default)s)",
     )
-    parser.add_argument("--campaigns", type=int, default=1000, help="simulated for each cell")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--route-sd",
+        type=float,
+        default=1.0,
+        metavar="SD",
+        help="standard deviation between routes, in standard deviations between drives of one"
+        " route (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--correlation",
+        type=float,
+        default=0.5,
+        metavar="R",
+        help="correlation between the two drives of a pair, given the route, from 0 to 1"
+        " (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--campaigns",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="simulated campaigns for each cell (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="seed of the simulation (default: %(default)s)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the power of every design."""
     routes, seeds = numbers(options.routes, "routes"), numbers(options.seeds, "seeds")
-    differences = [each for text in options.difference or [DIFFERENCES] for each in shares(text)]
-    levels = [options.base, *(options.base + each for each in differences)]
-    if not (all(0 < each < 1 for each in levels) and 0 <= options.alike <= 1):
-        raise UserError("--base, --base plus --difference and --alike are shares, from 0 to 1")
+    differences = [share for text in options.difference or [DIFFERENCES] for share in shares(text)]
+    levels = [options.base_rate, *(options.base_rate + difference for difference in differences)]
+    if not (all(0 < level < 1 for level in levels) and 0 <= options.correlation <= 1):
+        raise UserError(
+            "--base-rate, also plus --difference, must be between 0 and 1;"
+            " --correlation from 0 to 1"
+        )
     if not 0 <= options.route_sd < math.inf or options.campaigns < 1:
-        raise UserError("--route-sd is a number not below 0, --campaigns 1 or more")
-    base = Duel(1, 1, options.base, 0.0, options.route_sd, options.alike)
+        raise UserError("--route-sd must be >= 0 and --campaigns >= 1")
+    base = PairedDesign(1, 1, options.base_rate, 0.0, options.route_sd, options.correlation)
     for seed_count in seeds:
         rows = []
         for route_count in routes:
-            found = [
+            powers = [
                 power(
-                    replace(base, routes=route_count, seeds=seed_count, difference=each),
+                    replace(base, routes=route_count, seeds=seed_count, difference=difference),
                     options.campaigns,
                     options.seed,
                 )
-                for each in differences
+                for difference in differences
             ]
             attempts = str(2 * route_count * seed_count)
-            rows.append([str(route_count), attempts, *(f"{each:.2f}" for each in found)])
+            rows.append([str(route_count), attempts, *(f"{value:.2f}" for value in powers)])
         title = (
-            f"Share of campaigns that find it (p < 0.05), {seed_count} seed{'s' * (seed_count > 1)}"
+            f"Power: share of campaigns with p < 0.05, {seed_count} seed{'s' * (seed_count > 1)}"
         )
         head = ["routes", "attempts"]
-        head += [f"{options.base:.0%} against {options.base + each:.0%}" for each in differences]
+        head += [
+            f"{options.base_rate:.0%} against {options.base_rate + difference:.0%}"
+            for difference in differences
+        ]
         show_grid(title, head, rows)
-    say("sign-flip test over routes; both arms meet the same routes and seeds")
+    print_line("sign-flip test over routes; both arms have the same routes and seeds")
     return 0
 
 
 def numbers(text: str, what: str) -> list[int]:
     """Return the whole numbers in a list, one or more each."""
     try:
-        found = [int(each) for each in text.split(",")]
+        whole = [int(number) for number in text.split(",")]
     except ValueError:
-        found = []
-    if not found or min(found) < 1:
-        raise UserError(f"--{what} {text!r}: whole numbers by comma, as 19,32")
-    return found
+        whole = []
+    if not whole or min(whole) < 1:
+        raise UserError(
+            f"--{what} {text!r}: must be positive integers separated by commas, such as 19,32"
+        )
+    return whole
 
 
 def shares(text: str) -> list[float]:
     """Return the shares in a list."""
     try:
-        found = [float(each) for each in text.split(",")]
+        values = [float(share) for share in text.split(",")]
     except ValueError:
-        raise UserError(f"--difference {text!r}: shares by comma, as 0.1,0.2") from None
-    return found
+        raise UserError(
+            f"--difference {text!r}: must be numbers separated by commas, such as 0.1,0.2"
+        ) from None
+    return values

@@ -7,30 +7,44 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.arms import arms_in, settings_in
-from analysis.attribution import table_of as attributed
-from analysis.attribution import table_of_twins
-from analysis.cases import table_of
+from analysis.attribution import attribution_table as attributed
+from analysis.attribution import twins_table
+from analysis.cases import case_table
 from analysis.collection import Collection
-from analysis.commands.options import FORMATS, Commands, add_mixing, add_out, collected, out_of
+from analysis.commands.options import (
+    FORMATS,
+    Commands,
+    add_folders,
+    add_mixing,
+    add_out,
+    add_results_only,
+    new_parser,
+    output_folder,
+    read_collection,
+)
 from analysis.commands.regress import checks_of, frame_of
 from analysis.commands.tables import write_all
-from analysis.contrasts import as_cells
+from analysis.contrasts import differences_table
 from analysis.regression.typeset import regression_latex
 from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
 from analysis.report.page import page
 from analysis.tables.writing import latex, write_frame, write_text
-from analysis.terminal import progress, say
+from analysis.terminal import print_line, progress
 
 PAGE = "report.html"
+DESCRIPTION = """Write one self-contained HTML page with findings, tables, figures and violations,
+and all tables as CSV, Parquet and LaTeX."""
+EXAMPLES = """
+crucible report runs/first_look-7c1cf32e
+crucible report runs/monday runs/tuesday --out both
+"""
 
 
-def add(commands: Commands) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `report`."""
-    parser = commands.add_parser("report", help="everything as one page, and its tables")
-    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="campaign folders")
-    parser.add_argument(
-        "--results-only", action="store_true", help="read only result.json: quick, says less"
-    )
+    parser = new_parser(commands, "report", DESCRIPTION, EXAMPLES)
+    add_folders(parser)
+    add_results_only(parser)
     add_out(parser)
     add_mixing(parser)
     parser.set_defaults(run=run)
@@ -40,46 +54,46 @@ def run(options: argparse.Namespace) -> int:
     """Make the report."""
     with progress() as bar:
         task = bar.add_task("results", total=None)
-        found = collected(options)
-        bar.update(task, total=work(found, options.results_only))
-        watched = replace(found, looked=lambda: bar.advance(task))
+        collection = read_collection(options)
+        bar.update(task, total=work(collection, options.results_only))
+        watched = replace(collection, on_attempt=lambda: bar.advance(task))
         report = gather(
             watched, options.results_only, lambda what: bar.update(task, description=what)
         )
         bar.update(task, description="files")
-        out = out_of(options, found)
+        out = output_folder(options, collection)
         write(report, out)
         total = bar.tasks[0].total
         bar.update(task, description="done", completed=total or 1, total=total or 1)
-    for note in found.notes:
-        say(note)
-    say(f"{out / PAGE}")
-    return found.exit_code
+    for note in collection.notes:
+        print_line(note)
+    print_line(f"{out / PAGE}")
+    return collection.exit_code
 
 
-def work(found: Collection, results_only: bool) -> int:
+def work(collection: Collection, results_only: bool) -> int:
     """Return how often attempts will be looked at."""
     if results_only:
         return 1
-    conditions = len(settings_in(arms_in(found.attempts)))
-    strips = min(MOST_STRIPS, int(found.attempts["violated"].sum()))
-    return len(found.attempts) * (PASSES + conditions) + strips
+    conditions = len(settings_in(arms_in(collection.attempts)))
+    strips = min(MOST_STRIPS, int(collection.attempts["violated"].sum()))
+    return len(collection.attempts) * (PASSES + conditions) + strips
 
 
 def write(report: Report, out: Path) -> None:
     """Write all tables, and last the page: where it is, everything it speaks of is too."""
-    write_all(report.found, list(report.tables.values()), out, list(FORMATS))
+    write_all(report.collection, list(report.tables.values()), out, list(FORMATS))
     frames = {
         "differences": report.contrasts.table,
         "regression": frame_of(report.regressions),
         "regression_checks": checks_of(report.regressions),
-        "violations": table_of(report.cases),
+        "violations": case_table(report.cases),
         "attribution": attributed(report.attributions),
-        "twins": table_of_twins(report.attributions),
+        "twins": twins_table(report.attributions),
         "failures": report.failures,
     }
     for name, frame in frames.items():
         write_frame(frame, out, name, ["csv", "parquet"])
-    write_text(latex(as_cells(report.contrasts)), out / "differences.tex")
+    write_text(latex(differences_table(report.contrasts)), out / "differences.tex")
     write_text(regression_latex(report.regressions), out / "regression.tex")
     write_text(page(report), out / PAGE)

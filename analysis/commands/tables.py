@@ -8,30 +8,39 @@ from pathlib import Path
 from analysis.collection import Collection
 from analysis.commands.options import (
     Commands,
+    add_folders,
     add_format,
     add_mixing,
     add_out,
-    collected,
+    add_results_only,
     formats_in,
-    out_of,
+    new_parser,
+    output_folder,
     plain_formats,
+    read_collection,
 )
 from analysis.drawing.svg import standalone
 from analysis.figures.perception import along_route_figure
 from analysis.tables.all_tables import tables_of
 from analysis.tables.table import Table
 from analysis.tables.writing import write_frame, write_table, write_text
-from analysis.terminal import say, show
+from analysis.terminal import print_line, show
+
+DESCRIPTION = (
+    "Print the tables of campaigns with 95 % confidence intervals, and write them as files."
+)
+EXAMPLES = """
+crucible tables runs/first_look-7c1cf32e
+crucible tables runs/first_look-7c1cf32e --format csv,latex --out tables
+"""
 
 
-def add(commands: Commands) -> None:
+def add_parser(commands: Commands) -> None:
     """Add `tables`."""
-    parser = commands.add_parser("tables", help="tables of campaigns, with intervals")
-    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="campaign folders")
+    parser = new_parser(commands, "tables", DESCRIPTION, EXAMPLES)
+    add_folders(parser)
     add_format(parser)
-    parser.add_argument(
-        "--results-only", action="store_true", help="read only result.json: quick, fewer tables"
-    )
+    add_results_only(parser)
     add_out(parser)
     add_mixing(parser)
     parser.set_defaults(run=run)
@@ -40,23 +49,23 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the tables, then print them: who reads only the first lines has all files."""
     formats = formats_in(options.format)
-    found = collected(options)
-    out = out_of(options, found)
-    tables = tables_of(found, options.results_only)
-    write_all(found, tables, out, formats)
-    for note in found.notes:
-        say(note)
+    collection = read_collection(options)
+    out = output_folder(options, collection)
+    tables = tables_of(collection, options.results_only)
+    write_all(collection, tables, out, formats)
+    for note in collection.notes:
+        print_line(note)
     for table in tables:
         show(table)
-    say(f"{len(tables)} tables, attempts and missing attempts are in {out}")
-    return found.exit_code
+    print_line(f"{len(tables)} tables, attempts and missing attempts are in {out}")
+    return collection.exit_code
 
 
-def write_all(found: Collection, tables: list[Table], out: Path, formats: list[str]) -> None:
+def write_all(collection: Collection, tables: list[Table], out: Path, formats: list[str]) -> None:
     """Write every table, and the attempts they are made of."""
     frames = plain_formats(formats)
-    write_frame(found.attempts, out, "attempts", frames)
-    write_frame(found.missing, out, "missing", frames)
+    write_frame(collection.attempts, out, "attempts", frames)
+    write_frame(collection.missing, out, "missing", frames)
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":

@@ -1,4 +1,4 @@
-"""A drawing before it is SVG or a picture: lines, shapes, dots and words with names for colours."""
+"""A drawing before it is SVG or PNG: polylines, circles and labels with named colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Polyline:
     """A polyline, or a polygon if it is closed."""
 
     points: tuple[Point, ...]
@@ -25,7 +25,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class Circle:
     """A circle."""
 
     at: Point
@@ -37,7 +37,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Label:
     """A line of text; `at` is on its base line."""
 
     at: Point
@@ -48,7 +48,7 @@ class Words:
     bold: bool = False
 
 
-Mark: TypeAlias = Shape | Dot | Words
+Mark: TypeAlias = Polyline | Circle | Label
 
 
 @dataclass(slots=True)
@@ -57,24 +57,24 @@ class Canvas:
 
     width: float
     height: float
-    says: str  # what is to be seen, for those who cannot see it
+    description: str  # for screen readers
     marks: list[Mark] = field(default_factory=list)
 
     def line(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a polyline."""
-        self.marks.append(Shape(tuple(points), stroke, width=width))
+        self.marks.append(Polyline(tuple(points), stroke, width=width))
 
     def dash(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a dashed polyline."""
-        self.marks.append(Shape(tuple(points), stroke, width=width, dashed=True))
+        self.marks.append(Polyline(tuple(points), stroke, width=width, dashed=True))
 
     def dot(
         self, at: Point, radius: float, colour: str, hollow: bool = False, title: str = ""
     ) -> None:
         """Draw a full or a hollow dot."""
-        self.marks.append(Dot(at, radius, "paper" if hollow else colour, colour, title=title))
+        self.marks.append(Circle(at, radius, "paper" if hollow else colour, colour, title=title))
 
-    def words(
+    def text(
         self,
         at: Point,
         text: str,
@@ -84,17 +84,17 @@ class Canvas:
         bold: bool = False,
     ) -> None:
         """Write a line of text."""
-        self.marks.append(Words(at, text, size, anchor, colour, bold))
+        self.marks.append(Label(at, text, size, anchor, colour, bold))
 
 
 def width_of(text: str, size: float = 10.5) -> float:
-    """Return about how wide a text is: close enough to keep others away."""
-    narrow = sum(each in "iljtf.,:;|!'() -/" for each in text)
+    """Return the approximate width of a text."""
+    narrow = sum(letter in "iljtf.,:;|!'() -/" for letter in text)
     return size * (0.63 * (len(text) - narrow) + 0.37 * narrow)
 
 
 def shortened(text: str, room: float, size: float = 10.5) -> str:
-    """Return a text that fits, its middle left out if need be."""
+    """Return a text shortened in its middle to fit."""
     if width_of(text, size) <= room:
         return text
     keep = len(text)

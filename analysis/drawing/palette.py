@@ -15,8 +15,8 @@ COLOURS: dict[str, tuple[str, str]] = {
     "accent": ("#1f5f8b", "#7db8e0"),
     "worse": ("#b3352b", "#f08a7d"),
     "missed": ("#c8372d", "#ff7b6e"),
-    "misplaced": ("#c77700", "#f2b14a"),
-    "invented": ("#7b4fb0", "#bf9bf0"),
+    "mislocalised": ("#c77700", "#f2b14a"),
+    "additional": ("#7b4fb0", "#bf9bf0"),
     "truth": ("#1b1f24", "#e9e7e2"),
     "ego_alone": ("#2f7fb5", "#69b3e4"),
     "cooperative": ("#2b8a57", "#5cc98d"),
@@ -33,19 +33,19 @@ COLOURS: dict[str, tuple[str, str]] = {
 
 HUES = tuple(name for name in COLOURS if name.startswith("hue"))
 
-WRONG = ("missed", "misplaced", "invented")
-KIND_OF_ERROR = dict(zip(PATTERNS, WRONG + WRONG, strict=True))
-"""A pattern's colour: what is wrong."""
+ERROR_KINDS = ("missed", "mislocalised", "additional")
+ERROR_COLOURS = dict(zip(PATTERNS, ERROR_KINDS + ERROR_KINDS, strict=True))
+"""A pattern's colour: the kind of its error."""
 
 
-def brought(pattern: str) -> bool:
-    """Return whether cooperation brought the error, rather than leaving it as it was."""
+def is_misled(pattern: str) -> bool:
+    """Return whether cooperation misled (L...) rather than did not correct (C...)."""
     return pattern.startswith("L")
 
 
 def error_colour(pattern: str) -> str:
-    """Return a pattern's own colour for any ground: stronger if cooperation brought the error."""
-    return COLOURS[KIND_OF_ERROR[pattern]][not brought(pattern)]
+    """Return a pattern's own colour for any ground: stronger if cooperation misled."""
+    return COLOURS[ERROR_COLOURS[pattern]][not is_misled(pattern)]
 
 
 def variables(dark: bool) -> str:

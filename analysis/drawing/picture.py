@@ -1,4 +1,4 @@
-"""Canvases as pictures, for those who have no browser at hand."""
+"""Canvases as images: PNG files and frames of films."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from analysis.drawing.canvas import Canvas, Dot, Mark, Point, Shape, Words
+from analysis.drawing.canvas import Canvas, Circle, Label, Mark, Point, Polyline
 from analysis.drawing.palette import COLOURS
 from harness.files import write_whole
 
@@ -22,73 +22,73 @@ def picture(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Ima
     """Return a canvas in pixels, `scale` of them for each of its units."""
     size = round(canvas.width * scale), round(canvas.height * scale)
     image = Image.new("RGB", (size[0] * FINER, size[1] * FINER), colour("paper", dark))
-    draw = ImageDraw.Draw(image, "RGBA")
+    brush = ImageDraw.Draw(image, "RGBA")
     for mark in canvas.marks:
-        draw_mark(draw, mark, scale * FINER, dark)
+        render_mark(brush, mark, scale * FINER, dark)
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def write_png(image: Image.Image, file: Path) -> None:
     """Write a picture, whole or not at all."""
-    write_whole(file, lambda beside: image.save(beside, "PNG"))
+    write_whole(file, lambda temporary: image.save(temporary, "PNG"))
 
 
-def beside(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:
+def side_by_side(images: Sequence[Image.Image], gap: int, dark: bool = False) -> Image.Image:
     """Return pictures in a row."""
-    width = sum(each.width for each in images) + gap * (len(images) - 1)
-    row = Image.new("RGB", (width, max(each.height for each in images)), colour("paper", dark))
+    width = sum(image.width for image in images) + gap * (len(images) - 1)
+    row = Image.new("RGB", (width, max(image.height for image in images)), colour("paper", dark))
     x = 0
-    for each in images:
-        row.paste(each, (x, 0))
-        x += each.width + gap
+    for image in images:
+        row.paste(image, (x, 0))
+        x += image.width + gap
     return row
 
 
-def below(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
+def stacked(images: Sequence[Image.Image], dark: bool = False) -> Image.Image:
     """Return pictures one under the other."""
-    size = max(each.width for each in images), sum(each.height for each in images)
+    size = max(image.width for image in images), sum(image.height for image in images)
     column = Image.new("RGB", size, colour("paper", dark))
     y = 0
-    for each in images:
-        column.paste(each, (0, y))
-        y += each.height
+    for image in images:
+        column.paste(image, (0, y))
+        y += image.height
     return column
 
 
-def draw_mark(draw: ImageDraw.ImageDraw, mark: Mark, scale: float, dark: bool) -> None:
+def render_mark(brush: ImageDraw.ImageDraw, mark: Mark, scale: float, dark: bool) -> None:
     """Draw one mark."""
     match mark:
-        case Shape():
-            draw_shape(draw, mark, scale, dark)
-        case Dot():
+        case Polyline():
+            render_shape(brush, mark, scale, dark)
+        case Circle():
             (x, y), r = mark.at, mark.radius
             box = [(x - r) * scale, (y - r) * scale, (x + r) * scale, (y + r) * scale]
             width = round(mark.width * scale)
             outline = colour(mark.stroke, dark) if mark.stroke else None
             fill = colour(mark.fill, dark) if mark.fill else None
-            draw.ellipse(box, fill, outline, width if outline else 0)
-        case Words():
+            brush.ellipse(box, fill, outline, width if outline else 0)
+        case Label():
             font = ImageFont.load_default(mark.size * scale)
             at = mark.at[0] * scale, mark.at[1] * scale
-            draw.text(at, mark.text, colour(mark.colour, dark), font, ANCHORS[mark.anchor])
+            brush.text(at, mark.text, colour(mark.colour, dark), font, ANCHORS[mark.anchor])
 
 
-def draw_shape(draw: ImageDraw.ImageDraw, mark: Shape, scale: float, dark: bool) -> None:
+def render_shape(brush: ImageDraw.ImageDraw, mark: Polyline, scale: float, dark: bool) -> None:
     """Draw a polyline or polygon."""
     points = [(x * scale, y * scale) for x, y in mark.points]
     see_through = (round(255 * mark.opacity),)
     if mark.closed and mark.fill:
-        draw.polygon(points, colour(mark.fill, dark) + see_through)
+        brush.polygon(points, colour(mark.fill, dark) + see_through)
     if not mark.stroke:
         return
     ink = colour(mark.stroke, dark) + see_through
     width = max(1, round(mark.width * scale))
     outline = [*points, points[0], points[1]] if mark.closed else points
     if mark.dashed:
-        for piece in dashes(outline, [each * scale for each in DASH]):
-            draw.line(piece, ink, width)
+        for piece in dashes(outline, [length * scale for length in DASH]):
+            brush.line(piece, ink, width)
     else:
-        draw.line(outline, ink, width, joint="curve")
+        brush.line(outline, ink, width, joint="curve")
 
 
 def dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[Point]]:

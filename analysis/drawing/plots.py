@@ -12,7 +12,7 @@ from analysis.drawing.scale import Scale, spread, tick_words
 WIDTH = 380.0
 ROW, APART = 17.0, 6.0
 LABELS = 176.0
-"""The most room that names get."""
+"""Widest column of names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is told along the bottom."""
+    """The axis at the bottom."""
 
     label: str
-    keep: tuple[float, ...] = ()  # numbers that are always on it
-    mark: float | None = None  # where nothing differs
+    keep: tuple[float, ...] = ()  # values that are always inside
+    mark: float | None = None  # a reference line
     log: bool = False
-    within: tuple[float, float] | None = None  # not beyond, whatever the intervals say
+    within: tuple[float, float] | None = None  # limits of the axis
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendEntry:
     """An entry of the legend."""
 
     label: str
@@ -59,8 +59,12 @@ class Key:
     hollow: bool = False
 
 
-def draw_rows(
-    rows: Sequence[Row], axis: Axis, says: str, keys: Sequence[Key] = (), height: float = ROW
+def render_rows(
+    rows: Sequence[Row],
+    axis: Axis,
+    says: str,
+    keys: Sequence[LegendEntry] = (),
+    height: float = ROW,
 ) -> Canvas:
     """Draw rows above an axis; several spans of a row stand one below the other."""
     label_room = min(LABELS, max(width_of(row.label) for row in rows) + 8)
@@ -70,20 +74,22 @@ def draw_rows(
     bottom = top + height * len(rows)
     canvas = Canvas(WIDTH, bottom + 34, says)
     scale = scale_of(rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10))
-    draw_legend(canvas, legend)
-    draw_axis(canvas, scale, axis, top, bottom)
+    render_legend(canvas, legend)
+    render_axis(canvas, scale, axis, top, bottom)
     for number, row in enumerate(rows):
-        draw_row(canvas, row, scale, top + height * (number + 0.5), label_room)
+        render_row(canvas, row, scale, top + height * (number + 0.5), label_room)
     return canvas
 
 
 def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scale:
-    """Return a scale on which all rows find their place."""
+    """Return a scale that covers all rows."""
     spans = [span for row in rows for span in row.spans]
-    ends = [each for span in spans for each in (span.value, span.low, span.high)]
+    ends = [end for span in spans for end in (span.value, span.low, span.high)]
     if axis.log:
-        ends = [math.log10(each) for each in ends if math.isfinite(each) and each > 0]
-        low, high = (10**each for each in spread(ends, [math.log10(each) for each in axis.keep]))
+        ends = [math.log10(end) for end in ends if math.isfinite(end) and end > 0]
+        low, high = (
+            10**number for number in spread(ends, [math.log10(number) for number in axis.keep])
+        )
     else:
         low, high = spread(ends, axis.keep)
     if axis.within:
@@ -91,35 +97,35 @@ def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scal
     return Scale(low, high, first, last, axis.log)
 
 
-def draw_axis(canvas: Canvas, scale: Scale, axis: Axis, top: float, bottom: float) -> None:
-    """Draw ticks, their lines, and what the numbers are."""
+def render_axis(canvas: Canvas, scale: Scale, axis: Axis, top: float, bottom: float) -> None:
+    """Draw ticks, grid lines and the label of the axis."""
     for tick in scale.ticks():
         x = scale.at(tick)
         canvas.line([(x, top), (x, bottom)], "line", 0.7)
-        canvas.words((x, bottom + 12), tick_words(tick), "middle", "quiet", 9.5)
+        canvas.text((x, bottom + 12), tick_words(tick), "middle", "quiet", 9.5)
     if axis.mark is not None and scale.inside(axis.mark):
         x = scale.at(axis.mark)
         canvas.line([(x, top), (x, bottom)], "quiet", 1.1)
-    canvas.words(((scale.first + scale.last) / 2, bottom + 27), axis.label, "middle", "quiet")
+    canvas.text(((scale.first + scale.last) / 2, bottom + 27), axis.label, "middle", "quiet")
 
 
-def draw_row(canvas: Canvas, row: Row, scale: Scale, y: float, label_room: float) -> None:
+def render_row(canvas: Canvas, row: Row, scale: Scale, y: float, label_room: float) -> None:
     """Draw one row."""
     room = label_room if row.spans else WIDTH
-    canvas.words((0, y + 3.6), shortened(row.label, room), bold=row.strong)
+    canvas.text((0, y + 3.6), shortened(row.label, room), bold=row.strong)
     if row.note:
-        canvas.words((WIDTH, y + 3.4), row.note, "end", "quiet", 9.5)
-    known = [each for each in row.spans if math.isfinite(each.value)]
+        canvas.text((WIDTH, y + 3.4), row.note, "end", "quiet", 9.5)
+    known = [span for span in row.spans if math.isfinite(span.value)]
     if row.joined and len(known) > 1:
         canvas.line(
             [(scale.at(known[0].value), y), (scale.at(known[-1].value), y)], row.joined, 1.6
         )
     for number, span in enumerate(known):
         aside = 0.0 if row.joined else APART * (number - (len(known) - 1) / 2)
-        draw_span(canvas, span, scale, y + aside)
+        render_span(canvas, span, scale, y + aside)
 
 
-def draw_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
+def render_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
     """Draw a dot and its intervals; an end beyond the scale is an arrow."""
     if math.isfinite(span.low) and math.isfinite(span.high):
         ends = scale.at(span.low), scale.at(span.high)
@@ -128,15 +134,15 @@ def draw_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
             if not scale.inside(value):
                 canvas.line([(end + 4 * way, y - 3), (end, y), (end + 4 * way, y + 3)], span.colour)
     if span.thick:
-        low, high = (scale.at(each) for each in span.thick)
+        low, high = (scale.at(end) for end in span.thick)
         canvas.line([(low, y), (high, y)], span.colour, 4.0)
     if scale.inside(span.value):
         canvas.dot((scale.at(span.value), y), 3.2, span.colour, span.hollow, span.title)
 
 
-def legend_lines(keys: Sequence[Key]) -> list[list[Key]]:
+def legend_lines(keys: Sequence[LegendEntry]) -> list[list[LegendEntry]]:
     """Return the legend in lines that fit."""
-    lines: list[list[Key]] = []
+    lines: list[list[LegendEntry]] = []
     x = WIDTH
     for key in keys:
         needed = 12 + width_of(key.label) + 12
@@ -148,13 +154,13 @@ def legend_lines(keys: Sequence[Key]) -> list[list[Key]]:
     return lines
 
 
-def draw_legend(canvas: Canvas, lines: Sequence[Sequence[Key]]) -> None:
-    """Write the legend above everything."""
+def render_legend(canvas: Canvas, lines: Sequence[Sequence[LegendEntry]]) -> None:
+    """Draw the legend at the top."""
     for number, line in enumerate(lines):
         x, y = 5.0, 9.0 + 15 * number
         for key in line:
             canvas.dot((x, y), 3.2, key.colour, key.hollow)
-            canvas.words((x + 8, y + 3.6), shortened(key.label, WIDTH - 20), colour="quiet")
+            canvas.text((x + 8, y + 3.6), shortened(key.label, WIDTH - 20), colour="quiet")
             x += 12 + width_of(key.label) + 12
 
 
@@ -171,37 +177,37 @@ class Line:
     hollow: bool = False
 
 
-def draw_lines(
+def render_lines(
     lines: Sequence[Line],
     x: tuple[float, float, str],
     y: tuple[float, float, str],
     says: str,
     apart: float = 0.0,
 ) -> Canvas:
-    """Draw lines; `x` and `y` are the ends of the axes and what is told along them.
+    """Draw lines; `x` and `y` are the ends of the axes and their labels.
 
     Lines are set `apart` by so much of x, so that their intervals do not hide each other.
     """
-    legend = legend_lines([Key(each.label, each.colour, each.hollow) for each in lines])
+    legend = legend_lines([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
     top = 24 + 15 * len(legend)
     across = Scale(x[0], x[1], 30, WIDTH - 8)
     up = Scale(y[0], y[1], top + HEIGHT, top)
     canvas = Canvas(WIDTH, top + HEIGHT + 34, says)
-    draw_legend(canvas, legend)
-    canvas.words((0, top - 9), y[2], colour="quiet")
+    render_legend(canvas, legend)
+    canvas.text((0, top - 9), y[2], colour="quiet")
     for tick in up.ticks():
         canvas.line([(across.first, up.at(tick)), (across.last, up.at(tick))], "line", 0.7)
-        canvas.words((24, up.at(tick) + 3.4), tick_words(tick), "end", "quiet", 9.5)
+        canvas.text((24, up.at(tick) + 3.4), tick_words(tick), "end", "quiet", 9.5)
     for tick in across.ticks():
-        canvas.words((across.at(tick), up.first + 13), tick_words(tick), "middle", "quiet", 9.5)
-    canvas.words(((across.first + across.last) / 2, up.first + 28), x[2], "middle", "quiet")
+        canvas.text((across.at(tick), up.first + 13), tick_words(tick), "middle", "quiet", 9.5)
+    canvas.text(((across.first + across.last) / 2, up.first + 28), x[2], "middle", "quiet")
     for number, line in enumerate(lines):
-        draw_line(canvas, line, across, up, apart * (number - (len(lines) - 1) / 2))
+        render_line(canvas, line, across, up, apart * (number - (len(lines) - 1) / 2))
     return canvas
 
 
-def draw_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: float) -> None:
-    """Draw one line, broken where it knows nothing."""
+def render_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: float) -> None:
+    """Draw one line, interrupted where values are missing."""
     piece: list[tuple[float, float]] = []
     for x, value, low, high in line.points:
         if not math.isfinite(value):
@@ -215,7 +221,7 @@ def draw_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: float
     canvas.line(piece, line.colour, 1.5)
     for x, value, low, high in line.points:
         if math.isfinite(value):
-            told = f"{line.label}, {x:g}: {value:.2f}"
-            told += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
+            title = f"{line.label}, {x:g}: {value:.2f}"
+            title += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
             place = across.at(x + aside), up.at(value)
-            canvas.dot(place, 2.4, line.colour, line.hollow, told)
+            canvas.dot(place, 2.4, line.colour, line.hollow, title)

@@ -21,7 +21,7 @@ class Scale:
 
     def at(self, value: float) -> float:
         """Return where a number lies; what lies beyond is put at the edge."""
-        low, high, value = (self._straight(each) for each in (self.low, self.high, value))
+        low, high, value = (self._straight(number) for number in (self.low, self.high, value))
         share = (value - low) / (high - low)
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
@@ -35,10 +35,10 @@ class Scale:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             fine = [m * 10.0**e for e in decades for m in (1, 2, 5)]
             coarse = [10.0**e for e in decades]
-            shown = [each for each in fine if self.inside(each)]
+            shown = [tick for tick in fine if self.inside(tick)]
             if len(shown) < 3:
                 return Scale(self.low, self.high, self.first, self.last).ticks(most)
-            shown = shown if len(shown) <= most else [each for each in coarse if self.inside(each)]
+            shown = shown if len(shown) <= most else [tick for tick in coarse if self.inside(tick)]
             return shown[:: max(1, math.ceil(len(shown) / most))]
         step = round_step((self.high - self.low) / most)
         start = math.ceil(self.low / step - 1e-9)
@@ -51,12 +51,12 @@ class Scale:
 def round_step(least: float) -> float:
     """Return the round number at or above."""
     decade = 10.0 ** math.floor(math.log10(least))
-    return next(each * decade for each in STEPS if each * decade >= least * (1 - 1e-9))
+    return next(step * decade for step in STEPS if step * decade >= least * (1 - 1e-9))
 
 
 def spread(values: Iterable[float], keep: Collection[float] = ()) -> tuple[float, float]:
     """Return the ends of a scale that shows all values, and `keep`, with a little air."""
-    known = [each for each in (*values, *keep) if math.isfinite(each)]
+    known = [value for value in (*values, *keep) if math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     air = 0.04 * (high - low) or 0.5 * max(abs(high), 1.0)
     fixed = set(keep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from analysis.drawing.canvas import Canvas, Dot, Mark, Shape, Words
+from analysis.drawing.canvas import Canvas, Circle, Label, Mark, Polyline
 from analysis.drawing.palette import classes, variables
 
 CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x2028, 0x2029))
@@ -26,7 +26,7 @@ def inline(canvas: Canvas) -> str:
     """Return an `svg` element for a page that has the palette's classes."""
     size = f'viewBox="0 0 {number(canvas.width)} {number(canvas.height)}"'
     body = "".join(map(element, canvas.marks))
-    return f'<svg {size} role="img" aria-label="{escape(canvas.says)}">{body}</svg>'
+    return f'<svg {size} role="img" aria-label="{escape(canvas.description)}">{body}</svg>'
 
 
 def standalone(canvas: Canvas) -> str:
@@ -45,17 +45,17 @@ def standalone(canvas: Canvas) -> str:
 def element(mark: Mark) -> str:
     """Return one mark as an element."""
     match mark:
-        case Shape():
+        case Polyline():
             return shape(mark)
-        case Dot():
+        case Circle():
             at = f'cx="{number(mark.at[0])}" cy="{number(mark.at[1])}" r="{number(mark.radius)}"'
             width = f' stroke-width="{number(mark.width)}"' if mark.stroke else ""
             return titled("circle", f"{at}{paint(mark.fill, mark.stroke)}{width}", mark.title)
-        case Words():
+        case Label():
             return words(mark)
 
 
-def shape(mark: Shape) -> str:
+def shape(mark: Polyline) -> str:
     """Return a polyline or polygon."""
     points = " ".join(f"{number(x)},{number(y)}" for x, y in mark.points)
     attributes = f'points="{points}"{paint(mark.fill, mark.stroke)}'
@@ -68,7 +68,7 @@ def shape(mark: Shape) -> str:
     return titled("polygon" if mark.closed else "polyline", attributes, mark.title)
 
 
-def words(mark: Words) -> str:
+def words(mark: Label) -> str:
     """Return a line of text."""
     attributes = f'x="{number(mark.at[0])}" y="{number(mark.at[1])}" font-size="{mark.size:g}"'
     if mark.anchor != "start":
@@ -86,7 +86,7 @@ def paint(fill: str, stroke: str) -> str:
 
 
 def titled(name: str, attributes: str, title: str) -> str:
-    """Return an element, with what a pointer that rests on it is told."""
+    """Return an element, with a tooltip if it has a title."""
     if not title:
         return f"<{name} {attributes}/>"
     return f"<{name} {attributes}><title>{escape(title, quote=False)}</title></{name}>"

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.canvas import Canvas, Mark, Shape
-from analysis.drawing.palette import KIND_OF_ERROR, brought
-from analysis.drive import Drive, Moment, moment_of
+from analysis.drawing.canvas import Canvas, Mark, Polyline
+from analysis.drawing.palette import ERROR_COLOURS, is_misled
+from analysis.drive import Drive, Snapshot, snapshot_of
 from harness.vocabulary import Floats
 
-BEFORE = (4.0, 2.0, 0.0)
-"""Seconds before the end: t0, t1 and t2."""
+SECONDS_BEFORE = (4.0, 2.0, 0.0)
+"""Seconds before the end at which a drive is shown."""
 NEAREST, FARTHEST = 17.0, 42.0
 """Metres from the middle of a view to its edge."""
 AIR = 9.0
@@ -24,11 +24,11 @@ AIR = 9.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What is shown: a square piece of the world, turned."""
+    """A square piece of the world, rotated."""
 
     x: float  # its middle
     y: float
-    yaw: float  # what points up
+    yaw: float  # direction that points up
     half: float  # m to each edge
 
     def seen(self, places: Floats, size: float) -> Floats:
@@ -40,31 +40,33 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Story:
+class LastSeconds:
     """A drive's last moments, seen from one place."""
 
     drive: Drive
-    moments: tuple[Moment, ...]
+    snapshots: tuple[Snapshot, ...]
     view: View
 
 
-def story_of(drive: Drive) -> Story:
+def last_seconds_of(drive: Drive) -> LastSeconds:
     """Return the moments before a drive's end, and a view of what happens in them."""
-    rows = (drive.row_at(drive.end - before) for before in BEFORE)
-    moments = tuple(moment_of(drive, row) for row in rows)
-    return Story(drive, moments, view_of(moments, drive.place, drive.other))
+    rows = (drive.row_at(drive.end - before) for before in SECONDS_BEFORE)
+    snapshots = tuple(snapshot_of(drive, row) for row in rows)
+    return LastSeconds(drive, snapshots, view_of(snapshots, drive.place, drive.other))
 
 
-def view_of(moments: tuple[Moment, ...], place: tuple[float, float], other: int) -> View:
+def view_of(snapshots: tuple[Snapshot, ...], place: tuple[float, float], other: int) -> View:
     """Return a view of the ego's way to the violation and of the other one's, if not too far."""
-    points = [(float(each.state["ego_x"]), float(each.state["ego_y"])) for each in moments]
+    points = [
+        (float(snapshot.state["ego_x"]), float(snapshot.state["ego_y"])) for snapshot in snapshots
+    ]
     points.append(place)
-    for moment in moments if other else ():
-        known = moment.boxes["source"].astype(str) == "truth"
-        found = moment.boxes[known & (moment.boxes["actor_id"] == other)]
-        points += list(zip(found["world_x"], found["world_y"], strict=True))
-    yaw = float(moments[0].state["ego_yaw"])
-    known_points = np.array([each for each in points if np.isfinite(each).all()])
+    for snapshot in snapshots if other else ():
+        known = snapshot.boxes["source"].astype(str) == "truth"
+        other_boxes = snapshot.boxes[known & (snapshot.boxes["actor_id"] == other)]
+        points += list(zip(other_boxes["world_x"], other_boxes["world_y"], strict=True))
+    yaw = float(snapshots[0].state["ego_yaw"])
+    known_points = np.array([point for point in points if np.isfinite(point).all()])
     near = np.linalg.norm(known_points - known_points[0], axis=1) < 2 * FARTHEST
     turned = View(0.0, 0.0, yaw, 1.0).seen(known_points[near], 2.0) - 1.0
     low, high = turned.min(axis=0), turned.max(axis=0)
@@ -88,54 +90,54 @@ OUTLINES = {"ego_alone": ("ego_alone", 0.35), "cooperative": ("cooperative", 0.0
 """Colour of a detection's outline, and by how many metres it is larger, not to hide another."""
 
 
-def draw_strip(story: Story) -> list[Canvas]:
+def render_strip(story: LastSeconds) -> list[Canvas]:
     """Draw the last moments of a drive, each on its own canvas, all of one place."""
     lanes = list(lane_lines(story.drive.map, story.view))
     canvases = []
-    for number, moment in enumerate(story.moments):
-        canvas = draw_moment(story.drive, moment, story.view, lanes)
-        write_captions(canvas, f"t{number}", moment, story.view)
+    for snapshot in story.snapshots:
+        canvas = render_snapshot(story.drive, snapshot, story.view, lanes)
+        write_captions(canvas, snapshot, story.view)
         canvases.append(canvas)
     return canvases
 
 
-def draw_moment(drive: Drive, moment: Moment, view: View, below: Iterable[Mark]) -> Canvas:
-    """Draw one moment: the road, who is there, who is seen, and where it ends."""
-    says = f"bird's-eye view {moment.before:.1f} s before {drive.ending}"
-    canvas = Canvas(SIZE, SIZE, says, list(below))
-    boxes = moment.boxes
+def render_snapshot(drive: Drive, snapshot: Snapshot, view: View, below: Iterable[Mark]) -> Canvas:
+    """Draw one planning step: road, ground truth, detections, partners and the violation."""
+    description = f"bird's-eye view {snapshot.before:.1f} s before {drive.ending}"
+    canvas = Canvas(SIZE, SIZE, description, list(below))
+    boxes = snapshot.boxes
     sources = boxes["source"].astype(str)
     for _, box in boxes[sources == "truth"].iterrows():
-        draw_truth(canvas, box, view)
+        render_truth(canvas, box, view)
     for source, (colour, larger) in OUTLINES.items():
         for _, box in boxes[(sources == source) & boxes["counted"]].iterrows():
-            draw_detection(canvas, box, view, colour, larger)
-    for _, pose in moment.poses.iterrows():
+            render_detection(canvas, box, view, colour, larger)
+    for _, pose in snapshot.poses.iterrows():
         if str(pose["kind"]) != "ego":
-            draw_partner(canvas, pose, view)
-    draw_ego(canvas, moment, view)
+            render_partner(canvas, pose, view)
+    render_ego(canvas, snapshot, view)
     mark_violation(canvas, drive, view, boxes[sources == "truth"])
     label_patterns(canvas, boxes, view)
     return canvas
 
 
-def lane_lines(lines: pd.DataFrame, view: View) -> Iterator[Shape]:
+def lane_lines(lines: pd.DataFrame, view: View) -> Iterator[Polyline]:
     """Yield the route and, above it, the lanes' edges, only what is in view."""
     for kind, (colour, width) in LINES.items():
         for line in polylines(lines, kind):
             for piece in pieces_in_view(thinned(view.seen(line, SIZE))):
-                yield Shape(pairs(piece), colour, width=width)
+                yield Polyline(as_points(piece), colour, width=width)
 
 
 def polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
     """Return the polylines of one kind on a map, as rows of x, y and z."""
-    own = lines[lines["kind"].to_numpy(str) == kind]
-    ends = np.flatnonzero(np.diff(own["line"].to_numpy())) + 1
-    return np.split(own[["x", "y", "z"]].to_numpy(np.float64), ends) if len(own) else []
+    rows = lines[lines["kind"].to_numpy(str) == kind]
+    ends = np.flatnonzero(np.diff(rows["line"].to_numpy())) + 1
+    return np.split(rows[["x", "y", "z"]].to_numpy(np.float64), ends) if len(rows) else []
 
 
 def thinned(points: Floats) -> Floats:
-    """Return a line without points that nobody would miss."""
+    """Return a line without points that are too close together."""
     keep = np.zeros(len(points), np.bool_)
     keep[[0, -1]] = True
     gone = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
@@ -151,25 +153,29 @@ def pieces_in_view(points: Floats) -> Iterator[Floats]:
         yield points[run[0] : run[-1] + 2]
 
 
-def draw_truth(canvas: Canvas, box: pd.Series, view: View) -> None:
-    """Draw a road user; in its error's colour if it shows one, faint if it does not count."""
+def render_truth(canvas: Canvas, box: pd.Series, view: View) -> None:
+    """Draw a ground-truth box; in its error's colour, or faint if not evaluated."""
     corners = corners_of(box, view)
     if not on_canvas(corners):
         return
     pattern = str(box["pattern"])
-    colour = KIND_OF_ERROR.get(pattern, "truth")
+    colour = ERROR_COLOURS.get(pattern, "truth")
     title = f"{box['class']} {int(box['actor_id'])}" + (f": {pattern}" if pattern else "")
     if not box["counted"]:
-        canvas.marks.append(Shape(pairs(corners), "quiet", width=0.6, closed=True, title=title))
+        canvas.marks.append(
+            Polyline(as_points(corners), "quiet", width=0.6, closed=True, title=title)
+        )
         return
-    opacity = (0.85 if brought(pattern) else 0.5) if pattern else 0.3
+    opacity = (0.85 if is_misled(pattern) else 0.5) if pattern else 0.3
     canvas.marks.append(
-        Shape(pairs(corners), fill=colour, closed=True, opacity=opacity, title=title)
+        Polyline(as_points(corners), fill=colour, closed=True, opacity=opacity, title=title)
     )
-    canvas.marks.append(Shape(pairs(nose(box, view)), colour, width=1.2))
+    canvas.marks.append(Polyline(as_points(heading_line(box, view)), colour, width=1.2))
 
 
-def draw_detection(canvas: Canvas, box: pd.Series, view: View, colour: str, larger: float) -> None:
+def render_detection(
+    canvas: Canvas, box: pd.Series, view: View, colour: str, larger: float
+) -> None:
     """Draw a detection as an outline, filled in its error's colour if it is one."""
     corners = corners_of(box, view, larger)
     if not on_canvas(corners):
@@ -177,12 +183,12 @@ def draw_detection(canvas: Canvas, box: pd.Series, view: View, colour: str, larg
     pattern = str(box["pattern"])
     title = f"{box['source']}, {box['class']}, score {box['score']:.2f}"
     if pattern:
-        fill, opacity = KIND_OF_ERROR[pattern], 0.85 if brought(pattern) else 0.5
-        canvas.marks.append(Shape(pairs(corners), fill=fill, closed=True, opacity=opacity))
+        fill, opacity = ERROR_COLOURS[pattern], 0.85 if is_misled(pattern) else 0.5
+        canvas.marks.append(Polyline(as_points(corners), fill=fill, closed=True, opacity=opacity))
     alone = colour == "ego_alone"
     canvas.marks.append(
-        Shape(
-            pairs(corners),
+        Polyline(
+            as_points(corners),
             colour,
             width=1.1 if alone else 1.5,
             closed=True,
@@ -192,36 +198,36 @@ def draw_detection(canvas: Canvas, box: pd.Series, view: View, colour: str, larg
     )
 
 
-def draw_partner(canvas: Canvas, pose: pd.Series, view: View) -> None:
-    """Draw where a partner is and, joined to it, where it believes to be."""
+def render_partner(canvas: Canvas, pose: pd.Series, view: View) -> None:
+    """Draw a partner's true place and, joined to it, its believed place."""
     sides = ("true", "believed")
     ends = view.seen(np.array([[pose[f"{side}_x"], pose[f"{side}_y"]] for side in sides]), SIZE)
     for (x, y), full in zip(ends, (True, False), strict=True):
         sign = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
         canvas.marks.append(
-            Shape(
+            Polyline(
                 tuple(sign),
                 "accent",
                 "accent" if full else "",
                 closed=True,
-                title=f"{pose['sender']}, {'where it is' if full else 'where it believes to be'}",
+                title=f"{pose['sender']}, {'true place' if full else 'believed place'}",
             )
         )
-    canvas.line(pairs(ends), "accent")
+    canvas.line(as_points(ends), "accent")
 
 
-def draw_ego(canvas: Canvas, moment: Moment, view: View) -> None:
+def render_ego(canvas: Canvas, snapshot: Snapshot, view: View) -> None:
     """Draw the ego as an arrow the size of a car."""
     length, width = EGO
     outline = np.array([(0.5, 0.0), (0.2, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.2, -0.5)])
     ahead, aside = outline[:, 0] * length, outline[:, 1] * width
-    x, y, yaw = (float(moment.state[f"ego_{axis}"]) for axis in ("x", "y", "yaw"))
-    points = placed((x, y, yaw), ahead, aside, view)
-    canvas.marks.append(Shape(pairs(points), "paper", "accent", closed=True, title="ego"))
+    x, y, yaw = (float(snapshot.state[f"ego_{axis}"]) for axis in ("x", "y", "yaw"))
+    points = points_of_box((x, y, yaw), ahead, aside, view)
+    canvas.marks.append(Polyline(as_points(points), "paper", "accent", closed=True, title="ego"))
 
 
 def mark_violation(canvas: Canvas, drive: Drive, view: View, truth: pd.DataFrame) -> None:
-    """Cross the place of the violation, and ring the one that is hit."""
+    """Mark the place of the violation, and the actor that was hit."""
     x, y = view.seen(np.array([drive.place]), SIZE)[0].tolist()
     if math.isfinite(x) and math.isfinite(y):
         canvas.line([(x - 4, y - 4), (x + 4, y + 4)], "worse", 1.8)
@@ -232,7 +238,7 @@ def mark_violation(canvas: Canvas, drive: Drive, view: View, truth: pd.DataFrame
         radius = float(np.linalg.norm(ring - middle, axis=1).max()) + 4
         turn = np.linspace(0, math.tau, 33)
         circle = middle + radius * np.column_stack([np.cos(turn), np.sin(turn)])
-        canvas.line(pairs(circle), "worse", 1.3)
+        canvas.line(as_points(circle), "worse", 1.3)
 
 
 def label_patterns(canvas: Canvas, boxes: pd.DataFrame, view: View) -> None:
@@ -243,37 +249,37 @@ def label_patterns(canvas: Canvas, boxes: pd.DataFrame, view: View) -> None:
         x, y = float(corners[:, 0].max()) + 3, float(corners[:, 1].mean()) + 3
         free = all(abs(x - a) > 30 or abs(y - b) > 9 for a, b in taken)
         if on_canvas(corners) and free and x < SIZE - 26 and 24 < y < SIZE - 24:
-            canvas.words((x, y), str(box["pattern"]), size=8.5, bold=True)
+            canvas.text((x, y), str(box["pattern"]), size=8.5, bold=True)
             taken.append((x, y))
 
 
-def write_captions(canvas: Canvas, name: str, moment: Moment, view: View) -> None:
-    """Say when it is, how fast the ego is and what it was told; and how long 10 m are."""
+def write_captions(canvas: Canvas, snapshot: Snapshot, view: View) -> None:
+    """Draw the time before the end, the ego's speed, its messages and a scale of 10 m."""
     band = ((0.0, 0.0), (SIZE, 0.0), (SIZE, 19.0), (0.0, 19.0))
     for down in (0.0, SIZE - 19):
         points = tuple((x, y + down) for x, y in band)
-        canvas.marks.append(Shape(points, fill="paper", closed=True, opacity=0.82))
-    state = moment.state
-    canvas.words((5, 13), f"{name}  {moment.before:.1f} s before", bold=True)
-    canvas.words((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")
-    canvas.words((5, SIZE - 6), heard(state), colour="quiet")
-    draw_ten_metres(canvas, view)
+        canvas.marks.append(Polyline(points, fill="paper", closed=True, opacity=0.82))
+    state = snapshot.state
+    canvas.text((5, 13), f"{snapshot.before:.1f} s before the end", bold=True)
+    canvas.text((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")
+    canvas.text((5, SIZE - 6), describe_messages(state), colour="quiet")
+    render_ten_metres(canvas, view)
 
 
-def heard(state: pd.Series) -> str:
-    """Return what the system was told, in words."""
+def describe_messages(state: pd.Series) -> str:
+    """Return the messages of a planning step in words."""
     count, age = int(state["messages"]), float(state["oldest_age"])
-    told = f"{count} message{'s' * (count != 1)}"
-    told += f", oldest {age:.1f} s" if math.isfinite(age) else ""
-    return told if count else "no message"
+    text = f"{count} message{'s' * (count != 1)}"
+    text += f", oldest {age:.1f} s" if math.isfinite(age) else ""
+    return text if count else "no message"
 
 
-def draw_ten_metres(canvas: Canvas, view: View) -> None:
+def render_ten_metres(canvas: Canvas, view: View) -> None:
     """Draw how long 10 m are."""
     long = 10 * SIZE / 2 / view.half
     y = SIZE - 5.5
     canvas.line([(SIZE - 5 - long, y), (SIZE - 5, y)], "ink", 1.4)
-    canvas.words((SIZE - 8 - long, y + 2), "10 m", "end", "quiet", 9)
+    canvas.text((SIZE - 8 - long, y + 2), "10 m", "end", "quiet", 9)
 
 
 def corners_of(box: pd.Series, view: View, larger: float = 0.0) -> Floats:
@@ -282,12 +288,14 @@ def corners_of(box: pd.Series, view: View, larger: float = 0.0) -> Floats:
     length, width = (max(float(box[name]), least) + larger for name in ("length", "width"))
     ahead = np.array([0.5, -0.5, -0.5, 0.5]) * length
     aside = np.array([0.5, 0.5, -0.5, -0.5]) * width
-    return placed(pose_of(box), ahead, aside, view)
+    return points_of_box(pose_of(box), ahead, aside, view)
 
 
-def nose(box: pd.Series, view: View) -> Floats:
+def heading_line(box: pd.Series, view: View) -> Floats:
     """Return a line from a box's middle to its front."""
-    return placed(pose_of(box), np.array([0.0, 0.5]) * float(box["length"]), np.zeros(2), view)
+    return points_of_box(
+        pose_of(box), np.array([0.0, 0.5]) * float(box["length"]), np.zeros(2), view
+    )
 
 
 def pose_of(box: pd.Series) -> tuple[float, float, float]:
@@ -295,8 +303,10 @@ def pose_of(box: pd.Series) -> tuple[float, float, float]:
     return float(box["world_x"]), float(box["world_y"]), float(box["world_yaw"])
 
 
-def placed(pose: tuple[float, float, float], ahead: Floats, aside: Floats, view: View) -> Floats:
-    """Return points of somebody who stands somewhere, on the drawing."""
+def points_of_box(
+    pose: tuple[float, float, float], ahead: Floats, aside: Floats, view: View
+) -> Floats:
+    """Return points given in a box's frame, on the drawing."""
     x, y, yaw = pose
     cos, sin = math.cos(yaw), math.sin(yaw)
     world = np.column_stack([x + ahead * cos - aside * sin, y + ahead * sin + aside * cos])
@@ -308,6 +318,6 @@ def on_canvas(points: Floats) -> bool:
     return bool(((points.max(axis=0) >= 0) & (points.min(axis=0) <= SIZE)).all())
 
 
-def pairs(points: Floats) -> tuple[tuple[float, float], ...]:
+def as_points(points: Floats) -> tuple[tuple[float, float], ...]:
     """Return rows as points."""
     return tuple((float(x), float(y)) for x, y in points)

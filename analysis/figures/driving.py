@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.palette import HUES
-from analysis.drawing.plots import Axis, Key, Row, Span, draw_rows
+from analysis.drawing.plots import Axis, LegendEntry, Row, Span, render_rows
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
 from harness.records.arms import NONE, SHOWN_APART
@@ -21,28 +21,32 @@ MOST_ROUTES = 40
 
 
 def arm_of(names: Sequence[str]) -> str:
-    """Return how an arm is called in figures."""
+    """Return an arm's name for figures."""
     return SHOWN_APART.join(names)
 
 
-def span_of(found: Estimate, colour: str = "accent", hollow: bool = False) -> Span:
+def span_of(estimate: Estimate, colour: str = "accent", hollow: bool = False) -> Span:
     """Return an estimate as a dot with its interval."""
-    return Span(found.value, found.low, found.high, colour=colour, hollow=hollow)
+    return Span(estimate.value, estimate.low, estimate.high, colour=colour, hollow=hollow)
 
 
 def measure_figure(table: Table, measure: str, label: str) -> Canvas:
     """Draw one measure of a table in per cent, or a score: a row for each arm."""
     rows = [
-        Row(arm_of(key[: table.arm]), (span_of(cells[measure]),), told(cells[measure]))
+        Row(arm_of(key[: table.arm]), (span_of(cells[measure]),), value_and_n(cells[measure]))
         for key, cells in table.rows()
     ]
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
-    return draw_rows(rows, axis, f"{label} of each arm, with 95 % intervals")
+    return render_rows(rows, axis, f"{label} of each arm, with 95 % intervals")
 
 
-def told(found: Estimate) -> str:
-    """Return a value and what it rests on."""
-    return f"{found.value:.1f}, n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
+def value_and_n(estimate: Estimate) -> str:
+    """Return a value and its n."""
+    return (
+        f"{estimate.value:.1f}, n {estimate.n}"
+        if math.isfinite(estimate.value)
+        else f"n {estimate.n}"
+    )
 
 
 def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
@@ -57,19 +61,19 @@ def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
         spans.append(Span(value, colour="accent", hollow=True, title=title))
     rows = []
     for name, spans in arms.items():
-        values = [each.value for each in spans]
+        values = [span.value for span in spans]
         note = f"range {max(values) - min(values):.1f}" if len(values) > 1 else "one seed"
-        ordered = tuple(sorted(spans, key=lambda each: each.value))
+        ordered = tuple(sorted(spans, key=lambda span: span.value))
         rows.append(Row(name, ordered, note, joined="accent"))
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
-    return draw_rows(rows, axis, f"{label} by seed, for each arm")
+    return render_rows(rows, axis, f"{label} by seed, for each arm")
 
 
 def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tuple[Canvas, int]:
     """Draw a line from one arm's value to the other's for each route, the worse ones below.
 
-    `means` has a row for each route and the two arms' values; also told is how many routes there
-    was no room for, those that differ least.
+    `means` has a row for each route and the two arms' values; the number of routes left
+    out, those that differ least, is returned as well.
     """
     a, b = (means.iloc[:, side] for side in (0, 1))
     difference = b - a
@@ -84,15 +88,15 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
         )
         for route in order
     ]
-    keys = [Key(arms[0], "accent", True), Key(arms[1], "hue1")]
+    keys = [LegendEntry(arms[0], "accent", True), LegendEntry(arms[1], "hue1")]
     axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
-    says = f"{label} of {arms[0]} and {arms[1]} on each route"
-    return draw_rows(rows, axis, says, keys, DENSE), len(means) - len(order)
+    description = f"{label} of {arms[0]} and {arms[1]} on each route"
+    return render_rows(rows, axis, description, keys, DENSE), len(means) - len(order)
 
 
 def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     """Draw differences with their intervals: full where significant, hollow where not."""
-    drawn = [
+    plotted = [
         Row(
             str(row["short"]),
             (
@@ -108,8 +112,13 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
         )
         for _, row in rows.iterrows()
     ]
-    keys = [Key("significant", "accent"), Key("not significant", "quiet", True)]
-    return draw_rows(drawn, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys)
+    keys = [
+        LegendEntry("statistically significant", "accent"),
+        LegendEntry("not significant", "quiet", True),
+    ]
+    return render_rows(
+        plotted, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys
+    )
 
 
 OVERVIEW_ROW = 15.0
@@ -120,10 +129,10 @@ def overview_figures(table: Table) -> list[Canvas]:
     """Draw the driving score and the collision rate: a block for each system, a row a condition."""
     rows = table.rows()
     settings = {setting_of(names) for names, _ in rows}
-    conditions = sorted(settings, key=lambda each: (each != NONE, each))
-    colours = {each: HUES[number % len(HUES)] for number, each in enumerate(conditions)}
+    conditions = sorted(settings, key=lambda setting: (setting != NONE, setting))
+    colours = {setting: HUES[number % len(HUES)] for number, setting in enumerate(conditions)}
     return [
-        draw_rows(
+        render_rows(
             list(blocks(rows, measure, colours)),
             Axis(label, (0.0, 100.0), within=(0.0, 100.0)),
             f"{label}, of each system under each condition, with 95 % intervals",
@@ -139,26 +148,26 @@ def blocks(
     colours: dict[str, str],
 ) -> list[Row]:
     """Return a heading for each system and below it a row for each of its conditions."""
-    found: list[Row] = []
+    blocks_of_rows: list[Row] = []
     last = ""
     for names, cells in rows:
         system, condition = names[0], setting_of(names)
         if system != last:
-            found.append(Row(system, strong=True))
+            blocks_of_rows.append(Row(system, strong=True))
         last = system
         span = span_of(cells[measure], colours[condition])
-        found.append(Row(condition, (span,), in_words(cells[measure])))
-    return found
+        blocks_of_rows.append(Row(condition, (span,), describe_estimate(cells[measure])))
+    return blocks_of_rows
 
 
 def setting_of(names: tuple[str, ...]) -> str:
-    """Return what a row's system is under: its condition, and whatever else tells arms apart."""
+    """Return the setting of a row: its condition, and other factors that distinguish arms."""
     return ", ".join(names[1:]) or NONE
 
 
-def in_words(found: Estimate) -> str:
-    """Return a value with its interval and what it rests on."""
-    if not math.isfinite(found.value):
+def describe_estimate(estimate: Estimate) -> str:
+    """Return a value with its interval and its n."""
+    if not math.isfinite(estimate.value):
         return "no result"
-    interval = f" [{found.low:.0f}, {found.high:.0f}]" if math.isfinite(found.low) else ""
-    return f"{found.value:.0f}{interval}, n {found.n}"
+    interval = f" [{estimate.low:.0f}, {estimate.high:.0f}]" if math.isfinite(estimate.low) else ""
+    return f"{estimate.value:.0f}{interval}, n {estimate.n}"

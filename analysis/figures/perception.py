@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
-from analysis.drawing.palette import HUES, KIND_OF_ERROR, brought
-from analysis.drawing.plots import Axis, Key, Line, Row, Span, draw_lines, draw_rows
+from analysis.drawing.palette import ERROR_COLOURS, HUES, is_misled
+from analysis.drawing.plots import Axis, LegendEntry, Line, Row, Span, render_lines, render_rows
 from analysis.figures.driving import arm_of, span_of
-from analysis.regression.estimators import Fit, brief
+from analysis.regression.estimators import Fit, format_ratio
 from analysis.statistics.intervals import Estimate
 from analysis.tables.from_frames import QUANTILES
 from analysis.tables.table import Table
@@ -21,7 +21,7 @@ from harness.vocabulary import BANDS, PATTERNS
 TRIPLE = 27.0
 """Height of a row of three."""
 WIDEST_ODDS = (0.02, 50.0)
-"""Beyond these an odds ratio is told, not drawn."""
+"""Odds ratios outside this range are printed, not plotted."""
 
 
 def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
@@ -32,10 +32,10 @@ def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     rows = []
     for pattern in PATTERNS:
         columns = [violated[f"{pattern}_{window}"].dropna() for window in ("t1", "t2", "t3")]
-        spans = tuple(spread_of(each.to_numpy(np.float64), pattern) for each in columns)
-        rows.append(Row(pattern, spans, f"n {', '.join(str(len(each)) for each in columns)}"))
-    says = "errors for 5 s in t1, t2 and t3 before a violation, by pattern"
-    return draw_rows(rows, Axis("errors in 5 s", (0.0, most)), says, height=TRIPLE)
+        spans = tuple(spread_of(values.to_numpy(np.float64), pattern) for values in columns)
+        rows.append(Row(pattern, spans, f"n {', '.join(str(len(values)) for values in columns)}"))
+    description = "errors in 5 s before a violation, by pattern and window"
+    return render_rows(rows, Axis("errors in 5 s", (0.0, most)), description, height=TRIPLE)
 
 
 def spread_of(values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str) -> Span:
@@ -43,42 +43,44 @@ def spread_of(values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str
     if not len(values):
         return Span(math.nan)
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-    colour, hollow = KIND_OF_ERROR[pattern], not brought(pattern)
+    colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
     return Span(middle, low, high, (first, third), colour, hollow)
 
 
 def most_in_windows(violated: pd.DataFrame) -> float:
     """Return how far figures of t1, t2 and t3 have to reach."""
     ends = [
-        own[f"{pattern}_{window}"].quantile(0.95)
-        for _, own in violated.groupby("arm")
+        rows[f"{pattern}_{window}"].quantile(0.95)
+        for _, rows in violated.groupby("arm")
         for pattern in PATTERNS
         for window in ("t1", "t2", "t3")
     ]
-    return max([float(each) for each in ends if each > 0], default=1.0)
+    return max([float(end) for end in ends if end > 0], default=1.0)
 
 
 def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -> Canvas:
-    """Draw one arm's errors for 100 true boxes; `rows` are bands of distance, the nearest above.
+    """Draw one arm's errors per 100 ground-truth boxes; `rows` are distance bands.
 
     All arms' figures reach to `most`, so that they can be compared.
     """
     by_band = dict(rows)
-    drawn = []
+    plotted = []
     for pattern in PATTERNS:
-        found = [by_band[band][pattern] for band in BANDS if band in by_band]
-        colour, hollow = KIND_OF_ERROR[pattern], not brought(pattern)
-        spans = tuple(span_of(each, colour, hollow) for each in found)
-        drawn.append(Row(pattern, spans, f"n {max((each.n for each in found), default=0)}"))
-    axis = Axis("errors for 100 true boxes", (0.0, most))
-    says = "errors for 100 true boxes by distance and pattern"
-    return draw_rows(drawn, axis, says, height=TRIPLE)
+        estimates = [by_band[band][pattern] for band in BANDS if band in by_band]
+        colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
+        spans = tuple(span_of(estimate, colour, hollow) for estimate in estimates)
+        plotted.append(
+            Row(pattern, spans, f"n {max((estimate.n for estimate in estimates), default=0)}")
+        )
+    axis = Axis("errors per 100 ground-truth boxes", (0.0, most))
+    description = "errors per 100 ground-truth boxes by distance and pattern"
+    return render_rows(plotted, axis, description, height=TRIPLE)
 
 
 def most_in(rows: Iterable[tuple[tuple[str, ...], dict[str, Estimate]]]) -> float:
     """Return how far figures of errors by distance have to reach."""
-    found = [cells[pattern] for _, cells in rows for pattern in PATTERNS]
-    ends = [end for each in found for end in (each.value, each.high) if end > 0]
+    estimates = [cells[pattern] for _, cells in rows for pattern in PATTERNS]
+    ends = [end for estimate in estimates for end in (estimate.value, estimate.high) if end > 0]
     return max(ends, default=1.0)
 
 
@@ -88,16 +90,18 @@ def along_route_figure(table: Table, arms: Sequence[tuple[str, ...]]) -> Canvas:
     lines = []
     for number, arm in enumerate(arms):
         points = [
-            (position(names[-1]), found.value, found.low, found.high)
+            (position(names[-1]), estimate.value, estimate.low, estimate.high)
             for names, cells in rows
             if names[: table.arm] == arm
-            for found in [cells["AP pooled"]]
+            for estimate in [cells["AP pooled"]]
         ]
         hue, again = HUES[number % len(HUES)], number >= len(HUES)
         lines.append(Line(arm_of(arm), tuple(points), hue, again))
     across = (0.0, 100.0, "part of the route, %")
-    says = "average precision along the route, with 95 % intervals"
-    return draw_lines(lines, across, (0.0, 1.0, "average precision"), says, 6.0 / len(lines))
+    description = "average precision along the route, with 95 % intervals"
+    return render_lines(
+        lines, across, (0.0, 1.0, "average precision"), description, 6.0 / len(lines)
+    )
 
 
 def position(part: str) -> float:
@@ -109,11 +113,11 @@ def position(part: str) -> float:
 def odds_range(fits: Iterable[Fit]) -> tuple[float, float]:
     """Return a range of odds ratios for all figures that are to be compared."""
     ends = [
-        float(each)
+        float(end)
         for fit in fits
         for name in ("odds_ratio", "low", "high")
-        for each in fit.terms[name]
-        if WIDEST_ODDS[0] <= each <= WIDEST_ODDS[1]
+        for end in fit.terms[name]
+        if WIDEST_ODDS[0] <= end <= WIDEST_ODDS[1]
     ]
     return min([*ends, 0.8]) / 1.1, max([*ends, 1.25]) * 1.1
 
@@ -138,15 +142,18 @@ def odds_figure(
         span = Span(row["odds_ratio"], row["low"], row["high"], colour=colour, hollow=not clear)
         rows.append(Row(pattern, (span,), in_brackets(row["odds_ratio"], row["low"], row["high"])))
     axis = Axis(f"odds ratio of a violation, {unit}", reach, 1.0, True, reach)
-    keys = [Key("significant", "accent"), Key("not significant", "quiet", True)]
+    keys = [
+        LegendEntry("statistically significant", "accent"),
+        LegendEntry("not significant", "quiet", True),
+    ]
     if tested is None:
-        keys = [Key("to compare with, not tested", "quiet", True)]
-    return draw_rows(rows, axis, f"odds ratios by pattern, {unit}", keys)
+        keys = [LegendEntry("for comparison, not tested", "quiet", True)]
+    return render_rows(rows, axis, f"odds ratios by pattern, {unit}", keys)
 
 
 def in_brackets(value: float, low: float, high: float) -> str:
     """Return a ratio and its interval."""
-    return f"{brief(value)} [{brief(low)}, {brief(high)}]"
+    return f"{format_ratio(value)} [{format_ratio(low)}, {format_ratio(high)}]"
 
 
 def ages_figure(table: Table) -> Canvas:
@@ -158,14 +165,16 @@ def ages_figure(table: Table) -> Canvas:
         span = Span(middle, low, high, thick)
         rows.append(Row(" / ".join(names), (span,), f"n {cells['median'].n}"))
     axis = Axis("age at delivery, s", (0.0,))
-    return draw_rows(rows, axis, "ages of delivered messages, by kind of sender")
+    return render_rows(rows, axis, "ages of delivered messages, by kind of sender")
 
 
 def bytes_figure(table: Table) -> Canvas:
     """Draw how much was sent in a second."""
     rows = []
     for names, cells in table.rows():
-        found = cells["kB/s"]
-        note = f"{found.value:.2f}, n {found.n}" if math.isfinite(found.value) else f"n {found.n}"
-        rows.append(Row(" / ".join(names), (span_of(found),), note))
-    return draw_rows(rows, Axis("sent, kB/s", (0.0,)), "kilobytes sent in a second, with intervals")
+        rate = cells["kB/s"]
+        note = f"{rate.value:.2f}, n {rate.n}" if math.isfinite(rate.value) else f"n {rate.n}"
+        rows.append(Row(" / ".join(names), (span_of(rate),), note))
+    return render_rows(
+        rows, Axis("sent, kB/s", (0.0,)), "kilobytes sent in a second, with intervals"
+    )

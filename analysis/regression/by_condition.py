@@ -21,9 +21,9 @@ from analysis.regression.estimators import (
     gee_bias_reduced,
     paper_logit,
 )
-from analysis.regression.matched import Matched, matched_design, matched_jackknife, separated
+from analysis.regression.matched import MatchedDesign, matched_design, matched_jackknife, separated
+from analysis.regression.risk_sets import RiskSets, risk_sets, tracks_of
 from analysis.regression.sample import NoFitError, Sample, sample_of
-from analysis.regression.stretches import Passages, passages, tracks_of
 from analysis.statistics.diagnostics import condition_number, inflation, separation
 from harness.vocabulary import PATTERNS
 
@@ -32,7 +32,7 @@ FEW_ROUTES = 15
 
 
 def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
-    """Return one line for each thing to know: `what`, `says`."""
+    """Return one line for each thing to know: `check`, `result`."""
     events = int(sample.y.sum())
     rarer = min(events, len(sample.y) - events)
     lines = [
@@ -45,16 +45,18 @@ def checks(sample: Sample, design: Design | None) -> pd.DataFrame:
         routes = len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
         lines.append(("clusters", f"{routes} routes{few}"))
-        each = events_per_predictor(sample)
-        lines.append(("events per predictor", f"{each:.1f} ({rarer} of the rarer outcome / 6)"))
+        per_predictor = events_per_predictor(sample)
+        lines.append(
+            ("events per predictor", f"{per_predictor:.1f} ({rarer} of the rarer outcome / 6)")
+        )
     if design is not None:
         lines += [("not estimated", f"{name}: {why}") for name, why in design.refused.items()]
         lines += on_design(design)
-    return pd.DataFrame(lines, columns=["what", "says"])
+    return pd.DataFrame(lines, columns=["check", "result"])
 
 
-def checks_of_sets(passed: Passages, design: Matched | None) -> pd.DataFrame:
-    """Return one line for each thing to know of the risk sets: `what`, `says`."""
+def checks_of_sets(passed: RiskSets, design: MatchedDesign | None) -> pd.DataFrame:
+    """Return one line for each thing to know of the risk sets: `check`, `result`."""
     sample = passed.sample
     lines = [
         ("systems", ", ".join(sorted(set(sample.systems.tolist()))) or "none"),
@@ -64,11 +66,14 @@ def checks_of_sets(passed: Passages, design: Matched | None) -> pd.DataFrame:
     if len(sample.y):
         events, routes = int(sample.y.sum()), len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
-        each = events_per_predictor(sample)
+        per_predictor = events_per_predictor(sample)
         lines += [
             ("risk sets", f"{events} violations, each with {len(sample.y) / events:.1f} drives"),
             ("clusters", f"{routes} routes{few}"),
-            ("events per predictor", f"{each:.1f} ({events} violations / {len(PATTERNS)})"),
+            (
+                "events per predictor",
+                f"{per_predictor:.1f} ({events} violations / {len(PATTERNS)})",
+            ),
         ]
     if design is not None:
         factors = zip(design.predictors, inflation(design.tested), strict=True)
@@ -78,7 +83,7 @@ def checks_of_sets(passed: Passages, design: Matched | None) -> pd.DataFrame:
             ("VIF", ", ".join(f"{name} {factor:.1f}" for name, factor in factors)),
             ("condition number", f"{condition_number(design.tested):.1f}"),
         ]
-    return pd.DataFrame(lines, columns=["what", "says"])
+    return pd.DataFrame(lines, columns=["check", "result"])
 
 
 def events_per_predictor(sample: Sample) -> float:
@@ -91,14 +96,16 @@ def on_design(design: Design) -> list[tuple[str, str]]:
     """Return what to know of the matrix."""
     apart = separation(design.y, design.matrix)
     runaway = [
-        name for name, each in zip(design.names[1:], apart.infinite[1:], strict=True) if each
+        name
+        for name, infinite in zip(design.names[1:], apart.infinite[1:], strict=True)
+        if infinite
     ]
-    told = (
+    note = (
         f" ({', '.join(runaway)}); only Firth's penalty keeps estimates finite" if runaway else ""
     )
     factors = zip(design.predictors, inflation(design.tested), strict=True)
     return [
-        ("separation", f"{apart.kind}{told}"),
+        ("separation", f"{apart.kind}{note}"),
         ("VIF", ", ".join(f"{name} {factor:.1f}" for name, factor in factors)),
         ("condition number", f"{condition_number(design.tested):.1f}"),
     ]
@@ -111,7 +118,7 @@ NO_FRAMES = "needs planning steps, and only results were read"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Findings:
+class ConditionFits:
     """What the regressions of one condition say, or why they say nothing."""
 
     condition: str
@@ -127,51 +134,53 @@ class Findings:
         return next((fit for fit in self.fits if fit.method == TIMING_FAIR), None)
 
 
-def analyse(
+def fit_condition(
     attempts: pd.DataFrame,
     condition: str,
     systems: Sequence[str] | None = None,
-    found: Collection | None = None,
-) -> Findings:
+    collection: Collection | None = None,
+) -> ConditionFits:
     """Fit everything to one condition, as `settings_in` calls it.
 
     The headline needs the folders themselves.
     """
-    own = of_arms(attempts, settings_in(arms_in(attempts)).get(condition, []))
-    sample = sample_of(attempts[own], systems)
+    of_condition = of_arms(attempts, settings_in(arms_in(attempts)).get(condition, []))
+    sample = sample_of(attempts[of_condition], systems)
     fits: list[Fit] = []
     refused: dict[str, str] = {}
     events = dict.fromkeys((PAPER, WINDOW, COMPANION), events_per_predictor(sample))
-    told = None
-    if found is None:
+    set_checks = None
+    if collection is None:
         refused[TIMING_FAIR] = NO_FRAMES
     else:
-        rows = np.flatnonzero(own & (attempts["system"].isin(systems) if systems else True))
-        told = headline(
-            passages(list(tracks_of(found, rows, sample.left_out)), sample.left_out),
+        rows = np.flatnonzero(
+            of_condition & (attempts["system"].isin(systems) if systems else True)
+        )
+        set_checks = fit_headline(
+            risk_sets(list(tracks_of(collection, rows, sample.left_out)), sample.left_out),
             fits,
             refused,
             events,
         )
-    attempt(fits, refused, PAPER, lambda: paper_logit(sample))
-    known = checks(sample, companions(sample, fits, refused))
-    return Findings(condition, known, tuple(fits), refused, events, told)
+    keep_fit(fits, refused, PAPER, lambda: paper_logit(sample))
+    known = checks(sample, fit_companions(sample, fits, refused))
+    return ConditionFits(condition, known, tuple(fits), refused, events, set_checks)
 
 
-def companions(sample: Sample, fits: list[Fit], refused: dict[str, str]) -> Design | None:
+def fit_companions(sample: Sample, fits: list[Fit], refused: dict[str, str]) -> Design | None:
     """Fit what looks at the last ten seconds, and return its design if there is one."""
     try:
         design = design_of(sample)
     except NoFitError as problem:
         refused.update(dict.fromkeys((WINDOW, COMPANION), str(problem)))
         return None
-    attempt(fits, refused, WINDOW, lambda: firth_jackknife(design, RESAMPLES))
-    attempt(fits, refused, COMPANION, lambda: gee_bias_reduced(design))
+    keep_fit(fits, refused, WINDOW, lambda: firth_jackknife(design, RESAMPLES))
+    keep_fit(fits, refused, COMPANION, lambda: gee_bias_reduced(design))
     return design
 
 
-def headline(
-    passed: Passages, fits: list[Fit], refused: dict[str, str], events: dict[str, float]
+def fit_headline(
+    passed: RiskSets, fits: list[Fit], refused: dict[str, str], events: dict[str, float]
 ) -> pd.DataFrame:
     """Fit the headline to some risk sets, and return what to know of them."""
     events[TIMING_FAIR] = events_per_predictor(passed.sample)
@@ -180,11 +189,11 @@ def headline(
     except NoFitError as problem:
         refused[TIMING_FAIR] = str(problem)
         return checks_of_sets(passed, None)
-    attempt(fits, refused, TIMING_FAIR, lambda: matched_jackknife(design))
+    keep_fit(fits, refused, TIMING_FAIR, lambda: matched_jackknife(design))
     return checks_of_sets(passed, design)
 
 
-def attempt(fits: list[Fit], refused: dict[str, str], method: str, fit: Callable[[], Fit]) -> None:
+def keep_fit(fits: list[Fit], refused: dict[str, str], method: str, fit: Callable[[], Fit]) -> None:
     """Keep a fit, or why there is none."""
     try:
         fits.append(fit())

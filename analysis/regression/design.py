@@ -42,13 +42,13 @@ def design_of(
     sample: Sample, extra: Floats | None = None, extra_names: Sequence[str] = ()
 ) -> Design:
     """Return the design of a sample, without predictors that one route alone carries."""
-    refuse_hopeless(sample)
-    names, columns = levels(sample)
+    refuse_without_contrast(sample)
+    names, columns = system_columns(sample)
     if extra is not None:
         names += extra_names
         columns += list(extra.T)
-        if not stands(np.column_stack(columns), sample.clusters):
-            raise NoFitError(f"too few rows to tell {' and '.join(extra_names)} apart")
+        if not estimable(np.column_stack(columns), sample.clusters):
+            raise NoFitError(f"too few rows to separate {' and '.join(extra_names)}")
     predictors, units, refused = [], [], {}
     for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
         unit = float(rate.std())
@@ -56,12 +56,12 @@ def design_of(
             refused[name] = f"always {rate[0]:.3g}" if len(rate) else "no rows"
             continue
         column = (rate - rate.mean()) / unit
-        if stands(np.column_stack([*columns, column]), sample.clusters):
+        if estimable(np.column_stack([*columns, column]), sample.clusters):
             predictors.append(name)
             units.append(unit)
             columns.append(column)
         else:
-            refused[name] = "one route alone carries it, or the others give it"
+            refused[name] = "it varies on one route only, or is a combination of the others"
     if not predictors:
         raise NoFitError("no error pattern varies over more than one route")
     return Design(
@@ -75,35 +75,38 @@ def design_of(
     )
 
 
-def levels(sample: Sample) -> tuple[list[str], list[Floats]]:
+def system_columns(sample: Sample) -> tuple[list[str], list[Floats]]:
     """Return the intercept and a column for each system but the first."""
     systems = sorted(set(sample.systems.tolist()))[1:]
     columns = [np.ones(len(sample.y))]
     columns += [(sample.systems == system).astype(np.float64) for system in systems]
-    if not stands(np.column_stack(columns), sample.clusters):
-        raise NoFitError("some system was driven on one route only: its level cannot be told")
+    if not estimable(np.column_stack(columns), sample.clusters):
+        raise NoFitError("some system was driven on one route only: its level cannot be estimated")
     return ["intercept", *(f"system {system}" for system in systems)], columns
 
 
-def refuse_hopeless(sample: Sample) -> None:
-    """Say why some samples can tell nothing."""
+def refuse_without_contrast(sample: Sample) -> None:
+    """Refuse samples without contrast, and give the reason."""
     n, events = len(sample.y), int(sample.y.sum())
     if n == 0:
-        raise NoFitError("no attempt to look at")
+        raise NoFitError("no attempt")
     if events in (0, n):
         raise NoFitError(f"{'all' if events else 'none'} of {n} rows end in violation: no contrast")
     for outcome, what in ((1.0, "violations"), (0.0, "drives without violation")):
         if len(np.unique(sample.clusters[sample.y == outcome])) < 2:
-            raise NoFitError(f"all {what} are on one route: without it there is no contrast")
+            raise NoFitError(f"all {what} are on one route: no contrast without it")
     routes = len(np.unique(sample.clusters))
     if routes < FEWEST_ROUTES:
-        raise NoFitError(f"{routes} routes: leaving one out needs {FEWEST_ROUTES} at least")
+        raise NoFitError(f"{routes} routes: the jackknife needs at least {FEWEST_ROUTES}")
 
 
-def stands(matrix: Floats, clusters: Integers) -> bool:
+def estimable(matrix: Floats, clusters: Integers) -> bool:
     """Return whether no column becomes superfluous when any one route is left out."""
     moments = np.stack(
-        [matrix[clusters == each].T @ matrix[clusters == each] for each in np.unique(clusters)]
+        [
+            matrix[clusters == cluster].T @ matrix[clusters == cluster]
+            for cluster in np.unique(clusters)
+        ]
     )
     left = moments.sum(axis=0) - moments
     scale = np.sqrt(np.maximum(np.einsum("gii->gi", left), 1e-300))

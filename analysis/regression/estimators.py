@@ -18,17 +18,22 @@ from analysis.regression.design import Design
 from analysis.regression.sample import NoFitError, Sample
 from analysis.statistics.diagnostics import separation
 from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import LEVEL, jackknife_errors, left_out, resampled
+from analysis.statistics.intervals import (
+    LEVEL,
+    jackknife_errors,
+    leave_one_out_weights,
+    resample_weights,
+)
 from analysis.statistics.significance import holm
 from harness.vocabulary import PATTERNS, Floats
 
 LARGEST = 600.0
-"""A log odds ratio beyond which none is told: it ran away."""
+"""Largest log odds ratio that is reported: beyond it the fit diverged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """One method's answer."""
+    """The result of one method."""
 
     method: str
     terms: pd.DataFrame  # term, unit, coefficient, error, odds_ratio, low, high, p, p_holm, ...
@@ -62,7 +67,7 @@ def odds(logarithm: Floats) -> Floats:
     return np.asarray(np.exp(np.clip(logarithm, -LARGEST, LARGEST)))
 
 
-def brief(value: float) -> str:
+def format_ratio(value: float) -> str:
     """Return a ratio in three digits, or in powers of ten where it is beyond use."""
     if not math.isfinite(value):
         return "-"
@@ -77,14 +82,14 @@ TIMING_FAIR = (
 WINDOW = "window: Firth logit on rates of the last 10 s, routes clustered; not timing-fair"
 COMPANION = "companion: GEE on the same rates of the last 10 s; not timing-fair"
 RUNAWAY = 15.0
-"""A coefficient for one standard deviation beyond which GEE has run away."""
+"""A coefficient for one standard deviation beyond which GEE has diverged."""
 
 
 def paper_logit(sample: Sample) -> Fit:
     """Fit the paper's model (Guo et al. 2025, section V-C): statsmodels' Logit on six counts.
 
-    Wald z tests, no systems, no clusters; p and OR for one error more. Kept to compare with the
-    paper, not to believe.
+    Wald z tests, no systems, no clusters; p and OR for one error more. Kept for comparison with
+    the paper only.
     """
     refuse_single_outcome(sample.y)
     varied = np.ptp(sample.counts, axis=0) > 0
@@ -94,18 +99,22 @@ def paper_logit(sample: Sample) -> Fit:
         raise NoFitError("counts are constant, or combinations of each other")
     apart = separation(sample.y, design)
     if apart.kind != "none":
-        runaway = [name for name, each in zip(names, apart.infinite[1:], strict=True) if each]
-        told = f": {', '.join(runaway)}" if runaway else ""
-        raise NoFitError(f"{apart.kind} separation, maximum likelihood has no finite answer{told}")
+        runaway = [
+            name for name, infinite in zip(names, apart.infinite[1:], strict=True) if infinite
+        ]
+        columns = f": {', '.join(runaway)}" if runaway else ""
+        raise NoFitError(
+            f"{apart.kind} separation, maximum likelihood has no finite answer{columns}"
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = sm.Logit(sample.y, design).fit(disp=0, maxiter=200)
+            result = sm.Logit(sample.y, design).fit(disp=0, maxiter=200)
         except (np.linalg.LinAlgError, PerfectSeparationError) as problem:
-            raise NoFitError(f"statsmodels gives up: {problem}") from None
-    note = "; ".join(sorted({str(each.message) for each in caught}))
+            raise NoFitError(f"statsmodels failed: {problem}") from None
+    note = "; ".join(sorted({str(warning.message) for warning in caught}))
     units = np.ones(len(names))
-    return Fit(PAPER, terms_of(names, units, found.params[1:], found.bse[1:], np.inf), note)
+    return Fit(PAPER, terms_of(names, units, result.params[1:], result.bse[1:], np.inf), note)
 
 
 def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
@@ -115,24 +124,24 @@ def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
     Average marginal effects are on predictions with corrected intercept (FLIC), and jackknifed
     like the coefficients. `resamples` adds percentiles of a route bootstrap as a check.
     """
-    weights = left_out(design.clusters)
+    weights = leave_one_out_weights(design.clusters)
     both = firth(design.y, design.matrix, np.vstack([np.ones((1, len(design.y))), weights]))
     full, left = both.coefficients[:1], both.coefficients[1:]
     if not both.converged.all():
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
-    own, others = full[0, -k:], left[:, -k:]
-    errors = jackknife_errors(own, others)
+    estimates, others = full[0, -k:], left[:, -k:]
+    errors = jackknife_errors(estimates, others)
     freedom = design.groups - 1
-    terms = terms_of(design.predictors, design.units, own, errors, freedom)
+    terms = terms_of(design.predictors, design.units, estimates, errors, freedom)
     effect = marginal_effects(design, full, np.ones((1, len(design.y))))[0]
     spread = jackknife_errors(effect, marginal_effects(design, left, weights))
     reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * spread
     terms = terms.assign(effect=effect, effect_low=effect - reach, effect_high=effect + reach)
     note = ""
     if resamples:
-        drawn = resampled(design.groups, resamples)[:, design.clusters]
-        fits = firth(design.y, design.matrix, drawn, close=1e-4, starts=list(full))
+        sampled = resample_weights(design.groups, resamples)[:, design.clusters]
+        fits = firth(design.y, design.matrix, sampled, close=1e-4, starts=list(full))
         some = fits.coefficients[fits.converged, -k:]
         if len(some):
             low, high = odds(np.quantile(some, [0.025, 0.975], axis=0))
@@ -164,16 +173,18 @@ def gee_bias_reduced(design: Design) -> Fit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = model.fit(cov_type="bias_reduced", maxiter=200)
+            result = model.fit(cov_type="bias_reduced", maxiter=200)
         except (np.linalg.LinAlgError, ValueError, FloatingPointError) as problem:
-            raise NoFitError(f"statsmodels gives up: {problem}") from None
-        errors = np.asarray(found.bse)
+            raise NoFitError(f"statsmodels failed: {problem}") from None
+        errors = np.asarray(result.bse)
     k = len(design.predictors)
-    own, errors = np.asarray(found.params)[-k:], errors[-k:]
-    ran_away = not np.isfinite(found.params).all() or np.abs(found.params[1:]).max() > RUNAWAY
-    if ran_away or not found.converged or not (errors > 0).all():
+    estimates, errors = np.asarray(result.params)[-k:], errors[-k:]
+    ran_away = not np.isfinite(result.params).all() or np.abs(result.params[1:]).max() > RUNAWAY
+    if ran_away or not result.converged or not (errors > 0).all():
         raise NoFitError("did not converge: outcomes are (nearly) separated, or routes too few")
-    return Fit(COMPANION, terms_of(design.predictors, design.units, own, errors, design.groups - 1))
+    return Fit(
+        COMPANION, terms_of(design.predictors, design.units, estimates, errors, design.groups - 1)
+    )
 
 
 def refuse_single_outcome(y: Floats) -> None:

@@ -6,23 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.regression.design import FEWEST_ROUTES, FLAT, stands
+from analysis.regression.design import FEWEST_ROUTES, FLAT, estimable
 from analysis.regression.estimators import TIMING_FAIR, Fit, terms_of
+from analysis.regression.risk_sets import RiskSets
 from analysis.regression.sample import NoFitError
-from analysis.regression.stretches import Passages
-from analysis.statistics.conditional import Sets, firth_conditional
+from analysis.statistics.conditional import PaddedSets, firth_conditional
 from analysis.statistics.diagnostics import separation
-from analysis.statistics.intervals import jackknife_errors, left_out
+from analysis.statistics.intervals import jackknife_errors, leave_one_out_weights
 from harness.vocabulary import PATTERNS, Floats, Integers
 
-HOPELESS = "every drive on it had the same, one route alone carries it, or the others give it"
+NOT_ESTIMABLE = (
+    "it is equal within each risk set, varies on one route only, or is a combination of the others"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class MatchedDesign:
     """What the estimator is given: no intercept, since what a set has in common cancels."""
 
-    sets: Sets
+    sets: PaddedSets
     names: tuple[str, ...]  # of the columns, predictors last
     predictors: tuple[str, ...]
     units: Floats  # one standard deviation of each predictor, errors for each true box
@@ -36,8 +38,8 @@ class Matched:
         return self.centred[:, -len(self.predictors) :]
 
 
-def matched_design(passages: Passages) -> Matched:
-    """Return the design of some risk sets, without predictors that cannot be told apart."""
+def matched_design(passages: RiskSets) -> MatchedDesign:
+    """Return the design of some risk sets, without predictors that cannot be separated."""
     sample, sets = passages.sample, passages.sets
     if not len(sample.y):
         raise NoFitError("no violation happened where another drive of its route passed")
@@ -45,7 +47,7 @@ def matched_design(passages: Passages) -> Matched:
     if routes < FEWEST_ROUTES:
         raise NoFitError(
             f"violations that other drives passed lie on {routes} routes:"
-            f" leaving one out needs {FEWEST_ROUTES} at least"
+            f" the jackknife needs at least {FEWEST_ROUTES}"
         )
     columns: dict[str, Floats] = {}
     for system in sorted(set(sample.systems.tolist()))[1:]:
@@ -60,17 +62,17 @@ def matched_design(passages: Passages) -> Matched:
     kept: list[str] = []
     weighted = {name: within(column, sets, share=0.5) for name, column in columns.items()}
     for name in columns:
-        if np.abs(weighted[name]).max() > FLAT and stands(
-            np.column_stack([weighted[each] for each in (*kept, name)]), sample.clusters
+        if np.abs(weighted[name]).max() > FLAT and estimable(
+            np.column_stack([weighted[other] for other in (*kept, name)]), sample.clusters
         ):
             kept.append(name)
         else:
-            refused[name] = HOPELESS
+            refused[name] = NOT_ESTIMABLE
     predictors = tuple(name for name in kept if name in units)
     if not predictors:
         raise NoFitError("no error pattern varies within risk sets of more than one route")
     matrix = np.column_stack([columns[name] for name in kept])
-    return Matched(
+    return MatchedDesign(
         padded(matrix, sample.y, sets, sample.clusters),
         tuple(kept),
         predictors,
@@ -88,7 +90,7 @@ def within(column: Floats, sets: Integers, share: float = 0.0) -> Floats:
     return np.asarray((column - means[sets]) / sizes[sets] ** share)
 
 
-def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> Sets:
+def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> PaddedSets:
     """Return the rows by set; rows of a set follow each other."""
     sizes = np.bincount(sets)
     place = np.arange(len(sets)) - (np.cumsum(sizes) - sizes)[sets]
@@ -97,28 +99,32 @@ def padded(matrix: Floats, y: Floats, sets: Integers, clusters: Integers) -> Set
     member = np.zeros(rows.shape[:2], np.bool_)
     member[sets, place] = True
     first = np.flatnonzero(place == 0)
-    return Sets(rows, member, matrix[y == 1], clusters[first])
+    return PaddedSets(rows, member, matrix[y == 1], clusters[first])
 
 
-def matched_jackknife(design: Matched) -> Fit:
+def matched_jackknife(design: MatchedDesign) -> Fit:
     """Fit Firth's conditional logit; errors by leaving out one route at a time, t with G - 1."""
     full = firth_conditional(design.sets)
-    left = firth_conditional(design.sets, left_out(design.sets.clusters), full.coefficients[0])
+    left = firth_conditional(
+        design.sets, leave_one_out_weights(design.sets.clusters), full.coefficients[0]
+    )
     if not (full.converged.all() and left.converged.all()):
         raise NoFitError("the penalised likelihood has no maximum without some route")
     k = len(design.predictors)
-    own, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
-    errors = jackknife_errors(own, others)
-    terms = terms_of(design.predictors, design.units, own, errors, len(others) - 1)
+    estimates, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
+    errors = jackknife_errors(estimates, others)
+    terms = terms_of(design.predictors, design.units, estimates, errors, len(others) - 1)
     return Fit(TIMING_FAIR, terms)
 
 
-def separated(design: Matched) -> str:
+def separated(design: MatchedDesign) -> str:
     """Return whether some direction never speaks against a violation, and in which columns."""
     sets = design.sets
     apart = sets.events[:, None, :] - sets.rows
     differences = apart[sets.member & (apart != 0).any(axis=2)]
-    found = separation(np.ones(len(differences)), differences)
-    runaway = [name for name, each in zip(design.names, found.infinite, strict=True) if each]
-    told = f" ({', '.join(runaway)}); only Firth's penalty keeps estimates finite"
-    return found.kind + (told if runaway else "")
+    result = separation(np.ones(len(differences)), differences)
+    runaway = [
+        name for name, infinite in zip(design.names, result.infinite, strict=True) if infinite
+    ]
+    note = f" ({', '.join(runaway)}); only Firth's penalty keeps estimates finite"
+    return result.kind + (note if runaway else "")

@@ -19,19 +19,19 @@ TRUTHS = f"truth_all_{WINDOW}"
 NEEDED = ["system", "condition", "route", "violated", *COUNTS, TRUTHS]
 WORDS = ("system", "condition", "route", "cluster")
 SHORT = "drive shorter than 10 s"
-NOBODY = "nobody to be seen in the last 10 s"
+NO_TRUTH = "no ground-truth box in the last 10 s"
 APOSTROPHE = r"^'(?=[=+\-@\t'])"
 """What `tables` puts before a name that a spreadsheet would take for a formula."""
 LONGEST = 40
 """Characters of a wrong value that are shown."""
-TRUTH = {True: 1, False: 0, "True": 1, "False": 0, "true": 1, "false": 0}
+BOOLEANS = {True: 1, False: 0, "True": 1, "False": 0, "true": 1, "false": 0}
 ALONE = "reads no messages: its cooperative boxes are its own"
 SILENT = "was given no message here: its cooperative boxes are its own"
 UNMOVED = "no message changed what it detects: its cooperative boxes are its own"
 
 
 class NoFitError(ValueError):
-    """Why there is nothing to estimate, in words."""
+    """Why nothing can be estimated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,29 +58,31 @@ def read_table(file: Path) -> pd.DataFrame:
         frame = pd.read_parquet(file) if file.suffix == ".parquet" else read_csv(file)
     except OSError as problem:
         raise broken(file, problem) from None
-    except BROKEN:  # what pandas says of it helps nobody
+    except BROKEN:  # what pandas says of it helps no_truth
         raise UserError(
             f"{file}: cannot be read as a table; CSV with a line of column names, or Parquet"
         ) from None
     if frame.columns.has_duplicates:
-        raise UserError(f"{file}: a column's name stands there twice; rename one")
+        raise UserError(f"{file}: duplicate column names")
     if lacking := [name for name in NEEDED if name not in frame.columns]:
-        raise UserError(f"{file}: no column {', '.join(lacking)}; a table of attempts is needed")
+        raise UserError(
+            f"{file}: missing column {', '.join(lacking)}; a table of attempts is needed"
+        )
     words = [name for name in WORDS if name in frame]
     frame[words] = frame[words].map(plain)
     if frame[words].isna().any(axis=None) or (frame[words] == "").any(axis=None):
         raise UserError(f"{file}: a row lacks its {', '.join(words[:-1])} or {words[-1]}")
     frame[words] = frame[words].astype(str)
     for name in (*COUNTS, TRUTHS):
-        found = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
-        refuse_row(file, frame, name, found.isna() & frame[name].notna(), "a number")
-        frame[name] = found
-    happened = frame["violated"].map(plain).map(TRUTH)
+        values = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
+        refuse_row(file, frame, name, values.isna() & frame[name].notna(), "a number")
+        frame[name] = values
+    happened = frame["violated"].map(plain).map(BOOLEANS)
     refuse_row(file, frame, "violated", happened.isna(), "True or False")
     frame["violated"] = happened.astype(bool)
     numbers = frame[[*COUNTS, TRUTHS]]
     if ((numbers < 0) | np.isinf(numbers)).any(axis=None):
-        raise UserError(f"{file}: a count is below nought or without end")
+        raise UserError(f"{file}: negative or infinite count")
     return frame if "cluster" in frame.columns else frame.assign(cluster=frame["route"])
 
 
@@ -109,32 +111,32 @@ def read_csv(file: Path) -> pd.DataFrame:
 
 def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> Sample:
     """Return the rows of one condition; `systems` overrules which are left out."""
-    left_out = {} if systems is not None else alone(attempts)
+    left_out = {} if systems is not None else unaffected_systems(attempts)
     wanted = attempts["system"].isin(systems) if systems else ~attempts["system"].isin(left_out)
-    own = attempts[wanted]
-    counts = own[COUNTS].to_numpy(np.float64)
-    exposure = own[TRUTHS].to_numpy(np.float64)
+    rows = attempts[wanted]
+    counts = rows[COUNTS].to_numpy(np.float64)
+    exposure = rows[TRUTHS].to_numpy(np.float64)
     short = np.isnan(counts).any(axis=1) | np.isnan(exposure)
-    nobody = ~short & (exposure <= 0)
-    keep = ~short & ~nobody
-    dropped = {reason: int(mask.sum()) for reason, mask in ((SHORT, short), (NOBODY, nobody))}
+    no_truth = ~short & (exposure <= 0)
+    keep = ~short & ~no_truth
+    dropped = {reason: int(mask.sum()) for reason, mask in ((SHORT, short), (NO_TRUTH, no_truth))}
     return Sample(
-        own["violated"].to_numpy(np.float64)[keep],
+        rows["violated"].to_numpy(np.float64)[keep],
         counts[keep],
         exposure[keep],
-        own["system"].to_numpy(str)[keep],
-        np.unique(own["cluster"].to_numpy(str)[keep], return_inverse=True)[1],
+        rows["system"].to_numpy(str)[keep],
+        np.unique(rows["cluster"].to_numpy(str)[keep], return_inverse=True)[1],
         {reason: count for reason, count in dropped.items() if count},
         left_out,
     )
 
 
-def alone(attempts: pd.DataFrame) -> dict[str, str]:
+def unaffected_systems(attempts: pd.DataFrame) -> dict[str, str]:
     """Return the systems that were never better or worse than the ego alone, and why.
 
     Some read no messages; others were given none, or nothing but empty ones. They have no errors
-    introduced by cooperation, by construction, and would say of those patterns only that nobody
-    cooperated.
+    introduced by cooperation, by construction, and would show only that there
+    was no cooperation.
     """
     if not {"ap", "ap_ego_alone"} <= set(attempts.columns):
         return {}
@@ -142,10 +144,14 @@ def alone(attempts: pd.DataFrame) -> dict[str, str]:
     same = attempts["ap"].eq(attempts["ap_ego_alone"]) | attempts["ap"].isna()
     mute = same & introduced.fillna(0).eq(0).all(axis=1)
     groups = mute.groupby(attempts["system"])
-    return {str(name): why_alone(attempts.loc[own.index]) for name, own in groups if own.all()}
+    return {
+        str(name): why_unaffected(attempts.loc[mute_rows.index])
+        for name, mute_rows in groups
+        if mute_rows.all()
+    }
 
 
-def why_alone(attempts: pd.DataFrame) -> str:
+def why_unaffected(attempts: pd.DataFrame) -> str:
     """Return why a system's cooperative boxes are its own, as far as its attempts say."""
     if not {"reads_messages", "messages_used"} <= set(attempts.columns):
         return UNMOVED

@@ -7,29 +7,31 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from analysis.regression.by_condition import Findings
+from analysis.regression.by_condition import ConditionFits
 from analysis.tables.writing import escaped, tabular
 
-HEAD = ["condition", "method", "pattern", "one unit is", "odds ratio", "p", "p Holm", "EPV"]
+HEAD = ["condition", "method", "pattern", "unit", "odds ratio", "p", "p Holm", "EPV"]
 LEAST = 0.001
-"""Below this a p-value is told as that."""
+"""Smaller p-values are printed as below this."""
 
 
-def regression_latex(findings: Iterable[Findings]) -> str:
+def regression_latex(findings: Iterable[ConditionFits]) -> str:
     """Return all fits as a table; what was not fitted, and why, stands above it as a comment."""
     every = list(findings)
     rows = [
-        [*(names if number == 0 else ("", "")), *cells_of(row), f"{found.events[fit.method]:.1f}"]
-        for found in every
-        for fit in found.fits
-        for names in [(escaped(found.condition), escaped(short(fit.method)))]
+        [*(names if number == 0 else ("", "")), *cells_of(row), f"{fits.events[fit.method]:.1f}"]
+        for fits in every
+        for fit in fits.fits
+        for names in [(escaped(fits.condition), escaped(short(fit.method)))]
         for number, (_, row) in enumerate(fit.terms.iterrows())
     ]
-    title = "Odds ratios with 95 % intervals; EPV: events of the rarer outcome per predictor"
+    title = (
+        "Odds ratios with 95 % confidence intervals; EPV: events of the rarer outcome per predictor"
+    )
     notes = [
-        f"{found.condition}, {short(method)}: not fitted, {why}"
-        for found in every
-        for method, why in found.refused.items()
+        f"{fits.condition}, {short(method)}: not fitted, {why}"
+        for fits in every
+        for method, why in fits.refused.items()
     ]
     return tabular(title, HEAD, 3, rows, notes)
 
@@ -42,7 +44,7 @@ def short(method: str) -> str:
 def cells_of(row: pd.Series) -> Iterator[str]:
     """Yield the cells of one pattern."""
     yield escaped(str(row["term"]))
-    yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} a true box"
+    yield "1 error" if row["unit"] == 1 else f"{row['unit']:.3g} per ground-truth box"
     interval = f"[{number_in_latex(row['low'])}, {number_in_latex(row['high'])}]"
     yield f"{number_in_latex(row['odds_ratio'])} {{\\scriptsize {interval}}}"
     for name in ("p", "p_holm"):

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import ImageColor
 
 from analysis.drawing.palette import COLOURS, HUES, error_colour
-from analysis.drive import Drive, Moment, boxes_of
+from analysis.drive import Drive, Snapshot, boxes_of
 from analysis.replay.scene import SHOWN, Sweeps, boxes_shown, in_ego_lidar, right_handed
 from harness.errors import UserError
 from harness.files import write_whole
@@ -38,61 +38,63 @@ def load_open3d() -> None:
         raise UserError(f"open3d: {problem}") from None
 
 
-def write_clouds(moment: Moment, sweeps: Sweeps, file: Path) -> Path:
-    """Write the points as `file` and the boxes beside it; return where those are."""
+def write_clouds(snapshot: Snapshot, sweeps: Sweeps, file: Path) -> Path:
+    """Write the points as `file` and the boxes to a second file; return its path."""
     import open3d
 
     outlines = file.with_name(f"{file.stem}-boxes.ply")
     if file.suffix != ".ply":
         raise UserError(f"{file}: clouds are written as .ply")
-    cloud, lines = cloud_of(moment, sweeps), outlines_of(moment)
+    cloud, lines = cloud_of(snapshot, sweeps), outlines_of(snapshot)
     write_whole(file, lambda to: done(open3d.io.write_point_cloud(str(to), cloud)))
     write_whole(outlines, lambda to: done(open3d.io.write_line_set(str(to), lines)))
     return outlines
 
 
 def done(written: bool) -> None:
-    """Open3D says no more than that it failed."""
+    """Raise if Open3D reports a failure."""
     if not written:
         raise OSError(0, "Open3D could not write it: is the disk full?")
 
 
-def open_window(drive: Drive, moment: Moment, sweeps: Sweeps) -> None:
+def open_window(drive: Drive, snapshot: Snapshot, sweeps: Sweeps) -> None:
     """Show points and boxes until the window is closed."""
     import open3d
 
-    title = f"{drive.title}, {moment.time:.1f} s"
-    both = [cloud_of(moment, sweeps), outlines_of(moment)]
+    title = f"{drive.title}, {snapshot.time:.1f} s"
+    both = [cloud_of(snapshot, sweeps), outlines_of(snapshot)]
     open3d.visualization.draw_geometries(both, window_name=title)
 
 
-def cloud_of(moment: Moment, sweeps: Sweeps) -> open3d.geometry.PointCloud:
+def cloud_of(snapshot: Snapshot, sweeps: Sweeps) -> open3d.geometry.PointCloud:
     """Return what every LiDAR saw, each in a colour of its own."""
     import open3d
 
-    frame = int(moment.state["frame"])
+    frame = int(snapshot.state["frame"])
     senders = sorted(name for at, name in sweeps if at == frame)
-    seen = [in_ego_lidar(moment, name, sweeps) for name in senders]
+    seen = [in_ego_lidar(snapshot, name, sweeps) for name in senders]
     hues = [colour(COLOURS[HUES[number % len(HUES)]][0]) for number in range(len(senders))]
     cloud = open3d.geometry.PointCloud()
     if seen:
         points = right_handed(np.concatenate(seen).astype(np.float64))
         cloud.points = open3d.utility.Vector3dVector(points)
-        colours = np.repeat(hues, [len(each) for each in seen], axis=0)
+        colours = np.repeat(hues, [len(points) for points in seen], axis=0)
         cloud.colors = open3d.utility.Vector3dVector(colours)
     return cloud
 
 
-def outlines_of(moment: Moment) -> open3d.geometry.LineSet:
+def outlines_of(snapshot: Snapshot) -> open3d.geometry.LineSet:
     """Return all boxes that a recording has too, in its colours."""
     import open3d
 
     points, colours = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for source in SOURCES:
-        boxes, _ = boxes_shown([moment], source)
+        boxes, _ = boxes_shown([snapshot], source)
         points.append(right_handed(corners_of(boxes_of(boxes)).reshape(-1, 3)))
         patterns = boxes["pattern"].astype(str)
-        codes = [error_colour(each) if each else COLOURS[SHOWN[source]][0] for each in patterns]
+        codes = [
+            error_colour(pattern) if pattern else COLOURS[SHOWN[source]][0] for pattern in patterns
+        ]
         colours += [np.tile(colour(code), (len(EDGES), 1)) for code in codes]
     every = np.concatenate(points)
     firsts = np.arange(0, len(every), len(CORNERS))

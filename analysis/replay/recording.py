@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.drawing.palette import COLOURS, HUES, error_colour
-from analysis.drive import Drive, moment_of
+from analysis.drive import Drive, snapshot_of
 from analysis.replay import scene
 from analysis.replay.scene import SHOWN, Sweeps, rgba, right_handed
 from analysis.replay.world import (
@@ -46,7 +46,7 @@ CURVES = {
 
 
 def layout() -> Blueprint:
-    """Return the world to the left, the view from above beside it, curves to the right."""
+    """Return the world to the left, the view from above in the middle, curves to the right."""
     import rerun.blueprint as parts
 
     above = parts.VisualBounds2D(x_range=[-AROUND, AROUND], y_range=[-AROUND, AROUND])
@@ -60,7 +60,7 @@ def layout() -> Blueprint:
             ),
             parts.Tabs(
                 parts.TextLogView(origin="events", name="Events"),
-                parts.TextDocumentView(origin="about", name="What is what"),
+                parts.TextDocumentView(origin="about", name="Legend"),
             ),
             row_shares=[3, 1],
         ),
@@ -75,8 +75,8 @@ def layout() -> Blueprint:
 
 def about(drive: Drive) -> str:
     """Return what is to be known of a recording, as Markdown."""
-    sources = {"truth": "a road user", "ego_alone": "seen by the ego alone"}
-    sources["cooperative"] = "seen with the help of messages"
+    sources = {"truth": "ground truth", "ego_alone": "detected by the ego alone"}
+    sources["cooperative"] = "detected with messages"
     colours = [
         *((sources[source], COLOURS[colour][0]) for source, colour in SHOWN.items()),
         *((pattern, error_colour(pattern)) for pattern in PATTERNS),
@@ -90,10 +90,10 @@ def about(drive: Drive) -> str:
             "|---|---|",
             *(f"| {name} | `{code}` |" for name, code in colours),
             "",
-            "`world` is CARLA's with y turned round: right-handed, x forward, y left, z up, metres."
+            "`world` is CARLA's frame with y negated: right-handed, x forward, y left, z up, in m."
             " `above` is the frame of the ego's LiDAR from above: x right, y down, ahead is up."
-            " Time is seconds since the ego stood ready. The ego's sign is as large as a car,"
-            " not as the ego.",
+            " Time is seconds since the start of the attempt. The ego's symbol has the size of a"
+            " typical car.",
         ]
     )
 
@@ -105,9 +105,9 @@ def send_curves(drive: Drive, stream: Stream) -> None:
     plot("controls", {name: (drive.times, steps[name]) for name in scene.CONTROLS}, stream)
     errors = scene.errors_by_class(drive)
     plot("errors", {kind: (drive.times, counts) for kind, counts in errors.items()}, stream)
-    senders = {str(name): own for name, own in drive.messages.groupby("sender", observed=True)}
-    plot("messages/age", {name: scene.ages(own) for name, own in senders.items()}, stream)
-    away = {name: scene.displacements(own) for name, own in senders.items()}
+    senders = {str(name): rows for name, rows in drive.messages.groupby("sender", observed=True)}
+    plot("messages/age", {name: scene.ages(rows) for name, rows in senders.items()}, stream)
+    away = {name: scene.displacements(rows) for name, rows in senders.items()}
     plot("messages/displacement", away, stream)
 
 
@@ -126,22 +126,22 @@ def send_events(drive: Drive, stream: Stream) -> None:
     """Send what happened in words, and last how it ended, with its place."""
     import rerun
 
-    told = [
+    lines = [
         (float(row["time"]), f"{row['event']}: {row['kind']} {row['detail']}".rstrip(), level)
         for _, row in drive.events.iterrows()
         for level in ["WARN" if row["event"] == "infraction" else "INFO"]
     ]
-    told.append((drive.end, drive.what, "CRITICAL" if drive.violated else "INFO"))
-    times, texts, levels = zip(*told, strict=True)
+    lines.append((drive.end, drive.what, "CRITICAL" if drive.violated else "INFO"))
+    times, texts, levels = zip(*lines, strict=True)
     words = rerun.TextLog.columns(text=list(texts), level=list(levels))
     stream.send_columns("events", times_of(list(times)), words)
     if np.isfinite(drive.place).all():
         place = np.array([[*drive.place, float(drive.frames["ego_z"].iloc[-1])]])
         red = scene.hues([COLOURS["worse"][0]])
-        spot = rerun.Points3D.columns(
+        place_column = rerun.Points3D.columns(
             positions=right_handed(place), colors=red, radii=[0.5], labels=["violation"]
         )
-        stream.send_columns("world/violation", times_of([drive.end]), spot)
+        stream.send_columns("world/violation", times_of([drive.end]), place_column)
 
 
 def write_recording(drive: Drive, sweeps: Sweeps, file: Path) -> None:
@@ -152,7 +152,7 @@ def write_recording(drive: Drive, sweeps: Sweeps, file: Path) -> None:
     taken = stream.binary_stream()
     send(drive, sweeps, stream)
     content = taken.read(flush=True) or b""
-    write_whole(file, lambda beside: beside.write_bytes(content))
+    write_whole(file, lambda temporary: temporary.write_bytes(content))
 
 
 def open_viewer(drive: Drive, sweeps: Sweeps) -> None:
@@ -169,17 +169,17 @@ def send(drive: Drive, sweeps: Sweeps, stream: rerun.RecordingStream) -> None:
     """Send everything there is of a drive."""
     import rerun
 
-    moments = [moment_of(drive, row) for row in range(len(drive.frames))]
+    snapshots = [snapshot_of(drive, row) for row in range(len(drive.frames))]
     stream.send_recording_name(str(drive.key))
     stream.send_blueprint(layout())
     stream.log("/", rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     text = rerun.TextDocument(about(drive), media_type="text/markdown")
     stream.log("about", text, static=True)
-    send_road(drive, moments, stream)
-    send_ego(moments, stream)
-    send_partners(moments, stream)
+    send_road(drive, snapshots, stream)
+    send_ego(snapshots, stream)
+    send_partners(snapshots, stream)
     for source in SOURCES:
-        send_boxes(moments, source, stream)
+        send_boxes(snapshots, source, stream)
     send_curves(drive, stream)
     send_events(drive, stream)
-    send_sweeps(moments, sweeps, stream)
+    send_sweeps(snapshots, sweeps, stream)

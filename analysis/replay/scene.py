@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.drawing.palette import COLOURS, error_colour
-from analysis.drive import WORLD, Drive, Moment, pose_of
+from analysis.drive import WORLD, Drive, Snapshot, pose_of
 from analysis.figures.birds_eye import View, polylines
 from harness.geometry import points_between
 from harness.overlap import AHEAD, ASIDE
@@ -45,19 +45,23 @@ def right_handed(places: Floats) -> Floats:
 
 def quaternions(yaws: Floats) -> Floats:
     """Return rows of x, y, z, w for yaws clockwise from above, in a right-handed world."""
-    nought = np.zeros(len(yaws))
-    return np.column_stack([nought, nought, np.sin(-yaws / 2), np.cos(yaws / 2)])
+    zeros = np.zeros(len(yaws))
+    return np.column_stack([zeros, zeros, np.sin(-yaws / 2), np.cos(yaws / 2)])
 
 
-def boxes_shown(moments: Sequence[Moment], source: str) -> tuple[pd.DataFrame, list[int]]:
+def boxes_shown(snapshots: Sequence[Snapshot], source: str) -> tuple[pd.DataFrame, list[int]]:
     """Return the boxes of one source at all moments, and how many each has.
 
     All true ones, but only detections that count.
     """
     parts = []
-    for moment in moments:
-        own = moment.boxes["source"].astype(str) == source
-        parts.append(moment.boxes[own if source == "truth" else own & moment.boxes["counted"]])
+    for snapshot in snapshots:
+        of_source = snapshot.boxes["source"].astype(str) == source
+        parts.append(
+            snapshot.boxes[
+                of_source if source == "truth" else of_source & snapshot.boxes["counted"]
+            ]
+        )
     return pd.concat(parts), [len(part) for part in parts]
 
 
@@ -84,9 +88,9 @@ def lines_of(drive: Drive) -> dict[str, list[Floats]]:
     return {**{kind: polylines(drive.map, kind) for kind in kinds}, "way": [way]}
 
 
-def near(lines: Sequence[Floats], moment: Moment) -> list[Floats]:
+def near(lines: Sequence[Floats], snapshot: Snapshot) -> list[Floats]:
     """Return the pieces of lines that are round the ego."""
-    ego = moment.lidar_in_world
+    ego = snapshot.lidar_in_world
     pieces = []
     for line in lines:
         here = np.flatnonzero(np.hypot(line[:, 0] - ego.x, line[:, 1] - ego.y) < NEAR)
@@ -94,9 +98,9 @@ def near(lines: Sequence[Floats], moment: Moment) -> list[Floats]:
     return [piece for piece in pieces if len(piece) > 1]
 
 
-def from_above(line: Floats, moment: Moment) -> Floats:
+def from_above(line: Floats, snapshot: Snapshot) -> Floats:
     """Return a line of the world in the ego's frame from above."""
-    ego = moment.lidar_in_world
+    ego = snapshot.lidar_in_world
     return View(ego.x, ego.y, ego.yaw, 1.0).seen(line, 2.0) - 1.0
 
 
@@ -162,25 +166,25 @@ Sweeps: TypeAlias = Mapping[tuple[int, str], Singles]
 
 
 def sweeps_of(drive: Drive) -> Sweeps:
-    """Return everybody's sweeps; none where none were kept."""
+    """Return the sweeps of all agents; empty where none were recorded."""
     kept = (drive.folder / "points.parquet").exists()
     return sweeps(drive.folder) if kept else {}
 
 
-def in_world(moment: Moment, sender: str, kept: Sweeps) -> Singles:
-    """Return rows of x, y, z in the world of what somebody's LiDAR saw at one moment."""
-    return seen_from(WORLD, moment, sender, kept)
+def in_world(snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
+    """Return rows of x, y, z in the world of one agent's sweep."""
+    return seen_from(WORLD, snapshot, sender, kept)
 
 
-def in_ego_lidar(moment: Moment, sender: str, kept: Sweeps) -> Singles:
+def in_ego_lidar(snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
     """Return the same in the frame of the ego's LiDAR."""
-    return seen_from(moment.lidar_in_world, moment, sender, kept)
+    return seen_from(snapshot.lidar_in_world, snapshot, sender, kept)
 
 
-def seen_from(pose: Pose, moment: Moment, sender: str, kept: Sweeps) -> Singles:
+def seen_from(pose: Pose, snapshot: Snapshot, sender: str, kept: Sweeps) -> Singles:
     """Return rows of x, y, z as seen from a pose in the world."""
-    points = kept.get((int(moment.state["frame"]), sender))
-    own = moment.poses[moment.poses["sender"].astype(str) == sender]
-    if points is None or own.empty:
+    points = kept.get((int(snapshot.state["frame"]), sender))
+    poses = snapshot.poses[snapshot.poses["sender"].astype(str) == sender]
+    if points is None or poses.empty:
         return np.zeros((0, 3), np.float32)
-    return points_between(points, pose_of(own.iloc[0], "true_"), pose)[:, :3]
+    return points_between(points, pose_of(poses.iloc[0], "true_"), pose)[:, :3]

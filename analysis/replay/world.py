@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.palette import COLOURS, HUES
-from analysis.drive import Drive, Moment
+from analysis.drive import Drive, Snapshot
 from analysis.figures.birds_eye import EGO
 from analysis.replay import scene
 from analysis.replay.scene import LINES, SIZES, Sweeps, in_world, rgba, right_handed
@@ -31,7 +31,7 @@ def times_of(times: Sequence[float] | Floats) -> list[rerun.TimeColumn]:
 
 
 def path_of(*parts: str) -> str:
-    """Return the path of an entity, whatever somebody called a sender."""
+    """Return the path of an entity, whatever characters a sender's name has."""
     import rerun
 
     return str(rerun.new_entity_path(list(parts)))
@@ -39,22 +39,22 @@ def path_of(*parts: str) -> str:
 
 HEIGHT = 1.6
 """Of the ego's sign, m."""
-Moments = Sequence[Moment]
+Snapshots = Sequence[Snapshot]
 
 
-def send_road(drive: Drive, moments: Moments, stream: Stream) -> None:
+def send_road(drive: Drive, snapshots: Snapshots, stream: Stream) -> None:
     """Send the road round the ego, its route and its way."""
     import rerun
 
-    times = times_of([moment.time for moment in moments])
+    times = times_of([snapshot.time for snapshot in snapshots])
     for kind, lines in scene.lines_of(drive).items():
-        near = [scene.near(lines, moment) for moment in moments]
-        counts = [len(each) for each in near]
-        solid = [right_handed(line) for each in near for line in each]
+        near = [scene.near(lines, snapshot) for snapshot in snapshots]
+        counts = [len(pieces) for pieces in near]
+        solid = [right_handed(line) for pieces in near for line in pieces]
         flat = [
-            scene.from_above(line, moment)
-            for moment, each in zip(moments, near, strict=True)
-            for line in each
+            scene.from_above(line, snapshot)
+            for snapshot, pieces in zip(snapshots, near, strict=True)
+            for line in pieces
         ]
         colour, radius = rgba(COLOURS[LINES[kind][0]][0]), LINES[kind][1]
         looks = rerun.LineStrips3D.from_fields(colors=colour, radii=radius)
@@ -67,12 +67,12 @@ def send_road(drive: Drive, moments: Moments, stream: Stream) -> None:
         stream.send_columns(f"above/road/{kind}", times, strips)
 
 
-def send_ego(moments: Moments, stream: Stream) -> None:
+def send_ego(snapshots: Snapshots, stream: Stream) -> None:
     """Send the ego's sign, and where it is for views that follow it."""
     import rerun
 
-    states = pd.DataFrame([moment.state for moment in moments])
-    times = times_of([moment.time for moment in moments])
+    states = pd.DataFrame([snapshot.state for snapshot in snapshots])
+    times = times_of([snapshot.time for snapshot in snapshots])
     places = right_handed(states[["ego_x", "ego_y", "ego_z"]].to_numpy(np.float64))
     colour = rgba(COLOURS["accent"][0])
     sign = rerun.Boxes3D.columns(
@@ -90,11 +90,11 @@ def send_ego(moments: Moments, stream: Stream) -> None:
     stream.log("above/ego", arrow, static=True)
 
 
-def send_partners(moments: Moments, stream: Stream) -> None:
+def send_partners(snapshots: Snapshots, stream: Stream) -> None:
     """Send partners where they are and where they believe to be."""
     import rerun
 
-    parts = [moment.poses[moment.poses["kind"].astype(str) != "ego"] for moment in moments]
+    parts = [snapshot.poses[snapshot.poses["kind"].astype(str) != "ego"] for snapshot in snapshots]
     poses = pd.concat(parts)
     names = poses["sender"].astype(str).tolist()
     if not names:
@@ -108,18 +108,18 @@ def send_partners(moments: Moments, stream: Stream) -> None:
             labels=[f"{name}, {side}" for name in names],
         )
         entity = f"world/partners/{side}"
-        times = times_of([moment.time for moment in moments])
-        stream.send_columns(entity, times, dots.partition([len(each) for each in parts]))
+        times = times_of([snapshot.time for snapshot in snapshots])
+        stream.send_columns(entity, times, dots.partition([len(part) for part in parts]))
         named = rerun.Points3D.from_fields(show_labels=side == "true")
         stream.log(entity, named, static=True)
 
 
-def send_boxes(moments: Moments, source: str, stream: Stream) -> None:
+def send_boxes(snapshots: Snapshots, source: str, stream: Stream) -> None:
     """Send the boxes of one source, and the name of each error among them."""
     import rerun
 
-    boxes, counts = scene.boxes_shown(moments, source)
-    times = times_of([moment.time for moment in moments])
+    boxes, counts = scene.boxes_shown(snapshots, source)
+    times = times_of([snapshot.time for snapshot in snapshots])
     looks = {"colors": scene.colours_of(boxes, source), "labels": scene.labels_of(boxes)}
     solid = rerun.Boxes3D.columns(
         centers=scene.centres(boxes),
@@ -134,18 +134,18 @@ def send_boxes(moments: Moments, source: str, stream: Stream) -> None:
     flat = rerun.LineStrips2D.columns(strips=scene.outlines_from_above(boxes), **looks)
     stream.send_columns(f"above/{source}", times, flat.partition(counts))
     stream.log(f"above/{source}", rerun.LineStrips2D.from_fields(show_labels=False), static=True)
-    send_errors(moments, boxes, source, stream)
+    send_errors(snapshots, boxes, source, stream)
 
 
-def send_errors(moments: Moments, boxes: pd.DataFrame, source: str, stream: Stream) -> None:
+def send_errors(snapshots: Snapshots, boxes: pd.DataFrame, source: str, stream: Stream) -> None:
     """Send a named dot on each box that shows an error."""
     import rerun
 
     wrong = boxes[boxes["pattern"].astype(str) != ""]
     if wrong.empty:
         return
-    counts = [int((wrong["frame"] == moment.state["frame"]).sum()) for moment in moments]
-    times = times_of([moment.time for moment in moments])
+    counts = [int((wrong["frame"] == snapshot.state["frame"]).sum()) for snapshot in snapshots]
+    times = times_of([snapshot.time for snapshot in snapshots])
     names = wrong["pattern"].astype(str).tolist()
     looks = {"colors": scene.colours_of(wrong, source), "labels": names}
     above = np.outer(wrong["height"].to_numpy(np.float64), (0.0, 0.0, 0.75))
@@ -156,7 +156,7 @@ def send_errors(moments: Moments, boxes: pd.DataFrame, source: str, stream: Stre
     stream.send_columns(f"above/errors/{source}", times, flat.partition(counts))
 
 
-def send_sweeps(moments: Moments, sweeps: Sweeps, stream: Stream) -> None:
+def send_sweeps(snapshots: Snapshots, sweeps: Sweeps, stream: Stream) -> None:
     """Send what every LiDAR saw, each in a colour of its own; one by one, for they are large."""
     import rerun
 
@@ -164,7 +164,7 @@ def send_sweeps(moments: Moments, sweeps: Sweeps, stream: Stream) -> None:
         entity = path_of("world", "lidar", sender)
         colour = rgba(COLOURS[HUES[number % len(HUES)]][0])
         stream.log(entity, rerun.Points3D.from_fields(colors=colour, radii=-1.0), static=True)
-        for moment in moments:
-            points = right_handed(in_world(moment, sender, sweeps).astype(np.float64))
+        for snapshot in snapshots:
+            points = right_handed(in_world(snapshot, sender, sweeps).astype(np.float64))
             columns = rerun.Points3D.columns(positions=points).partition([len(points)])
-            stream.send_columns(entity, times_of([moment.time]), columns)
+            stream.send_columns(entity, times_of([snapshot.time]), columns)

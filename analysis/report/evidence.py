@@ -30,22 +30,22 @@ from analysis.figures.perception import (
     odds_range,
     windows_figure,
 )
-from analysis.regression.by_condition import Findings
+from analysis.regression.by_condition import ConditionFits
 from analysis.regression.estimators import COMPANION, PAPER, TIMING_FAIR, WINDOW
-from analysis.report import tables as told
+from analysis.report import html_tables
 from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, folded, numbered, paragraph, section, tag
+from analysis.report.html import Content, Markup, folded, paragraph, plural, section, tag
 from analysis.tables.table import Table
 from harness.records.arms import in_order, label
 
 MOST_FIGURES = 18
 """Of one kind, one for each arm or pair; the tables have all."""
-ONE_ERROR, ONE_DEVIATION = "one error more", "one SD of the rate more"
+ONE_ERROR, ONE_DEVIATION = "for one more error", "for one more SD of the rate"
 FITS = {
     TIMING_FAIR: ("Timing-fair: over the same stretch of the same route", ONE_DEVIATION),
     WINDOW: ("Companion, not timing-fair: Firth, last 10 s", ONE_DEVIATION),
     COMPANION: ("Companion, not timing-fair: GEE, last 10 s", ONE_DEVIATION),
-    PAPER: ("The paper's, not timing-fair: attempts as if independent", ONE_ERROR),
+    PAPER: ("The paper's, not timing-fair: attempts taken as independent", ONE_ERROR),
 }
 
 
@@ -54,11 +54,11 @@ def figure(canvas: Canvas, title: str, note: str = "") -> Markup:
     return tag("figure", tag("figcaption", tag("b", title), note), Markup(inline(canvas)))
 
 
-def figures(drawn: Iterable[Markup]) -> Markup:
+def figures(rendered: Iterable[Markup]) -> Markup:
     """Return drawings side by side, as many as there is room for, and how many were left out."""
-    every = list(drawn)
+    every = list(rendered)
     more = len(every) - MOST_FIGURES
-    rest = f"{more} more such figures are left out; their numbers are in the tables."
+    rest = f"{more} more figures are left out; their values are in the tables."
     return tag(
         "div",
         tag("div", every[:MOST_FIGURES], class_="figures"),
@@ -66,13 +66,13 @@ def figures(drawn: Iterable[Markup]) -> Markup:
     )
 
 
-def table_of(report: Report, name: str) -> Content:
+def table_section(report: Report, name: str) -> Content:
     """Return a table, if the report has it."""
-    return told.estimates(report.tables[name]) if name in report.tables else ""
+    return html_tables.estimates(report.tables[name]) if name in report.tables else ""
 
 
 def overview(report: Report) -> Content:
-    """Return the figure that comes before all sentences."""
+    """Return the first figures of the page."""
     table = report.tables["driving"]
     if not table.rows():
         return ""
@@ -81,12 +81,13 @@ def overview(report: Report) -> Content:
         "Driving score and collision rate",
         tag(
             "div",
-            [tag("figure", Markup(inline(each))) for each in overview_figures(table)],
+            [tag("figure", Markup(inline(canvas))) for canvas in overview_figures(table)],
             class_="figures",
         ),
         paragraph(
-            "Mean or share over drives with its 95 % interval; n is the number of drives. Intervals"
-            " of two arms may overlap where their paired difference is significant.",
+            "Mean or share over drives with its 95 % confidence interval; n is the number of"
+            " drives. Intervals of two arms may overlap although their paired difference is"
+            " statistically significant.",
             class_="quiet",
         ),
     )
@@ -99,74 +100,78 @@ def driving(report: Report) -> Markup:
         ("DS", "driving score", "Driving score", "0 to 100, mean"),
         ("violations %", "drives with violation, %", "Violations", "Drives that end in one"),
     )
-    drawn = [
+    rendered = [
         figure(measure_figure(table, measure, label), title, note)
         for measure, label, title, note in (measures if table.rows() else ())
     ]
     text = (
-        "Mean or share over attempts, its 95 % interval below it: routes are resampled whole, or"
-        " Wilson's where each route counts once; - where one route or no spread gives none."
+        "Mean or share over attempts, its 95 % confidence interval below it: a bootstrap over"
+        " routes, or Wilson's interval where each route counts once; - where there is one route or"
+        " no spread."
         " n is the number of attempts."
     )
-    shown = table_of(report, "driving")
-    return section("driving", "Driving", paragraph(text, class_="quiet"), figures(drawn), shown)
+    shown = table_section(report, "driving")
+    return section("driving", "Driving", paragraph(text, class_="quiet"), figures(rendered), shown)
 
 
 def differences(report: Report) -> Markup:
     """Return the paired differences, and the drives route by route."""
     contrasts = report.contrasts
     if contrasts.table.empty:
-        text = "One arm alone, or arms without a route and seed in common: nothing to pair."
+        text = "Only one arm, or no two arms with a common route and seed: nothing to pair."
         return section("differences", "Paired differences", paragraph(text))
-    drawn = []
+    rendered = []
     for family in dict.fromkeys(contrasts.table["family"]):
-        note = "less the same system undisturbed" if family == DISTURBED else family
+        note = "minus the same system without disturbance" if family == DISTURBED else family
         for measure in ("driving score", "violations, %"):
             rows = contrasts.of(measure, family)
-            unit = "points" if measure == "driving score" else "%-points"
+            unit = "points" if measure == "driving score" else "percentage points"
             name = measure.removesuffix(", %").capitalize()
             canvas = differences_figure(rows.head(40), f"difference, {unit}")
-            drawn.append(figure(canvas, f"{name}, {family}", note if family == DISTURBED else ""))
+            rendered.append(
+                figure(canvas, f"{name}, {family}", note if family == DISTURBED else "")
+            )
     text = (
-        "Attempts are paired by route and seed; intervals resample routes; p is of random sign"
-        " flips of routes, by itself and for all tests of the page together. Filled: the interval"
-        " leaves out nought, or all routes differ alike, and the page-wide p is below 0.05."
-        " Everything else is not significant, which is not the same as equal. Route completion and"
+        "Attempts are paired by route and seed; 95 % confidence intervals are a bootstrap"
+        " over routes; p is from random sign flips of routes, alone and adjusted for all tests of"
+        " the page. Filled: statistically significant, which means that the interval"
+        " excludes zero, or all routes differ equally, and the page-wide p is below 0.05."
+        " Everything else is not significant, which does not mean equal. Route completion and"
         " collisions are not among the tests of the page."
     )
     return section(
         "differences",
         "Paired differences",
         paragraph(text, class_="quiet"),
-        figures(drawn),
-        *(paragraph(each, class_="quiet") for each in contrasts.refused),
+        figures(rendered),
+        *(paragraph(reason, class_="quiet") for reason in contrasts.refused),
         *one_sided(contrasts),
         tag("h3", "Route by route"),
-        figures(route_by_route(contrasts, report.found.factors)),
-        folded("All differences as a table", told.differences(contrasts.table)),
+        figures(route_by_route(contrasts, report.collection.factors)),
+        folded("All differences as a table", html_tables.differences(contrasts.table)),
     )
 
 
 def one_sided(contrasts: Contrasts) -> Iterator[Content]:
-    """Yield the hazards that ran in one arm of a pair only, and what other choices would give."""
-    pairs = [each for each in contrasts.pairs if len(each.one_sided)]
+    """Yield the hazards that ran in one arm of a pair only, and the sensitivity to such pairs."""
+    pairs = [pair for pair in contrasts.pairs if len(pair.one_sided)]
     if not pairs:
         return
-    listed = [each.one_sided.assign(first=each.a.name, second=each.b.name) for each in pairs]
-    other = [each.sensitivity.assign(first=each.a.name, second=each.b.name) for each in pairs]
-    left_out = sum(each.left_out for each in pairs)
+    listed = [pair.one_sided.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
+    other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
+    left_out = sum(pair.left_out for pair in pairs)
     yield paragraph(
-        f"In {left_out} pairs a hazard had a place in one arm only: they are left out of the tests."
-        " Where it stood in both arms and set off in one only, the pair stays: whether a hazard"
-        " sets off depends on the drive.",
+        f"In {left_out} pairs a hazard was placed in one arm only: they are left out of the tests."
+        " Where it was placed in both arms and triggered in one only, the pair is kept: whether a"
+        " hazard is triggered depends on the drive.",
         class_="quiet",
     )
-    yield folded("Hazards that ran in one arm only", told.plain(pd.concat(listed), 3))
+    yield folded("Hazards that ran in one arm only", html_tables.text_table(pd.concat(listed), 3))
     columns = ["first", "second", "chosen", "measure", "difference", "low", "high", "p", "pairs"]
     rest = pd.concat(other)
     if len(rest):
         rounded = rest[columns].round(3).astype(object).where(rest[columns].notna(), "-")
-        yield folded("Sensitivity: other choices of pairs", told.plain(rounded, 4))
+        yield folded("Sensitivity: other choices of pairs", html_tables.text_table(rounded, 4))
 
 
 def route_by_route(contrasts: Contrasts, factors: Sequence[str]) -> Iterator[Markup]:
@@ -174,17 +179,17 @@ def route_by_route(contrasts: Contrasts, factors: Sequence[str]) -> Iterator[Mar
     for pair in contrasts.pairs:
         arms = (label(pair.a.arm, factors), label(pair.b.arm, factors))
         canvas, hidden = pairs_figure(by_route(pair, "driving_score"), arms, "driving score")
-        note = "Each route's mean over seeds; red where the second is worse."
-        note += f" {hidden} routes that differ least are not shown." if hidden else ""
+        note = "Mean over seeds of each route; red where the second arm is worse."
+        note += f" {hidden} routes with the smallest differences are not shown." if hidden else ""
         yield figure(canvas, f"{arms[1]} against {arms[0]}", note)
 
 
 def seeds(report: Report) -> Markup:
-    """Return how far seeds are apart."""
+    """Return the spread over seeds."""
     table = report.tables["seeds"]
     if not table.rows():
         return section("seeds", "Seeds", paragraph("No attempt has a result."))
-    drawn = [
+    rendered = [
         figure(seeds_figure(table, "DS", "driving score"), "Driving score by seed"),
         figure(seeds_figure(table, "violations %", "violations, %"), "Violations by seed"),
     ]
@@ -192,49 +197,52 @@ def seeds(report: Report) -> Markup:
         "seeds",
         "Seeds",
         paragraph("Each circle is one seed's mean over its routes.", class_="quiet"),
-        figures(drawn),
-        folded("Each seed as a table", table_of(report, "seeds")),
+        figures(rendered),
+        folded("Each seed as a table", table_section(report, "seeds")),
     )
 
 
 def errors(report: Report) -> Markup:
     """Return tables III and IV, the time before violations, distance, and figure 8."""
-    attempts = report.found.attempts
-    parts: list[Content] = [glossary(), table_of(report, "patterns")]
-    parts.append(table_of(report, "patterns_disturbed"))
+    attempts = report.collection.attempts
+    parts: list[Content] = [glossary(), table_section(report, "patterns")]
+    parts.append(table_section(report, "patterns_disturbed"))
     violated = attempts[attempts["violated"].astype(bool)]
     groups = [
-        (label(arm, report.found.factors), violated[of_arms(violated, [arm])])
+        (label(arm, report.collection.factors), violated[of_arms(violated, [arm])])
         for arm in sorted(arms_in(violated), key=in_order)
     ]
     if groups:
         most = most_in_windows(violated)
-        drawn = [
-            figure(windows_figure(own, most), name, numbered(len(own), "violation"))
-            for name, own in groups
+        rendered = [
+            figure(windows_figure(rows, most), name, plural(len(rows), "violation"))
+            for name, rows in groups
         ]
         parts.append(tag("h3", "Before a violation"))
         parts.append(
             paragraph(
-                "How errors are spread over violations: median, middle half, 5 to 95 %. t3 is the"
-                " last 5 s, t2 the 5 s before it, t1 a mean over all earlier time, for 5 s too."
-                " In each row t1 stands above t2 above t3.",
+                "Distribution over violations: median (dot), quartiles (thick line), 5 to 95 %"
+                " (thin line). t3 is the last 5 s before the violation, t2 the 5 s before t3, t1"
+                " the mean for 5 s over all earlier time. In each row t1 is at the top.",
                 class_="quiet",
             )
         )
-        parts += [figures(drawn), folded("As a table", table_of(report, "before_violation"))]
+        parts += [
+            figures(rendered),
+            folded("As a table", table_section(report, "before_violation")),
+        ]
     if "along_route" in report.tables:
         parts += along_route(report.tables["along_route"])
-        parts.append(folded("As a table", table_of(report, "along_route")))
-        parts.append(table_of(report, "precision"))
+        parts.append(folded("As a table", table_section(report, "along_route")))
+        parts.append(table_section(report, "precision"))
     if "bands" in report.tables:
         parts.append(tag("h3", "By distance from the ego"))
-        text = "In each row 0 to 30 m stands above 30 to 50 m above 50 to 100 m; 95 % intervals."
+        text = "Each row, from the top: 0 to 30 m, 30 to 50 m, 50 to 100 m; 95 % intervals."
         parts.append(paragraph(text, class_="quiet"))
         parts.append(figures(bands(report.tables["bands"])))
-        parts.append(folded("Errors by distance", table_of(report, "bands")))
+        parts.append(folded("Errors by distance", table_section(report, "bands")))
         parts.append(common_stretch(report))
-        parts.append(folded("Precision by distance", table_of(report, "precision_bands")))
+        parts.append(folded("Precision by distance", table_section(report, "precision_bands")))
     return section("errors", "Errors of cooperative perception", *parts)
 
 
@@ -243,25 +251,27 @@ def common_stretch(report: Report) -> Content:
     if not report.tables["common_stretch"].rows():
         return ""
     text = paragraph(
-        "A collision ends a drive, so that the errors of two arms are of different stretches of"
-        " road: true boxes, metres and seconds above say of how much. Here each pair is compared as"
-        " far as both of its drives came.",
+        "A collision ends a drive, so the errors of two arms come from different stretches of"
+        " road; the table above has the exposure (ground-truth boxes, metres, seconds). Here each"
+        " pair is compared on the stretch that both of its drives drove.",
         class_="quiet",
     )
-    return tag("div", text, folded("Errors over common road", table_of(report, "common_stretch")))
+    return tag(
+        "div", text, folded("Errors on the common stretch", table_section(report, "common_stretch"))
+    )
 
 
 def glossary() -> Markup:
-    """Return what the six names mean."""
+    """Return the meaning of the six patterns."""
     return paragraph(
-        "A first L: cooperation led the ego astray, which alone had it right (full dots). A first"
-        " C: cooperation did not correct what the ego alone had not (hollow). Then what is wrong: ",
+        "L...: cooperation misled; the ego alone was right (filled dots). C...: cooperation did not"
+        " correct an error of the ego alone (hollow dots). The error: ",
         tag("b", "ME"),
-        " missed, ",
+        " missed (false negative), ",
         tag("b", "LE"),
-        " misplaced, ",
+        " mislocalised, ",
         tag("b", "AE"),
-        " invented.",
+        " additional detection (false positive).",
         class_="quiet",
     )
 
@@ -273,9 +283,13 @@ def along_route(table: Table) -> list[Content]:
         panels = {f"{arms[0][0]}, all settings": arms}
     else:
         settings = dict.fromkeys(arm[1:] for arm in arms)
-        panels = {arm_of(each): [arm for arm in arms if arm[1:] == each] for each in settings}
-    drawn = [figure(along_route_figure(table, own), name) for name, own in panels.items()]
-    return [tag("h3", "Figure 8. Average precision along the route"), figures(drawn)]
+        panels = {
+            arm_of(setting): [arm for arm in arms if arm[1:] == setting] for setting in settings
+        }
+    rendered = [
+        figure(along_route_figure(table, panel_arms), name) for name, panel_arms in panels.items()
+    ]
+    return [tag("h3", "Figure 8. Average precision along the route"), figures(rendered)]
 
 
 def bands(table: Table) -> Iterator[Markup]:
@@ -283,40 +297,40 @@ def bands(table: Table) -> Iterator[Markup]:
     rows = table.rows()
     most = most_in(rows)
     for arm in table.arms():
-        own = [(names[-1], cells) for names, cells in rows if names[: table.arm] == arm]
-        yield figure(bands_figure(own, most), arm_of(arm))
+        arm_rows = [(names[-1], cells) for names, cells in rows if names[: table.arm] == arm]
+        yield figure(bands_figure(arm_rows, most), arm_of(arm))
 
 
 def odds(report: Report) -> Markup:
     """Return the regressions of every condition."""
     ranges = {
         unit: odds_range(
-            fit for found in report.regressions for fit in found.fits if FITS[fit.method][1] == unit
+            fit for fits in report.regressions for fit in fits.fits if FITS[fit.method][1] == unit
         )
         for unit in (ONE_ERROR, ONE_DEVIATION)
     }
-    parts = [part for found in report.regressions for part in odds_of(found, report, ranges)]
+    parts = [part for fits in report.regressions for part in odds_of(fits, report, ranges)]
     text = (
-        "Which of the six go with violations, condition by condition. The timing-fair regression"
-        " compares each violation with all drives of the same route over the ten seconds of road"
-        " before it. The companions compare the last ten seconds before a violation with the last"
-        " ten before the goal: where errors depend on the place, they find associations that are"
-        " not there. They are shown to compare with, and no sentence rests on them. An odds ratio"
-        " above one says that drives with a higher rate of an error violate more often; it does not"
-        " say that the error is the cause."
+        "Associations of the six error patterns with violations, by condition. The timing-fair"
+        " regression compares each violation with all drives of the same route over the ten seconds"
+        " of road before it. The companions compare the last ten seconds before a violation with"
+        " the last ten before the goal: where errors depend on the place, they have false"
+        " positives. They are shown for comparison, and no key finding rests on them. An odds ratio"
+        " above one means that drives with a higher rate of an error violate more often; it does"
+        " not mean that the error is the cause."
     )
     nothing = "" if parts else paragraph("No attempt has a result: nothing to regress.")
     return section("odds", "Errors and violations", paragraph(text, class_="quiet"), parts, nothing)
 
 
 def odds_of(
-    found: Findings, report: Report, ranges: Mapping[str, tuple[float, float]]
+    condition_fits: ConditionFits, report: Report, ranges: Mapping[str, tuple[float, float]]
 ) -> Iterator[Markup]:
-    """Yield one condition's figures, and what to know before believing them."""
-    yield tag("h3", f"Condition {found.condition}")
-    fits = {fit.method: fit for fit in found.fits}
-    tested = report.declaration.odds.get(found.condition)
-    drawn = [
+    """Yield one condition's figures and diagnostics."""
+    yield tag("h3", f"Condition {condition_fits.condition}")
+    fits = {fit.method: fit for fit in condition_fits.fits}
+    tested = report.declaration.odds.get(condition_fits.condition)
+    rendered = [
         figure(
             odds_figure(
                 fits[method], unit, ranges[unit], tested if method == TIMING_FAIR else None
@@ -326,41 +340,50 @@ def odds_of(
         for method, (title, unit) in FITS.items()
         if method in fits
     ]
-    if drawn:
-        yield figures(drawn)
-    for method, reason in found.refused.items():
+    if rendered:
+        yield figures(rendered)
+    for method, reason in condition_fits.refused.items():
         yield paragraph(f"{FITS[method][0]}: not fitted, {reason}.")
     checks: list[Content] = []
-    if found.set_checks is not None:
-        checks += [tag("h4", "Over the same stretch"), told.plain(found.set_checks)]
-    checks += [tag("h4", "Last 10 s"), told.plain(found.checks)]
-    yield folded("What to know before believing this", checks)
-    if found.fits:
-        yield folded("All coefficients", [terms(fit.method, fit.terms) for fit in found.fits])
+    if condition_fits.set_checks is not None:
+        checks += [
+            tag("h4", "Over the same stretch"),
+            html_tables.text_table(condition_fits.set_checks),
+        ]
+    checks += [tag("h4", "Last 10 s"), html_tables.text_table(condition_fits.checks)]
+    yield folded("Diagnostics", checks)
+    if condition_fits.fits:
+        yield folded(
+            "All coefficients", [terms(fit.method, fit.terms) for fit in condition_fits.fits]
+        )
 
 
 def terms(method: str, frame: pd.DataFrame) -> Markup:
     """Return a fit as a table."""
     shown = frame.copy()
     for name in shown.select_dtypes("number"):
-        shown[name] = [f"{each:.3g}" for each in shown[name]]
-    return tag("div", tag("h4", method), told.plain(shown))
+        shown[name] = [f"{value:.3g}" for value in shown[name]]
+    return tag("div", tag("h4", method), html_tables.text_table(shown))
 
 
 def messages(report: Report) -> Markup:
-    """Return how late messages were and how much was sent."""
+    """Return the ages of messages, and how much was sent."""
     if "messages" not in report.tables:
-        text = "Left out: this report was made from results alone."
+        text = "Left out: this report was made with --results-only."
         return section("messages", "Messages", paragraph(text))
     if not report.tables["messages"].rows():
         return section("messages", "Messages", paragraph("No message was sent."))
-    drawn = [
+    rendered = [
         figure(
             ages_figure(report.tables["ages"]),
             "Age at delivery",
-            "Median, middle half, 5 to 95 % of delivered messages; n is drives",
+            "Median, quartiles, 5 to 95 % of delivered messages; n is the number of drives",
         ),
-        figure(bytes_figure(report.tables["messages"]), "Sent", "kB in a second, 95 % intervals"),
+        figure(
+            bytes_figure(report.tables["messages"]), "Sent", "kB/s, with 95 % confidence intervals"
+        ),
     ]
     names = ("messages", "ages", "fates", "ages_used")
-    return section("messages", "Messages", figures(drawn), *(table_of(report, n) for n in names))
+    return section(
+        "messages", "Messages", figures(rendered), *(table_section(report, n) for n in names)
+    )

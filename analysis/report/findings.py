@@ -1,4 +1,4 @@
-"""What can be said, in sentences that say no more than their intervals and the page's tests."""
+"""Key findings: sentences that follow from intervals and the page's tests."""
 
 from __future__ import annotations
 
@@ -9,55 +9,57 @@ import pandas as pd
 
 from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
 from analysis.declaration import Declaration
-from analysis.regression.by_condition import Findings
-from analysis.regression.estimators import TIMING_FAIR, brief
+from analysis.regression.by_condition import ConditionFits
+from analysis.regression.estimators import TIMING_FAIR, format_ratio
 from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
-"""The measures that sentences are about, and what their differences are told in."""
+"""The measures that sentences are about, and the units of their differences."""
 MOST_PAIRS = 12
 """Sentences about pairs of systems; a table has them all."""
 
 
-def findings_of(declared: Declaration, regressions: Sequence[Findings]) -> Markup:
+def findings_of(declared: Declaration, regressions: Sequence[ConditionFits]) -> Markup:
     """Return the key findings as lists under their questions."""
     contrasts = declared.contrasts
-    disturbed = [told for _, told in sentences(contrasts, DISTURBED)]
-    families = [each for each in dict.fromkeys(contrasts.table["family"]) if each != DISTURBED]
-    factors = [each for each in families if each.startswith(BY)]
-    under = [each for each in families if each not in factors]
-    systems = [each for family in under for each in sentences(contrasts, family)]
+    disturbed = [sentence for _, sentence in sentences(contrasts, DISTURBED)]
+    families = [
+        family for family in dict.fromkeys(contrasts.table["family"]) if family != DISTURBED
+    ]
+    factors = [family for family in families if family.startswith(BY)]
+    under = [family for family in families if family not in factors]
+    systems = [sentence for family in under for sentence in sentences(contrasts, family)]
     hidden = max(len(systems) - MOST_PAIRS, 0)
-    told: list[Content] = []
+    parts: list[Content] = []
     if disturbed:
-        told += [tag("h3", "Does a disturbance change the drive?"), bullets(disturbed)]
+        parts += [tag("h3", "Does a disturbance change driving?"), bullets(disturbed)]
     for family in factors:
-        title = f"Does {family.removeprefix(BY)} change the drive?"
-        told += [tag("h3", title), bullets(text for _, text in sentences(contrasts, family))]
+        title = f"Does {family.removeprefix(BY)} change driving?"
+        parts += [tag("h3", title), bullets(text for _, text in sentences(contrasts, family))]
     if systems:
-        shown = sorted(systems, key=lambda each: not each[0])[:MOST_PAIRS]
-        told += [tag("h3", "Do systems differ?"), bullets(each for _, each in shown)]
+        shown = sorted(systems, key=lambda sentence: not sentence[0])[:MOST_PAIRS]
+        parts += [tag("h3", "Do systems differ?"), bullets(sentence for _, sentence in shown)]
     if hidden:
         rest = f"{hidden} more pairs of systems are in the table of differences."
-        told.append(paragraph(rest, class_="quiet"))
+        parts.append(paragraph(rest, class_="quiet"))
     if regressions:
-        told.append(tag("h3", "Which errors go with violations?"))
-        told.append(
+        parts.append(tag("h3", "Which errors are associated with violations?"))
+        parts.append(
             bullets(
                 sentence
-                for found in regressions
-                for sentence in odds_sentences(found, declared.odds.get(found.condition))
+                for fits in regressions
+                for sentence in odds_sentences(fits, declared.odds.get(fits.condition))
             )
         )
-    if not told:
-        return paragraph("There is nothing to compare: one arm, or none.")
-    return tag("div", told)
+    if not parts:
+        return paragraph("Nothing to compare: fewer than two arms.")
+    return tag("div", parts)
 
 
 def sentences(contrasts: Contrasts, family: str) -> Iterator[tuple[bool, Content]]:
     """Yield for each comparison of a family whether anything is clear, and a sentence."""
-    own = contrasts.table[contrasts.table["family"] == family]
-    for (a, b), rows in own.groupby(["arm_a", "arm_b"], sort=False):
+    of_family = contrasts.table[contrasts.table["family"] == family]
+    for (a, b), rows in of_family.groupby(["arm_a", "arm_b"], sort=False):
         by_measure = {str(row["measure"]): row for _, row in rows.iterrows()}
         clear = any(bool(by_measure[name]["clear"]) for name in UNITS)
         parts = [part(by_measure[name], name, unit) for name, unit in UNITS.items()]
@@ -70,15 +72,15 @@ def part(row: pd.Series, measure: str, unit: str) -> Content:
     name = measure.replace("violations, %", "violation rate")
     value, low, high = row["difference"], row["low"], row["high"]
     if value == 0 and row["routes that differ"] == 0:
-        return f"{name} the same on every route"
-    interval = f"95 % interval {signed(low)} to {signed(high)}"
+        return f"{name} equal on every route"
+    interval = f"95 % confidence interval {signed(low)} to {signed(high)}"
     if not math.isfinite(low):
-        alike = "the same on every route" if row["routes"] > 1 else "one route"
-        interval = f"{alike}, so without an interval"
+        alike = "equal on every route" if row["routes"] > 1 else "one route"
+        interval = f"{alike}, so no interval"
     if row["clear"]:
         way = "higher" if value > 0 else "lower"
-        told = f"{name} {abs(value):.1f} {unit} {way}"
-        return [tag("b", told), f" ({interval}, page-wide p {short_p(row['p page'])})"]
+        text = f"{name} {abs(value):.1f} {unit} {way}"
+        return [tag("b", text), f" ({interval}, page-wide p {short_p(row['p page'])})"]
     why = f"page-wide p {short_p(row['p page'])}"
     if row["routes that differ"] < FEWEST:
         differ = int(row["routes that differ"])
@@ -92,19 +94,23 @@ def basis(row: pd.Series) -> str:
     return f". {pairs} pair{'s' * (pairs != 1)} on {routes} route{'s' * (routes != 1)}."
 
 
-def odds_sentences(found: Findings, terms: pd.DataFrame | None) -> Iterator[Content]:
+def odds_sentences(fits: ConditionFits, terms: pd.DataFrame | None) -> Iterator[Content]:
     """Yield what the timing-fair regression of a condition can say."""
-    where = tag("strong", f"Under {found.condition}")
+    where = tag("strong", f"Under {fits.condition}")
     if terms is None:
-        yield [where, f": not fitted, {found.refused[TIMING_FAIR]}."]
+        yield [where, f": not fitted, {fits.refused[TIMING_FAIR]}."]
         return
     clear = terms[terms["p page"] < ALPHA]
     for _, row in clear.iterrows():
         way = "more" if row["odds_ratio"] > 1 else "less"
-        told = f": on the same stretch of road, drives with a higher rate of {row['term']} violate"
-        odds = f" {way} often. Odds ratio {brief(row['odds_ratio'])} for one standard deviation"
-        interval = f"95 % interval {brief(row['low'])} to {brief(row['high'])}"
-        yield [where, told, odds, f" ({interval}, page-wide p {short_p(row['p page'])})."]
+        text = f": on the same stretch of road, drives with a higher rate of {row['term']} violate"
+        odds = (
+            f" {way} often. Odds ratio {format_ratio(row['odds_ratio'])} for one standard deviation"
+        )
+        interval = (
+            f"95 % confidence interval {format_ratio(row['low'])} to {format_ratio(row['high'])}"
+        )
+        yield [where, text, odds, f" ({interval}, page-wide p {short_p(row['p page'])})."]
     if clear.empty:
         names = ", ".join(map(str, terms["term"]))
         yield [
@@ -117,5 +123,5 @@ def odds_sentences(found: Findings, terms: pd.DataFrame | None) -> Iterator[Cont
 
 
 def short_p(p: float) -> str:
-    """Return a p-value as sentences tell it."""
+    """Return a p-value for a sentence."""
     return f"{p:.2g}" if p >= 0.0001 else "below 0.0001"

@@ -1,4 +1,4 @@
-"""Everything a report tells, computed once: tables, comparisons, regressions, cases."""
+"""Everything in a report, computed once: tables, comparisons, regressions, cases."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pandas as pd
 from analysis.arms import arms_in, settings_in
 from analysis.attempt import writable
 from analysis.attribution import Attribution, attributions_of
-from analysis.cases import Case, cases_of, some_of
+from analysis.cases import Case, cases_of, cases_to_show
 from analysis.collection import KEY, Collection, row_key
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.declaration import Declaration, declare
 from analysis.drawing.canvas import Canvas
 from analysis.drive import drive_of
-from analysis.figures.birds_eye import draw_strip, story_of
-from analysis.regression.by_condition import Findings, analyse
+from analysis.figures.birds_eye import last_seconds_of, render_strip
+from analysis.regression.by_condition import ConditionFits, fit_condition
 from analysis.tables.all_tables import tables_of
 from analysis.tables.table import Table
 from harness.records.ledger import key_of, lines
@@ -30,13 +30,13 @@ PASSES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What a report tells."""
+    """The contents of a report."""
 
-    found: Collection
+    collection: Collection
     results_only: bool
     tables: dict[str, Table]
     contrasts: Contrasts
-    regressions: tuple[Findings, ...]
+    regressions: tuple[ConditionFits, ...]
     declaration: Declaration
     cases: list[Case]
     strips: list[tuple[Case, list[Canvas]]]
@@ -44,22 +44,22 @@ class Report:
     failures: pd.DataFrame
 
 
-def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) -> Report:
-    """Compute everything; `stage` is told what is being done."""
-    tables = tables_of(found, results_only, stage)
+def gather(collection: Collection, results_only: bool, stage: Callable[[str], None]) -> Report:
+    """Compute everything; `stage` is called with the name of each stage."""
+    tables = tables_of(collection, results_only, stage)
     stage("comparisons")
-    contrasts = contrasts_of(found)
+    contrasts = contrasts_of(collection)
     regressions = []
-    for condition in settings_in(arms_in(found.attempts)):
+    for condition in settings_in(arms_in(collection.attempts)):
         stage(f"regression, {condition}")
-        whole = None if results_only else found
-        regressions.append(analyse(found.attempts, condition, found=whole))
+        whole = None if results_only else collection
+        regressions.append(fit_condition(collection.attempts, condition, collection=whole))
     declaration = declare(contrasts, regressions)
-    cases = cases_of(found)
+    cases = cases_of(collection)
     stage("violations")
-    strips = [] if results_only else draw_some(cases, found.looked)
+    strips = [] if results_only else render_strips(cases, collection.on_attempt)
     return Report(
-        found,
+        collection,
         results_only,
         {table.name: table for table in tables},
         declaration.contrasts,
@@ -68,35 +68,35 @@ def gather(found: Collection, results_only: bool, stage: Callable[[str], None]) 
         cases,
         strips,
         attributions_of(cases),
-        failures_of(found),
+        failures_of(collection),
     )
 
 
-def draw_some(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case, list[Canvas]]]:
+def render_strips(cases: list[Case], looked: Callable[[], None]) -> list[tuple[Case, list[Canvas]]]:
     """Draw some of the cases."""
     strips = []
-    for case in some_of(cases, MOST_STRIPS):
+    for case in cases_to_show(cases, MOST_STRIPS):
         drive = drive_of(case.campaign, case.key)
         looked()
         if drive is not None:
-            strips.append((case, draw_strip(story_of(drive))))
+            strips.append((case, render_strip(last_seconds_of(drive))))
     return strips
 
 
-def failures_of(found: Collection) -> pd.DataFrame:
+def failures_of(collection: Collection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
     tries = [
         {"campaign": number, **line, **dict(zip(KEY, row_key(key_of(line)), strict=True))}
-        for number, campaign in enumerate(found.campaigns)
+        for number, campaign in enumerate(collection.campaigns)
         for line in lines(campaign.folder)
         if line["outcome"] == "failed"
     ]
     failed = pd.DataFrame(tries, columns=["campaign", *KEY, "failure"])
     key = ["campaign", *KEY]
-    done = pd.MultiIndex.from_frame(found.attempts[key])
+    done = pd.MultiIndex.from_frame(collection.attempts[key])
     rows = []
-    for failure, own in failed.groupby("failure", dropna=False, sort=True):
-        attempts = own.drop_duplicates(key)
+    for failure, tries_of_failure in failed.groupby("failure", dropna=False, sort=True):
+        attempts = tries_of_failure.drop_duplicates(key)
         later = int(pd.MultiIndex.from_frame(attempts[key]).isin(done).sum())
-        rows.append((writable(str(failure)), len(own), len(attempts), later))
+        rows.append((writable(str(failure)), len(tries_of_failure), len(attempts), later))
     return pd.DataFrame(rows, columns=["failure", "tries", "attempts", "done later"])

@@ -21,14 +21,14 @@ Content: TypeAlias = "str | Markup | Iterable[Content]"
 
 def tag(name: str, /, *content: Content, **attributes: str) -> Markup:
     """Return an element; `class_` and `data_label` are written `class` and `data-label`."""
-    told = "".join(
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items()
         if value
     )
     if name in VOID:
-        return Markup(f"<{name}{told}>")
-    return Markup(f"<{name}{told}>{''.join(map(markup, content))}</{name}>")
+        return Markup(f"<{name}{attribute_text}>")
+    return Markup(f"<{name}{attribute_text}>{''.join(map(markup, content))}</{name}>")
 
 
 def markup(content: Content) -> Markup:
@@ -45,13 +45,13 @@ def paragraph(*content: Content, class_: str = "") -> Markup:
     return tag("p", *content, class_=class_)
 
 
-def numbered(count: int, what: str) -> str:
+def plural(count: int, what: str) -> str:
     """Return a number of things."""
     return f"{count} {what}{'s' * (count != 1)}"
 
 
 def signed(value: float) -> str:
-    """Return a difference to a tenth, nought without a sign."""
+    """Return a difference to a tenth, zero without a sign."""
     return f"{value:+.1f}" if round(value, 1) else "0.0"
 
 
@@ -92,7 +92,7 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[Content]], names: int = 1)
         for row in rows
     ]
     top = [
-        tag("th", each, scope="col", class_="words" if column < names else "")
-        for column, each in enumerate(heads)
+        tag("th", head_cell, scope="col", class_="words" if column < names else "")
+        for column, head_cell in enumerate(heads)
     ]
     return tag("table", tag("thead", tag("tr", top)), tag("tbody", body), class_="cells")

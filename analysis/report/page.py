@@ -1,4 +1,4 @@
-"""The page: one file that needs nothing else."""
+"""The page: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import yaml
 
 from analysis.arms import factors_of
 from analysis.collection import KEY, WARNING, settings_of
-from analysis.report import evidence
-from analysis.report import tables as told
+from analysis.report import evidence, html_tables
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
-from analysis.report.html import Content, Markup, bullets, folded, numbered, paragraph, section, tag
+from analysis.report.html import Content, Markup, bullets, folded, paragraph, plural, section, tag
 from analysis.report.style import style
 from analysis.report.violations import attribution, violations
 from harness.records.reading import Campaign
 
 MOST_MISSING = 300
 """Attempts without result in the page; `missing.csv` has all."""
-PLACES = {
+SECTIONS = {
     "overview": "Overview",
     "findings": "Findings",
     "run": "What was run",
@@ -40,7 +39,7 @@ PLACES = {
 
 def page(report: Report) -> str:
     """Return the whole page."""
-    title = f"Campaign report: {', '.join(map(name_of, report.found.campaigns))}"
+    title = f"Campaign report: {', '.join(map(name_of, report.collection.campaigns))}"
     sections = [
         findings(report),
         run(report),
@@ -64,11 +63,11 @@ def page(report: Report) -> str:
         tag("title", title),
         tag("style", Markup(style())),
     )
-    top = tag("header", tag("h1", title), paragraph(in_short(report), class_="lead"))
+    top = tag("header", tag("h1", title), paragraph(summary_line(report), class_="lead"))
     body = tag(
         "body",
         top,
-        contents([place for place in PLACES if place != "overview" or first]),
+        contents([place for place in SECTIONS if place != "overview" or first]),
         tag("main", warnings(report), first, notes(report), sections),
         ending(),
     )
@@ -76,89 +75,93 @@ def page(report: Report) -> str:
 
 
 def name_of(campaign: Campaign) -> str:
-    """Return what a campaign's folder is called, also from inside it."""
+    """Return the name of a campaign's folder."""
     return campaign.folder.resolve().name
 
 
-def in_short(report: Report) -> str:
+def summary_line(report: Report) -> str:
     """Return what was run, in a line."""
-    attempts, missing = report.found.attempts, report.found.missing
+    attempts, missing = report.collection.attempts, report.collection.missing
     if attempts.empty:
         return f"No attempt has a result; {len(missing)} were planned."
     counts = [
         f"{len(attempts)} drives",
-        *(numbered(attempts[name].nunique(), name) for name in report.found.factors),
-        numbered(attempts["cluster"].nunique(), "route"),
-        numbered(attempts["seed"].nunique(), "seed"),
+        *(plural(attempts[name].nunique(), name) for name in report.collection.factors),
+        plural(attempts["cluster"].nunique(), "route"),
+        plural(attempts["seed"].nunique(), "seed"),
     ]
     return ", ".join(counts) + f"; {int(attempts['violated'].sum())} ended in a violation."
 
 
 def contents(places: Sequence[str]) -> Markup:
     """Return links to the sections."""
-    items = [tag("li", tag("a", PLACES[place], href=f"#{place}")) for place in places]
+    items = [tag("li", tag("a", SECTIONS[place], href=f"#{place}")) for place in places]
     return tag("nav", tag("ul", items))
 
 
 def warnings(report: Report) -> Content:
-    """Return what stands above everything else."""
-    known = [each for each in report.found.notes if each.startswith(WARNING)]
+    """Return the warnings."""
+    known = [note for note in report.collection.notes if note.startswith(WARNING)]
     return listed(known) if known else ""
 
 
 def notes(report: Report) -> Content:
-    """Return what to know before reading on."""
-    known = [each for each in report.found.notes if not each.startswith(WARNING)]
+    """Return the notes."""
+    known = [note for note in report.collection.notes if not note.startswith(WARNING)]
     if report.results_only:
-        known.append("made from results alone: what needs frames, boxes or messages is left out")
+        known.append("made with --results-only: without frames, boxes and messages")
     return listed(known) if known else ""
 
 
 def listed(known: list[str]) -> Markup:
     """Return notes as a list of sentences."""
-    return tag("div", bullets(f"{each[:1].upper()}{each[1:]}." for each in known), class_="notes")
+    return tag("div", bullets(f"{note[:1].upper()}{note[1:]}." for note in known), class_="notes")
 
 
 def findings(report: Report) -> Markup:
     """Return the key findings."""
-    if report.found.attempts.empty:
+    if report.collection.attempts.empty:
         return section("findings", "Key findings", paragraph("None: no attempt has a result."))
     declared = report.declaration
-    found = findings_of(declared, report.regressions)
-    text = paragraph(declared.in_words(), class_="quiet")
-    return section("findings", "Key findings", text, found)
+    key_findings = findings_of(declared, report.regressions)
+    text = paragraph(declared.describe(), class_="quiet")
+    return section("findings", "Key findings", text, key_findings)
 
 
 def run(report: Report) -> Markup:
     """Return what was run, campaign by campaign."""
-    return section("run", "What was run", [facts(each, report) for each in report.found.campaigns])
+    return section(
+        "run", "What was run", [facts(campaign, report) for campaign in report.collection.campaigns]
+    )
 
 
 def facts(campaign: Campaign, report: Report) -> Markup:
     """Return the facts of one campaign."""
-    number = report.found.campaigns.index(campaign)
-    own = report.found.attempts[report.found.attempts["campaign"] == number]
+    number = report.collection.campaigns.index(campaign)
+    rows = report.collection.attempts[report.collection.attempts["campaign"] == number]
     header = campaign.header
-    simulators = ", ".join(sorted(set(own["simulator"]))) or str(header.get("simulator", "unknown"))
+    simulators = ", ".join(sorted(set(rows["simulator"]))) or str(
+        header.get("simulator", "unknown")
+    )
     versions = {"Python": header.get("python", "unknown"), **mapping(header.get("versions"))}
     lines = {
         "Folder": str(campaign.folder),
-        **{name.capitalize(): listing(own, name) for name in factors_of(report.found.arms)},
-        "Routes": f"{own['route'].nunique()}, of which {own['cluster'].nunique()} geometries",
+        **{name.capitalize(): listing(rows, name) for name in factors_of(report.collection.arms)},
+        "Routes": f"{rows['route'].nunique()}, of which {rows['cluster'].nunique()} geometries",
         "Seeds": ", ".join(map(str, settings_of(campaign)["seeds"])),
         "Simulator": simulators,
         "Study": str(mapping(settings_of(campaign).get("study")).get("name", "unnamed")),
         "Settings' digest": str(header.get("digest", "unknown")),
         "Revision": str(header.get("git") or "unknown"),
-        "Versions": ", ".join(f"{name} {each}" for name, each in versions.items()),
+        "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
     items = [[tag("dt", name), tag("dd", text)] for name, text in lines.items()]
     return tag("dl", items, class_="facts")
 
 
-def mapping(told: object) -> dict[str, object]:
+def mapping(part: object) -> dict[str, object]:
     """Return what a part of a header says by name; nothing where it is something else."""
-    return told if isinstance(told, dict) else {}
+    return part if isinstance(part, dict) else {}
 
 
 def listing(attempts: pd.DataFrame, column: str) -> str:
@@ -175,23 +178,23 @@ def failures(report: Report) -> Markup:
 def failure_parts(report: Report) -> Iterator[Content]:
     """Yield what the ledger knows of failures, then what is missing."""
     if report.failures.empty:
-        yield paragraph("The ledger knows of no failed try.")
+        yield paragraph("No failed try.")
     else:
-        yield told.plain(report.failures)
-    missing = report.found.missing
+        yield html_tables.text_table(report.failures)
+    missing = report.collection.missing
     if missing.empty:
-        yield paragraph("No planned attempt lacks a result.")
+        yield paragraph("All planned attempts have a result.")
         return
     yield paragraph(
         f"{len(missing)} planned attempts have no result. They are in no table and no figure;"
-        " they do not count as nought."
+        " they are not counted as zero."
     )
     shown = missing.head(MOST_MISSING)[[*KEY, "ending", "message"]].assign(
-        message=[str(each)[:200] for each in missing.head(MOST_MISSING)["message"]]
+        message=[str(message)[:200] for message in missing.head(MOST_MISSING)["message"]]
     )
     more = len(missing) - len(shown)
     rest = paragraph(f"{more} more are in missing.csv.", class_="quiet") if more else ""
-    yield folded("Attempts without result", told.plain(shown, 3), rest)
+    yield folded("Attempts without result", html_tables.text_table(shown, 3), rest)
 
 
 def settings(report: Report) -> Markup:
@@ -204,14 +207,14 @@ def settings(report: Report) -> Markup:
                 f"All of {name_of(campaign)}",
                 tag("pre", yaml.safe_dump(campaign.header, sort_keys=False, allow_unicode=True)),
             )
-            for campaign in report.found.campaigns
+            for campaign in report.collection.campaigns
         ],
     )
 
 
 def ending() -> Markup:
-    """Return where every number comes from."""
+    """Return the footer."""
     return tag(
         "footer",
-        "Every number here is in a table beside this file, with its interval and its n.",
+        "Every number here is in a table in the folder of this file, with its interval and its n.",
     )

@@ -26,7 +26,7 @@ a{color:var(--accent);text-decoration-thickness:1px;text-underline-offset:2px}
 nav ul{list-style:none;padding:10px 0;margin:0;display:flex;flex-wrap:wrap;gap:4px 18px;
  max-width:none;font-size:14px}
 nav li{margin:0}
-.notes{border-left:3px solid var(--misplaced);background:var(--panel);padding:10px 16px;
+.notes{border-left:3px solid var(--mislocalised);background:var(--panel);padding:10px 16px;
  margin:16px 0;max-width:none}
 .notes ul{margin:0}
 dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;margin:8px 0 22px;

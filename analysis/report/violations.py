@@ -5,48 +5,50 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from analysis.attribution import Attribution, told
+from analysis.attribution import Attribution, outcome
 from analysis.cases import Case, arm_title
-from analysis.drawing.canvas import Canvas, Dot, Mark, Shape
+from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import inline
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, folded, grid, paragraph, section, tag
 
 SIGNS: dict[str, Mark] = {
-    "ego": Shape(((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True),
-    "partner": Shape(((11, 2), (16, 7), (11, 12), (6, 7)), fill="accent", closed=True),
-    "true road user": Shape(((3, 3), (19, 3), (19, 11), (3, 11)), fill="truth", closed=True),
-    "the ego alone sees": Shape(
+    "ego": Polyline(((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True),
+    "partner": Polyline(((11, 2), (16, 7), (11, 12), (6, 7)), fill="accent", closed=True),
+    "ground truth": Polyline(((3, 3), (19, 3), (19, 11), (3, 11)), fill="truth", closed=True),
+    "detected by the ego alone": Polyline(
         ((3, 3), (19, 3), (19, 11), (3, 11)), "ego_alone", closed=True, dashed=True
     ),
-    "cooperation sees": Shape(
+    "detected with messages": Polyline(
         ((3, 3), (19, 3), (19, 11), (3, 11)), "cooperative", width=1.6, closed=True
     ),
-    "missed": Dot((11, 7), 5, "missed"),
-    "misplaced": Dot((11, 7), 5, "misplaced"),
-    "invented": Dot((11, 7), 5, "invented"),
-    "hit": Dot((11, 7), 5, "", "worse"),
+    "missed": Circle((11, 7), 5, "missed"),
+    "mislocalised": Circle((11, 7), 5, "mislocalised"),
+    "additional detection": Circle((11, 7), 5, "additional"),
+    "hit": Circle((11, 7), 5, "", "worse"),
 }
-"""What is what in a strip."""
+"""Symbols of the bird's-eye views."""
 
 
 def violations(report: Report) -> Markup:
     """Return the section."""
     if not report.cases:
-        nothing = "No drive ended in a violation." if len(report.found.attempts) else "No drives."
+        nothing = (
+            "No drive ended in a violation." if len(report.collection.attempts) else "No drives."
+        )
         return section("violations", "Violations", paragraph(nothing))
-    drawn = {id(case) for case, _ in report.strips}
-    others = [case for case in report.cases if id(case) not in drawn]
-    count = f"{len(report.cases)} violations in {len(report.found.attempts)} drives"
-    text = f"{count}; {len(drawn)} of them drawn, taken from every arm in turn. "
+    with_strip = {id(case) for case, _ in report.strips}
+    others = [case for case in report.cases if id(case) not in with_strip]
+    count = f"{len(report.cases)} violations in {len(report.collection.attempts)} drives"
+    text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
     views = (
-        "Seen from above, the ego's heading at t0 upwards, the same piece of road three times."
-        " Faint outlines are road users who do not count; a hollow diamond is where a partner"
-        " believes to be; small road users are drawn larger than they are."
+        "Bird's-eye views of one piece of road, 4, 2 and 0 s before the end; up is the ego's"
+        " heading in the first. Faint outlines: road users that are not evaluated. Hollow diamond:"
+        " believed pose of a partner. Small road users are enlarged."
     )
     rest: Content = ""
     if others:
-        title = f"{'The other' if drawn else 'All'} {len(others)} violations"
+        title = f"{'The other' if with_strip else 'All'} {len(others)} violations"
         rest = folded(
             title,
             tag("ul", [tag("li", listed(case), id=anchor(case)) for case in others], class_="list"),
@@ -54,15 +56,15 @@ def violations(report: Report) -> Markup:
     return section(
         "violations",
         "Violations",
-        paragraph(text + (views if drawn else ""), class_="quiet"),
-        legend() if drawn else "",
+        paragraph(text + (views if with_strip else ""), class_="quiet"),
+        legend() if with_strip else "",
         [strip(case, canvases) for case, canvases in report.strips],
         rest,
     )
 
 
 def legend() -> Markup:
-    """Return what is what."""
+    """Return the legend of the bird's-eye views."""
     items = []
     for name, sign in SIGNS.items():
         picture = inline(Canvas(22, 14, name, [sign]))
@@ -71,7 +73,7 @@ def legend() -> Markup:
 
 
 def strip(case: Case, canvases: list[Canvas]) -> Markup:
-    """Return one violation at three moments."""
+    """Return one violation in three bird's-eye views."""
     return tag(
         "div",
         tag("h4", f"Case {case.number}: {arm_title(case.key.arm)}"),
@@ -79,7 +81,7 @@ def strip(case: Case, canvases: list[Canvas]) -> Markup:
             f"Route {case.key.route}, seed {case.key.seed}: {case.what}. ",
             tag("code", case.command),
         ),
-        tag("div", [Markup(inline(each)) for each in canvases], class_="strip"),
+        tag("div", [Markup(inline(canvas)) for canvas in canvases], class_="strip"),
         class_="case",
         id=anchor(case),
     )
@@ -98,67 +100,76 @@ def anchor(case: Case) -> str:
 
 NAME, TITLE = "attribution", "Attribution"
 EXPLAINED = (
-    "The same world from the same seed, driven again with the disturbance changed. Without: with"
-    " none of the disturbances. Other draws: how often the same kind of violation ends drives under"
-    " other draws of them, with Wilson's interval. Windows: with the disturbance at these times"
-    " only it happens, and without any one of them it does not; other such windows may exist."
+    "The attempt is driven again from the same seed, with one change of the disturbance. Without:"
+    " without any disturbance. Other samples: how often the same kind of violation happens with"
+    " other random samples of the disturbance, with Wilson's interval. Windows: the violation"
+    " happens with the disturbance in these windows only, and not if any of them is left out;"
+    " other such windows may exist."
 )
-HEAD = ["case", "twin", "violation", "over, s", "heard", "median age, s", "greatest age, s"]
+HEAD = ["case", "twin", "violation", "duration, s", "delivered", "median age, s", "greatest age, s"]
 LIMITS = (
-    "This says what one violation in one world needed. How often a disturbance leads to violations"
-    " is what the differences above say."
+    "This is about single violations. How often a disturbance leads to violations is estimated by"
+    " the paired differences above."
 )
 
 
 def attribution(report: Report) -> Markup:
     """Return the section."""
     if not report.attributions:
-        how = tag("code", f"crucible attribute {report.found.folder}")
-        return section(NAME, TITLE, paragraph("No violation has twins; ", how, " drives them."))
-    head = ["case", "violation", "without", "other draws", "windows, s", "what can be said"]
+        how = tag("code", f"crucible attribute {report.collection.folder}")
+        return section(
+            NAME, TITLE, paragraph("No violation has twins; run ", how, " to make them.")
+        )
+    head = ["case", "violation", "without", "other samples", "windows, s", "conclusion"]
     return section(
         NAME,
         TITLE,
         paragraph(EXPLAINED, class_="quiet"),
-        grid(head, [row(each) for each in report.attributions], 1),
+        grid(head, [row(attribution_) for attribution_ in report.attributions], 1),
         paragraph(LIMITS),
         folded("Each twin and its messages", grid(HEAD, twin_rows(report.attributions), 2)),
     )
 
 
-def twin_rows(found: Iterable[Attribution]) -> Iterator[list[Content]]:
+def twin_rows(attributions: Iterable[Attribution]) -> Iterator[list[Content]]:
     """Yield a row for each twin of each violation."""
-    for of in found:
-        for each in of.twins:
-            ages = (each.median_age, each.greatest_age)
+    for of in attributions:
+        for twin in of.twins:
+            ages = (twin.median_age, twin.greatest_age)
             yield [
                 str(of.case.number),
-                each.change,
-                each.violation.replace("_", " ") or "none",
-                f"{each.time:.1f}",
-                f"{each.heard} of {each.messages}",
+                twin.change,
+                twin.violation.replace("_", " ") or "none",
+                f"{twin.time:.1f}",
+                f"{twin.delivered} of {twin.messages}",
                 *(f"{age:.2f}" if math.isfinite(age) else "-" for age in ages),
             ]
 
 
-def row(each: Attribution) -> list[Content]:
+def row(attribution: Attribution) -> list[Content]:
     """Return one violation's row."""
-    name = f"{each.case.number}: {each.case.title}"
-    ones = [tag("small", f"without {name} {told(hit)}") for name, hit in each.without_one.items()]
+    name = f"{attribution.case.number}: {attribution.case.title}"
+    ones = [
+        tag("small", f"without {name} {outcome(hit)}")
+        for name, hit in attribution.without_one.items()
+    ]
     return [
-        tag("a", name, href=f"#{anchor(each.case)}"),
-        each.case.kind.replace("_", " "),
-        [told(each.without), *ones],
-        draws(each),
-        each.seconds or "-",
-        each.conclusion,
+        tag("a", name, href=f"#{anchor(attribution.case)}"),
+        attribution.case.kind.replace("_", " "),
+        [outcome(attribution.without), *ones],
+        samples_cell(attribution),
+        attribution.seconds or "-",
+        attribution.conclusion,
     ]
 
 
-def draws(each: Attribution) -> Content:
-    """Return how often it happens under other draws."""
-    anyway = each.anyway
+def samples_cell(attribution: Attribution) -> Content:
+    """Return how often it happens with other samples."""
+    anyway = attribution.anyway
     if not math.isfinite(anyway.value):
         return "-"
     interval = f"{anyway.low:.0f} to {anyway.high:.0f} %"
-    return [f"{sum(each.redrawn)} of {len(each.redrawn)}", tag("small", interval)]
+    return [
+        f"{sum(attribution.other_samples)} of {len(attribution.other_samples)}",
+        tag("small", interval),
+    ]

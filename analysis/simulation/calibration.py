@@ -11,9 +11,9 @@ import pandas as pd
 from analysis.regression.design import design_of
 from analysis.regression.estimators import Fit, firth_jackknife, gee_bias_reduced, paper_logit
 from analysis.regression.matched import matched_design, matched_jackknife
+from analysis.regression.risk_sets import risk_sets
 from analysis.regression.sample import NoFitError
-from analysis.regression.stretches import passages
-from analysis.simulation.campaigns import Drives, Scene, drives, last_window
+from analysis.simulation.campaigns import Drives, Scenario, last_window, simulate_drives
 from analysis.statistics.intervals import clopper_pearson
 from harness.randomness import stream
 from harness.vocabulary import PATTERNS
@@ -21,14 +21,14 @@ from harness.vocabulary import PATTERNS
 ALPHA = 0.05
 HEADLINE = "timing-fair"
 METHODS: Mapping[str, Callable[[Drives], Fit]] = {
-    HEADLINE: lambda made: matched_jackknife(matched_design(passages(made.tracks, {}))),
+    HEADLINE: lambda made: matched_jackknife(matched_design(risk_sets(made.tracks, {}))),
     "window": lambda made: firth_jackknife(design_of(last_window(made))),
     "companion": lambda made: gee_bias_reduced(design_of(last_window(made))),
     "paper": lambda made: paper_logit(last_window(made)),
 }
 
 
-def scenes(size: Scene) -> dict[str, Scene]:
+def scenarios(size: Scenario) -> dict[str, Scenario]:
     """Return what is simulated, for a campaign of some size."""
     place = replace(size, route_sd=1.0, spread=0.3)
     return {
@@ -49,40 +49,41 @@ def scenes(size: Scene) -> dict[str, Scene]:
 
 
 def calibrate(
-    size: Scene, replicates: int, seed: int, methods: Sequence[str], only: str = ""
+    size: Scenario, replicates: int, seed: int, methods: Sequence[str], only: str = ""
 ) -> pd.DataFrame:
     """Return for every scene and method how often p < 0.05; `only` scenes with these words."""
     rows = [
-        {"scene": name, "method": method, **rejections(found, scene)}
-        for name, scene in scenes(size).items()
+        {"scenario": name, "method": method, **rejections(p, scene)}
+        for name, scene in scenarios(size).items()
         if only in name
-        for method, found in p_values(name, scene, replicates, seed, methods).items()
+        for method, p in p_values(name, scene, replicates, seed, methods).items()
     ]
     return pd.DataFrame(rows)
 
 
 def p_values(
-    name: str, scene: Scene, replicates: int, seed: int, methods: Sequence[str] = tuple(METHODS)
+    name: str, scene: Scenario, replicates: int, seed: int, methods: Sequence[str] = tuple(METHODS)
 ) -> dict[str, np.ndarray]:
     """Return (replicates, two, six) p-values of each method, plain and Holm's; NaN: no fit."""
-    found = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in methods}
+    p = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in methods}
     for number in range(replicates):
-        made = drives(scene, stream(seed, "calibrate", name, str(number)))
+        made = simulate_drives(scene, stream(seed, "calibrate", name, str(number)))
         for method in methods:
             try:
                 terms = METHODS[method](made).terms
             except NoFitError:
                 continue
             columns = [PATTERNS.index(term) for term in terms["term"]]
-            found[method][number][:, columns] = terms[["p", "p_holm"]].to_numpy().T
-    return found
+            p[method][number][:, columns] = terms[["p", "p_holm"]].to_numpy().T
+    return p
 
 
-def rejections(p: np.ndarray, scene: Scene) -> dict[str, float]:
-    """Return shares of campaigns: without a fit, with any false alarm, with the true one found.
+def rejections(p: np.ndarray, scene: Scenario) -> dict[str, float]:
+    """Return shares of campaigns: without a fit, with a false positive, with the true effect found.
 
-    A campaign without a fit raises no alarm. `each` is the mean over patterns that do not matter;
-    `low` and `high` are Clopper and Pearson's interval of any false alarm after Holm.
+    A campaign without a fit has no false positive. `per pattern` is the mean
+    over patterns without effect; `low` and `high` are Clopper and Pearson's
+    interval of any false positive after Holm.
     """
     with np.errstate(invalid="ignore"):
         small = p < ALPHA
@@ -91,12 +92,12 @@ def rejections(p: np.ndarray, scene: Scene) -> dict[str, float]:
     low, high = clopper_pearson(int(false.sum()), len(p))
     return {
         "no fit": float(np.isnan(p[:, 0]).all(axis=1).mean()),
-        "false, each": float(small[:, 0, idle].mean()),
+        "false, per pattern": float(small[:, 0, idle].mean()),
         "false, any": float(small[:, 0, idle].any(axis=1).mean()),
         "false, any, Holm": float(false.mean()),
         "low": low,
         "high": high,
-        "found": float(small[:, 0, 0].mean()) if scene.effect else float("nan"),
-        "found, Holm": float(small[:, 1, 0].mean()) if scene.effect else float("nan"),
+        "power": float(small[:, 0, 0].mean()) if scene.effect else float("nan"),
+        "power, Holm": float(small[:, 1, 0].mean()) if scene.effect else float("nan"),
         "campaigns": float(len(p)),
     }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from analysis.regression.risk_sets import LOOK_BACK, Track
 from analysis.regression.sample import Sample
-from analysis.regression.stretches import LOOK_BACK, Track
 from harness.vocabulary import PATTERNS, Floats, Integers
 
 PER_BOX = 0.05
@@ -18,7 +18,7 @@ BOXES = 250.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scenario:
     """A campaign of one condition, before it is drawn."""
 
     routes: int = 19
@@ -56,7 +56,9 @@ class Drives:
     tracks: tuple[Track, ...]
 
 
-def drives(scene: Scene, random: np.random.Generator, harder: Floats | None = None) -> Drives:
+def simulate_drives(
+    scene: Scenario, random: np.random.Generator, harder: Floats | None = None
+) -> Drives:
     """Return drives with one dangerous place on each route.
 
     Whether a drive violates there is decided by its route, by chance, by `harder` (log-odds by
@@ -64,7 +66,7 @@ def drives(scene: Scene, random: np.random.Generator, harder: Floats | None = No
     `scene.place` times as high, in all drives, whether they violate or not.
     """
     shape = (np.arange(scene.routes).repeat(scene.seeds), np.arange(scene.systems))
-    route, system = (each.ravel() for each in np.meshgrid(*shape, indexing="ij"))
+    route, system = (axis.ravel() for axis in np.meshgrid(*shape, indexing="ij"))
     seed = np.tile(np.arange(scene.seeds).repeat(scene.systems), scene.routes)
     k = len(PATTERNS)
     mix = np.linalg.cholesky(
@@ -112,9 +114,9 @@ def drives(scene: Scene, random: np.random.Generator, harder: Floats | None = No
 
 def last_window(made: Drives) -> Sample:
     """Return what the window regressions see: the last ten seconds of each drive."""
-    firsts = [np.searchsorted(each.times, each.times[-1] - LOOK_BACK) for each in made.tracks]
+    firsts = [np.searchsorted(track.times, track.times[-1] - LOOK_BACK) for track in made.tracks]
     both = list(zip(made.tracks, firsts, strict=True))
-    counts = np.stack([each.counts[-1] - each.counts[first] for each, first in both])
-    truths = np.array([each.truths[-1] - each.truths[first] for each, first in both])
-    names = np.array([each.system for each in made.tracks])
+    counts = np.stack([track.counts[-1] - track.counts[first] for track, first in both])
+    truths = np.array([track.truths[-1] - track.truths[first] for track, first in both])
+    names = np.array([track.system for track in made.tracks])
     return Sample(made.violated, counts, truths, names, made.route, {}, {})

@@ -19,7 +19,7 @@ SIGNS = 999
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class PairedDesign:
     """Two arms on the same routes and seeds, before they are drawn."""
 
     routes: int
@@ -30,7 +30,9 @@ class Duel:
     alike: float = 0.5  # how much of that luck a pair has in common, 0 to 1
 
 
-def duels(duel: Duel, times: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+def simulate_pairs(
+    duel: PairedDesign, times: int, random: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Return the two arms' violations, each (times, routes, seeds).
 
     A drive violates if its arm's level, its route's and its own luck, all normal, exceed nothing.
@@ -41,15 +43,15 @@ def duels(duel: Duel, times: int, random: np.random.Generator) -> tuple[Floats, 
     spread = np.sqrt(1 + duel.route_sd**2)
     arms = []
     for share in (duel.base, duel.base + duel.difference):
-        own = np.sqrt(duel.alike) * common + np.sqrt(1 - duel.alike) * random.normal(size=shape)
-        arms.append((norm.ppf(share) * spread + route + own > 0).astype(np.float64))
+        luck = np.sqrt(duel.alike) * common + np.sqrt(1 - duel.alike) * random.normal(size=shape)
+        arms.append((norm.ppf(share) * spread + route + luck > 0).astype(np.float64))
     return arms[0], arms[1]
 
 
-def power(duel: Duel, campaigns: int, seed: int) -> float:
+def power(duel: PairedDesign, campaigns: int, seed: int) -> float:
     """Return the share of drawn campaigns in which the sign-flip test over routes has p < 0.05."""
     name = f"{duel.routes}x{duel.seeds}"
-    a, b = duels(duel, campaigns, stream(seed, "power", name, str(duel.difference)))
+    a, b = simulate_pairs(duel, campaigns, stream(seed, "power", name, str(duel.difference)))
     signs = other_signs(duel.routes, stream(seed, "power signs", name))
     return float((sign_flips((b - a).sum(axis=2), signs) < ALPHA).mean())
 

@@ -26,11 +26,11 @@ HIGHER = 1e-6
 """By how much a maximum must be higher to be another one."""
 SINGULAR = 1e-10
 SPREAD = 2.0
-"""How far from nought, in standard errors at nought, further starts are taken."""
+"""Distance of further starts from zero, in standard errors at zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sets:
+class PaddedSets:
     """Sets at risk, padded to the largest."""
 
     rows: Floats  # (sets, members, columns); 0 where there is no member
@@ -46,7 +46,7 @@ class Sets:
 
 
 @dataclass(slots=True, eq=False)
-class _Look:
+class _Evaluation:
     """The likelihood and its parts at some coefficients, all (fits, ...)."""
 
     p: Floats  # (sets, fits, members)
@@ -56,43 +56,43 @@ class _Look:
 
 
 def firth_conditional(
-    sets: Sets, weights: Floats | None = None, start: Floats | None = None
+    sets: PaddedSets, weights: Floats | None = None, start: Floats | None = None
 ) -> FirthFits:
     """Maximise the penalised likelihood; `weights` is (fits, sets).
 
-    Each fit is climbed from nought and from `start`, or without it from `SPREAD` standard errors on
-    either side of nought; the highest end is kept.
+    Each fit is started at zero and from `start`, or without it from `SPREAD` standard errors on
+    either side of zero; the highest end is kept.
     """
     weights = np.ones((1, len(sets.rows))) if weights is None else weights
-    nought = np.zeros((len(weights), sets.rows.shape[2]))
-    best = _climb_all(sets, weights, nought)
+    zeros = np.zeros((len(weights), sets.rows.shape[2]))
+    best = _climb_all(sets, weights, zeros)
     for begin in _starts(sets, weights, start):
         other = _climb_all(sets, weights, begin)
         higher = other[1] > best[1] + HIGHER
-        for own, new in zip(best, other, strict=True):
-            own[higher] = new[higher]
+        for kept, new in zip(best, other, strict=True):
+            kept[higher] = new[higher]
     beta, height, converged = best
     beta[~np.isfinite(height)] = np.nan
     return FirthFits(beta, converged & np.isfinite(height))
 
 
-def _starts(sets: Sets, weights: Floats, start: Floats | None) -> list[Floats]:
+def _starts(sets: PaddedSets, weights: Floats, start: Floats | None) -> list[Floats]:
     """Return where else to begin."""
     if start is not None:
         return [np.tile(start, (len(weights), 1))]
-    first = _look(sets, sets.squares, weights, np.zeros((len(weights), sets.rows.shape[2])))
+    first = _evaluate(sets, sets.squares, weights, np.zeros((len(weights), sets.rows.shape[2])))
     errors = 1 / np.sqrt(np.maximum(np.einsum("fii->fi", first.information), SINGULAR))
     return [side * errors for side in (-SPREAD, SPREAD)]
 
 
-def _climb_all(sets: Sets, weights: Floats, start: Floats) -> tuple[Floats, Floats, Mask]:
+def _climb_all(sets: PaddedSets, weights: Floats, start: Floats) -> tuple[Floats, Floats, Mask]:
     """Return where fits end that begin at `start`: coefficients, height, whether they ended."""
     squares = sets.squares
     beta = start.copy()
     height = np.full(len(beta), -np.inf)
     active = np.ones(len(beta), np.bool_)
     at = np.arange(len(beta))
-    here = _look(sets, squares, weights, beta)
+    here = _evaluate(sets, squares, weights, beta)
     for _ in range(STEPS):
         w, now = weights[at], beta[at]
         step = _step(sets, squares, w, here)
@@ -109,12 +109,14 @@ def _climb_all(sets: Sets, weights: Floats, start: Floats) -> tuple[Floats, Floa
     return beta, height, ~active
 
 
-def _some(look: _Look, rows: Mask) -> _Look:
+def _some(look: _Evaluation, rows: Mask) -> _Evaluation:
     """Return the parts of some fits."""
-    return _Look(look.p[:, rows], look.mean[:, rows], look.information[rows], look.height[rows])
+    return _Evaluation(
+        look.p[:, rows], look.mean[:, rows], look.information[rows], look.height[rows]
+    )
 
 
-def _step(sets: Sets, squares: Floats, weights: Floats, here: _Look) -> Floats:
+def _step(sets: PaddedSets, squares: Floats, weights: Floats, here: _Evaluation) -> Floats:
     """Return the scoring step: inverse information times the penalised score.
 
     The penalty's part of the score is sum(w p q (x - mean)) / 2 with q the squared distance of a
@@ -125,8 +127,8 @@ def _step(sets: Sets, squares: Floats, weights: Floats, here: _Look) -> Floats:
     length = (inverse.reshape(fits, -1) @ squares.T).reshape(fits, *sets.member.shape)
     turned = (here.mean.transpose(1, 0, 2) @ inverse).transpose(1, 0, 2)  # (sets, fits, columns)
     across = turned @ sets.rows.transpose(0, 2, 1)
-    own = (turned * here.mean).sum(axis=2)
-    pull = here.p * (length.transpose(1, 0, 2) - 2 * across + own[:, :, None])
+    mean_term = (turned * here.mean).sum(axis=2)
+    pull = here.p * (length.transpose(1, 0, 2) - 2 * across + mean_term[:, :, None])
     third = pull @ sets.rows - pull.sum(axis=2)[:, :, None] * here.mean
     score = sets.events[:, None, :] - here.mean + third / 2
     total = (weights.T[:, :, None] * score).sum(axis=0)
@@ -134,24 +136,29 @@ def _step(sets: Sets, squares: Floats, weights: Floats, here: _Look) -> Floats:
 
 
 def _halved(
-    sets: Sets, squares: Floats, weights: Floats, start: Floats, step: Floats, here: _Look
-) -> tuple[Floats, _Look]:
+    sets: PaddedSets,
+    squares: Floats,
+    weights: Floats,
+    start: Floats,
+    step: Floats,
+    here: _Evaluation,
+) -> tuple[Floats, _Evaluation]:
     """Return where steps lead that were halved until none goes down."""
     there = start + step
-    look = _look(sets, squares, weights, there)
+    look = _evaluate(sets, squares, weights, there)
     level = here.height - ROUNDING * (1 + np.abs(here.height))
     for halving in range(1, HALVINGS + 1):
         down = np.flatnonzero(~(look.height >= level) & np.isfinite(here.height))
         if not len(down):
             break
         there[down] = start[down] + step[down] * (0.5**halving if halving < HALVINGS else 0.0)
-        again = _look(sets, squares, weights[down], there[down])
+        again = _evaluate(sets, squares, weights[down], there[down])
         look.p[:, down], look.mean[:, down] = again.p, again.mean
         look.information[down], look.height[down] = again.information, again.height
     return there, look
 
 
-def _look(sets: Sets, squares: Floats, weights: Floats, beta: Floats) -> _Look:
+def _evaluate(sets: PaddedSets, squares: Floats, weights: Floats, beta: Floats) -> _Evaluation:
     """Return probabilities, means, information and penalised height; -inf where singular."""
     fits, k = beta.shape
     eta = np.where(sets.member[:, None, :], beta @ sets.rows.transpose(0, 2, 1), -np.inf)
@@ -169,4 +176,4 @@ def _look(sets: Sets, squares: Floats, weights: Floats, beta: Floats) -> _Look:
     penalty = np.log(np.where(whole[:, None], values, 1.0)).sum(axis=1) / 2
     information[~whole] = np.eye(k)
     height = (weights.T * met).sum(axis=0) + penalty
-    return _Look(p, mean, information, np.where(whole, height, -np.inf))
+    return _Evaluation(p, mean, information, np.where(whole, height, -np.inf))

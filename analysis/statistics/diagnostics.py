@@ -31,10 +31,12 @@ def separation(y: Floats, design: Floats) -> Separation:
     scale = np.maximum(np.abs(design).max(axis=0), 1e-300)
     signed = (2 * y - 1)[:, None] * design / scale
     bounds = [(-1.0, 1.0)] * design.shape[1]
-    found = linprog(-signed.sum(axis=0), -signed, np.zeros(len(y)), bounds=bounds, method="highs")
-    if -found.fun < TOLERANCE:
+    direction = linprog(
+        -signed.sum(axis=0), -signed, np.zeros(len(y)), bounds=bounds, method="highs"
+    )
+    if -direction.fun < TOLERANCE:
         return Separation("none", np.zeros(design.shape[1], np.bool_))
-    infinite = np.abs(found.x) > TOLERANCE
+    infinite = np.abs(direction.x) > TOLERANCE
     margin = linprog(
         np.append(np.zeros(design.shape[1]), -1.0),
         np.column_stack([-signed, np.ones(len(y))]),
@@ -54,9 +56,12 @@ def inflation(predictors: Floats) -> Floats:
     varied = np.flatnonzero(np.ptp(predictors, axis=0) > 0)
     centred = predictors[:, varied] - predictors[:, varied].mean(axis=0)
     centred /= np.linalg.norm(centred, axis=0)
-    for own, column in enumerate(varied):
-        others = np.delete(centred, own, axis=1)
-        rest = centred[:, own] - others @ np.linalg.lstsq(others, centred[:, own], rcond=None)[0]
+    for position, column in enumerate(varied):
+        others = np.delete(centred, position, axis=1)
+        rest = (
+            centred[:, position]
+            - others @ np.linalg.lstsq(others, centred[:, position], rcond=None)[0]
+        )
         left = float(rest @ rest)
         factors[column] = 1 / left if left > 1e-12 else np.inf
     return factors

@@ -32,10 +32,10 @@ STARTS = 12
 FIRST = 6
 """How many of them are tried if they find nothing higher."""
 REACHES = (0.5, 2.0, 5.0)
-"""How far from nought they lie: standard deviations of the log-odds that each column adds."""
+"""Distance from zero: standard deviations of the log-odds that each column adds."""
 TINY = 1e-12
 SINGULAR = 1e-10
-"""Ratio of the information's smallest to its largest eigenvalue: below it nothing is told."""
+"""Ratio of the information's smallest to largest eigenvalue below which a fit is not reported."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ def firth(
     """Maximise sum(w * log-likelihood) + log det(information) / 2 (Firth 1993, Biometrika 80).
 
     `design` has the intercept as a column; `weights` is (fits, rows). The penalised likelihood may
-    have several maxima: each fit is climbed from nought, from every one of `starts` (rows of
+    have several maxima: each fit is started at zero, from every one of `starts` (rows of
     coefficients; without them from some of `around`, and if any fit has several maxima, from all of
     them and from where other fits ended), and its highest end is kept.
     """
@@ -70,13 +70,13 @@ def firth(
         several += _keep_higher(best, start, y, design, squares, weights, close)
     for end in _ends(best) if starts is None and several else ():
         _keep_higher(best, end, y, design, squares, weights, close)
-    told = np.isfinite(best.height)
-    best.beta[~told] = np.nan
-    return FirthFits(best.beta, told & best.ended)
+    regular = np.isfinite(best.height)
+    best.beta[~regular] = np.nan
+    return FirthFits(best.beta, regular & best.ended)
 
 
 def around(design: Floats) -> list[Floats]:
-    """Return starts round nought in all directions, near and far, always the same."""
+    """Return starts around zero in all directions, near and far, always the same."""
     wide = np.maximum(design.std(axis=0), np.abs(design.mean(axis=0)))
     random = stream(design.shape[1], "analysis", "firth starts")
     ways = random.normal(size=(STARTS, design.shape[1]))
@@ -126,9 +126,9 @@ def _climbed(
     The score of a fit is sum(w x (y - p + q (1/2 - p))), q = p (1 - p) x' I^-1 x (Heinze and
     Schemper 2002, Statistics in Medicine 21). Steps that do not climb are halved.
     """
-    information, climbed = _look(y, design, squares, weights, beta)
-    told = np.isfinite(climbed)
-    active = told.copy()
+    information, climbed = _evaluate(y, design, squares, weights, beta)
+    regular = np.isfinite(climbed)
+    active = regular.copy()
     for number in range(STEPS):
         at = np.flatnonzero(active)
         if not len(at):
@@ -180,18 +180,18 @@ def _climb(
 ) -> tuple[Floats, Floats, Floats]:
     """Return where steps lead that were halved until none goes down."""
     there = start + step
-    information, reached = _look(y, design, squares, weights, there)
+    information, reached = _evaluate(y, design, squares, weights, there)
     level = height - ROUNDING * (1 + np.abs(height))
     for halving in range(1, HALVINGS + 1):
         down = np.flatnonzero(~(reached >= level))
         if not len(down):
             break
         there[down] = start[down] + step[down] * (0.5**halving if halving < HALVINGS else 0.0)
-        information[down], reached[down] = _look(y, design, squares, weights[down], there[down])
+        information[down], reached[down] = _evaluate(y, design, squares, weights[down], there[down])
     return there, information, reached
 
 
-def _look(
+def _evaluate(
     y: Floats, design: Floats, squares: Floats, weights: Floats, beta: Floats
 ) -> tuple[Floats, Floats]:
     """Return the information and the penalised log-likelihood, -inf where it is singular."""

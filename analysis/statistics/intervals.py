@@ -42,7 +42,7 @@ class Estimate:
     method: Method
 
 
-NOTHING = Estimate(math.nan, math.nan, math.nan, 0, 0, "none")
+NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, 0, 0, "none")
 
 
 def mean(values: Floats, clusters: Floats) -> Estimate:
@@ -56,11 +56,11 @@ def rate(happened: Floats, clusters: Floats) -> Estimate:
     if n and n == routes:
         low, high = wilson(float(happened.sum()), n)
         return Estimate(float(happened.mean()), low, high, n, routes, "wilson")
-    found = mean(happened, clusters)
-    if n and found.value in (0.0, 1.0):
-        low, high = wilson(found.value * routes, routes)
-        return Estimate(found.value, low, high, n, routes, "wilson over routes")
-    return found
+    estimate = mean(happened, clusters)
+    if n and estimate.value in (0.0, 1.0):
+        low, high = wilson(estimate.value * routes, routes)
+        return Estimate(estimate.value, low, high, n, routes, "wilson over routes")
+    return estimate
 
 
 def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
@@ -76,27 +76,27 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     value = float(above.sum() / total)
     if len(names) < 2:
         return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
-    sums = np.stack([np.bincount(members, each) for each in (above, below)])
-    top, bottom = sums @ resampled(len(names)).T
+    sums = np.stack([np.bincount(members, values) for values in (above, below)])
+    top, bottom = sums @ resample_weights(len(names)).T
     some = bottom > 0
-    low, high = np.quantile(top[some] / bottom[some], expanded(len(names)))
+    low, high = np.quantile(top[some] / bottom[some], expanded_percentiles(len(names)))
     if high - low <= ROUNDING * abs(value):
         return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
     return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
 
 
 @lru_cache(maxsize=16)
-def resampled(routes: int, times: int = RESAMPLES) -> Floats:
+def resample_weights(routes: int, times: int = RESAMPLES) -> Floats:
     """Return how often each route is drawn in each resample, always the same draws."""
-    draws = stream(routes, "analysis", "bootstrap").multinomial(
+    counts = stream(routes, "analysis", "bootstrap").multinomial(
         routes, np.full(routes, 1 / routes), times
     )
-    weights = draws.astype(np.float64)
+    weights = counts.astype(np.float64)
     weights.setflags(write=False)
     return weights
 
 
-def expanded(routes: int, level: float = LEVEL) -> tuple[float, float]:
+def expanded_percentiles(routes: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the two percentiles, as shares, that few routes ask for."""
     reach = math.sqrt(routes / (routes - 1)) * stats.t.ppf((1 - level) / 2, routes - 1)
     share = float(stats.norm.cdf(reach))
@@ -118,7 +118,7 @@ def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, f
     return float(low), float(high)
 
 
-def left_out(clusters: Integers) -> Floats:
+def leave_one_out_weights(clusters: Integers) -> Floats:
     """Return a row of weights for each cluster, nothing for its own rows and one for the others."""
     return np.asarray(np.unique(clusters)[:, None] != clusters, np.float64)
 

@@ -28,7 +28,7 @@ from harness.vocabulary import Floats
 
 MOST_EXACT = 18
 """Routes with a difference up to which all signs are tried."""
-DRAWS = 20_000
+SAMPLES = 20_000
 ROUNDING = 1e-9
 
 
@@ -37,7 +37,7 @@ class SignFlip:
     """How often random signs give as large a difference as was seen."""
 
     p: float
-    routes: int  # with a difference; the others cannot tell
+    routes: int  # with a difference
     exact: bool
 
 
@@ -48,9 +48,9 @@ def sign_flip(differences: Floats) -> SignFlip:
     if len(moved) <= MOST_EXACT:
         sums = all_signed_sums(moved)
         return SignFlip(float((np.abs(sums) >= seen).mean()), len(moved), True)
-    signs = stream(len(moved), "analysis", "sign_flip").choice((-1.0, 1.0), (DRAWS, len(moved)))
+    signs = stream(len(moved), "analysis", "sign_flip").choice((-1.0, 1.0), (SAMPLES, len(moved)))
     as_large = int((np.abs(signs @ moved) >= seen).sum())
-    return SignFlip((as_large + 1) / (DRAWS + 1), len(moved), False)
+    return SignFlip((as_large + 1) / (SAMPLES + 1), len(moved), False)
 
 
 def attainable(differences: Floats) -> Floats | None:
@@ -80,7 +80,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Test:
+class Hypothesis:
     """A p-value, NaN without a test, and the p-values it could have had."""
 
     __test__ = False  # for pytest
@@ -104,7 +104,7 @@ class Test:
         return np.append(0.0, self.attainable)[place]
 
 
-def adjusted(slots: Sequence[Sequence[Test]]) -> list[list[float]]:
+def adjusted(slots: Sequence[Sequence[Hypothesis]]) -> list[list[float]]:
     """Return every test's smallest family-wise level at which it is rejected; NaN is no test."""
     flat = [(number, step) for number, slot in enumerate(slots) for step in range(len(slot))]
     limits = np.array([slots[number][step].p for number, step in flat])
@@ -114,10 +114,10 @@ def adjusted(slots: Sequence[Sequence[Test]]) -> list[list[float]]:
         [np.max([test.at_most(at) for test in slot[step:]], axis=0) for step in range(len(slot))]
         for slot in slots
     ]
-    found = [[np.nan] * len(slot) for slot in slots]
-    place = {each: column for column, each in enumerate(flat)}
+    levels = [[np.nan] * len(slot) for slot in slots]
+    place = {test: column for column, test in enumerate(flat)}
     tried = [0] * len(slots)
-    total = np.sum([own[0] for own in costs if own], axis=0) if flat else at
+    total = np.sum([slot_costs[0] for slot_costs in costs if slot_costs], axis=0) if flat else at
     level = 0.0
     while True:
         ready = [
@@ -126,11 +126,11 @@ def adjusted(slots: Sequence[Sequence[Test]]) -> list[list[float]]:
             if step < len(slots[number]) and np.isfinite(slots[number][step].p)
         ]
         if not ready:
-            return found
+            return levels
         best = min(ready, key=lambda column: (total[column], at[column]))
         number, step = flat[best]
         level = max(level, float(total[best]))
-        found[number][step] = min(level, 1.0)
+        levels[number][step] = min(level, 1.0)
         tried[number] += 1
         total = total - costs[number][step]
         if tried[number] < len(slots[number]):

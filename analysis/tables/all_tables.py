@@ -12,14 +12,14 @@ from analysis.tables.table import Table
 
 
 def tables_of(
-    found: Collection, results_only: bool, stage: Callable[[str], None] = lambda _: None
+    collection: Collection, results_only: bool, stage: Callable[[str], None] = lambda _: None
 ) -> list[Table]:
-    """Return all tables; `stage` is told what is being read."""
+    """Return all tables; `stage` is called with the name of each stage."""
     stage("tables")
-    tables = tables_of_results(found)
-    if not results_only and len(found.attempts):
+    tables = tables_of_results(collection)
+    if not results_only and len(collection.attempts):
         stage("frames and messages")
-        tables += tables_of_frames(found)
+        tables += tables_of_frames(collection)
         stage("detections")
-        tables += precision_tables(found, read_detections(found))
+        tables += precision_tables(collection, read_detections(collection))
     return tables

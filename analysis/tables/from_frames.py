@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.arms import brief, of_arms
+from analysis.arms import of_arms, short_name
 from analysis.attempt import checked_table
 from analysis.collection import Collection
 from analysis.comparison import PAIR
-from analysis.contrasts import planned
-from analysis.regression.stretches import Track, track_in
-from analysis.statistics.intervals import Estimate, expanded, resampled
-from analysis.tables.table import ESTIMATE, Measure, Table, cells, mean_of, numbered, ratio_of
+from analysis.contrasts import planned_comparisons
+from analysis.regression.risk_sets import Track, track_in
+from analysis.statistics.intervals import Estimate, expanded_percentiles, resample_weights
+from analysis.tables.table import ESTIMATE, Measure, Table, cells, codes_of, mean_of, ratio_of
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -30,23 +30,23 @@ ON_AIR = "unsent"
 """The fate of what never went on the air."""
 
 
-def tables_of_frames(found: Collection) -> list[Table]:
+def tables_of_frames(collection: Collection) -> list[Table]:
     """Return all tables that need frames and messages of every attempt."""
     sums, tracks = [], []
-    for row, campaign, key in found.each():
+    for row, campaign, key in collection.attempts_in_order():
         frames = checked_table(campaign, "frames", key)
         sums.append(sums_of(frames))
-        tracks.append(track_in(found.attempts, row, frames))
-    both = pd.concat([found.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
+        tracks.append(track_in(collection.attempts, row, frames))
+    both = pd.concat([collection.attempts.reset_index(drop=True), pd.DataFrame(sums)], axis=1)
     kinds = [
         {"row": row, **sums_of_kind}
-        for row, campaign, key in found.each()
+        for row, campaign, key in collection.attempts_in_order()
         for sums_of_kind in kinds_of(campaign, key)
     ]
-    attempts, arm = found.attempts, found.factors
+    attempts, arm = collection.attempts, collection.factors
     return [
         bands(both, arm),
-        common_stretches(found, tracks),
+        common_stretches(collection, tracks),
         used_ages(both, arm),
         *messages(attempts, arm, kinds),
         ages(attempts, arm, kinds),
@@ -68,52 +68,52 @@ def sums_of(frames: pd.DataFrame) -> dict[str, float]:
 
 
 def bands(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
-    """Return errors for 100 true boxes, by distance from the ego."""
+    """Return errors per 100 ground-truth boxes, by distance from the ego."""
     by = (*arm, "band")
     parts = []
     exposure = {
-        "true boxes": mean_of("true_boxes"),
+        "ground-truth boxes": mean_of("true_boxes"),
         "driven, m": mean_of("driven"),
         "driven, s": mean_of("duration"),
     }
     for band in BANDS:
-        own = sums.assign(
+        of_band = sums.assign(
             band=band,
             **{name: sums[f"{name}_{band}"] for name in PATTERNS},
             true_boxes=sums[f"truth_{band}"],
         )
         measures = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
-        parts.append(cells(own, by, measures | exposure))
-    found = pd.concat(parts).sort_values(list(arm), kind="stable")
-    title = "Errors for 100 true boxes by distance, m; true boxes, way and time of a drive"
-    return Table("bands", title, by, found, arm=len(arm))
+        parts.append(cells(of_band, by, measures | exposure))
+    band_cells = pd.concat(parts).sort_values(list(arm), kind="stable")
+    title = "Errors per 100 ground-truth boxes by distance, m; exposure of a drive"
+    return Table("bands", title, by, band_cells, arm=len(arm))
 
 
 def used_ages(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
-    """Return what systems were given at their planning steps."""
+    """Return the messages given to systems at their planning steps."""
     measures = {
         "steps with messages %": ratio_of("steps_heard", "steps", 100),
-        "messages a step": ratio_of("messages_given", "steps"),
+        "messages per step": ratio_of("messages_given", "steps"),
         "age of the oldest, s": ratio_of("age_sum", "steps_heard"),
     }
-    digits = {"messages a step": 2, "age of the oldest, s": 3}
-    title = "What systems were given, at each planning step"
+    digits = {"messages per step": 2, "age of the oldest, s": 3}
+    title = "Messages given to the system, per planning step"
     return Table("ages_used", title, arm, cells(sums, arm, measures), digits, len(arm))
 
 
 def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
     """Yield an attempt's sums over its messages, by kind of sender."""
     table = checked_table(campaign, "messages", key)
-    for kind, own in table.groupby(table["kind"].astype(str)):
-        age = own["age_found"].to_numpy(np.float64)
+    for kind, rows in table.groupby(table["kind"].astype(str)):
+        age = rows["age_found"].to_numpy(np.float64)
         heard = np.isfinite(age)
-        fates = own["fate"].astype(str)
+        fates = rows["fate"].astype(str)
         on_air = (fates != ON_AIR).to_numpy()
-        sent = own["bytes"].to_numpy(np.float64)[on_air]
-        shift = np.hypot(own["found_x"].to_numpy(np.float64), own["found_y"].to_numpy(np.float64))
+        sent = rows["bytes"].to_numpy(np.float64)[on_air]
+        shift = np.hypot(rows["found_x"].to_numpy(np.float64), rows["found_y"].to_numpy(np.float64))
         yield {
             "kind": str(kind),
-            "messages": float(len(own)),
+            "messages": float(len(rows)),
             "sent": float(on_air.sum()),
             "heard": float(heard.sum()),
             "age": float(age[heard].sum()),
@@ -124,18 +124,18 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
         }
 
 
-def with_nothing(
+def with_empty_rows(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
 ) -> pd.DataFrame:
-    """Return a row for each drive and each kind of sender that its arm knows.
+    """Return a row for each drive and each kind of sender of its arm.
 
-    Drives in which nobody of a kind came near had no messages of it, and count as such.
+    Drives without messages of a kind count with zero.
     """
     shared = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
     shared = shared.rename_axis("row").reset_index()
-    own = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
-    known = own.merge(shared, on="row")[[*arm, "kind"]].drop_duplicates()
-    sums = own.drop(columns="ages", errors="ignore")
+    known_sums = pd.DataFrame(kinds, columns=list(kinds[0]) if kinds else ["row", "kind"])
+    known = known_sums.merge(shared, on="row")[[*arm, "kind"]].drop_duplicates()
+    sums = known_sums.drop(columns="ages", errors="ignore")
     joined = shared.merge(known, on=list(arm)).merge(sums, on=["row", "kind"], how="left")
     return joined.fillna(dict.fromkeys(sums.columns, 0.0))
 
@@ -143,25 +143,25 @@ def with_nothing(
 def messages(
     attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
 ) -> tuple[Table, Table]:
-    """Return messages by kind of sender: what became of them; age, displacement and bytes."""
+    """Return messages by kind of sender: their fates; age, displacement and bytes."""
     by = (*arm, "kind")
     fates = {
-        "messages a drive": mean_of("messages"),
+        "messages per drive": mean_of("messages"),
         **{f"{fate} %": ratio_of(fate, "messages", 100) for fate in FATES},
     }
     sizes = {
         "age at delivery, s": ratio_of("age", "heard"),
         "displaced, m": ratio_of("shift", "messages"),
-        "kB a message": ratio_of("kilobytes", "sent"),
+        "kB per message": ratio_of("kilobytes", "sent"),
         "kB/s": ratio_of("kilobytes", "duration"),
     }
-    digits = {"age at delivery, s": 3, "displaced, m": 3, "kB a message": 2, "kB/s": 2}
-    joined = with_nothing(attempts, arm, kinds)
+    digits = {"age at delivery, s": 3, "displaced, m": 3, "kB per message": 2, "kB/s": 2}
+    joined = with_empty_rows(attempts, arm, kinds)
     return (
-        Table("fates", "What became of messages", by, cells(joined, by, fates), digits, len(arm)),
+        Table("fates", "Fates of messages", by, cells(joined, by, fates), digits, len(arm)),
         Table(
             "messages",
-            "How late, how far off and how big messages were",
+            "Messages: age, displacement and size",
             by,
             cells(joined, by, sizes),
             digits,
@@ -172,17 +172,17 @@ def messages(
 
 BY = ("second", "first", "of")
 TITLE = (
-    "Errors for 100 true boxes over the stretch that both drives of a pair drove;"
-    " true boxes and metres for each drive"
+    "Errors per 100 ground-truth boxes on the stretch that both drives of a pair drove;"
+    " exposure of a drive"
 )
 
 
-def common_stretches(found: Collection, tracks: Sequence[Track]) -> Table:
+def common_stretches(collection: Collection, tracks: Sequence[Track]) -> Table:
     """Return the errors of every comparison's arms where both were, from all tracks."""
     parts = [
         cells(rows, BY, measures())
-        for _, a, b in planned(found.arms)
-        for rows in [shared(found, tracks, a, b)]
+        for _, a, b in planned_comparisons(collection.arms)
+        for rows in [errors_on_common_stretch(collection, tracks, a, b)]
         if len(rows)
     ]
     empty = pd.DataFrame(columns=[*BY, "measure", *ESTIMATE])
@@ -192,19 +192,21 @@ def common_stretches(found: Collection, tracks: Sequence[Track]) -> Table:
 def measures() -> dict[str, Measure]:
     """Return rates and what they rest on."""
     rates = {name: ratio_of(name, "true_boxes", 100) for name in PATTERNS}
-    return {**rates, "true boxes": mean_of("true_boxes"), "driven, m": mean_of("driven")}
+    return {**rates, "ground-truth boxes": mean_of("true_boxes"), "driven, m": mean_of("driven")}
 
 
-def shared(found: Collection, tracks: Sequence[Track], a: Arm, b: Arm) -> pd.DataFrame:
+def errors_on_common_stretch(
+    collection: Collection, tracks: Sequence[Track], a: Arm, b: Arm
+) -> pd.DataFrame:
     """Return a row for each drive of each pair: its errors as far as both came."""
-    attempts = found.attempts.reset_index(drop=True)[PAIR].rename_axis("row").reset_index()
-    sides = [attempts[of_arms(found.attempts, [arm]).to_numpy()] for arm in (a, b)]
-    first, second = (brief(arm, found.factors) for arm in (a, b))
+    attempts = collection.attempts.reset_index(drop=True)[PAIR].rename_axis("row").reset_index()
+    sides = [attempts[of_arms(collection.attempts, [arm]).to_numpy()] for arm in (a, b)]
+    first, second = (short_name(arm, collection.factors) for arm in (a, b))
     pairs = sides[0].merge(sides[1], on=PAIR, suffixes=("_a", "_b"))
     rows = []
     for row_a, row_b, cluster in zip(pairs["row_a"], pairs["row_b"], pairs["cluster"], strict=True):
         both = tracks[row_a], tracks[row_b]
-        end = min((each.reached[-1] if len(each.reached) else 0.0) for each in both)
+        end = min((track.reached[-1] if len(track.reached) else 0.0) for track in both)
         for arm, track in zip((first, second), both, strict=True):
             counts, truths = track.over(np.array([-np.inf]), np.array([end]))
             names = {"second": second, "first": first, "of": arm, "cluster": cluster}
@@ -216,7 +218,7 @@ def shared(found: Collection, tracks: Sequence[Track], a: Arm, b: Arm) -> pd.Dat
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 RESAMPLES = 1000
 EXACT = 6
-"""Decimals of a second to which ages are told apart."""
+"""Decimals of a second to which ages are rounded."""
 
 
 def ages(
@@ -226,15 +228,15 @@ def ages(
     by = (*arm, "kind")
     shared = attempts.reset_index(drop=True)
     groups: dict[tuple[str, ...], list[tuple[str, Floats]]] = {}
-    for each in kinds:
-        row = shared.iloc[int(str(each["row"]))]
-        name = (*(str(row[factor]) for factor in arm), str(each["kind"]))
-        heard: Floats = np.asarray(each["ages"], np.float64).round(EXACT)
+    for sums in kinds:
+        row = shared.iloc[int(str(sums["row"]))]
+        name = (*(str(row[factor]) for factor in arm), str(sums["kind"]))
+        heard: Floats = np.asarray(sums["ages"], np.float64).round(EXACT)
         groups.setdefault(name, []).append((str(row["cluster"]), heard))
     cells = [
-        {**dict(zip(by, name, strict=True)), "measure": measure, **numbers_of(found)}
+        {**dict(zip(by, name, strict=True)), "measure": measure, **estimate_columns(estimate)}
         for name, drives in sorted(groups.items())
-        for measure, found in quantiles(drives).items()
+        for measure, estimate in quantiles(drives).items()
     ]
     frame = pd.DataFrame(cells, columns=[*by, "measure", *ESTIMATE])
     digits = dict.fromkeys(QUANTILES, 2)
@@ -242,18 +244,18 @@ def ages(
     return Table("ages", title, by, frame, digits, len(arm))
 
 
-def numbers_of(found: Estimate) -> dict[str, object]:
+def estimate_columns(estimate: Estimate) -> dict[str, object]:
     """Return an estimate's columns."""
-    return {name: getattr(found, name) for name in ESTIMATE}
+    return {name: getattr(estimate, name) for name in ESTIMATE}
 
 
 def quantiles(drives: Sequence[tuple[str, Floats]]) -> dict[str, Estimate]:
     """Return the quantiles of the ages of all drives; each comes with its route."""
-    routes = numbered(pd.Series([route for route, _ in drives])).astype(np.int64)
-    everything = np.concatenate([own for _, own in drives])
-    n = sum(len(own) > 0 for _, own in drives)
+    routes = codes_of(pd.Series([route for route, _ in drives])).astype(np.int64)
+    everything = np.concatenate([ages_of_drive for _, ages_of_drive in drives])
+    n = sum(len(ages_of_drive) > 0 for _, ages_of_drive in drives)
     known, place = np.unique(everything, return_inverse=True)
-    of_route = np.repeat(routes, [len(own) for _, own in drives])
+    of_route = np.repeat(routes, [len(ages_of_drive) for _, ages_of_drive in drives])
     counts = np.zeros((int(routes.max()) + 1, len(known)))
     np.add.at(counts, (of_route, place), 1)
     return {name: quantile(known, counts, share, n) for name, share in QUANTILES.items()}
@@ -267,9 +269,9 @@ def quantile(known: Floats, counts: Floats, share: float, n: int) -> Estimate:
     value = at_share(known, counts.sum(axis=0, keepdims=True), share)[0]
     if there < 2:
         return Estimate(float(value), math.nan, math.nan, n, there, "none")
-    drawn = resampled(len(counts), RESAMPLES) @ counts
-    values = at_share(known, drawn[drawn.sum(axis=1) > 0], share)
-    low, high = np.quantile(values, expanded(len(counts)))
+    resamples = resample_weights(len(counts), RESAMPLES) @ counts
+    values = at_share(known, resamples[resamples.sum(axis=1) > 0], share)
+    low, high = np.quantile(values, expanded_percentiles(len(counts)))
     if low == high:
         return Estimate(float(value), math.nan, math.nan, n, there, "none")
     return Estimate(float(value), float(low), float(high), n, there, "bootstrap")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.arms import WITHOUT
 from analysis.collection import Collection
-from analysis.statistics.intervals import NOTHING
+from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
 from harness.evaluation.windows import WINDOWS
 from harness.records.arms import NONE
@@ -30,11 +30,11 @@ PRECISION: dict[str, Measure] = {
 DIGITS = dict.fromkeys(PRECISION, 2)
 
 
-def tables_of_results(found: Collection) -> list[Table]:
+def tables_of_results(collection: Collection) -> list[Table]:
     """Return all tables that need no Parquet file."""
-    attempts, arm = with_outcome(found.attempts), found.factors
+    attempts, arm = with_outcome(collection.attempts), collection.factors
     return [
-        driving(attempts, arm, sorted({each.values(arm) for each in found.arms})),
+        driving(attempts, arm, sorted({row.values(arm) for row in collection.arms})),
         *patterns(attempts, arm),
         before_violation(attempts, arm),
         seeds(attempts, arm),
@@ -53,16 +53,16 @@ def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[s
     title = f"II. Driving: score, collision rate, route completion, by {', '.join(others)}"
     silent: dict[str, Measure] = {"without messages": count_of(WITHOUT)}
     measures = DRIVING | (silent if attempts[WITHOUT].any() else {})
-    found = cells(attempts, arm, measures, rows)
+    driving_cells = cells(attempts, arm, measures, rows)
     digits = dict.fromkeys(silent, 0)
-    return Table("driving", f"{title} and {last}", arm, found, digits, arm=len(arm))
+    return Table("driving", f"{title} and {last}", arm, driving_cells, digits, arm=len(arm))
 
 
 def patterns(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table]:
     """Return tables III and IV: errors of the last 10 s, with and without violation."""
     by = (*arm, "outcome")
     measures: dict[str, Measure] = {name: mean_of(f"{name}_end_10s") for name in PATTERNS}
-    measures["true boxes"] = mean_of("truth_all_end_10s")
+    measures["ground-truth boxes"] = mean_of("truth_all_end_10s")
     disturbed = attempts["condition"] != NONE
     what = "errors in the last 10 s of a drive; average precision (11-point, mean) there and in all"
     return (
@@ -98,16 +98,16 @@ def before_violation(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
         for window in WINDOWS
         if window.startswith("t")
     ]
-    found = pd.concat(parts).sort_values([*by], kind="stable")
-    found["measure"] = found["measure"].replace("truth_all", "true boxes")
-    title = "Errors for 5 s before a violation: t3 is the last, t2 before it, t1 all earlier"
-    return Table("before_violation", title, by, found, arm=len(arm))
+    window_cells = pd.concat(parts).sort_values([*by], kind="stable")
+    window_cells["measure"] = window_cells["measure"].replace("truth_all", "ground-truth boxes")
+    title = "Errors in 5 s before a violation: t3 0 to 5 s, t2 5 to 10 s before it, t1 earlier"
+    return Table("before_violation", title, by, window_cells, arm=len(arm))
 
 
 def seeds(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
-    """Return how far seeds are apart: each by itself, and the range of their values."""
+    """Return driving by seed, and the range over seeds."""
     by = (*arm, "seed")
-    found = cells(attempts.assign(seed=attempts["seed"].astype(str)), by, DRIVING)
+    by_seed = cells(attempts.assign(seed=attempts["seed"].astype(str)), by, DRIVING)
     ranges = [
         {
             **dict(zip((*arm, "measure"), name, strict=True)),
@@ -115,12 +115,12 @@ def seeds(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
             "value": part["value"].max() - part["value"].min(),
             "n": part["n"].sum(),
             "routes": part["routes"].max(),
-            "method": NOTHING.method,
+            "method": NO_ESTIMATE.method,
         }
-        for name, part in found.groupby([*arm, "measure"], sort=False)
+        for name, part in by_seed.groupby([*arm, "measure"], sort=False)
         if len(part) > 1
     ]
-    both = pd.concat([found, pd.DataFrame(ranges, columns=found.columns)])
+    both = pd.concat([by_seed, pd.DataFrame(ranges, columns=by_seed.columns)])
     order = both.sort_values([*arm], kind="stable")
-    title = "Driving by seed, and how far seeds are apart"
+    title = "Driving by seed, and the range over seeds"
     return Table("seeds", title, by, order, arm=len(arm))

@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.arms import arms_in, of_arms
 from analysis.attempt import checked_table
 from analysis.collection import Collection
-from analysis.statistics.intervals import Estimate, expanded, resampled
+from analysis.statistics.intervals import Estimate, expanded_percentiles, resample_weights
 from analysis.tables.table import ESTIMATE, Table
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, bands_of
@@ -46,23 +46,23 @@ class Detections:
     truths: Integers  # (attempts, classes, bands and beyond, parts)
 
 
-def read_detections(found: Collection) -> dict[str, Detections]:
+def read_detections(collection: Collection) -> dict[str, Detections]:
     """Match the boxes of every attempt; return the detections by source."""
     pieces: dict[str, list[tuple[int, int, MatchTable]]] = {source: [] for source in SOURCES}
-    truths = np.zeros((len(found.attempts), *TABLE, PARTS), np.int64)
-    for row, campaign, key in found.each():
-        length = float(found.attempts["route_length"].iloc[row])
+    truths = np.zeros((len(collection.attempts), *TABLE, PARTS), np.int64)
+    for row, campaign, key in collection.attempts_in_order():
+        length = float(collection.attempts["route_length"].iloc[row])
         for part, tables in matched_frames(campaign, key, length):
             truths[row, :, :, part] += tables[SOURCES[0]].truths
             for source, table in tables.items():
                 pieces[source].append((row, part, table))
-    return {source: joined(own, truths) for source, own in pieces.items()}
+    return {source: joined(source_pieces, truths) for source, source_pieces in pieces.items()}
 
 
 def joined(pieces: list[tuple[int, int, MatchTable]], truths: Integers) -> Detections:
     """Return many frames' detections as one."""
     sizes = [len(table.scores) for _, _, table in pieces]
-    table = MatchTable.join(each for _, _, each in pieces)
+    table = MatchTable.join(table for _, _, table in pieces)
     return Detections(
         np.repeat(np.array([row for row, _, _ in pieces], np.int64), sizes),
         table.scores,
@@ -133,7 +133,7 @@ NAMES = {"cooperative": "AP pooled", "ego_alone": "AP pooled, alone"}
 DIGITS = dict.fromkeys(NAMES.values(), 2)
 
 
-def precision_tables(found: Collection, detections: dict[str, Detections]) -> list[Table]:
+def precision_tables(collection: Collection, detections: dict[str, Detections]) -> list[Table]:
     """Return the pools over whole drives, along the route, and by distance."""
     along = [
         f"{100 * part // PARTS:02d}-{100 * (part + 1) // PARTS:02d} %" for part in range(PARTS)
@@ -143,27 +143,34 @@ def precision_tables(found: Collection, detections: dict[str, Detections]) -> li
         ("along_route", "Figure 8. Average precision along the route (11-point)", "part", along),
         ("precision_bands", "Average precision by distance, m (11-point)", "band", BANDS),
     )
-    arm = found.factors
+    arm = collection.factors
     return [
         Table(
-            name, title, (*arm, by or "pool"), pools(found, detections, by, names), DIGITS, len(arm)
+            name,
+            title,
+            (*arm, by or "pool"),
+            pools(collection, detections, by, names),
+            DIGITS,
+            len(arm),
         )
         for name, title, by, names in makers
     ]
 
 
 def pools(
-    found: Collection, detections: dict[str, Detections], by: str, names: Sequence[str]
+    collection: Collection, detections: dict[str, Detections], by: str, names: Sequence[str]
 ) -> pd.DataFrame:
     """Return the cells of every arm, undivided or divided by part of the route or by band."""
     cells = []
-    factors = found.factors
-    for arm in arms_in(found.attempts):
-        own = np.flatnonzero(of_arms(found.attempts, [arm]))
-        clusters = np.unique(found.attempts["cluster"].to_numpy(str)[own], return_inverse=True)[1]
+    factors = collection.factors
+    for arm in arms_in(collection.attempts):
+        rows = np.flatnonzero(of_arms(collection.attempts, [arm]))
+        clusters = np.unique(
+            collection.attempts["cluster"].to_numpy(str)[rows], return_inverse=True
+        )[1]
         for index, name in enumerate(names):
             for source in SOURCES:
-                estimate = pool(detections[source], own, clusters, by, index)
+                estimate = pool(detections[source], rows, clusters, by, index)
                 place = dict(
                     zip((*factors, by or "pool"), (*arm.values(factors), name), strict=True)
                 )
@@ -204,26 +211,26 @@ def estimated(
     """Return the mean over classes and its bootstrap interval; `truths` is (routes, classes)."""
     there = int((truths.sum(axis=1) > 0).sum())
     routes = len(truths)
-    weights = np.vstack([np.ones(routes), resampled(routes, RESAMPLES)])
+    weights = np.vstack([np.ones(routes), resample_weights(routes, RESAMPLES)])
     values = np.full((len(CLASSES), len(weights)), np.nan)
-    for each in range(len(CLASSES)):
-        own = np.flatnonzero(rows & (detections.classes == each))
-        own = own[np.argsort(-detections.scores[own], kind="stable")]
-        values[each] = eleven_point(
-            detections.scores[own],
-            detections.correct[own],
-            cluster[own],
-            truths[:, each],
+    for number in range(len(CLASSES)):
+        detected = np.flatnonzero(rows & (detections.classes == number))
+        detected = detected[np.argsort(-detections.scores[detected], kind="stable")]
+        values[number] = eleven_point(
+            detections.scores[detected],
+            detections.correct[detected],
+            cluster[detected],
+            truths[:, number],
             weights,
         )
     some = np.isfinite(values)
     means = np.where(some, values, 0).sum(axis=0) / np.where(
         some.any(axis=0), some.sum(axis=0), np.nan
     )
-    drawn = means[1:][np.isfinite(means[1:])]
-    if there < 2 or not len(drawn):
+    resamples = means[1:][np.isfinite(means[1:])]
+    if there < 2 or not len(resamples):
         return Estimate(float(means[0]), math.nan, math.nan, n, there, "none")
-    low, high = np.quantile(drawn, expanded(routes))
+    low, high = np.quantile(resamples, expanded_percentiles(routes))
     if low == high:
         return Estimate(float(means[0]), math.nan, math.nan, n, there, "none")
     return Estimate(float(means[0]), float(low), float(high), n, there, "bootstrap")
@@ -237,21 +244,21 @@ def eleven_point(
     Scores come sorted from the best; equal ones stand and fall together.
     """
     last = np.flatnonzero(np.diff(scores, append=np.nan) != 0)
-    found = []
+    precisions = []
     for start in range(0, len(weights), AT_ONCE):
         some = weights[start : start + AT_ONCE]
         there = some @ truths
         if not len(scores):
-            found.append(np.where(there > 0, 0.0, np.nan))
+            precisions.append(np.where(there > 0, 0.0, np.nan))
             continue
         of_rows = some[:, cluster]
         right = np.cumsum(of_rows * correct, axis=1)[:, last]
-        all_told = np.cumsum(of_rows, axis=1)[:, last]
-        precision = np.divide(right, all_told, out=np.zeros_like(right), where=all_told > 0)
+        detected = np.cumsum(of_rows, axis=1)[:, last]
+        precision = np.divide(right, detected, out=np.zeros_like(right), where=detected > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             recall = right / there[:, None]
         points = [
             np.where(recall >= level, precision, 0).max(axis=1) for level in np.arange(11) / 10
         ]
-        found.append(np.where(there > 0, np.mean(points, axis=0), np.nan))
-    return np.concatenate(found)
+        precisions.append(np.where(there > 0, np.mean(points, axis=0), np.nan))
+    return np.concatenate(precisions)

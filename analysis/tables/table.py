@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.intervals import NOTHING, Estimate, mean, rate, ratio
+from analysis.statistics.intervals import NO_ESTIMATE, Estimate, mean, rate, ratio
 from harness.records.arms import sort_key
 
 Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
@@ -26,7 +26,7 @@ class Table:
     title: str
     by: tuple[str, ...]
     cells: pd.DataFrame
-    digits: Mapping[str, int] = field(default_factory=dict)  # by measure; 1 unless told
+    digits: Mapping[str, int] = field(default_factory=dict)  # by measure; default 1
     arm: int = 0  # how many of `by`, from the first, name an arm
 
     @property
@@ -36,14 +36,14 @@ class Table:
 
     def rows(self) -> list[tuple[tuple[str, ...], dict[str, Estimate]]]:
         """Return the table as people read it: names of a row, and its estimates by measure."""
-        found: dict[tuple[str, ...], dict[str, Estimate]] = {}
+        rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
         names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
-            found.setdefault(name, {})[measure] = Estimate(*numbers)
+            rows.setdefault(name, {})[measure] = Estimate(*numbers)
         if not self.arm:
-            return [*found.items()]
-        return sorted(found.items(), key=lambda row: sort_key(row[0][: self.arm]))
+            return [*rows.items()]
+        return sorted(rows.items(), key=lambda row: sort_key(row[0][: self.arm]))
 
     def arms(self) -> list[tuple[str, ...]]:
         """Return the arms of its rows, each by the values of its factors."""
@@ -59,16 +59,16 @@ def cells(
     """Return the estimates of every group; `rows` are shown even where no attempt is in them."""
     groups = dict(list(frame.groupby(list(by), observed=True, sort=False)))
     wanted = list(dict.fromkeys([*rows, *sorted(groups)]))
-    found = [
+    records = [
         {
             **dict(zip(by, name, strict=True)),
             "measure": measure,
-            **asdict(estimate(groups[name]) if name in groups else NOTHING),
+            **asdict(estimate(groups[name]) if name in groups else NO_ESTIMATE),
         }
         for name in wanted
         for measure, estimate in measures.items()
     ]
-    return pd.DataFrame(found, columns=[*by, "measure", *ESTIMATE])
+    return pd.DataFrame(records, columns=[*by, "measure", *ESTIMATE])
 
 
 def mean_of(column: str, scale: float = 1.0) -> Measure:
@@ -77,7 +77,7 @@ def mean_of(column: str, scale: float = 1.0) -> Measure:
     def measure(frame: pd.DataFrame) -> Estimate:
         known = frame[frame[column].notna()]
         values = known[column].to_numpy(np.float64) * scale
-        return mean(values, numbered(known["cluster"])) if len(known) else NOTHING
+        return mean(values, codes_of(known["cluster"])) if len(known) else NO_ESTIMATE
 
     return measure
 
@@ -86,8 +86,8 @@ def rate_of(column: str) -> Measure:
     """Return the share of attempts in which something happened, in per cent."""
 
     def measure(frame: pd.DataFrame) -> Estimate:
-        found = rate(frame[column].to_numpy(np.float64), numbered(frame["cluster"]))
-        return scaled(found, 100)
+        estimate = rate(frame[column].to_numpy(np.float64), codes_of(frame["cluster"]))
+        return scaled(estimate, 100)
 
     return measure
 
@@ -107,23 +107,23 @@ def ratio_of(above: str, below: str, scale: float = 1.0) -> Measure:
 
     def measure(frame: pd.DataFrame) -> Estimate:
         top, bottom = (frame[name].to_numpy(np.float64) for name in (above, below))
-        return scaled(ratio(top, bottom, numbered(frame["cluster"])), scale)
+        return scaled(ratio(top, bottom, codes_of(frame["cluster"])), scale)
 
     return measure
 
 
-def scaled(found: Estimate, scale: float) -> Estimate:
+def scaled(estimate: Estimate, scale: float) -> Estimate:
     """Return an estimate in another unit."""
     return Estimate(
-        found.value * scale,
-        found.low * scale,
-        found.high * scale,
-        found.n,
-        found.routes,
-        found.method,
+        estimate.value * scale,
+        estimate.low * scale,
+        estimate.high * scale,
+        estimate.n,
+        estimate.routes,
+        estimate.method,
     )
 
 
-def numbered(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def codes_of(names: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return a number for each name."""
     return np.unique(names.to_numpy(str), return_inverse=True)[1].astype(np.float64)

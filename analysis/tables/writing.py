@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.arms import spelled
+from analysis.arms import with_factor_columns
 from analysis.attempt import writable
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
@@ -17,26 +17,26 @@ from harness.files import write_whole
 FORMULAS = ("=", "+", "-", "@", "\t", "'")
 """What a cell begins with that spreadsheets run, and the apostrophe that keeps them from it."""
 LATEX = str.maketrans(
-    {each: f"\\{each}" for each in "&%$#_{}"}
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 )
 
 
 def write_frame(frame: pd.DataFrame, folder: Path, name: str, formats: Iterable[str]) -> None:
     """Write a plain table, arms with their factors; LaTeX is for tables of estimates."""
-    frame = spelled(frame)
-    for each in formats:
-        if each == "csv":
+    frame = with_factor_columns(frame)
+    for format_ in formats:
+        if format_ == "csv":
             write_whole(
-                folder / f"{name}.csv", lambda file: in_csv(frame).to_csv(file, index=False)
+                folder / f"{name}.csv", lambda file: csv_safe(frame).to_csv(file, index=False)
             )
-        elif each == "parquet":
+        elif format_ == "parquet":
             write_whole(
                 folder / f"{name}.parquet", lambda file: frame.to_parquet(file, index=False)
             )
 
 
-def in_csv(frame: pd.DataFrame) -> pd.DataFrame:
+def csv_safe(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose words no spreadsheet takes for a formula: an apostrophe goes before."""
     words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     return frame.assign(**{str(name): frame[name].map(no_formula) for name in words})
@@ -80,11 +80,13 @@ def latex(table: Table) -> str:
     measures = table.measures
     rows = []
     for names, row in table.rows():
-        digits = [table.digits.get(each, 1) for each in measures]
-        told = [in_latex(row[each], d) for each, d in zip(measures, digits, strict=True)]
-        rows.append([*map(escaped, names), *told, number_of(row.values())])
+        digits = [table.digits.get(measure, 1) for measure in measures]
+        shown = [in_latex(row[measure], d) for measure, d in zip(measures, digits, strict=True)]
+        rows.append([*map(escaped, names), *shown, attempts_range(row.values())])
     head = [*table.by, *measures, "n"]
-    return tabular(f"{table.title}; 95 % intervals in brackets", head, len(table.by), rows)
+    return tabular(
+        f"{table.title}; 95 % confidence intervals in brackets", head, len(table.by), rows
+    )
 
 
 def tabular(
@@ -96,7 +98,7 @@ def tabular(
 ) -> str:
     """Return a LaTeX table; rows are LaTeX already, and the first `names` columns are words."""
     lines = [
-        *(f"% {' '.join(each.split())}" for each in (title, *notes)),
+        *(f"% {' '.join(line.split())}" for line in (title, *notes)),
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(head) - names)}}}",
         r"\toprule",
@@ -115,26 +117,25 @@ def escaped(text: str) -> str:
     return text.translate(LATEX)
 
 
-def in_latex(each: Estimate, digits: int) -> str:
+def in_latex(estimate: Estimate, digits: int) -> str:
     """Return a value and its interval."""
-    if not math.isfinite(each.value):
+    if not math.isfinite(estimate.value):
         return "--"
-    if not math.isfinite(each.low):
-        return f"{each.value:.{digits}f}"
-    return (
-        f"{each.value:.{digits}f} {{\\scriptsize [{each.low:.{digits}f}, {each.high:.{digits}f}]}}"
-    )
+    if not math.isfinite(estimate.low):
+        return f"{estimate.value:.{digits}f}"
+    interval = f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return f"{estimate.value:.{digits}f} {{\\scriptsize {interval}}}"
 
 
-def p_in_words(p: float, digits: int) -> str:
-    """Return a p-value in so many places, never nought."""
+def format_p(p: float, digits: int) -> str:
+    """Return a p-value in `digits` decimals, never zero."""
     if not math.isfinite(p):
         return "-"
     least = 10.0**-digits
     return f"{p:.{digits}f}" if p >= least else f"< {least:.{digits}f}"
 
 
-def number_of(row: Iterable[Estimate]) -> str:
+def attempts_range(row: Iterable[Estimate]) -> str:
     """Return the attempts behind a row, from the fewest to the most behind one of its cells."""
-    counts = {each.n for each in row}
+    counts = {estimate.n for estimate in row}
     return str(max(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"

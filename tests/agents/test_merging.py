@@ -38,17 +38,17 @@ def test_a_partners_box_arrives_where_it_stands() -> None:
 
 
 def test_the_egos_own_box_counts_where_both_see_the_same() -> None:
-    own = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
+    part = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
     sent = boxes_between(in_world((VEHICLE, 30.5, 25.4), (VEHICLE, 36.0, 25.0)), WORLD, ROADSIDE)
-    merged = merge(own, (message(sent),), EGO_LIDAR, MOUNT)
+    merged = merge(part, (message(sent),), EGO_LIDAR, MOUNT)
     assert len(merged) == 2
-    np.testing.assert_array_equal(merged.geometry[0], own.geometry[0])
+    np.testing.assert_array_equal(merged.geometry[0], part.geometry[0])
 
 
 def test_a_pedestrian_beside_a_car_is_not_the_car() -> None:
-    own = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
+    part = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
     sent = boxes_between(in_world((PEDESTRIAN, 30.0, 26.3)), WORLD, ROADSIDE)
-    assert len(merge(own, (message(sent),), EGO_LIDAR, MOUNT)) == 2
+    assert len(merge(part, (message(sent),), EGO_LIDAR, MOUNT)) == 2
 
 
 def test_a_false_belief_displaces_what_is_shared() -> None:

@@ -124,8 +124,8 @@ def test_who_sets_off_is_told_from_the_steady_and_from_those_who_tremble() -> No
         trembles = float(np.clip(0.2 * chance.standard_normal(), -0.4, 0.4))
         rows = ((CYCLIST, 0.0, starts), (CYCLIST, 50.0, steady), (CYCLIST, 100.0, trembles))
         tracks = tracker.step(k * STEP, boxes(*rows))
-        found = sets_off(tracks)[np.argsort(tracks.position[:, 0])] if k > 1 else [False] * 3
-        leaving.append(found)
+        result = sets_off(tracks)[np.argsort(tracks.position[:, 0])] if k > 1 else [False] * 3
+        leaving.append(result)
     starts_at = 30
     left, steady_leaves, trembling_leaves = np.array(leaving).T
     assert not left[: starts_at + 1].any()

@@ -155,7 +155,7 @@ def kind_of(actor: carla.Actor) -> int:
 
 def lights_on(world: carla.World, route: Route) -> list[tuple[float, float, carla.TrafficLight]]:
     """Return the lights whose stop lines cross a route: line, end of the junction, light."""
-    found = []
+    result = []
     for light in world.get_actors().filter("traffic.traffic_light"):
         for stop in light.get_stop_waypoints():
             at = stop.transform.location
@@ -167,5 +167,5 @@ def lights_on(world: carla.World, route: Route) -> list[tuple[float, float, carl
                 enters = int(np.argmax(inside))
                 leaves = enters + int(np.argmin(np.append(inside[enters:], False)))
                 clear = float(route.station[min(place + leaves, len(route.station) - 1)])
-                found.append((float(route.station[place]), clear, light))
-    return found
+                result.append((float(route.station[place]), clear, light))
+    return result

@@ -31,26 +31,26 @@ class Attempt:
 
     @property
     def ours(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.result["crucible"]
-        return found
+        result: dict[str, Any] = self.result["crucible"]
+        return result
 
     def table(self, name: str) -> pd.DataFrame:
         return pd.read_parquet(self.folder / f"{name}.parquet")
 
 
 def attempts(campaign: Path) -> list[Attempt]:
-    found = []
+    found_attempts = []
     for file in sorted(campaign.glob("episodes/*/*/*/*/try1/result.json")):
         result = json.loads(file.read_text())
-        told = result["crucible"]["attempt"]
-        arm = told["arm"]
-        names = arm["system"], arm["condition"], told["route"], told["seed"]
-        found.append(Attempt(file.parent, *names, result))
-    return found
+        attempt = result["crucible"]["attempt"]
+        arm = attempt["arm"]
+        names = arm["system"], arm["condition"], attempt["route"], attempt["seed"]
+        found_attempts.append(Attempt(file.parent, *names, result))
+    return found_attempts
 
 
 def mean(values: Iterable[float | None]) -> float:
-    known = [each for each in values if each is not None]
+    known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else math.nan
 
 
@@ -67,13 +67,15 @@ class Row:
 
 def precision(rows: list[Row], truths: list[Row], inside: Callable[[float, float], bool]) -> float:
     """11-point precision of what is inside, mean over classes."""
-    found = []
+    result = []
     for kind in CLASSES:
-        own = [each for each in rows if each.kind == kind and inside(each.share, each.distance)]
-        there = [each for each in truths if each.kind == kind and inside(each.share, each.distance)]
+        part = [row for row in rows if row.kind == kind and inside(row.share, row.distance)]
+        there = [
+            truth for truth in truths if truth.kind == kind and inside(truth.share, truth.distance)
+        ]
         if there:
-            found.append(eleven_point([(each.score, each.right) for each in own], len(there)))
-    return mean(found)
+            result.append(eleven_point([(item.score, item.right) for item in part], len(there)))
+    return mean(result)
 
 
 def matched(
@@ -92,8 +94,8 @@ def matched(
         shares = frames["station"] / attempt.result["meta"]["route_length"]
         share_of = dict(zip(frames["frame"], shares, strict=True))
         for (frame, kind), here in boxes.groupby(["frame", "class"], observed=True):
-            own = here.to_dict("records")
-            one_frame(own, source, str(kind), share_of[frame], rows, truths)
+            row = here.to_dict("records")
+            one_frame(row, source, str(kind), share_of[frame], rows, truths)
     return rows, truths
 
 
@@ -106,11 +108,11 @@ def one_frame(
     truths: list[Row],
 ) -> None:
     """Match one class in one frame, the best score first."""
-    there = [each for each in boxes if each["source"] == "truth"]
-    truths += [Row(kind, share, away(each)) for each in there if each["counted"]]
-    detections = [each for each in boxes if each["source"] == source]
+    there = [box for box in boxes if box["source"] == "truth"]
+    truths += [Row(kind, share, away(item)) for item in there if item["counted"]]
+    detections = [box for box in boxes if box["source"] == source]
     taken: set[int] = set()
-    for box in sorted(detections, key=lambda each: -each["score"]):
+    for box in sorted(detections, key=lambda detection: -detection["score"]):
         overlaps = [iou(as_row(true), as_row(box)) for true in there]
         best = max(range(len(there)), key=overlaps.__getitem__, default=-1)
         if best >= 0 and overlaps[best] < 0.5:

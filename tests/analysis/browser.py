@@ -33,7 +33,7 @@ DARK = "--blink-settings=preferredColorScheme=0"
 MEASURE = """
 <!doctype html><html><body style="margin:0">
 <iframe id="page" style="border:0;width:{width}px;height:900px" srcdoc="{page}"></iframe>
-<pre id="told"></pre>
+<pre id="layout"></pre>
 <script>
 const frame = document.getElementById('page');
 frame.onload = () => {{
@@ -47,7 +47,7 @@ frame.onload = () => {{
   const words = [...page.querySelectorAll('main p, main td, main li')];
   const small = [...page.querySelectorAll('figure svg text')].filter(each =>
     each.getBoundingClientRect().height < 8);
-  document.getElementById('told').textContent = JSON.stringify({{
+  document.getElementById('layout').textContent = JSON.stringify({{
     width: root.scrollWidth,
     inner: view.innerWidth,
     drawings: svgs.filter(each => each.width > 10 && each.height > 10).length,
@@ -69,18 +69,18 @@ frame.onload = () => {{
 class Seen:
     """What the browser made of a page."""
 
-    told: dict[str, Any]
+    layout: dict[str, Any]
     console: list[str]  # what pages wrote there: errors, refusals
 
 
 def chromium() -> str:
     """Return the browser, or skip; fail where it is needed."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
+    result = shutil.which("chromium") or shutil.which("chromium-browser")
+    if result is None:
         if os.environ.get(NEEDED):
             pytest.fail("chromium is missing, and this test must not be skipped here")
         pytest.skip("chromium is not installed: how the report looks is not tested")
-    return found
+    return result
 
 
 def browse(page: Path, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +97,6 @@ def look(report: Path, width: int, folder: Path, *flags: str) -> Seen:
     page.write_text(MEASURE.format(width=width, page=text), encoding="utf-8")
     size = f"--window-size={width + 200},1200"
     done = browse(page, size, "--virtual-time-budget=20000", "--dump-dom", *flags)
-    told = done.stdout.rpartition('<pre id="told">')[2].partition("</pre>")[0]
+    layout = done.stdout.rpartition('<pre id="layout">')[2].partition("</pre>")[0]
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return Seen(json.loads(html.unescape(told)), console)
+    return Seen(json.loads(html.unescape(layout)), console)

@@ -17,6 +17,6 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def found(little: Path) -> Collection:
+def collection(little: Path) -> Collection:
     """The same, read."""
     return collect([little])

@@ -1,4 +1,4 @@
-"""A small campaign with made-up drives, judged and written as a campaign judges and writes."""
+"""A small campaign with made-up drives, evaluated and written as a campaign judges and writes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
 
 
 def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[EvaluatedFrame, Truth]:
-    """Return a planning step: some true boxes are seen alone, more together, some misplaced."""
+    """Return a planning step: some true boxes are seen alone, more together, some mislocalised."""
     n = int(random.integers(2, 6))
     geometry = np.column_stack(
         [
@@ -145,20 +145,22 @@ def detections(
 ) -> Boxes:
     """Return detections of some of the boxes, a few displaced, and now and then of nobody."""
     n = len(geometry)
-    found = geometry.copy()
-    found[:, 0] += random.normal(0, 0.2, n) + (random.random(n) < flaw) * random.choice([2.5, 9], n)
+    result = geometry.copy()
+    result[:, 0] += random.normal(0, 0.2, n) + (random.random(n) < flaw) * random.choice(
+        [2.5, 9], n
+    )
     keep = random.random(n) < seen
     ghosts = random.random() < flaw
     ghost = np.array([[random.uniform(-40, 40), 45.0, 0.0, 4.0, 2.0, 1.5, 0.0]])[: int(ghosts)]
-    found, kinds = np.vstack([found[keep], ghost]), np.append(classes[keep], [0] * int(ghosts))
-    return Boxes(found, kinds.astype(np.int64), random.choice([0.4, 0.6, 0.8, 0.9], len(found)))
+    result, kinds = np.vstack([result[keep], ghost]), np.append(classes[keep], [0] * int(ghosts))
+    return Boxes(result, kinds.astype(np.int64), random.choice([0.4, 0.6, 0.8, 0.9], len(result)))
 
 
 def frame_columns(steps: Any, times: Any, key: AttemptKey) -> dict[str, Any]:
     """Return the columns of frames.parquet."""
     columns: dict[str, Any] = {name: np.zeros(len(times), np.int32) for name in FRAMES.names}
-    told = [{**evaluated.counts(), **evaluated.numbers()} for evaluated, _ in steps]
-    columns.update({name: [each[name] for each in told] for name in told[0]})
+    result = [{**evaluated.counts(), **evaluated.numbers()} for evaluated, _ in steps]
+    columns.update({name: [item[name] for item in result] for name in result[0]})
     columns.update(
         frame=np.arange(len(times)) * 20,
         time=times,
@@ -321,7 +323,7 @@ def result_of(
             "collided_with_road_user": drive.violation.startswith("collision"),
             "violation": {**violation, **other} if drive.violation else None,
             "patterns": {
-                "total": {name: int(each.sum()) for name, each in counts.items()},
+                "total": {name: int(item.sum()) for name, item in counts.items()},
                 **windows(times, counts, end),
             },
             "average_precision": precision,

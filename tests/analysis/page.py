@@ -25,7 +25,7 @@ class Page(HTMLParser):
         self.count[tag] = self.count.get(tag, 0) + 1
         self.ids += [str(known["id"])] if "id" in known else []
         self.links += [str(known["href"])] if tag == "a" else []
-        self.loads += [str(known[each]) for each in ("src", "data", "action") if each in known]
+        self.loads += [str(known[name]) for name in ("src", "data", "action") if name in known]
         self.loads += [str(known["href"])] if tag != "a" and "href" in known else []
         if tag not in {"meta", "br", "hr"}:
             self._path.append(tag)

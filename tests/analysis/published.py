@@ -48,7 +48,7 @@ AM = """
 
 def endometrial() -> tuple[Floats, Floats]:
     """Return histology, and the design: intercept, NV, PI, EH."""
-    table = np.array([each.split() for each in ENDOMETRIAL.replace("\n", " ").split(",")], float)
+    table = np.array([word.split() for word in ENDOMETRIAL.replace("\n", " ").split(",")], float)
     table[:, 2] /= 100
     return table[:, 3], with_intercept(table[:, :3])
 
@@ -56,8 +56,8 @@ def endometrial() -> tuple[Floats, Floats]:
 def sex2() -> tuple[Floats, Floats]:
     """Return case, and the design: intercept, age, oc, vic, vicl, vis, dia."""
     rows: list[list[int]] = []
-    for each in SEX2.replace("\n", " ").split(","):
-        digits, women = each.split()
+    for word in SEX2.replace("\n", " ").split(","):
+        digits, women = word.split()
         rows += [[int(digit) for digit in digits]] * int(women)
     table = np.array(rows, np.float64)
     return table[:, 0], with_intercept(table[:, 1:])
@@ -65,7 +65,7 @@ def sex2() -> tuple[Floats, Floats]:
 
 def motor_cars() -> tuple[Floats, Floats]:
     """Return manual gears, and displacement and horsepower."""
-    disp, hp, manual = (np.array(each.split(), float) for each in (DISP, HP, AM))
+    disp, hp, manual = (np.array(item.split(), float) for item in (DISP, HP, AM))
     return manual, np.column_stack([disp, hp])
 
 

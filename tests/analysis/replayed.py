@@ -83,6 +83,6 @@ def write_sweeps(attempt: Path) -> dict[tuple[int, str], Floats]:
     }
     pq.write_table(pa.table(columns, POINTS), attempt / "points.parquet", write_page_checksum=True)
     return {
-        name: unpacked(each)[:, :3].astype(np.float64)
-        for name, each in zip(names, kept, strict=True)
+        name: unpacked(item)[:, :3].astype(np.float64)
+        for name, item in zip(names, kept, strict=True)
     }

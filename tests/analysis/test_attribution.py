@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from analysis.__main__ import main
-from analysis.attribution import Attribution, attributions_of, table_of
+from analysis.attribution import Attribution, attribution_table, attributions_of
 from analysis.cases import cases_of
 from analysis.collection import collect
 from harness.errors import UserError
@@ -46,32 +46,38 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
     arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
     drives = {key_of(*arm, "4", 1): drive for arm, drive in arms.items()}
     write_little(campaign / TWINS, list(arms), ["4"], [1], drives=drives)
-    (found,) = attributions_of(cases_of(collect([campaign])))
-    return found
+    (attributions,) = attributions_of(cases_of(collect([campaign])))
+    return attributions
 
 
 @pytest.mark.parametrize(
     ("twins", "conclusion"),
     [
-        ({AGAIN: HIT}, "not all of its twins have been driven"),
-        ({AGAIN: CLEAN, WITHOUT: CLEAN}, "the attempt does not repeat, so its twins say nothing"),
-        ({AGAIN: OTHER, WITHOUT: CLEAN}, "the attempt does not repeat, so its twins say nothing"),
-        ({AGAIN: HIT, WITHOUT: HIT}, "it happens without the disturbance too: not due to it"),
+        ({AGAIN: HIT}, "its twins are incomplete"),
+        (
+            {AGAIN: CLEAN, WITHOUT: CLEAN},
+            "the attempt is not reproducible, so its twins show nothing",
+        ),
+        (
+            {AGAIN: OTHER, WITHOUT: CLEAN},
+            "the attempt is not reproducible, so its twins show nothing",
+        ),
+        ({AGAIN: HIT, WITHOUT: HIT}, "it happens without the disturbance too: not caused by it"),
         (
             {AGAIN: HIT, WITHOUT: OTHER, **dict.fromkeys(DRAWS, HIT)},
-            "it needed the disturbance; every other draw leads there too",
+            "the disturbance is necessary; it happens with every other sample too",
         ),
         (
             {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, CLEAN)},
-            "it needed the disturbance, and this very draw: none of 5 others leads there",
+            "the disturbance is necessary; it does not happen with any of 5 other samples",
         ),
         (
             {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), DRAWS[1]: OTHER},
-            "it needed the disturbance; 4 of 5 other draws lead there",
+            "the disturbance is necessary; it happens with 4 of 5 other samples",
         ),
         (
             {AGAIN: HIT, WITHOUT: CLEAN, within(A, B): CLEAN, within(B, C): HIT, within(C): HIT},
-            "it needed the disturbance, at 4.0 to 6.0 s; no other draw has been driven",
+            "the disturbance is necessary, at 4.0 to 6.0 s; no other sample has been run",
         ),
     ],
 )
@@ -82,13 +88,13 @@ def test_conclusions(tmp_path: Path, twins: dict[Change, Drive], conclusion: str
 def test_draws_that_change_no_message_are_no_draws(tmp_path: Path) -> None:
     known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: HIT})
     campaign = tmp_path / "campaign"
-    own, redrawn = (
+    part, resampled = (
         next(folder.glob(f"episodes/late/ahead/{condition}/4-s1/try1/messages.parquet"))
         for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency resampled 1"))
     )
-    redrawn.write_bytes(own.read_bytes())
-    (found,) = attributions_of(cases_of(collect([campaign])))
-    assert found.conclusion == "it needed the disturbance; it draws nothing at random"
+    resampled.write_bytes(part.read_bytes())
+    (attributions,) = attributions_of(cases_of(collect([campaign])))
+    assert attributions.conclusion == "the disturbance is necessary; it is not random"
 
 
 @pytest.mark.parametrize("lost", ["tick", "interference"])
@@ -122,21 +128,21 @@ def test_windows_count_only_if_none_can_be_spared(
 def test_of_several_disturbances_each_is_told(tmp_path: Path) -> None:
     both = Change(without=("latency", "pose_error"))
     one, other = (Change(without=(name,)) for name in ("latency", "pose_error"))
-    found = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
-    assert found.without is False
-    assert found.without_one == {"latency": False, "pose_error": True}
+    result = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
+    assert result.without is False
+    assert result.without_one == {"latency": False, "pose_error": True}
 
 
 def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
     """Counted anew from the twins' own files, one by one."""
-    found = known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: OTHER, within(A, C): HIT})
-    folder = found.case.folder
+    result = known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: OTHER, within(A, C): HIT})
+    folder = result.case.folder
     assert main(["report", str(folder), "--results-only"]) == 0
-    told = pd.read_csv(folder / "report" / "twins.csv", keep_default_na=False)
+    table = pd.read_csv(folder / "report" / "twins.csv", keep_default_na=False)
     page = (folder / "report" / "report.html").read_text()
-    assert len(told) == 4
+    assert len(table) == 4
     for change, name in {
-        AGAIN: "once more",
+        AGAIN: "unchanged",
         WITHOUT: "without latency",
         DRAWS[0]: "resampled 1",
         within(A, C): "within 0-40+80-120",
@@ -147,27 +153,31 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
         )
         ages = sorted(age for age in messages["age_found"] if not math.isnan(age))
         middle = (ages[(len(ages) - 1) // 2] + ages[len(ages) // 2]) / 2
-        (row,) = told[told["twin"] == name].to_dict("records")
-        assert (row["messages"], row["heard"]) == (len(messages), len(ages))
+        (row,) = table[table["twin"] == name].to_dict("records")
+        assert (row["messages"], row["delivered"]) == (len(messages), len(ages))
         assert 0 < len(ages) < len(messages)
         assert float(row["median age, s"]) == pytest.approx(middle)
         assert float(row["greatest age, s"]) == pytest.approx(ages[-1])
         cells = re.findall(rf"{re.escape(name)}</th>(.*?)</tr>", page)
-        assert any(f">{middle:.2f}<" in each and f">{ages[-1]:.2f}<" in each for each in cells)
-    kinds = dict(zip(told["twin"], told["violation"], strict=True))
+        assert any(f">{middle:.2f}<" in cell and f">{ages[-1]:.2f}<" in cell for cell in cells)
+    kinds = dict(zip(table["twin"], table["violation"], strict=True))
     assert kinds["without latency"] == ""
     assert kinds["resampled 1"] == "off_road"
 
 
 def test_the_page_and_its_table_tell(tmp_path: Path) -> None:
     twins = {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), within(C): HIT}
-    found = known(tmp_path, twins)
-    (row,) = table_of([found]).to_dict("records")
-    assert (row["redrawn"], row["of draws"], row["windows, s"]) == (5, 5, "4.0 to 6.0")
+    result = known(tmp_path, twins)
+    (row,) = attribution_table([result]).to_dict("records")
+    assert (row["other samples with violation"], row["other samples"], row["windows, s"]) == (
+        5,
+        5,
+        "4.0 to 6.0",
+    )
     assert row["low, %"] == pytest.approx(56.6, abs=0.05)
-    folder = found.case.folder
+    folder = result.case.folder
     assert main(["report", str(folder), "--results-only"]) == 0
     page = (folder / "report" / "report.html").read_text()
-    assert found.conclusion in page
+    assert result.conclusion in page
     assert "5 of 5" in page
     assert "collision_vehicle" in (folder / "report" / "attribution.csv").read_text()

@@ -28,16 +28,16 @@ def rgb(name: str, dark: bool) -> str:
 
 def holds(seen: Seen, width: int, dark: bool) -> None:
     assert not seen.console
-    assert seen.told["inner"] == width
-    assert seen.told["width"] == width
-    assert not seen.told["wide"]
-    assert seen.told["drawings"] > 20
-    assert not seen.told["flat"]
-    assert not seen.told["lost"]
-    assert seen.told["smallest"] >= 12
-    assert not seen.told["cramped"]
-    assert seen.told["ground"] == rgb("paper", dark)
-    assert seen.told["ink"] == rgb("ink", dark)
+    assert seen.layout["inner"] == width
+    assert seen.layout["width"] == width
+    assert not seen.layout["wide"]
+    assert seen.layout["drawings"] > 20
+    assert not seen.layout["flat"]
+    assert not seen.layout["lost"]
+    assert seen.layout["smallest"] >= 12
+    assert not seen.layout["cramped"]
+    assert seen.layout["ground"] == rgb("paper", dark)
+    assert seen.layout["ink"] == rgb("ink", dark)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_broken_page_is_noticed(report: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.html").write_text(text)
     seen = look(tmp_path / "broken.html", 380, tmp_path)
     assert seen.console
-    assert seen.told["width"] > 380
-    assert seen.told["wide"]
-    assert seen.told["lost"] == ["#nowhere"]
+    assert seen.layout["width"] > 380
+    assert seen.layout["wide"]
+    assert seen.layout["lost"] == ["#nowhere"]
 
 
 def test_the_report_can_be_printed(report: Path, tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ ARM = [("late", "none")]
 
 
 def ran(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = main([str(each) for each in words])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    code = main([str(word) for word in words])
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 def test_tables_regress_compare(
@@ -33,7 +33,7 @@ def test_tables_regress_compare(
     assert code == 0
     assert "Figure 8" in out
     assert (tmp_path / "along_route.svg").read_text().startswith("<?xml")
-    assert {each.suffix for each in tmp_path.iterdir()} == {".csv", ".parquet", ".tex", ".svg"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".parquet", ".tex", ".svg"}
     code, out, _ = ran(capsys, "regress", little, "--out", tmp_path / "folder")
     assert code == 0
     assert "plain multivariable logit" in out
@@ -62,13 +62,13 @@ def test_campaigns_of_short_clean_or_bad_drives_say_what_they_cannot_tell(
         "clean": (Drive(14), "not fitted: none of 8 rows end in violation: no contrast"),
         "bad": (Drive(14, "blocked"), "not fitted: all of 8 rows end in violation: no contrast"),
     }
-    for name, (drive, told) in words.items():
+    for name, (drive, item) in words.items():
         routes = list("0123")
         drives = {key_of(*ARM[0], r, s): drive for r in routes for s in (1, 2)}
         folder = write_little(tmp_path / name, ARM, routes, drives=drives)
         code, out, _ = ran(capsys, "regress", folder)
         assert code == 0
-        assert told in out
+        assert item in out
         assert ran(capsys, "tables", folder, "--results-only")[0] == 0
         driving = pd.read_csv(folder / "report" / "driving.csv").set_index("measure")
         assert driving.loc["violations %", "value"] == (0 if name == "clean" else 100)
@@ -82,13 +82,13 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
     failed = write_little(tmp_path / "failed", [], ["0", "1"], [1], systems=["late"])
     append(failed, key_of("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
     for folder, words in (
-        (empty, ["no attempt has a result", "nothing of the system late was tried"]),
+        (empty, ["no attempt has a result", "system late has no attempt"]),
         (failed, ["2 of 2 attempts have no result: 1 server_crash, 1 not tried yet"]),
     ):
         for command in ("tables", "regress"):
             code, out, _ = ran(capsys, command, folder)
             assert code == 0
-            assert all(each in out for each in words), out
+            assert all(word in out for word in words), out
         code, _, err = ran(capsys, "compare", folder, "late/none", "late/latency")
         assert code == 2
         assert "not one arm with results" in err
@@ -143,10 +143,10 @@ def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     write_route(folder, "7", "Crucible05", 99.0)
     append(folder, key_of("late", "none", "7", 2), 1, "agent_exception", "oh", "")
-    found = collect([folder])
-    told = {(row.route, row.seed): row.ending for row in found.missing.itertuples()}
-    assert told == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}
-    assert "2 of 6 attempts have no result" in found.notes[0]
+    collection = collect([folder])
+    result = {(row.route, row.seed): row.ending for row in collection.missing.itertuples()}
+    assert result == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}
+    assert "2 of 6 attempts have no result" in collection.notes[0]
 
 
 def test_one_way_under_two_names_is_one_geometry() -> None:
@@ -165,33 +165,33 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["tables", "nowhere"], "not a campaign folder"),
-        (["tables", "LITTLE", "--format", "xls"], "no xls; there are csv, parquet, latex"),
-        (["regress", "LITTLE", "--systems", "nobody"], "no nobody; there are alone, early, late"),
+        (["tables", "LITTLE", "--format", "xls"], "unknown xls; valid: csv, parquet, latex"),
+        (["regress", "LITTLE", "--systems", "nobody"], "unknown nobody; valid: alone, early, late"),
         (["compare", "LITTLE", "early"], "two different arms"),
-        (["power", "--routes", "many"], "whole numbers"),
-        (["power", "--base", "0.9", "--difference", "0.2"], "are shares"),
-        (["power", "--difference", "0.1,nan"], "are shares"),
-        (["power", "--difference=-0.5,0.1"], "are shares"),
-        (["power", "--route-sd", "nan"], "--route-sd is a number not below 0"),
+        (["power", "--routes", "many"], "positive integers"),
+        (["power", "--base-rate", "0.9", "--difference", "0.2"], "must be between 0 and 1"),
+        (["power", "--difference", "0.1,nan"], "must be between 0 and 1"),
+        (["power", "--difference=-0.5,0.1"], "must be between 0 and 1"),
+        (["power", "--route-sd", "nan"], "--route-sd must be >= 0"),
         (["calibrate", "--campaigns", "0"], "1 or more"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    little: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+    little: Path, capsys: pytest.CaptureFixture[str], words: list[str], expected: str
 ) -> None:
-    code, _, err = ran(capsys, *[str(little) if each == "LITTLE" else each for each in words])
+    code, _, err = ran(capsys, *[str(little) if word == "LITTLE" else word for word in words])
     assert code == 2
-    assert told in err
+    assert expected in err
     assert err.count("\n") == 1
 
 
 def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "other.csv"
     file.write_text("a,b\n1,2\n")
-    assert "no column system" in ran(capsys, "regress", file)[2]
+    assert "missing column system" in ran(capsys, "regress", file)[2]
     file.write_bytes(b"\xff\xfe\x00")
     assert str(file) in ran(capsys, "regress", file)[2]
     header = yaml.safe_load("{schema: 2, settings: {}}")
@@ -216,12 +216,12 @@ def test_who_is_told_to_end_says_so(
 def test_power_and_calibrate_print_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = ["--routes", "8", "--seeds", "1,2", "--difference", "0.4", "--campaigns", "20"]
-    code, out, _ = ran(capsys, "power", *told)
+    arguments = ["--routes", "8", "--seeds", "1,2", "--difference", "0.4", "--campaigns", "20"]
+    code, out, _ = ran(capsys, "power", *arguments)
     assert code == 0
     assert "30% against 70%" in out
-    told = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
-    assert ran(capsys, "calibrate", *told)[0] == 0
+    arguments = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
+    assert ran(capsys, "calibrate", *arguments)[0] == 0
     assert len(pd.read_csv(tmp_path / "calibration.csv")) == 28
 
 
@@ -229,5 +229,5 @@ def test_few_routes_are_said_to_be_few(tmp_path: Path, capsys: pytest.CaptureFix
     for routes, said in (("012", True), ("01234", False)):
         folder = write_little(tmp_path / routes, [("late", "none")], routes, [1])
         assert main(["tables", str(folder), "--results-only"]) == 0
-        told = f"{len(routes)} routes: intervals that resample them cover less than 95 %"
-        assert (told in capsys.readouterr().out) == said
+        result = f"{len(routes)} routes: intervals that resample them cover less than 95 %"
+        assert (result in capsys.readouterr().out) == said

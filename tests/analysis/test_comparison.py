@@ -19,10 +19,14 @@ from tests.keys import arm_of, key_of
 LATE, LATENCY, EARLY = arm_of("late", "none"), arm_of("late", "latency"), arm_of("early", "none")
 
 
-def test_differences_are_over_pairs_and_signs_over_routes(little: Path, found: Collection) -> None:
+def test_differences_are_over_pairs_and_signs_over_routes(
+    little: Path, collection: Collection
+) -> None:
     scores = {
-        (each.system, each.condition, each.route, each.seed): each.ours["driving_score"]
-        for each in again.attempts(little)
+        (attempt.system, attempt.condition, attempt.route, attempt.seed): attempt.ours[
+            "driving_score"
+        ]
+        for attempt in again.attempts(little)
     }
     by_hand = [
         sum(
@@ -31,63 +35,67 @@ def test_differences_are_over_pairs_and_signs_over_routes(little: Path, found: C
         )
         for route in map(str, range(6))
     ]
-    told = compare(found, LATE, LATENCY).differences.set_index("measure").loc["driving score"]
-    assert told["difference"] == pytest.approx(sum(by_hand) / 12)
-    assert told["difference"] == pytest.approx(told["b"] - told["a"])
-    assert (told["pairs"], told["routes"]) == (12, 6)
+    result = (
+        compare(collection, LATE, LATENCY).differences.set_index("measure").loc["driving score"]
+    )
+    assert result["difference"] == pytest.approx(sum(by_hand) / 12)
+    assert result["difference"] == pytest.approx(result["b"] - result["a"])
+    assert (result["pairs"], result["routes"]) == (12, 6)
     seen = abs(sum(by_hand)) - 1e-6
     signs = product((1, -1), repeat=6)
-    assert told["p"] == pytest.approx(
-        np.mean([abs(np.dot(each, by_hand)) >= seen for each in signs])
+    assert result["p"] == pytest.approx(
+        np.mean([abs(np.dot(sign, by_hand)) >= seen for sign in signs])
     )
-    assert told["low"] <= told["difference"] <= told["high"]
+    assert result["low"] <= result["difference"] <= result["high"]
 
 
-def test_mcnemar_only_where_each_route_counts_once(found: Collection) -> None:
-    twice = compare(found, LATE, LATENCY).differences
+def test_mcnemar_only_where_each_route_counts_once(collection: Collection) -> None:
+    twice = compare(collection, LATE, LATENCY).differences
     assert twice["p mcnemar"].isna().all()
-    attempts = found.attempts[found.attempts["seed"] == 1]
-    once = compare(Collection(found.campaigns, attempts, found.missing, ()), LATE, LATENCY)
-    told = once.differences.set_index("measure")["p mcnemar"]
+    attempts = collection.attempts[collection.attempts["seed"] == 1]
+    once = compare(
+        Collection(collection.campaigns, attempts, collection.missing, ()), LATE, LATENCY
+    )
+    result = once.differences.set_index("measure")["p mcnemar"]
     a, b = once.pairs["violated_a"], once.pairs["violated_b"]
-    assert told["violations, %"] == mcnemar(int((a & ~b).sum()), int((b & ~a).sum()))
-    assert np.isnan(told["driving score"])
+    assert result["violations, %"] == mcnemar(int((a & ~b).sum()), int((b & ~a).sum()))
+    assert np.isnan(result["driving score"])
 
 
-def test_several_arms_are_corrected_together(found: Collection) -> None:
-    _, told = compare_all(sides_of(found, [LATE, LATENCY, EARLY]))
-    for _, own in told.groupby("measure"):
-        assert own["p holm"].max() <= 1
-        assert own["p holm"].min() == pytest.approx(min(1, 2 * own["p"].min()))
+def test_several_arms_are_corrected_together(collection: Collection) -> None:
+    _, result = compare_all(sides_of(collection, [LATE, LATENCY, EARLY]))
+    for _, group in result.groupby("measure"):
+        assert group["p holm"].max() <= 1
+        assert group["p holm"].min() == pytest.approx(min(1, 2 * group["p"].min()))
 
 
 def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", arms=[("late", "none")], routes=["0", "1"], seeds=[1, 2])
     other = key_of("late", "latency", "0", 1)
     write_attempt(folder, other, Drive(12), "carlite 0.9.16")
-    found = compare(collect([folder]), LATE, LATENCY)
-    assert len(found.pairs) == 1
-    assert [len(rest) for rest in found.unpaired] == [3, 0]
-    assert found.differences["low"].isna().all()
+    comparison = compare(collect([folder]), LATE, LATENCY)
+    assert len(comparison.pairs) == 1
+    assert [len(rest) for rest in comparison.unpaired] == [3, 0]
+    assert comparison.differences["low"].isna().all()
     write_attempt(folder, key_of("early", "none", "9", 7), Drive(12), "carlite 0.9.16")
     apart = collect([folder])
     with pytest.raises(UserError, match="no route and seed in common"):
         compare(apart, LATENCY, EARLY)
 
 
-def test_arms_by_name(found: Collection) -> None:
-    assert arm_named("late/latency", found.attempts) == LATENCY
-    assert arm_named("early", found.attempts) == EARLY
+def test_arms_by_name(collection: Collection) -> None:
+    assert arm_named("late/latency", collection.attempts) == LATENCY
+    assert arm_named("early", collection.attempts) == EARLY
     with pytest.raises(UserError, match="late: several arms; there are late/latency, late/none"):
-        arm_named("late", found.attempts)
+        arm_named("late", collection.attempts)
     with pytest.raises(UserError, match="nobody: not one arm with results; there are alone/none"):
-        arm_named("nobody", found.attempts)
+        arm_named("nobody", collection.attempts)
 
 
-def test_routes_are_named_short_and_have_the_means_of_their_seeds(found: Collection) -> None:
-    routes = by_route(compare(found, LATE, LATENCY), "driving_score")
+def test_routes_are_named_short_and_have_the_means_of_their_seeds(collection: Collection) -> None:
+    routes = by_route(compare(collection, LATE, LATENCY), "driving_score")
     assert sorted(routes.index) == list("012345")
-    own = found.attempts[
-        (found.attempts["route"] == "3") & (found.attempts["condition"] == "latency")
+    part = collection.attempts[
+        (collection.attempts["route"] == "3") & (collection.attempts["condition"] == "latency")
     ]
-    assert routes.loc["3", "driving_score_b"] == pytest.approx(own["driving_score"].mean())
+    assert routes.loc["3", "driving_score_b"] == pytest.approx(part["driving_score"].mean())

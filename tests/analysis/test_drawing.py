@@ -8,10 +8,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.drawing.canvas import Canvas, Words, shortened, width_of
+from analysis.drawing.canvas import Canvas, Label, shortened, width_of
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.picture import dashes, picture
-from analysis.drawing.plots import WIDTH, Axis, Key, Line, Row, Span, draw_lines, draw_rows
+from analysis.drawing.plots import (
+    WIDTH,
+    Axis,
+    LegendEntry,
+    Line,
+    Row,
+    Span,
+    render_lines,
+    render_rows,
+)
 from analysis.drawing.scale import Scale, round_step, spread, tick_words
 from analysis.drawing.svg import inline, standalone
 
@@ -43,7 +52,7 @@ def test_spreads_show_everything_and_never_collapse() -> None:
 
 
 def test_ticks_are_short() -> None:
-    assert [tick_words(each) for each in (0.1 + 0.2, 100.0, 250_000.0)] == ["0.3", "100", "2e5"]
+    assert [tick_words(item) for item in (0.1 + 0.2, 100.0, 250_000.0)] == ["0.3", "100", "2e5"]
 
 
 def test_texts_are_shortened_in_the_middle() -> None:
@@ -56,32 +65,34 @@ def test_texts_are_shortened_in_the_middle() -> None:
 
 def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
     rows = [Row("first", (Span(1.0, 0.5, 2.0),)), Row("second", (Span(math.nan),), "n 0")]
-    canvas = draw_rows(rows, Axis("errors", (0.0,)), "says", [Key("a", "hue0")])
-    at = {each.text: each.at[1] for each in canvas.marks if isinstance(each, Words)}
+    canvas = render_rows(rows, Axis("errors", (0.0,)), "says", [LegendEntry("a", "hue0")])
+    at = {mark.text: mark.at[1] for mark in canvas.marks if isinstance(mark, Label)}
     assert at["a"] < at["first"] < at["second"] < at["errors"]
     assert at["n 0"] == pytest.approx(at["second"], abs=1)
     tree = ElementTree.fromstring(inline(canvas))
     assert len(tree.findall("circle")) == 2  # the legend's and the first row's
-    assert max(float(each.get("x", "0")) for each in tree.findall("text")) <= WIDTH
+    assert max(float(element.get("x", "0")) for element in tree.findall("text")) <= WIDTH
 
 
 def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
-    beyond = draw_rows([Row("x", (Span(99.0, 1.0, 999.0),))], Axis("", within=(0.0, 10.0)), "says")
-    inside = draw_rows([Row("x", (Span(5.0, 1.0, 9.0),))], Axis("", within=(0.0, 10.0)), "says")
+    beyond = render_rows(
+        [Row("x", (Span(99.0, 1.0, 999.0),))], Axis("", within=(0.0, 10.0)), "says"
+    )
+    inside = render_rows([Row("x", (Span(5.0, 1.0, 9.0),))], Axis("", within=(0.0, 10.0)), "says")
     assert "circle" not in inline(beyond)
     assert inline(beyond).count("polyline") > inline(inside).count("polyline")
 
 
 def test_a_point_without_an_interval_tells_its_value_alone() -> None:
     points = ((5.0, 1.0, math.nan, math.nan), (15.0, 0.5, 0.25, 0.75))
-    told = inline(draw_lines([Line("x", points, "accent")], (0, 20, ""), (0, 1, ""), "says"))
-    assert "<title>x, 5: 1.00</title>" in told
-    assert "<title>x, 15: 0.50 (0.25 to 0.75)</title>" in told
+    result = inline(render_lines([Line("x", points, "accent")], (0, 20, ""), (0, 1, ""), "says"))
+    assert "<title>x, 5: 1.00</title>" in result
+    assert "<title>x, 15: 0.50 (0.25 to 0.75)</title>" in result
 
 
 def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
     canvas = Canvas(100, 40, 'says "<this>"')
-    canvas.words((1, 20), "a < b & c")
+    canvas.text((1, 20), "a < b & c")
     canvas.dot((50, 20), 3, "accent", title="<dot>")
     tree = ElementTree.fromstring(standalone(canvas))
     assert tree.get("aria-label") == 'says "<this>"'

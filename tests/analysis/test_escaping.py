@@ -14,7 +14,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import escape, inline
 from analysis.regression.sample import NEEDED, read_table
 from analysis.report.html import tag
-from analysis.tables.writing import in_csv, no_formula, write_frame
+from analysis.tables.writing import csv_safe, no_formula, write_frame
 from tests.analysis.little import write_little
 
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "'=1", "=\ud7ff"]
@@ -24,27 +24,27 @@ CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), 127, 0x9B,
 def test_words_that_begin_as_formulas_are_escaped_and_read_back(tmp_path: Path) -> None:
     row: dict[str, object] = dict.fromkeys(NEEDED, 1.0)
     rows = [{**row, "system": name, "condition": "none", "route": "r"} for name in FORMULAS]
-    frame = pd.DataFrame([{**each, "violated": True, "change": -1.5} for each in rows])
+    frame = pd.DataFrame([{**row, "violated": True, "change": -1.5} for row in rows])
     write_frame(frame, tmp_path, "t", ["csv"])
     with (tmp_path / "t.csv").open(newline="") as file:
-        told = list(csv.DictReader(file))
-    assert [each["system"] for each in told] == [f"'{name}" for name in FORMULAS]
-    assert all(each["change"] == "-1.5" for each in told)
+        result = list(csv.DictReader(file))
+    assert [item["system"] for item in result] == [f"'{name}" for name in FORMULAS]
+    assert all(item["change"] == "-1.5" for item in result)
     assert read_table(tmp_path / "t.csv")["system"].tolist() == FORMULAS
 
 
 def test_numbers_and_dashes_stay_as_they_are() -> None:
     assert no_formula("a\r=1") == "a\\r=1"
     frame = pd.DataFrame({"a": ["-1.5", "-", "+2e3", "nan", "x=1", None], "b": [-1, 2, 3, 4, 5, 6]})
-    pd.testing.assert_frame_equal(in_csv(frame), frame)
+    pd.testing.assert_frame_equal(csv_safe(frame), frame)
 
 
 def test_a_reports_cells_are_no_formulas(tmp_path: Path) -> None:
     campaign = write_little(tmp_path / "c", [("=HYPERLINK(1)", "@none")], ["0"], [1])
     assert main(["report", str(campaign), "--results-only"]) == 0
-    found = list((campaign / "report").glob("*.csv"))
+    result = list((campaign / "report").glob("*.csv"))
     cells = [
-        cell for each in found for row in csv.reader(io.StringIO(each.read_text())) for cell in row
+        cell for item in result for row in csv.reader(io.StringIO(item.read_text())) for cell in row
     ]
     assert "'=HYPERLINK(1)" in cells
     assert not [cell for cell in cells if cell[:1] in ("=", "@", "+")]
@@ -73,8 +73,8 @@ GOOD = {**dict.fromkeys(NEEDED, "1"), "system": "a", "condition": "none", "viola
         ({"violated": ""}, "row 2: violated is 'nan'; True or False is needed"),
         ({"LCME_end_10s": "many"}, "row 2: LCME_end_10s is 'many'; a number is needed"),
         ({"truth_all_end_10s": "1,5"}, "row 2: truth_all_end_10s is '1,5'; a number is needed"),
-        ({"LCME_end_10s": "-1"}, "a count is"),
-        ({"LCME_end_10s": "inf"}, "a count is"),
+        ({"LCME_end_10s": "-1"}, "negative or infinite count"),
+        ({"LCME_end_10s": "inf"}, "negative or infinite count"),
         ({"system": ""}, "a row lacks its"),
     ],
 )
@@ -101,7 +101,7 @@ def test_what_is_no_table_is_refused_in_our_words(
     file.write_text(content)
     assert main(["regress", str(file)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "cannot be read as a table" in line or "no column system" in line
+    assert "cannot be read as a table" in line or "missing column system" in line
 
 
 @pytest.mark.parametrize("value", [[1, 2], {"a": 1}, b"x"])

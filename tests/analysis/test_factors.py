@@ -9,7 +9,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.collection import Collection, collect
-from analysis.contrasts import DISTURBED, contrasts_of, planned
+from analysis.contrasts import DISTURBED, contrasts_of, planned_comparisons
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.cases import case
@@ -40,22 +40,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> Collection:
+def collection(folder: Path) -> Collection:
     return collect([folder])
 
 
-def test_each_factor_is_a_column_and_a_pair(found: Collection) -> None:
-    assert found.factors == ("system", "cooperation", "condition", "intervention")
-    assert set(found.attempts["intervention"]) == {"none", "no ghosts"}
-    families = {(family, str(a), str(b)) for family, a, b in planned(found.arms)}
+def test_each_factor_is_a_column_and_a_pair(collection: Collection) -> None:
+    assert collection.factors == ("system", "cooperation", "condition", "intervention")
+    assert set(collection.attempts["intervention"]) == {"none", "no ghosts"}
+    families = {(family, str(a), str(b)) for family, a, b in planned_comparisons(collection.arms)}
     assert ("by intervention", str(PLAIN), str(MENDED)) in families
     assert ("by cooperation", str(PLAIN), str(OTHERS)) in families
     assert not any(str(OTHERS) in (a, b) and str(MENDED) in (a, b) for _, a, b in families)
     assert DISTURBED not in {family for family, *_ in families}
 
 
-def test_its_comparison_is_that_of_any_other_factor(found: Collection) -> None:
-    contrasts = contrasts_of(found)
+def test_its_comparison_is_that_of_any_other_factor(collection: Collection) -> None:
+    contrasts = contrasts_of(collection)
     table = contrasts.of("violations, %", "by intervention").iloc[0]
     assert (table["a"], table["b"], table["difference"], table["pairs"]) == (100.0, 0.0, -100.0, 7)
     assert table["p"] < 0.05
@@ -67,9 +67,9 @@ def test_commands_print_it_and_write_it(
     assert main(["tables", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
     driving = pd.read_csv(tmp_path / "driving.csv")
     rows = driving[(driving["measure"] == "violations %") & (driving["system"] == "late")]
-    told = rows.set_index(["cooperation", "intervention"])["value"].to_dict()
+    row = rows.set_index(["cooperation", "intervention"])["value"].to_dict()
     wanted = {("ahead", "none"): 100.0, ("ahead", "no ghosts"): 0.0, ("connected", "none"): 0.0}
-    assert told == wanted
+    assert row == wanted
     capsys.readouterr()
     short = "late/ahead/latency", "late/ahead/latency/intervention=no ghosts"
     assert main(["compare", str(folder), *short, "--out", str(tmp_path)]) == 0
@@ -95,7 +95,7 @@ def test_a_factor_called_as_a_column_is_refused(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "runs", [], ("0",), (1,))
     arm = PLAIN.but(violated="yes")
     write_attempt(folder, AttemptKey(arm, "0", 1), CLEAN, "carlite 0.9.16")
-    with pytest.raises(UserError, match="a factor is called violated, as a column is"):
+    with pytest.raises(UserError, match="factor violated: the name is reserved"):
         collect([folder])
 
 
@@ -114,7 +114,7 @@ def test_arms_of_several_folders_are_paired_by_route_and_seed(
     assert main(["compare", str(one), *arms, "--out", str(tmp_path / "out")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "other:late/ahead/latency less late/ahead/latency: 4 pairs on 4 routes" in said
-    assert "in no pair, only of late/ahead/latency (3): 4-s1, 5-s1, 6-s1" in said
+    assert "not paired, only in late/ahead/latency (3): 4-s1, 5-s1, 6-s1" in said
     rest = pd.read_csv(tmp_path / "out" / "compare_unpaired.csv")
     assert rest["route"].tolist() == [4, 5, 6, 4, 5, 6]
     table = pd.read_csv(tmp_path / "out" / "compare.csv")
@@ -127,4 +127,4 @@ def test_arms_of_several_folders_are_paired_by_route_and_seed(
     )
     both = ["compare", str(one), "late/ahead", "late/connected", "--also", str(other)]
     assert main(both) == 2
-    assert "is in more than one; name one" in capsys.readouterr().err
+    assert "is in more than one folder; give one" in capsys.readouterr().err

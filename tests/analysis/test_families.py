@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analysis.statistics.significance import Test, adjusted, attainable, holm, sign_flip
+from analysis.statistics.significance import Hypothesis, adjusted, attainable, holm, sign_flip
 
 
 def test_continuous_p_values_one_in_a_slot_are_holms() -> None:
     p = np.random.default_rng(0).random(9) ** 3
-    assert [each for (each,) in adjusted([[Test(x)] for x in p])] == pytest.approx(holm(p))
+    assert [item for (item,) in adjusted([[Hypothesis(x)] for x in p])] == pytest.approx(holm(p))
 
 
 def test_a_test_that_cannot_reach_costs_nothing() -> None:
@@ -20,16 +20,22 @@ def test_a_test_that_cannot_reach_costs_nothing() -> None:
     few = attainable(np.ones(5))
     assert few is not None
     assert few[0] == 2 / 2**5
-    idle = [[Test(0.0625, few)] for _ in range(50)]
-    assert adjusted([[Test(0.03)], *idle])[0] == [0.03]
-    assert adjusted([[Test(0.03)], *[[Test(0.0625)] for _ in range(50)]])[0] == [1.0]
+    idle = [[Hypothesis(0.0625, few)] for _ in range(50)]
+    assert adjusted([[Hypothesis(0.03)], *idle])[0] == [0.03]
+    assert adjusted([[Hypothesis(0.03)], *[[Hypothesis(0.0625)] for _ in range(50)]])[0] == [1.0]
 
 
 def test_the_second_of_a_slot_waits_for_the_first() -> None:
-    found = adjusted([[Test(0.01), Test(0.02)], [Test(0.5), Test(0.001)], [Test(np.nan)]])
-    assert found[0] == pytest.approx([0.02, 0.04])
-    assert found[1] == pytest.approx([0.5, 0.5])
-    assert np.isnan(found[2]).all()
+    levels = adjusted(
+        [
+            [Hypothesis(0.01), Hypothesis(0.02)],
+            [Hypothesis(0.5), Hypothesis(0.001)],
+            [Hypothesis(np.nan)],
+        ]
+    )
+    assert levels[0] == pytest.approx([0.02, 0.04])
+    assert levels[1] == pytest.approx([0.5, 0.5])
+    assert np.isnan(levels[2]).all()
     assert adjusted([]) == []
 
 
@@ -42,10 +48,10 @@ def test_attainable_p_values_are_those_of_all_signs(seed: int) -> None:
         sign_flip(np.array(signs) * np.abs(moved)).p
         for signs in product((1, -1), repeat=len(moved))
     ]
-    told = attainable(differences)
-    assert told is not None
-    assert told == pytest.approx(np.unique(np.round(every, 12)))
-    test = Test(1.0, told)
+    result = attainable(differences)
+    assert result is not None
+    assert result == pytest.approx(np.unique(np.round(every, 12)))
+    test = Hypothesis(1.0, result)
     limits = np.array([0.001, 0.03, 0.2, 1.0])
     share = [np.mean(np.array(every) <= limit + 1e-12) for limit in limits]
     assert test.at_most(limits) == pytest.approx(share)
@@ -55,14 +61,14 @@ def test_no_true_null_hypothesis_is_rejected_too_often() -> None:
     """Six routes, four slots of two dependent tests that are true, one that is false: all signs."""
     random = np.random.default_rng(5)
     sizes = np.abs(random.normal(size=(8, 6)))
-    reach = [attainable(each) for each in sizes]
+    reach = [attainable(size) for size in sizes]
     wrong = 0
     every = list(product((1.0, -1.0), repeat=6))
     for signs in every:
         tests = [
-            Test(sign_flip(np.array(signs) * own * np.where(at % 2, 1, signs[0])).p, some)
-            for at, (own, some) in enumerate(zip(sizes, reach, strict=True))
+            Hypothesis(sign_flip(np.array(signs) * part * np.where(at % 2, 1, signs[0])).p, some)
+            for at, (part, some) in enumerate(zip(sizes, reach, strict=True))
         ]
-        found = adjusted([[Test(1e-6)], *([tests[at], tests[at + 4]] for at in range(4))])
-        wrong += any(p < 0.05 for slot in found[1:] for p in slot)
+        levels = adjusted([[Hypothesis(1e-6)], *([tests[at], tests[at + 4]] for at in range(4))])
+        wrong += any(p < 0.05 for slot in levels[1:] for p in slot)
     assert wrong / len(every) < 0.05

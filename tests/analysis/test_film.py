@@ -13,7 +13,7 @@ from PIL import Image
 
 from analysis.__main__ import main
 from analysis.drive import drive_of
-from analysis.replay.film import HEIGHT, WIDTH, draw, film_of
+from analysis.replay.film import HEIGHT, WIDTH, film_of, picture_of
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from tests.analysis.replayed import CLEAN, HIT, SECONDS, Replayed, replayed
@@ -35,7 +35,7 @@ def decoded(file: Path) -> tuple[list[Image.Image], float, str]:
     """Return a film's pictures, its seconds and its codec."""
     with av.open(str(file)) as container:
         (track,) = container.streams
-        pictures = [each.to_image() for each in container.decode(track)]
+        pictures = [item.to_image() for item in container.decode(track)]
         return pictures, container.duration / av.time_base, track.codec_context.name
 
 
@@ -45,19 +45,19 @@ def test_a_film_is_every_planning_step_at_real_speed(
 ) -> None:
     """One step a second, the first at or before the beginning; the last one stays for 1.5 s."""
     file = tmp_path / "film.mp4"
-    told = ["replay", str(drive.campaign), "--attempt", str(key), "--before", str(before)]
-    assert main([*told, "--mp4", str(file)]) == 0
+    result = ["replay", str(drive.campaign), "--attempt", str(key), "--before", str(before)]
+    assert main([*result, "--mp4", str(file)]) == 0
     pictures, seconds, codec = decoded(file)
     steps = SECONDS - int(SECONDS - before)
     assert len(pictures) == steps + 2
     assert seconds == pytest.approx(steps + 2)
     assert codec == "h264"
-    assert {each.size for each in pictures} == {(WIDTH, HEIGHT)}
-    found = drive_of(Campaign(drive.campaign), key)
-    assert found is not None
-    film = film_of(found, "", before, dark=False)
+    assert {picture.size for picture in pictures} == {(WIDTH, HEIGHT)}
+    read_drive = drive_of(Campaign(drive.campaign), key)
+    assert read_drive is not None
+    film = film_of(read_drive, "", before, dark=False)
     for number in (0, steps - 1):
-        assert difference(pictures[number], draw(film, film.first + number)) < 2
+        assert difference(pictures[number], picture_of(film, film.first + number)) < 2
     assert difference(pictures[0], pictures[steps - 1]) > 2
     assert difference(pictures[steps - 1], pictures[-1]) < 1
     assert list(tmp_path.iterdir()) == [file]
@@ -65,7 +65,7 @@ def test_a_film_is_every_planning_step_at_real_speed(
 
 def difference(a: Image.Image, b: Image.Image) -> float:
     """Return by how many of 255 levels pictures differ in the mean."""
-    one, other = (np.asarray(each.convert("L"), np.float64) for each in (a, b))
+    one, other = (np.asarray(item.convert("L"), np.float64) for item in (a, b))
     return float(np.abs(one - other).mean())
 
 

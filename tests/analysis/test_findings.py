@@ -11,7 +11,7 @@ import pytest
 
 from analysis.collection import collect
 from analysis.contrasts import Contrasts, contrasts_of
-from analysis.declaration import Declaration, declare, judged
+from analysis.declaration import Declaration, declare, with_significance
 from analysis.report.findings import UNITS, findings_of
 from tests.analysis.little import Drive, write_little
 from tests.analysis.page import Page
@@ -30,13 +30,13 @@ def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -
     folder = write_little(tmp_path / "c", arms, routes, [1], drives=drives)
     declared = declare(contrasts_of(collect([folder])), [])
     contrasts = declared.contrasts
-    (row,) = (each for _, each in contrasts.of("violations, %").iterrows())
+    (row,) = (iterrow for _, iterrow in contrasts.of("violations, %").iterrows())
     assert (row["difference"], row["p page"]) == (100, 2 / 2**6)
     assert math.isnan(row["low"])
     assert row["clear"]
     assert "violation rate 100.0 percentage points higher" in Page(findings_of(declared, [])).words
     alike = replace(contrasts, table=contrasts.table.assign(difference=0.0))
-    assert not judged(alike, declared.tests).table["clear"].any()
+    assert not with_significance(alike, declared.tests).table["clear"].any()
 
 
 def strong(difference: float, low: float, high: float, level: float) -> Declaration:
@@ -94,7 +94,7 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
             math.nan,
             math.nan,
             0.008,
-            ["violation rate 100.0 percentage points higher (the same on every route"],
+            ["violation rate 100.0 percentage points higher (equal on every route"],
             ["not significant"],
         ),
     ],
@@ -102,6 +102,6 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
 def test_sentences_say_what_the_interval_carries(
     difference: float, low: float, high: float, level: float, says: list[str], never: list[str]
 ) -> None:
-    told = Page(findings_of(strong(difference, low, high, level), [])).words
-    assert all(each in told for each in says), told
-    assert not [each for each in never if each in told]
+    result = Page(findings_of(strong(difference, low, high, level), [])).words
+    assert all(say in result for say in says), result
+    assert not [item for item in never if item in result]

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from analysis.regression.design import design_of
-from analysis.simulation.campaigns import Scene, drives, last_window
+from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
 from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import jackknife_errors, left_out
+from analysis.statistics.intervals import jackknife_errors, leave_one_out_weights
 from harness.vocabulary import Floats
 from tests.analysis.published import endometrial, sex2
 
@@ -24,8 +24,8 @@ def slow_fit(y: Floats, design: Floats, weights: Floats) -> Floats:
         log_likelihood = (weights * np.log(np.where(y == 1, p, 1 - p))).sum()
         return -float(log_likelihood + np.linalg.slogdet(information)[1] / 2)
 
-    found = minimize(down, np.zeros(design.shape[1]), method="BFGS", options={"gtol": 1e-7})
-    again = minimize(down, found.x, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13})
+    minimum = minimize(down, np.zeros(design.shape[1]), method="BFGS", options={"gtol": 1e-7})
+    again = minimize(down, minimum.x, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13})
     return np.asarray(again.x)
 
 
@@ -39,9 +39,9 @@ def drawn(seed: int, n: int = 40) -> tuple[Floats, Floats]:
 
 def test_endometrial_cancer_as_brglm2_has_it() -> None:
     """README of R's brglm2: `glm(HG ~ NV + PI + EH, method = "brglm_fit")`."""
-    found = firth(*endometrial())
-    assert found.converged.all()
-    assert found.coefficients[0] == pytest.approx([3.77456, 2.92927, -0.03475, -2.60416], abs=6e-6)
+    fits = firth(*endometrial())
+    assert fits.converged.all()
+    assert fits.coefficients[0] == pytest.approx([3.77456, 2.92927, -0.03475, -2.60416], abs=6e-6)
 
 
 def test_urinary_tract_infection_as_logistf_has_it() -> None:
@@ -51,11 +51,11 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
     """
     y, design = sex2()
     assert len(y) == 239
-    found = firth(y, design)
-    assert found.coefficients[0] == pytest.approx(
+    fits = firth(y, design)
+    assert fits.coefficients[0] == pytest.approx(
         [0.120254, -1.10598, -0.0688167, 2.26887, -2.11141, -0.788317, 3.09601], rel=3e-6
     )
-    flic = corrected_intercept(y, design, found.coefficients)
+    flic = corrected_intercept(y, design, fits.coefficients)
     assert flic[0, 0] == pytest.approx(0.13, abs=0.005)
     assert expit(flic @ design.T).mean() == pytest.approx(y.mean())
 
@@ -64,29 +64,29 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
 def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
     y, design = drawn(seed)
     weights = np.random.default_rng(seed).integers(0, 3, len(y)).astype(np.float64)
-    found = firth(y, design, np.stack([np.ones(len(y)), weights]))
-    assert found.converged.all()
-    assert found.coefficients[0] == pytest.approx(slow_fit(y, design, np.ones(len(y))), abs=2e-5)
-    assert found.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
+    fits = firth(y, design, np.stack([np.ones(len(y)), weights]))
+    assert fits.converged.all()
+    assert fits.coefficients[0] == pytest.approx(slow_fit(y, design, np.ones(len(y))), abs=2e-5)
+    assert fits.coefficients[1] == pytest.approx(slow_fit(y, design, weights), abs=2e-5)
 
 
 @pytest.mark.parametrize("seed", [5, 6])
 def test_a_lower_maximum_is_left_for_a_higher_one(seed: int) -> None:
     """From nought alone some fits end in a lower maximum; a wide search finds no higher one."""
-    scene = Scene(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
-    design = design_of(last_window(drives(scene, np.random.default_rng(seed))))
-    weights = np.vstack([np.ones((1, len(design.y))), left_out(design.clusters)])
+    scene = Scenario(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
+    design = design_of(last_window(simulate_drives(scene, np.random.default_rng(seed))))
+    weights = np.vstack([np.ones((1, len(design.y))), leave_one_out_weights(design.clusters)])
     alone = firth(design.y, design.matrix, weights, starts=[])
-    found = firth(design.y, design.matrix, weights)
+    result = firth(design.y, design.matrix, weights)
     random = np.random.default_rng(0)
     starts = list(4 * random.normal(size=(40, design.matrix.shape[1])))
     sought = firth(design.y, design.matrix, weights, starts=starts)
     heights = [
         [
-            penalised(design.y, design.matrix, *each)
-            for each in zip(fits.coefficients, weights, strict=True)
+            penalised(design.y, design.matrix, *item)
+            for item in zip(fits.coefficients, weights, strict=True)
         ]
-        for fits in (alone, found, sought)
+        for fits in (alone, result, sought)
     ]
     assert (np.array(heights[0]) < np.array(heights[1]) - 0.1).any()
     assert (np.array(heights[0]) <= np.array(heights[1]) + 1e-6).all()
@@ -106,27 +106,27 @@ def test_weights_are_repeated_rows() -> None:
     y, design = drawn(9)
     weights = np.random.default_rng(1).integers(0, 3, (5, len(y))).astype(np.float64)
     together = firth(y, design, weights)
-    for each, own in zip(weights.astype(int), together.coefficients, strict=True):
-        alone = firth(np.repeat(y, each), np.repeat(design, each, axis=0))
-        assert own == pytest.approx(alone.coefficients[0], abs=1e-6)
+    for item, coefficient in zip(weights.astype(int), together.coefficients, strict=True):
+        alone = firth(np.repeat(y, item), np.repeat(design, item, axis=0))
+        assert coefficient == pytest.approx(alone.coefficients[0], abs=1e-6)
 
 
 def test_weights_that_leave_a_column_empty_give_no_numbers() -> None:
     y, design = drawn(3)
-    found = firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
-    assert np.isnan(found.coefficients[0]).all()
-    assert not found.converged[0]
-    assert found.converged[1]
+    fits = firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
+    assert np.isnan(fits.coefficients[0]).all()
+    assert not fits.converged[0]
+    assert fits.converged[1]
 
 
 def test_jackknife_is_refitting_without_each_route() -> None:
     y, design = drawn(5)
     clusters = np.arange(len(y)) % 8
     full = firth(y, design).coefficients[0]
-    left = firth(y, design, left_out(clusters)).coefficients
+    left = firth(y, design, leave_one_out_weights(clusters)).coefficients
     total = np.zeros(4)
     for route in range(8):
-        own = firth(y[clusters != route], design[clusters != route]).coefficients[0]
-        assert left[route] == pytest.approx(own, abs=1e-6)
-        total += 7 / 8 * (own - full) ** 2
+        fits = firth(y[clusters != route], design[clusters != route]).coefficients[0]
+        assert left[route] == pytest.approx(fits, abs=1e-6)
+        total += 7 / 8 * (fits - full) ** 2
     assert jackknife_errors(full, left) ** 2 == pytest.approx(total, rel=1e-4)

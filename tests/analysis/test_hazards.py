@@ -25,14 +25,14 @@ def campaign_with(tmp_path: Path, other: dict[tuple[str, str], Drive]) -> Path:
         for arm in (A, B)
         for route in ROUTES
     }
-    arms = [(each.system, each.condition) for each in (A, B)]
+    arms = [(item.system, item.condition) for item in (A, B)]
     return write_little(tmp_path / "runs", arms, ROUTES, (1,), drives=drives)
 
 
 def test_pairs_with_a_place_in_one_arm_only_are_left_out(tmp_path: Path) -> None:
     absent = Drive(20, "collision_vehicle", "no_place")
-    found = collect([campaign_with(tmp_path, {("late", "3"): absent})])
-    comparison = compare(found, A, B)
+    collection = collect([campaign_with(tmp_path, {("late", "3"): absent})])
+    comparison = compare(collection, A, B)
     assert "3" not in set(comparison.pairs["route"])
     assert (len(comparison.pairs), comparison.left_out) == (7, 1)
     assert comparison.differences["difference"].tolist() == [0.0] * 4
@@ -51,11 +51,11 @@ def test_pairs_with_a_place_in_one_arm_only_are_left_out(tmp_path: Path) -> None
 
 def test_pairs_whose_drive_decided_stay_and_are_listed(tmp_path: Path) -> None:
     early_end = Drive(20, "collision_vehicle", "ended_before")
-    found = collect([campaign_with(tmp_path, {("late", "3"): early_end})])
-    comparison = compare(found, A, B)
+    collection = collect([campaign_with(tmp_path, {("late", "3"): early_end})])
+    comparison = compare(collection, A, B)
     assert (len(comparison.pairs), comparison.left_out) == (8, 0)
     assert comparison.one_sided["left out"].tolist() == [False]
-    assert comparison.one_sided["in the other arm"].tolist() == ["stood, and did not set off"]
+    assert comparison.one_sided["in the other arm"].tolist() == ["was placed, but not triggered"]
     assert comparison.sensitivity["chosen"].unique().tolist() == ["the same hazards ran in both"]
     assert comparison.sensitivity["difference"].tolist() == [0.0] * 4
 
@@ -70,7 +70,7 @@ def test_pairs_without_a_place_in_either_arm_stay(tmp_path: Path) -> None:
 def test_an_arm_with_more_than_a_twentieth_not_run_is_a_warning(tmp_path: Path, cause: str) -> None:
     folder = campaign_with(tmp_path, {("late", "3"): Drive(20, "", cause)})
     notes = collect([folder]).notes
-    assert [each for each in notes if each.startswith("warning: ")] == [notes[0]]
+    assert [note for note in notes if note.startswith("warning: ")] == [notes[0]]
     assert notes[0].startswith("warning: late/none: 1 of 8 hazards were not run (12 %): 1 ")
 
 
@@ -80,7 +80,7 @@ def test_a_few_not_run_are_counted_and_no_warning(tmp_path: Path) -> None:
     drives = {AttemptKey(B, route, 1): CLEAN for route in routes}
     drives[AttemptKey(B, "3", 1)] = Drive(20, "", "no_place")
     folder = write_little(tmp_path / "runs", arms, routes, (1,), drives=drives)
-    notes = [each for each in collect([folder]).notes if "hazards were not run" in each]
+    notes = [note for note in collect([folder]).notes if "hazards were not run" in note]
     assert len(notes) == 1
     assert "1 of 21 hazards were not run (5 %): 1 had no place" in notes[0]
     assert not notes[0].startswith("warning")
@@ -94,10 +94,10 @@ def test_what_did_not_run_is_on_the_report_and_on_the_terminal(
     page = next(tmp_path.rglob("*.html")).read_text()
     head = page[: page.index('id="findings"')]
     assert "Warning: late/none: 1 of 8 hazards were not run" in head
-    assert "In 1 pairs a hazard had a place in one arm only" in page
+    assert "In 1 pairs a hazard was placed in one arm only" in page
     capsys.readouterr()
     assert main(["compare", str(folder), "early", "late"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "route 3, seed 1: occluded_cyclist@40 ran in early/none" in told
-    assert "the pair is left out" in told
-    assert "sensitivity, all pairs: driving score" in told
+    result = " ".join(capsys.readouterr().out.split())
+    assert "route 3, seed 1: occluded_cyclist@40 ran in early/none" in result
+    assert "the pair is left out" in result
+    assert "sensitivity, all pairs: driving score" in result

@@ -32,20 +32,20 @@ def campaign(tmp_path: Path) -> Path:
 
 def put(file: Path, place: Sequence[str], value: object) -> None:
     """Change one value of a JSON or YAML file; what is JSON is YAML too."""
-    told = yaml.safe_load(file.read_text())
-    part: Any = told
+    settings = yaml.safe_load(file.read_text())
+    part: Any = settings
     for name in place[:-1]:
         part = part[name]
     part[place[-1]] = value
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(settings))
 
 
 def refused(capsys: pytest.CaptureFixture[str], file: Path, *words: object) -> None:
     """See that a command names the file in one line."""
-    assert main([str(each) for each in words]) == 2
-    told = capsys.readouterr().err
-    assert str(file) in told
-    assert told.count("\n") == 1
+    assert main([str(word) for word in words]) == 2
+    output = capsys.readouterr().err
+    assert str(file) in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_messages_of_bytes_that_are_no_text(
     """The name of a file may be any bytes, and an exception tells it."""
     append(campaign, replace(KEY, seed=2), 1, "agent_exception", "no file \udcff", "")
     assert main(["report", str(campaign), "--results-only"]) == 0
-    told = pd.read_csv(campaign / "report" / "missing.csv")
-    assert told["message"].tolist() == ["no file \\udcff"]
+    table = pd.read_csv(campaign / "report" / "missing.csv")
+    assert table["message"].tolist() == ["no file \\udcff"]
     file = next(campaign.glob("episodes/**/result.json"))
     put(file, ("crucible", "violation", "with_type"), "\udcff")
     refused(capsys, file, "tables", campaign, "--results-only")
@@ -127,12 +127,12 @@ def test_routes(campaign: Path, capsys: pytest.CaptureFixture[str], value: objec
 def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
     """Write a table of the attempt anew, with some columns changed."""
     columns = Campaign(campaign).table(table, KEY)
-    told = {str(name): columns[name].tolist() for name in columns}
-    told |= {name: [value] * len(columns) for name, value in changed.items()}
+    result = {str(name): columns[name].tolist() for name in columns}
+    result |= {name: [value] * len(columns) for name, value in changed.items()}
     file = next(campaign.glob(f"episodes/**/{table}.parquet"))
     writer = EpisodeWriter(campaign, KEY, 2)
     writer._scratch = file.parent
-    writer.table(table, told)
+    writer.table(table, result)
     return file
 
 

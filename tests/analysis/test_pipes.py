@@ -31,10 +31,10 @@ def test_tables_are_written_before_they_are_printed(tmp_path: Path) -> None:
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
-    told = tmp_path / "whole"
-    assert main(["tables", str(campaign), "--format=csv,latex", "--out", str(told)]) == 0
-    files = {each.name: each.read_bytes() for each in told.iterdir()}
-    assert {each.name: each.read_bytes() for each in (campaign / "report").iterdir()} == files
+    result = tmp_path / "whole"
+    assert main(["tables", str(campaign), "--format=csv,latex", "--out", str(result)]) == 0
+    files = {path.name: path.read_bytes() for path in result.iterdir()}
+    assert {path.name: path.read_bytes() for path in (campaign / "report").iterdir()} == files
     assert len(files) > 10
 
 
@@ -44,6 +44,6 @@ def test_differences_that_are_given_one_by_one_are_all_looked_at(
     few = ["power", "--routes", "8", "--seeds", "1", "--campaigns", "5"]
     assert main([*few, "--difference", "0.2", "--difference", "0.3,0.4"]) == 0
     apart = capsys.readouterr().out
-    assert all(each in apart for each in ("30% against 50%", "against 60%", "against 70%"))
+    assert all(name in apart for name in ("30% against 50%", "against 60%", "against 70%"))
     assert main([*few, "--difference", "0.2,0.3,0.4"]) == 0
     assert capsys.readouterr().out == apart

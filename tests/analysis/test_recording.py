@@ -30,14 +30,14 @@ class Reading:
     def of(self, entity: str, component: str) -> dict[float, Any]:
         """Return what an entity has at each time at which anything was said of it."""
         column = self.rows[f"{entity}:{component}"]
-        told = column[[each is not None for each in column]]
+        result = column[[item is not None for item in column]]
         seconds = self.rows["episode"].dt.total_seconds()
-        return {round(seconds[row], 6): value for row, value in told.items()}
+        return {round(seconds[row], 6): value for row, value in result.items()}
 
     def places(self, entity: str, component: str) -> dict[float, Any]:
         """Return the same as rows of numbers."""
         return {
-            time: np.array([list(each) for each in value]).reshape(len(value), -1)
+            time: np.array([list(item) for item in value]).reshape(len(value), -1)
             for time, value in self.of(entity, component).items()
         }
 
@@ -51,15 +51,15 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
 def reading(drive: Replayed) -> Reading:
     file = drive.campaign / "case.rrd"
     assert main(["replay", str(drive.campaign), "--case", "1", "--rerun", str(file)]) == 0
-    assert not [each for each in drive.campaign.iterdir() if each.name.startswith(".")]
+    assert not [path for path in drive.campaign.iterdir() if path.name.startswith(".")]
     return Reading(file)
 
 
 def shown(drive: Replayed, source: str, step: int) -> pd.DataFrame:
     """Return the recorded boxes of a source at a planning step, those that are to be shown."""
     boxes = drive.table("boxes")
-    own = (boxes["frame"] == 20 * step) & (boxes["source"] == source)
-    return boxes[own if source == "truth" else own & boxes["counted"]]
+    part = (boxes["frame"] == 20 * step) & (boxes["source"] == source)
+    return boxes[part if source == "truth" else part & boxes["counted"]]
 
 
 def test_there_is_one_time_line(reading: Reading) -> None:
@@ -88,16 +88,16 @@ def test_boxes_stand_where_they_were_recorded(
             assert (qx, qy) == (0, 0)
             turn = 2 * math.atan2(qz, qw) + YAW + box["yaw"]
             assert math.remainder(turn, math.tau) == pytest.approx(0, abs=1e-5)
-            ring = np.array([list(each) for each in outlines[step][number]])
+            ring = np.array([list(outline) for outline in outlines[step][number]])
             assert ring[:4].mean(axis=0) == pytest.approx([box["y"], -box["x"]], abs=1e-4)
 
 
 def test_each_pattern_has_a_colour_of_its_own(drive: Replayed, reading: Reading) -> None:
-    assert len({error_colour(each) for each in PATTERNS}) == len(PATTERNS)
+    assert len({error_colour(pattern) for pattern in PATTERNS}) == len(PATTERNS)
     seen = set()
     for source in ("truth", "cooperative"):
         plain = COLOURS["hue7" if source == "truth" else source]
-        told = reading.of(f"/world/{source}", "Color")
+        result = reading.of(f"/world/{source}", "Color")
         named = reading.of(f"/world/errors/{source}", "Text")
         for step in range(SECONDS):
             boxes = shown(drive, source, step)
@@ -106,8 +106,8 @@ def test_each_pattern_has_a_colour_of_its_own(drive: Replayed, reading: Reading)
                 error_colour(pattern) if pattern else plain[not counted]
                 for pattern, counted in zip(patterns, boxes["counted"], strict=True)
             ]
-            assert [f"#{each:08x}" for each in told[step]] == [f"{code}ff" for code in codes]
-            assert list(named[step]) == [each for each in patterns if each]
+            assert [f"#{item:08x}" for item in result[step]] == [f"{code}ff" for code in codes]
+            assert list(named[step]) == [pattern for pattern in patterns if pattern]
             seen |= set(patterns)
     assert len(seen & set(PATTERNS)) > 3
 
@@ -119,18 +119,18 @@ def test_curves_are_those_of_the_records(drive: Replayed, reading: Reading) -> N
     ages = reading.of("/messages/age/roadside-1", "Scalar")
     wanted = heard.groupby(heard["delivered_time"].round(6))["age_found"].apply(list)
     assert {time: sorted(value.tolist()) for time, value in ages.items()} == {
-        time: pytest.approx(sorted(told)) for time, told in wanted.items()
+        time: pytest.approx(sorted(item)) for time, item in wanted.items()
     }
     away = reading.of("/messages/displacement/roadside-1", "Scalar")
     for _, message in messages.iterrows():
         wide = math.hypot(message["found_x"], message["found_y"])
         assert away[message["capture_time"]] == pytest.approx([wide], abs=1e-6)
     for name in ("throttle", "brake", "steer"):
-        told = [value[0] for value in reading.of(f"/controls/{name}", "Scalar").values()]
-        assert told == pytest.approx(frames[name].tolist())
+        result = [value[0] for value in reading.of(f"/controls/{name}", "Scalar").values()]
+        assert result == pytest.approx(frames[name].tolist())
     for kind in ("vehicle", "pedestrian", "cyclist"):
         counts = [value[0] for value in reading.of(f"/errors/{kind}", "Scalar").values()]
-        assert counts == frames[[f"{each}_{kind}" for each in PATTERNS]].sum(axis=1).tolist()
+        assert counts == frames[[f"{pattern}_{kind}" for pattern in PATTERNS]].sum(axis=1).tolist()
 
 
 def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> None:
@@ -138,8 +138,8 @@ def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> No
     seen = reading.places("/world/lidar/ego", "Position3D")
     aside = reading.places("/world/lidar/roadside-1", "Position3D")
     for step in range(SECONDS):
-        own = drive.sweeps[20 * step, "ego"]
-        wanted = np.array([drive.world(20 * step, place) for place in own]) * TURNED
+        part = drive.sweeps[20 * step, "ego"]
+        wanted = np.array([drive.world(20 * step, place) for place in part]) * TURNED
         assert seen[step] == pytest.approx(wanted, abs=1e-4)
         unit = poses[(poses["frame"] == 20 * step) & (poses["sender"] == "roadside-1")].iloc[0]
         stands = unit[["true_x", "true_y", "true_z"]].to_numpy(float)
@@ -157,8 +157,8 @@ def test_the_end_is_told_in_words_and_marked(reading: Reading) -> None:
 
 def test_any_attempt_can_be_recorded(drive: Replayed, tmp_path: Path) -> None:
     file = tmp_path / "clean.rrd"
-    told = ["replay", str(drive.campaign), "--attempt", str(CLEAN), "--rerun", str(file)]
-    assert main(told) == 0
+    result = ["replay", str(drive.campaign), "--attempt", str(CLEAN), "--rerun", str(file)]
+    assert main(result) == 0
     reading = Reading(file)
     assert "/world/lidar/ego:Position3D" not in reading.rows
     assert "/world/violation:Position3D" not in reading.rows

@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import expit
 
 from analysis.collection import Collection
-from analysis.regression.by_condition import analyse, checks
+from analysis.regression.by_condition import checks, fit_condition
 from analysis.regression.design import design_of
 from analysis.regression.estimators import (
     firth_jackknife,
@@ -30,21 +30,21 @@ from analysis.regression.sample import (
     read_table,
     sample_of,
 )
-from analysis.simulation.campaigns import Scene, drives, last_window
+from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
 from analysis.statistics.firth import corrected_intercept, firth
-from analysis.statistics.intervals import left_out
+from analysis.statistics.intervals import leave_one_out_weights
 from harness.errors import UserError
 from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
 
 
-def draw(scene: Scene, random: np.random.Generator) -> Sample:
+def draw(scene: Scenario, random: np.random.Generator) -> Sample:
     """The last ten seconds of simulated drives."""
-    return last_window(drives(scene, random))
+    return last_window(simulate_drives(scene, random))
 
 
 def made(seed: int = 0, routes: int = 12) -> Sample:
-    return draw(Scene(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
+    return draw(Scenario(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
 
 
 def counted(y: Floats, columns: Floats) -> Sample:
@@ -76,7 +76,7 @@ def test_primary_is_firth_of_standardised_rates_with_a_jackknife_over_routes() -
     design = design_of(sample)
     rates = sample.counts / sample.exposure[:, None]
     z = (rates - rates.mean(axis=0)) / rates.std(axis=0)
-    dummies = [sample.systems == f"system {each}" for each in (1, 2)]
+    dummies = [sample.systems == f"system {value}" for value in (1, 2)]
     slow = np.column_stack([np.ones(len(z)), *dummies, z]).astype(np.float64)
     assert design.matrix == pytest.approx(slow)
     full = firth(sample.y, slow).coefficients[0, 3:]
@@ -99,14 +99,14 @@ def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
     design = design_of(sample)
     flic = corrected_intercept(sample.y, design.matrix, firth(sample.y, design.matrix).coefficients)
     assert expit(flic @ design.matrix.T).mean() == pytest.approx(sample.y.mean())
-    told = marginal_effects(
+    result = marginal_effects(
         design, firth(sample.y, design.matrix).coefficients, np.ones((1, len(sample.y)))
     )[0]
-    for each in range(6):
+    for number in range(6):
         step = np.zeros(design.matrix.shape[1])
-        step[each - 6] = 1e-6
+        step[number - 6] = 1e-6
         up, down = (expit((design.matrix + s * step) @ flic[0]).mean() for s in (1, -1))
-        assert told[each] == pytest.approx(100 * (up - down) / 2e-6, rel=1e-4)
+        assert result[number] == pytest.approx(100 * (up - down) / 2e-6, rel=1e-4)
     terms = firth_jackknife(design).terms
     assert (
         (terms["effect_low"] < terms["effect"]) & (terms["effect"] < terms["effect_high"])
@@ -161,13 +161,13 @@ def test_what_one_route_alone_carries_is_not_estimated() -> None:
     sample.counts[:, 5] = sample.counts[:, 4]
     design = design_of(sample)
     assert design.refused == {
-        "LCME": "one route alone carries it, or the others give it",
+        "LCME": "it varies on one route only, or is a combination of the others",
         "CCME": "always 0",
-        "CADE": "one route alone carries it, or the others give it",
+        "CADE": "it varies on one route only, or is a combination of the others",
     }
     assert np.isfinite(firth_jackknife(design).terms["p"]).all()
-    told = checks(sample, design)
-    assert (told["what"] == "not estimated").sum() == 3
+    result = checks(sample, design)
+    assert (result["check"] == "not estimated").sum() == 3
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
     high = sample.rates[:, 1] > np.median(sample.rates[:, 1])
     sample = replace(sample, y=high.astype(np.float64))
     design = design_of(sample)
-    told = checks(sample, design)
-    assert told.loc[told["what"] == "separation", "says"].str.startswith("complete").all()
+    result = checks(sample, design)
+    assert result.loc[result["check"] == "separation", "result"].str.startswith("complete").all()
     terms = firth_jackknife(design).terms
-    own = terms.loc[terms["term"] == "LCLE", ["odds_ratio", "low", "high"]].to_numpy(np.float64)[0]
-    assert np.isfinite(own).all()
-    assert own[0] > 3
+    part = terms.loc[terms["term"] == "LCLE", ["odds_ratio", "low", "high"]].to_numpy(np.float64)[0]
+    assert np.isfinite(part).all()
+    assert part[0] > 3
     with pytest.raises(NoFitError, match="separation"):
         paper_logit(sample)
     with pytest.raises(NoFitError, match="did not converge"):
@@ -211,8 +211,8 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
 
 def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
     """As many rows as columns are left: the penalised likelihood climbs for ever."""
-    design = design_of(draw(Scene(routes=4, systems=2), np.random.default_rng(25)))
-    left = firth(design.y, design.matrix, left_out(design.clusters))
+    design = design_of(draw(Scenario(routes=4, systems=2), np.random.default_rng(25)))
+    left = firth(design.y, design.matrix, leave_one_out_weights(design.clusters))
     assert np.isfinite(left.coefficients).all()
     assert not left.converged.all()
     with pytest.raises(NoFitError, match="no maximum without some route"):
@@ -224,24 +224,24 @@ def table(folder: Path, changed: Mapping[str, object]) -> Path:
     sample = made()
     counts = dict(zip(COUNTS, sample.counts.T, strict=True))
     columns = {"system": sample.systems, "condition": "none", "violated": sample.y.astype(bool)}
-    routes = [f"{each:02}" for each in sample.clusters]
-    told = {**columns, "route": routes, TRUTHS: sample.exposure, **counts, **changed}
-    pd.DataFrame(told).to_csv(folder / "attempts.csv", index=False)
+    routes = [f"{cluster:02}" for cluster in sample.clusters]
+    result = {**columns, "route": routes, TRUTHS: sample.exposure, **counts, **changed}
+    pd.DataFrame(result).to_csv(folder / "attempts.csv", index=False)
     return folder / "attempts.csv"
 
 
 def test_names_in_a_table_are_words_whatever_they_look_like(tmp_path: Path) -> None:
-    told = read_table(table(tmp_path, {"condition": "None", "system": "NA"}))
-    assert set(told["condition"]) == {"None"}
-    assert set(told["system"]) == {"NA"}
-    assert sorted(set(told["cluster"])) == [f"{each:02}" for each in range(12)]
+    result = read_table(table(tmp_path, {"condition": "None", "system": "NA"}))
+    assert set(result["condition"]) == {"None"}
+    assert set(result["system"]) == {"NA"}
+    assert sorted(set(result["cluster"])) == [f"{number:02}" for number in range(12)]
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({COUNTS[0]: np.inf}, "a count is below nought or without end"),
-        ({COUNTS[0]: -1}, "a count is below nought or without end"),
+        ({COUNTS[0]: np.inf}, "negative or infinite count"),
+        ({COUNTS[0]: -1}, "negative or infinite count"),
         ({"cluster": ""}, "a row lacks its system, condition, route or cluster"),
         ({"condition": ""}, "a row lacks its system, condition or route"),
         ({"violated": "perhaps"}, "attempts.csv"),
@@ -250,29 +250,31 @@ def test_names_in_a_table_are_words_whatever_they_look_like(tmp_path: Path) -> N
 def test_a_table_that_cannot_be_is_refused(
     tmp_path: Path, changed: dict[str, object], words: str
 ) -> None:
-    with pytest.raises(UserError, match=words) as told:
+    with pytest.raises(UserError, match=words) as result:
         read_table(table(tmp_path, changed))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(result.value)
 
 
-def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(found: Collection) -> None:
-    own = found.attempts[found.attempts["condition"] == "none"].copy()
-    own.loc[own["system"].eq("early").idxmax(), "truth_all_end_10s"] = 0.0
-    sample = sample_of(own)
+def test_sample_drops_what_it_says_and_systems_that_do_not_cooperate(
+    collection: Collection,
+) -> None:
+    part = collection.attempts[collection.attempts["condition"] == "none"].copy()
+    part.loc[part["system"].eq("early").idxmax(), "truth_all_end_10s"] = 0.0
+    sample = sample_of(part)
     assert list(sample.left_out) == ["alone"]
-    cooperating = own[own["system"] != "alone"]
+    cooperating = part[part["system"] != "alone"]
     short = int(cooperating[COUNTS[0]].isna().sum())
     assert short > 0
     assert sample.dropped["drive shorter than 10 s"] == short
     assert len(sample.y) == len(cooperating) - sum(sample.dropped.values())
-    assert set(sample_of(own, ["alone", "late"]).systems) == {"alone", "late"}
+    assert set(sample_of(part, ["alone", "late"]).systems) == {"alone", "late"}
 
 
-def test_systems_that_are_asked_for_are_in_every_model(found: Collection) -> None:
-    chosen = analyse(found.attempts, "none", ["alone", "late"], found)
-    for each in (chosen.checks, chosen.set_checks):
-        assert each is not None
-        assert each.set_index("what").loc["systems", "says"] == "alone, late"
+def test_systems_that_are_asked_for_are_in_every_model(collection: Collection) -> None:
+    chosen = fit_condition(collection.attempts, "none", ["alone", "late"], collection)
+    for item in (chosen.checks, chosen.set_checks):
+        assert item is not None
+        assert item.set_index("check").loc["systems", "result"] == "alone, late"
 
 
 def test_no_rows_at_all() -> None:

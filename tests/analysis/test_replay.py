@@ -18,7 +18,7 @@ from rerun.dataframe import load_recording
 from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS
 from analysis.drive import drive_of
-from analysis.figures.birds_eye import draw_strip, story_of
+from analysis.figures.birds_eye import last_seconds_of, render_strip
 from analysis.replay.film import film_of, write_film
 from analysis.replay.recording import write_recording
 from harness.records.reading import Campaign
@@ -35,9 +35,9 @@ def drive(tmp_path: Path) -> Replayed:
 def refused(capsys: pytest.CaptureFixture[str], drive: Replayed, *words: str) -> str:
     """Return the one line with which a replay ends."""
     assert main(["replay", str(drive.campaign), *words]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    return told
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1
+    return output
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_a_viewer_that_is_missing_is_named_with_its_extra(
     extra: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    told = refused(capsys, drive, "--case", "1", *words)
-    assert told == f"{module} is missing: pip install -e '.[{extra}]'\n"
+    result = refused(capsys, drive, "--case", "1", *words)
+    assert result == f"{module} is missing: pip install -e '.[{extra}]'\n"
 
 
 def test_a_viewer_whose_libraries_are_missing_says_which(
@@ -72,7 +72,7 @@ def test_a_viewer_whose_libraries_are_missing_says_which(
     (package / "__init__.py").write_text("from open3d import pybind")
     (package / "pybind.abi3.so").write_bytes(b"no library")
     monkeypatch.syspath_prepend(package.parent)
-    for name in [each for each in sys.modules if each.partition(".")[0] == "open3d"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "open3d"]:
         monkeypatch.delitem(sys.modules, name)
     assert "pybind" in refused(capsys, drive, "--case", "1", "--open3d", "case.ply")
 
@@ -89,9 +89,9 @@ def test_windows_need_a_display(
 def test_attempts_and_times_that_are_not_there(
     drive: Replayed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = refused(capsys, drive, "--attempt", "late/latency/9-s1", "--png", "x.png")
-    assert "late/latency/9-s1" in told
-    assert str(CLEAN).rpartition("/")[0] in told
+    result = refused(capsys, drive, "--attempt", "late/latency/9-s1", "--png", "x.png")
+    assert "late/latency/9-s1" in result
+    assert str(CLEAN).rpartition("/")[0] in result
     assert "--before" in refused(capsys, drive, "--case", "1", "--mp4", "x.mp4", "--before", "0")
 
 
@@ -116,7 +116,7 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     assert len(seen) == int((drive.boxes["source"] == "truth").sum())
     assert (tmp_path / "c.mp4").stat().st_size > 1000
     assert film.pictures == 1 + 2
-    assert len(draw_strip(story_of(drive))) == 3
+    assert len(render_strip(last_seconds_of(drive))) == 3
 
 
 def test_a_table_of_another_schema_is_named(
@@ -144,8 +144,8 @@ def test_clouds_and_boxes_are_read_again_by_open3d(
     file, step = tmp_path / "case.ply", 5
     why = refused(capsys, drive, "--attempt", str(CLEAN), "--open3d", "x.ply")
     assert "record.points=true" in why
-    told = ["replay", str(drive.campaign), "--case", "1", "--at", str(step + 0.5)]
-    assert main([*told, "--open3d", str(file)]) == 0
+    result = ["replay", str(drive.campaign), "--case", "1", "--at", str(step + 0.5)]
+    assert main([*result, "--open3d", str(file)]) == 0
     cloud = open3d.io.read_point_cloud(str(file))
     lines = open3d.io.read_line_set(str(tmp_path / "case-boxes.ply"))
     poses = drive.table("poses")
@@ -158,13 +158,13 @@ def test_clouds_and_boxes_are_read_again_by_open3d(
     assert np.asarray(cloud.points) == pytest.approx(wanted, abs=1e-4)
     assert len(np.unique(np.asarray(cloud.colors), axis=0)) == 2
     boxes = drive.table("boxes")
-    own = (boxes["frame"] == 20 * step) & ((boxes["source"] == "truth") | boxes["counted"])
-    shown = boxes[own]
+    part = (boxes["frame"] == 20 * step) & ((boxes["source"] == "truth") | boxes["counted"])
+    shown = boxes[part]
     corners = np.asarray(lines.points).reshape(len(shown), 8, 3)
     middles = shown[["x", "y", "z"]].to_numpy(float) * [1, -1, 1]
     order = np.lexsort(middles.T)
-    found = corners.mean(axis=1)
-    assert found[np.lexsort(found.round(6).T)] == pytest.approx(middles[order], abs=1e-4)
+    estimate = corners.mean(axis=1)
+    assert estimate[np.lexsort(estimate.round(6).T)] == pytest.approx(middles[order], abs=1e-4)
     assert len(lines.lines) == 12 * len(shown)
     ends = np.asarray(lines.points)[np.asarray(lines.lines)]
     lengths = np.sort(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1))

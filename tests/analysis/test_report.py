@@ -16,7 +16,7 @@ from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.report.gather import MOST_STRIPS, gather
-from analysis.statistics.intervals import expanded, resampled
+from analysis.statistics.intervals import expanded_percentiles, resample_weights
 from harness.records.ledger import append
 from tests.analysis import again
 from tests.analysis.little import Drive, write_little
@@ -43,8 +43,8 @@ def page(out: Path) -> Page:
 
 
 @pytest.fixture(scope="module")
-def contrasts(found: Collection) -> Contrasts:
-    return contrasts_of(found)
+def contrasts(collection: Collection) -> Contrasts:
+    return contrasts_of(collection)
 
 
 def test_the_page_is_whole_and_needs_nothing_else(out: Path, page: Page) -> None:
@@ -52,11 +52,11 @@ def test_the_page_is_whole_and_needs_nothing_else(out: Path, page: Page) -> None
     assert not page._path
     assert len(page.ids) == len(set(page.ids))
     assert page.links
-    assert {each.removeprefix("#") for each in page.links} <= set(page.ids)
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert not page.loads
     assert not re.search(r"@import|url\(|https?://|<script", text)
     assert page.count["svg"] > 20
-    assert not [each.name for each in out.iterdir() if each.name.startswith(".")]
+    assert not [path.name for path in out.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -69,35 +69,37 @@ def test_every_cell_of_the_page_is_in_its_file(out: Path, page: Page, name: str)
     shown = next(
         rows
         for rows in page.tables.values()
-        if [each.strip() for each in rows[0][: len(by)]] == by
-        and {each.strip() for each in rows[0]} >= set(cells["measure"])
+        if [row.strip() for row in rows[0][: len(by)]] == by
+        and {row.strip() for row in rows[0]} >= set(cells["measure"])
         and len(rows) - 1 == len(cells.drop_duplicates(by))
-        and names_of(rows[1:], by) == {tuple(map(str, each)) for each in cells[by].to_numpy()}
+        and names_of(rows[1:], by) == {tuple(map(str, item)) for item in cells[by].to_numpy()}
     )
-    head = [each.strip() for each in shown[0]]
+    head = [item.strip() for item in shown[0]]
     at = {(*row[by].astype(str), row["measure"]): row for _, row in cells.iterrows()}
     for row in shown[1:]:
-        names = tuple(each.strip() for each in row[: len(by)])
-        for measure, told in zip(head[len(by) : -2], row[len(by) : -2], strict=True):
-            own = at[(*names, measure)]
-            numbers = [float(each) for each in re.findall(r"(?<![\d.])-?\d+(?:\.\d+)?", told)]
-            wanted = [own[each] for each in ("value", "low", "high") if own[each] != ""]
-            digits = max(len(str(told.split()[0]).partition(".")[2]), 0)
+        names = tuple(item.strip() for item in row[: len(by)])
+        for measure, result in zip(head[len(by) : -2], row[len(by) : -2], strict=True):
+            part = at[(*names, measure)]
+            numbers = [
+                float(element) for element in re.findall(r"(?<![\d.])-?\d+(?:\.\d+)?", result)
+            ]
+            wanted = [part[name] for name in ("value", "low", "high") if part[name] != ""]
+            digits = max(len(str(result.split()[0]).partition(".")[2]), 0)
             for number, true in zip(numbers, wanted, strict=False):
                 assert abs(number - float(true)) <= 0.5 * 10.0**-digits + 1e-9, (names, measure)
             assert len(numbers) >= len(wanted)
-            n = int(told.split("n ")[1]) if "n " in told else int(row[-2])
-            assert n == int(own["n"])
+            n = int(result.split("n ")[1]) if "n " in result else int(row[-2])
+            assert n == int(part["n"])
 
 
 def names_of(rows: list[list[str]], by: list[str]) -> set[tuple[str, ...]]:
-    return {tuple(each.strip() for each in row[: len(by)]) for row in rows}
+    return {tuple(item.strip() for item in row[: len(by)]) for row in rows}
 
 
 def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts) -> None:
     drives = {
-        (f"{each.system}/{each.condition}", each.route, each.seed): each.ours
-        for each in again.attempts(little)
+        (f"{attempt.system}/{attempt.condition}", attempt.route, attempt.seed): attempt.ours
+        for attempt in again.attempts(little)
     }
     table = contrasts.of("violations, %")
     assert set(zip(table["arm_a"], table["arm_b"], strict=True)) == {
@@ -106,7 +108,7 @@ def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts
         ("alone/none", "late/none"),
         ("early/none", "late/none"),
     }
-    routes, seeds = [str(each) for each in range(6)], (1, 2)
+    routes, seeds = [str(number) for number in range(6)], (1, 2)
     for _, row in table.iterrows():
         by_route = [
             [
@@ -118,32 +120,32 @@ def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts
         ]
         assert row["difference"] == pytest.approx(sum(map(sum, by_route)) / 12)
         drawn = [
-            sum(times * sum(own) for times, own in zip(draw, by_route, strict=True)) / 12
-            for draw in resampled(6)
+            sum(times * sum(part) for times, part in zip(draw, by_route, strict=True)) / 12
+            for draw in resample_weights(6)
         ]
-        low, high = np.quantile(drawn, expanded(6))
+        low, high = np.quantile(drawn, expanded_percentiles(6))
         if low < high:
             assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_differences_are_typeset_as_they_are_counted(out: Path) -> None:
-    told = pd.read_csv(out / "differences.csv")
+    table = pd.read_csv(out / "differences.csv")
     lines = (out / "differences.tex").read_text().splitlines()
     head = next(line for line in lines if line.startswith("second"))
-    measures = [each.replace("\\%", "%").strip() for each in head.split("&")[2:-1]]
-    for (a, b), own in told.groupby(["arm_a", "arm_b"]):
-        names = " & ".join(each.replace("_", r"\_") for each in (str(b), str(a)))
+    measures = [word.replace("\\%", "%").strip() for word in head.split("&")[2:-1]]
+    for (a, b), group in table.groupby(["arm_a", "arm_b"]):
+        names = " & ".join(item.replace("_", r"\_") for item in (str(b), str(a)))
         cells = next(line for line in lines if line.startswith(names)).split("&")[2:-1]
         for measure, cell in zip(measures, cells, strict=True):
-            row = own[own["measure"] == measure].iloc[0]
-            numbers = [row[each] for each in ("difference", "low", "high")]
-            known = [f"{each:.1f}" for each in numbers if math.isfinite(each)]
+            row = group[group["measure"] == measure].iloc[0]
+            numbers = [row[name] for name in ("difference", "low", "high")]
+            known = [f"{number:.1f}" for number in numbers if math.isfinite(number)]
             assert re.findall(r"-?\d+\.\d", cell) == known
 
 
 def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
     """Balanced, as many cells in each row as columns, and the numbers of regression.csv."""
-    told = pd.read_csv(out / "regression.csv")
+    table = pd.read_csv(out / "regression.csv")
     checks = pd.read_csv(out / "regression_checks.csv")
     text = (out / "regression.tex").read_text()
     assert text.count("{") == text.count("}")
@@ -158,20 +160,20 @@ def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
     ]
     rows = [line.removesuffix(r" \\").split(" & ") for line in (lines[2], *lines[4:-2])]
     assert {len(row) for row in rows} == {len(columns[1])}
-    assert len(rows) - 1 == len(told) > 6
+    assert len(rows) - 1 == len(table) > 6
     condition = method = ""
-    for (_, own), cells in zip(told.iterrows(), rows[1:], strict=True):
+    for (_, part), cells in zip(table.iterrows(), rows[1:], strict=True):
         condition, method = cells[0] or condition, cells[1] or method
-        assert (condition, cells[2]) == (own["condition"], own["term"])
-        assert own["method"].startswith(f"{method}:")
+        assert (condition, cells[2]) == (part["condition"], part["term"])
+        assert part["method"].startswith(f"{method}:")
         shown = re.findall(r"\$[\d.]+\\cdot10\^\{-?\d+\}\$|\d[\d.]*", cells[4])
         for number, name in zip(shown, ("odds_ratio", "low", "high"), strict=True):
             digits, _, power = number.strip("$}").partition(r"\cdot10^{")
             value = float(digits) * 10.0 ** int(power or 0)
-            assert value == pytest.approx(own[name], rel=0.005)
+            assert value == pytest.approx(part[name], rel=0.005)
         for cell, name in zip(cells[5:7], ("p", "p_holm"), strict=True):
             few = cell.startswith("$<$")
-            assert own[name] < 0.001 if few else float(cell) == pytest.approx(own[name], abs=5e-4)
+            assert part[name] < 0.001 if few else float(cell) == pytest.approx(part[name], abs=5e-4)
         of = "stretches" if method == "timing-fair" else "attempts"
         known = checks[(checks["condition"] == condition) & (checks["of"] == of)]
         says = known.loc[known["what"] == "events per predictor", "says"].item()
@@ -179,45 +181,47 @@ def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
 
 
 def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) -> None:
-    told = pd.read_csv(out / "differences.csv")
+    table = pd.read_csv(out / "differences.csv")
     rows = next(
         rows[at + 1 :]
         for rows in page.tables.values()
         for at, row in enumerate(rows)
-        if "second less first" in [each.strip() for each in row]
+        if "second less first" in [item.strip() for item in row]
     )
-    for (_, own), row in zip(told.iterrows(), rows, strict=True):
-        cells = [each.strip() for each in row]
-        assert cells[:3] == [own["arm_b"], own["arm_a"], own["measure"]]
-        assert [float(each) for each in cells[3:5]] == pytest.approx(
-            [own["b"], own["a"]], abs=0.051
+    for (_, part), row in zip(table.iterrows(), rows, strict=True):
+        cells = [item.strip() for item in row]
+        assert cells[:3] == [part["arm_b"], part["arm_a"], part["measure"]]
+        assert [float(cell) for cell in cells[3:5]] == pytest.approx(
+            [part["b"], part["a"]], abs=0.051
         )
-        numbers = [own[each] for each in ("difference", "low", "high")]
-        shown = [float(each) for each in re.findall(r"[-+]?\d+\.\d", cells[5])]
-        known = [each for each in numbers if math.isfinite(each)]
+        numbers = [part[name] for name in ("difference", "low", "high")]
+        shown = [float(element) for element in re.findall(r"[-+]?\d+\.\d", cells[5])]
+        known = [number for number in numbers if math.isfinite(number)]
         assert shown == pytest.approx(known, abs=0.051)
         for cell, name in zip(cells[6:8], ("p", "p page"), strict=True):
-            known_p = math.isfinite(own[name])
+            known_p = math.isfinite(part[name])
             assert (cell == "-") != known_p
-            assert not known_p or float(cell) == pytest.approx(own[name], abs=6e-5)
-        assert cells[8:] == [str(own["pairs"]), str(own["routes"])]
+            assert not known_p or float(cell) == pytest.approx(part[name], abs=6e-5)
+        assert cells[8:] == [str(part["pairs"]), str(part["routes"])]
 
 
 def test_only_what_the_page_declares_is_called_significant(little: Path, out: Path) -> None:
     """The file has the page's p of the declared tests, and of no other."""
-    told = pd.read_csv(out / "differences.csv")
-    declared = told["measure"].isin(["driving score", "violations, %"])
-    assert told["p page"].notna().equals(declared)
-    assert (told.loc[declared, "p page"] >= told.loc[declared, "p"] - 1e-12).all()
-    nought_inside = (told["low"] <= 0) & (told["high"] >= 0)
-    assert not (told["clear"] & nought_inside).any()
-    assert not (told["clear"] & ~(told["p page"] < 0.05)).any()
+    table = pd.read_csv(out / "differences.csv")
+    declared = table["measure"].isin(["driving score", "violations, %"])
+    assert table["p page"].notna().equals(declared)
+    assert (table.loc[declared, "p page"] >= table.loc[declared, "p"] - 1e-12).all()
+    nought_inside = (table["low"] <= 0) & (table["high"] >= 0)
+    assert not (table["clear"] & nought_inside).any()
+    assert not (table["clear"] & ~(table["p page"] < 0.05)).any()
     report = gather(collect([little]), False, lambda _: None)
     kinds = report.declaration.tests["kind"].value_counts()
-    headlines = [each.headline for each in report.regressions if each.headline is not None]
+    headlines = [
+        regression.headline for regression in report.regressions if regression.headline is not None
+    ]
     assert kinds["comparison"] == declared.sum()
-    assert kinds.get("odds", 0) == sum(len(each.terms) for each in headlines)
-    assert f"of {declared.sum() // 2} comparisons" in report.declaration.in_words()
+    assert kinds.get("odds", 0) == sum(len(headline.terms) for headline in headlines)
+    assert f"of {declared.sum() // 2} comparisons" in report.declaration.describe()
 
 
 def test_a_figure_comes_before_any_sentence(out: Path) -> None:
@@ -235,33 +239,43 @@ def test_a_figure_comes_before_any_sentence(out: Path) -> None:
 
 
 def test_ages_are_quantiles_of_all_delivered(little: Path, out: Path) -> None:
-    told = pd.read_csv(out / "ages.csv").set_index(["system", "condition", "measure"])["value"]
+    result = pd.read_csv(out / "ages.csv").set_index(["system", "condition", "measure"])["value"]
     shares = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
     for arm in (("late", "latency"), ("early", "none")):
-        some = [each for each in again.attempts(little) if (each.system, each.condition) == arm]
-        ages = sorted(age for each in some for age in each.table("messages")["age_found"].dropna())
+        some = [
+            attempt
+            for attempt in again.attempts(little)
+            if (attempt.system, attempt.condition) == arm
+        ]
+        ages = sorted(age for item in some for age in item.table("messages")["age_found"].dropna())
         for name, share in shares.items():
             least = next(
                 age for number, age in enumerate(ages, 1) if number >= share * len(ages) - 1e-9
             )
-            assert told[(*arm, name)] == pytest.approx(least)
+            assert result[(*arm, name)] == pytest.approx(least)
 
 
 def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
-    told = pd.read_csv(out / "violations.csv", dtype={"route": str})
+    table = pd.read_csv(out / "violations.csv", dtype={"route": str})
     slow = [
-        (each.system, each.condition, each.route, each.seed, each.ours["violation"]["kind"])
-        for each in again.attempts(little)
-        if each.ours["violation"]
+        (
+            attempt.system,
+            attempt.condition,
+            attempt.route,
+            attempt.seed,
+            attempt.ours["violation"]["kind"],
+        )
+        for attempt in again.attempts(little)
+        if attempt.ours["violation"]
     ]
     columns = ["system", "condition", "route", "seed", "violation"]
-    assert sorted(slow) == [tuple(each) for each in told[columns].to_numpy().tolist()]
-    assert told["case"].tolist() == list(range(1, len(slow) + 1))
-    told_of = [each for each in page.ids if each.startswith("case-")]
+    assert sorted(slow) == [tuple(item) for item in table[columns].to_numpy().tolist()]
+    assert table["case"].tolist() == list(range(1, len(slow) + 1))
+    told_of = [item for item in page.ids if item.startswith("case-")]
     assert len(told_of) == len(slow)
     drawn = (out / "report.html").read_text().count('class="strip"')
     assert drawn == min(len(slow), MOST_STRIPS)
-    for command in told["command"].head(3):
+    for command in table["command"].head(3):
         assert command in page.words
         assert main(command.split()[3:]) == 0
 
@@ -311,10 +325,10 @@ def test_odd_campaigns_have_sensible_reports(tmp_path: Path) -> None:
     for folder, words in odd_campaigns(tmp_path):
         assert main(["report", str(folder)]) == 0, folder
         page = Page((folder / "report" / "report.html").read_text())
-        told = " ".join(page.words.split())
-        assert all(each in told for each in words), (folder, words)
-        assert "nan" not in told.lower().split()
-        assert {each.removeprefix("#") for each in page.links} <= set(page.ids)
+        result = " ".join(page.words.split())
+        assert all(word in result for word in words), (folder, words)
+        assert "nan" not in result.lower().split()
+        assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:
@@ -332,15 +346,15 @@ def test_a_broken_record_is_named_and_the_old_report_stays(
 ) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
     assert main(["report", str(folder)]) == 0
-    before = {each.name: each.read_bytes() for each in (folder / "report").iterdir()}
+    before = {path.name: path.read_bytes() for path in (folder / "report").iterdir()}
     file = next(folder.glob("episodes/*/*/*/1-s1/try1/boxes.parquet"))
     file.write_bytes(file.read_bytes()[:-200])
     capsys.readouterr()
     assert main(["report", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert str(file) in told
-    assert told.count("\n") == 1
-    assert {each.name: each.read_bytes() for each in (folder / "report").iterdir()} == before
+    output = capsys.readouterr().err
+    assert str(file) in output
+    assert output.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in (folder / "report").iterdir()} == before
     assert main(["report", str(folder), "--results-only"]) == 0
 
 
@@ -357,9 +371,9 @@ def test_a_report_from_inside_the_folder_has_its_name(
 def test_results_alone_say_less_and_read_no_parquet(little: Path, tmp_path: Path) -> None:
     assert main(["report", str(little), "--results-only", "--out", str(tmp_path)]) == 0
     page = Page((tmp_path / "report.html").read_text())
-    assert "made from results alone" in page.words.lower()
+    assert "made with --results-only" in page.words.lower()
     assert 'class="strip"' not in (tmp_path / "report.html").read_text()
-    assert [each for each in page.ids if each.startswith("case-")]
+    assert [item for item in page.ids if item.startswith("case-")]
     assert not (tmp_path / "bands.csv").exists()
     assert (tmp_path / "driving.csv").exists()
 
@@ -371,5 +385,5 @@ def test_equal_campaigns_give_equal_pages(little: Path, out: Path, tmp_path: Pat
 
 
 def test_sections_come_in_the_order_of_their_links(page: Page) -> None:
-    places = [page.ids.index(each.removeprefix("#")) for each in page.links]
+    places = [page.ids.index(link.removeprefix("#")) for link in page.links]
     assert all(a < b for a, b in pairwise(places))

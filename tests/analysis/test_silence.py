@@ -37,21 +37,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_attempts_without_messages_stand_beside_n(folder: Path) -> None:
-    found = collect([folder])
-    driving = tables_of_results(found)[0]
+    collection = collect([folder])
+    driving = tables_of_results(collection)[0]
     row = dict(driving.rows())["late", "latency"]
-    assert [(each.value, each.n) for name, each in row.items() if name == "without messages"] == [
+    assert [(item.value, item.n) for name, item in row.items() if name == "without messages"] == [
         (2.0, 6)
     ]
-    assert "late/latency: 2 of 6 attempts without messages" in found.notes
-    assert found.exit_code == 0
-    assert found.attempts.groupby("route")["without_messages"].sum().to_dict()["3"] == 6
+    assert "late/latency: 2 of 6 attempts without messages" in collection.notes
+    assert collection.exit_code == 0
+    assert collection.attempts.groupby("route")["without_messages"].sum().to_dict()["3"] == 6
 
 
 def test_where_all_had_messages_nothing_is_said(tmp_path: Path) -> None:
-    found = collect([write_little(tmp_path / "little", routes=("0", "1"))])
-    assert "without messages" not in tables_of_results(found)[0].measures
-    assert not any("without messages" in each for each in found.notes)
+    collection = collect([write_little(tmp_path / "little", routes=("0", "1"))])
+    assert "without messages" not in tables_of_results(collection)[0].measures
+    assert not any("without messages" in note for note in collection.notes)
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
@@ -82,9 +82,9 @@ def test_an_arm_that_shows_nothing_is_an_error_by_name(
 def test_silence_that_was_asked_for_is_an_arm(folder: Path) -> None:
     silence: dict[str, Any] = {**NOTHING, "missing": 9, "silence_asked": True}
     rewrite(folder, "late", "latency", **silence, disturbances={"loss": 9})
-    found = collect([folder])
-    assert not found.faults
-    assert "late/latency: 6 of 6 attempts without messages" in found.notes
+    collection = collect([folder])
+    assert not collection.faults
+    assert "late/latency: 6 of 6 attempts without messages" in collection.notes
 
 
 def test_folders_held_against_each_other_are_judged_each_by_itself(
@@ -92,11 +92,11 @@ def test_folders_held_against_each_other_are_judged_each_by_itself(
 ) -> None:
     rewrite(folder, "late", "none", **NOTHING)
     other = write_little(tmp_path / "other", routes=("0", "1"))
-    found = collect([folder, other], pooled=False)
-    assert [(str(each.arm), set(each.campaigns)) for each in found.faults] == [
+    collection = collect([folder, other], pooled=False)
+    assert [(str(fault.arm), set(fault.campaigns)) for fault in collection.faults] == [
         ("late/ahead/none", {0})
     ]
-    undisturbed = found.attempts[found.attempts["condition"] == "none"]
+    undisturbed = collection.attempts[collection.attempts["condition"] == "none"]
     assert set(undisturbed[undisturbed["system"] == "late"]["campaign"]) == {1}
     assert set(undisturbed[undisturbed["system"] == "early"]["campaign"]) == {0, 1}
 
@@ -122,5 +122,5 @@ def test_regress_says_why_a_system_is_left_out(
 @pytest.mark.parametrize("changes", [{"used": -1}, {"disturbances": [1]}, {"late": None}])
 def test_what_is_no_record_of_messages_is_named(folder: Path, changes: dict[str, Any]) -> None:
     rewrite(folder, "late", "none", **changes)
-    with pytest.raises(UserError, match=r"late/ahead/none.*result\.json: not a whole result"):
+    with pytest.raises(UserError, match=r"late/ahead/none.*result\.json: incomplete result"):
         collect([folder])

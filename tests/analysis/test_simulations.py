@@ -13,124 +13,126 @@ from analysis.simulation.calibration import (
     calibrate,
     p_values,
     rejections,
-    scenes,
+    scenarios,
 )
-from analysis.simulation.campaigns import Scene, drives, last_window
-from analysis.simulation.power import Duel, duels, other_signs, power, sign_flips
+from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
+from analysis.simulation.power import PairedDesign, other_signs, power, sign_flips, simulate_pairs
 from analysis.simulation.report_pages import (
     calibrate_pages,
     declaration,
-    drawn,
     false_sentences,
-    pages,
+    page_scenarios,
     regressions,
+    simulate_page,
     smallest,
 )
 from analysis.statistics.significance import sign_flip
 
 
 def test_campaigns_have_the_shape_and_the_route_effect_they_were_asked_for() -> None:
-    scene = Scene(routes=300, systems=4, seeds=2, route_sd=1.5)
-    sample = last_window(drives(scene, np.random.default_rng(0)))
+    scene = Scenario(routes=300, systems=4, seeds=2, route_sd=1.5)
+    sample = last_window(simulate_drives(scene, np.random.default_rng(0)))
     assert len(sample.y) == 300 * 4 * 2
     assert np.bincount(sample.clusters).tolist() == [8] * 300
     assert sample.y.mean() == pytest.approx(0.5, abs=0.06)
 
     def spread(route_sd: float) -> float:
-        own = last_window(drives(replace(scene, route_sd=route_sd), np.random.default_rng(1)))
-        return float(own.y.reshape(300, 8).mean(axis=1).var())
+        part = last_window(
+            simulate_drives(replace(scene, route_sd=route_sd), np.random.default_rng(1))
+        )
+        return float(part.y.reshape(300, 8).mean(axis=1).var())
 
     assert spread(0.0) == pytest.approx(0.25 / 8, rel=0.25)
     assert spread(1.5) > 2 * spread(0.0)
 
 
 def test_an_effect_is_in_the_first_pattern_only() -> None:
-    scene = Scene(routes=400, effect=2.0, correlation=0.0)
-    sample = last_window(drives(scene, np.random.default_rng(2)))
+    scene = Scenario(routes=400, effect=2.0, correlation=0.0)
+    sample = last_window(simulate_drives(scene, np.random.default_rng(2)))
     logs = np.log((sample.counts + 0.5) / sample.exposure[:, None])
-    with_y = [np.corrcoef(each, sample.y)[0, 1] for each in logs.T]
+    with_y = [np.corrcoef(item, sample.y)[0, 1] for item in logs.T]
     assert with_y[0] > 0.4
     assert np.abs(with_y[1:]).max() < 0.15
 
 
 def test_where_routes_differ_the_papers_fit_cries_wolf_more_often_than_the_clustered_one() -> None:
-    scene = Scene(routes=12, systems=4, route_sd=3.0)
-    found = p_values("wolf", scene, 25, 1, ("window", "paper"))
-    told = {method: rejections(p, scene) for method, p in found.items()}
-    assert told["window"]["false, any"] < told["paper"]["false, any"]
-    assert told["window"]["false, any, Holm"] <= 0.08
-    assert told["paper"]["false, any"] > 0.26
+    scene = Scenario(routes=12, systems=4, route_sd=3.0)
+    p_values_of = p_values("wolf", scene, 25, 1, ("window", "paper"))
+    result = {method: rejections(p, scene) for method, p in p_values_of.items()}
+    assert result["window"]["false, any"] < result["paper"]["false, any"]
+    assert result["window"]["false, any, Holm"] <= 0.08
+    assert result["paper"]["false, any"] > 0.26
 
 
 def test_rejections_count_campaigns() -> None:
     p = np.full((4, 2, 6), 0.5)
     p[0, 0, 0], p[1, 0, 3], p[2] = 0.01, 0.04, np.nan
     p[0, 1, 0] = 0.04
-    null, effect = (rejections(p, Scene(effect=each)) for each in (0.0, 1.0))
+    null, effect = (rejections(p, Scenario(effect=value)) for value in (0.0, 1.0))
     assert null["false, any"] == 0.5
-    assert null["false, each"] == pytest.approx(2 / 24)
+    assert null["false, per pattern"] == pytest.approx(2 / 24)
     assert null["false, any, Holm"] == 0.25
     assert null["no fit"] == 0.25
-    assert effect["found"] == effect["found, Holm"] == 0.25
+    assert effect["power"] == effect["power, Holm"] == 0.25
     assert effect["false, any"] == 0.25
 
 
 def test_calibration_repeats_itself() -> None:
-    size = Scene(routes=6, systems=2)
+    size = Scenario(routes=6, systems=2)
     first, again = (calibrate(size, 1, 5, tuple(METHODS)) for _ in range(2))
     assert first.equals(again)
-    assert len(first) == len(scenes(size)) * len(METHODS)
+    assert len(first) == len(scenarios(size)) * len(METHODS)
 
 
 def test_where_errors_differ_by_place_the_headline_keeps_its_level() -> None:
-    """A small version of `make verify`: campaigns in which nothing matters, 95 % intervals."""
-    size = Scene(routes=12, systems=3, seeds=2)
+    """A small version of `make verify`: campaigns without effects, 95 % intervals."""
+    size = Scenario(routes=12, systems=3, seeds=2)
     name = "nothing matters, one rate 2 times as high at the place"
-    found = p_values(name, scenes(size)[name], 40, 1, (HEADLINE,))
-    told = rejections(found[HEADLINE], size)
-    assert told["no fit"] == 0
-    assert told["low"] <= 0.05
+    p = p_values(name, scenarios(size)[name], 40, 1, (HEADLINE,))
+    result = rejections(p[HEADLINE], size)
+    assert result["no fit"] == 0
+    assert result["low"] <= 0.05
 
 
 def test_rates_are_higher_near_the_place_in_all_drives() -> None:
-    scene = Scene(routes=200, systems=1, seeds=1, spread=1e-6, place=2.0, places=1)
-    made = drives(scene, np.random.default_rng(3))
-    rates = [each.counts[-1, :2] / each.truths[-1] for each in made.tracks]
+    scene = Scenario(routes=200, systems=1, seeds=1, spread=1e-6, place=2.0, places=1)
+    made = simulate_drives(scene, np.random.default_rng(3))
+    rates = [track.counts[-1, :2] / track.truths[-1] for track in made.tracks]
     once, other = np.mean(rates, axis=0)
     assert 1.2 < once / other < 2.0
-    ends = [each for each in made.tracks if each.violated]
+    ends = [track for track in made.tracks if track.violated]
     near = [
-        (each.counts[-1, 0] - each.counts[-12, 0]) / (each.truths[-1] - each.truths[-12])
-        for each in ends
+        (end.counts[-1, 0] - end.counts[-12, 0]) / (end.truths[-1] - end.truths[-12])
+        for end in ends
     ]
     assert np.mean(near) / other == pytest.approx(2.0, rel=0.15)
 
 
-@pytest.mark.parametrize("name", pages(Scene()))
+@pytest.mark.parametrize("name", page_scenarios(Scenario()))
 def test_pages_are_screened_by_what_they_would_declare(name: str) -> None:
-    page = pages(Scene(routes=8, systems=2, seeds=2))[name]
+    page = page_scenarios(Scenario(routes=8, systems=2, seeds=2))[name]
     for number in range(3):
-        made = drawn(page, np.random.default_rng(number))
-        found = regressions(made)
-        declared = declaration(made, found)
-        assert smallest(made, found) == pytest.approx(declared.tests["p page"].min())
-        if smallest(made, found) >= 0.05:
+        made = simulate_page(page, np.random.default_rng(number))
+        result = regressions(made)
+        declared = declaration(made, result)
+        assert smallest(made, result) == pytest.approx(declared.tests["p page"].min())
+        if smallest(made, result) >= 0.05:
             assert false_sentences(replace(page, harm=0.0), declared) == 0
 
 
 def test_report_pages_rarely_have_a_false_sentence() -> None:
     """A small version of `make verify`; where there is something to find, some pages find it."""
-    told = calibrate_pages(Scene(routes=10, systems=2, seeds=2), 12, 1).set_index("scene")
-    assert (told["low"] <= 0.05).all()
-    assert told["with a true one"].dropna().min() > 0
+    result = calibrate_pages(Scenario(routes=10, systems=2, seeds=2), 12, 1).set_index("scenario")
+    assert (result["low"] <= 0.05).all()
+    assert result["with a true sentence"].dropna().min() > 0
 
 
 def test_duels_have_their_shares_and_are_alike() -> None:
-    duel = Duel(routes=40, seeds=3, base=0.3, difference=0.2, alike=0.9)
-    a, b = duels(duel, 400, np.random.default_rng(0))
+    duel = PairedDesign(routes=40, seeds=3, base=0.3, difference=0.2, alike=0.9)
+    a, b = simulate_pairs(duel, 400, np.random.default_rng(0))
     assert a.mean() == pytest.approx(0.3, abs=0.01)
     assert b.mean() == pytest.approx(0.5, abs=0.01)
-    other = duels(replace(duel, alike=0.0), 400, np.random.default_rng(0))
+    other = simulate_pairs(replace(duel, alike=0.0), 400, np.random.default_rng(0))
     assert (a != b).mean() < (other[0] != other[1]).mean()
 
 
@@ -138,12 +140,12 @@ def test_power_test_is_the_comparisons_test() -> None:
     random = np.random.default_rng(4)
     differences = random.integers(-2, 3, (6, 12)).astype(np.float64)
     signs = random.choice((-1.0, 1.0), (8000, 12))
-    exact = [sign_flip(each).p for each in differences]
+    exact = [sign_flip(difference).p for difference in differences]
     assert sign_flips(differences, signs) == pytest.approx(exact, abs=0.02)
 
 
 def test_power_grows_and_no_difference_is_rarely_found() -> None:
-    small = Duel(routes=19, seeds=1, base=0.3, difference=0.2)
+    small = PairedDesign(routes=19, seeds=1, base=0.3, difference=0.2)
     assert power(replace(small, difference=0.0), 400, 1) <= 0.08
     assert power(small, 400, 1) < power(replace(small, seeds=3), 400, 1)
     assert power(small, 400, 1) < power(replace(small, routes=64), 400, 1)
@@ -151,13 +153,13 @@ def test_power_grows_and_no_difference_is_rarely_found() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_below_six_routes_nothing_is_ever_found(seed: int) -> None:
-    sure = Duel(routes=5, seeds=3, base=0.05, difference=0.9)
+    sure = PairedDesign(routes=5, seeds=3, base=0.05, difference=0.9)
     assert power(sure, 100, seed) == 0
     assert power(replace(sure, routes=6), 100, seed) > 0.8
 
 
 def test_on_few_routes_power_has_the_comparisons_p() -> None:
     differences = np.random.default_rng(5).integers(-2, 3, (20, 7)).astype(np.float64)
-    exact = [sign_flip(each).p for each in differences]
+    exact = [sign_flip(difference).p for difference in differences]
     signs = other_signs(7, np.random.default_rng(6))
     assert sign_flips(differences, signs) == pytest.approx(exact)

@@ -12,11 +12,11 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 from analysis.statistics.diagnostics import condition_number, inflation, separation
 from analysis.statistics.intervals import (
     FEWEST,
-    expanded,
+    expanded_percentiles,
     mean,
     rate,
     ratio,
-    resampled,
+    resample_weights,
     wilson,
 )
 from analysis.statistics.significance import MOST_EXACT, holm, mcnemar, sign_flip
@@ -42,19 +42,21 @@ def test_bootstrap_draws_whole_routes() -> None:
     random = np.random.default_rng(0)
     clusters = random.integers(0, 7, 30).astype(np.float64)
     above, below = random.normal(size=30), random.random(30)
-    found = ratio(above, below, clusters)
+    estimate = ratio(above, below, clusters)
     drawn = []
-    for often in resampled(7)[:300]:
+    for often in resample_weights(7)[:300]:
         rows = [
             r
             for route, n in enumerate(often)
             for r in np.flatnonzero(clusters == route).repeat(int(n))
         ]
         drawn.append(above[rows].sum() / below[rows].sum())
-    assert found.value == pytest.approx(above.sum() / below.sum())
-    slow = np.quantile(drawn, expanded(7))
-    assert (found.low, found.high) == pytest.approx(tuple(slow), abs=0.25 * (slow[1] - slow[0]))
-    assert (found.n, found.routes, found.method) == (30, 7, "bootstrap")
+    assert estimate.value == pytest.approx(above.sum() / below.sum())
+    slow = np.quantile(drawn, expanded_percentiles(7))
+    assert (estimate.low, estimate.high) == pytest.approx(
+        tuple(slow), abs=0.25 * (slow[1] - slow[0])
+    )
+    assert (estimate.n, estimate.routes, estimate.method) == (30, 7, "bootstrap")
 
 
 def test_intervals_cover_what_they_promise_although_routes_differ() -> None:
@@ -64,8 +66,8 @@ def test_intervals_cover_what_they_promise_although_routes_differ() -> None:
     held = naive = 0
     for _ in range(times):
         values = random.normal(size=routes).repeat(seeds) + 0.5 * random.normal(size=len(clusters))
-        found = mean(values, clusters)
-        held += found.low <= 0 <= found.high
+        estimate = mean(values, clusters)
+        held += estimate.low <= 0 <= estimate.high
         naive += abs(values.mean()) < 1.96 * values.std() / np.sqrt(len(values))
     assert held / times > 0.91
     assert naive / times < 0.85
@@ -85,10 +87,10 @@ def test_rates_of_nothing_or_everything_still_have_a_width() -> None:
 @pytest.mark.parametrize(("value", "routes"), [(100.0, 4), (33.3, 8), (0.1, 19), (-72.35, 8)])
 def test_a_mean_without_spread_has_no_interval(value: float, routes: int) -> None:
     """Sums of equal numbers differ in their last bits, which is no spread."""
-    found = mean(np.full(routes, value), np.arange(float(routes)))
-    assert found.value == pytest.approx(value)
-    assert np.isnan(found.low)
-    assert found.method == "none"
+    estimate = mean(np.full(routes, value), np.arange(float(routes)))
+    assert estimate.value == pytest.approx(value)
+    assert np.isnan(estimate.low)
+    assert estimate.method == "none"
 
 
 @pytest.mark.parametrize(("routes", "share"), [(2, 1 / 2), (3, 3 / 4), (4, 7 / 8)])
@@ -97,8 +99,10 @@ def test_few_routes_cover_as_little_as_is_said_of_them(routes: int, share: float
     assert routes < FEWEST
     random = np.random.default_rng(0)
     clusters = np.arange(float(routes))
-    found = [mean(random.normal(size=routes), clusters) for _ in range(400)]
-    assert np.mean([each.low <= 0 <= each.high for each in found]) == pytest.approx(share, abs=0.06)
+    result = [mean(random.normal(size=routes), clusters) for _ in range(400)]
+    assert np.mean([item.low <= 0 <= item.high for item in result]) == pytest.approx(
+        share, abs=0.06
+    )
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
@@ -106,18 +110,18 @@ def test_sign_flips_try_all_signs(n: int) -> None:
     differences = np.round(np.random.default_rng(n).normal(size=n), 1)
     seen = abs(differences.sum())
     signs = product((1, -1), repeat=n)
-    slow = np.mean([abs(np.dot(each, differences)) >= seen - 1e-9 for each in signs])
-    found = sign_flip(differences)
-    assert found.p == pytest.approx(slow)
-    assert found.exact
+    slow = np.mean([abs(np.dot(sign, differences)) >= seen - 1e-9 for sign in signs])
+    test = sign_flip(differences)
+    assert test.p == pytest.approx(slow)
+    assert test.exact
 
 
 def test_many_routes_draw_signs_and_agree_with_the_normal_approximation() -> None:
     differences = np.random.default_rng(0).normal(0.25, 1, 60)
-    found = sign_flip(differences)
+    test = sign_flip(differences)
     z = differences.sum() / np.sqrt((differences**2).sum())
-    assert not found.exact
-    assert found.p == pytest.approx(2 * norm.sf(abs(z)), abs=0.01)
+    assert not test.exact
+    assert test.p == pytest.approx(2 * norm.sf(abs(z)), abs=0.01)
 
 
 def test_routes_without_difference_do_not_count() -> None:
@@ -138,16 +142,18 @@ def test_mcnemar_below_six_discordant_routes_cannot_reach_005() -> None:
 def test_holm() -> None:
     p = np.array([0.04, 0.01, np.nan, 0.03, 0.2])
     slow = {0.01: 0.04, 0.03: 0.09, 0.04: 0.09, 0.2: 0.2}
-    assert holm(p)[[0, 1, 3, 4]] == pytest.approx([slow[each] for each in (0.04, 0.01, 0.03, 0.2)])
+    assert holm(p)[[0, 1, 3, 4]] == pytest.approx(
+        [slow[value] for value in (0.04, 0.01, 0.03, 0.2)]
+    )
     assert np.isnan(holm(p)[2])
     assert holm(np.array([0.5, 0.6])) == pytest.approx([1.0, 1.0])
 
 
 def test_separation_as_detectseparation_finds_it() -> None:
     """README of R's brglm2: of the endometrial fit NV is infinite, all else finite."""
-    found = separation(*endometrial())
-    assert found.kind == "quasi"
-    assert found.infinite.tolist() == [False, True, False, False]
+    apart = separation(*endometrial())
+    assert apart.kind == "quasi"
+    assert apart.infinite.tolist() == [False, True, False, False]
     y, design = sex2()
     assert separation(y, design).infinite.tolist() == [False] * 6 + [True]
     assert separation(y, design[:, :6]).kind == "none"
@@ -165,7 +171,7 @@ def test_inflation_as_statsmodels_has_it() -> None:
     columns: Floats = random.normal(size=(50, 3))
     columns[:, 2] += 2 * columns[:, 0]
     design = np.column_stack([np.ones(50), columns])
-    slow = [variance_inflation_factor(design, each) for each in (1, 2, 3)]
+    slow = [variance_inflation_factor(design, value) for value in (1, 2, 3)]
     assert inflation(columns) == pytest.approx(slow)
     twice = np.column_stack([columns, columns[:, 0], np.ones(50)])
     factors = inflation(twice)

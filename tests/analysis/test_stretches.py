@@ -10,17 +10,17 @@ import pytest
 from analysis.collection import Collection
 from analysis.regression.by_condition import checks_of_sets
 from analysis.regression.matched import matched_design, matched_jackknife
-from analysis.regression.sample import NoFitError
-from analysis.regression.stretches import (
+from analysis.regression.risk_sets import (
     ALONE_THERE,
     SHORTEST,
     Track,
     begin_of,
-    passages,
+    risk_sets,
     track_of,
     tracks_of,
 )
-from analysis.simulation.campaigns import Scene, drives
+from analysis.regression.sample import NoFitError
+from analysis.simulation.campaigns import Scenario, simulate_drives
 from harness.vocabulary import Floats
 
 
@@ -38,13 +38,13 @@ def track(
 
 def test_everybody_is_looked_at_over_the_violators_last_ten_seconds_of_road() -> None:
     violator, slower, short = track(5, 20, True), track(2.5, 50, False), track(5, 15, False)
-    passed = passages([violator, slower, short], {})
+    passed = risk_sets([violator, slower, short], {})
     assert passed.sample.y.tolist() == [1, 0]
     begin, end = 50.0, 100.0
-    for row, own in enumerate((violator, slower)):
-        steps = (own.reached > begin + 1e-9) & (own.reached <= end + 1e-9)
+    for row, part in enumerate((violator, slower)):
+        steps = (part.reached > begin + 1e-9) & (part.reached <= end + 1e-9)
         assert passed.sample.exposure[row] == 2 * steps.sum()
-        assert passed.sample.counts[row, 0] == pytest.approx(own.reached[steps].sum())
+        assert passed.sample.counts[row, 0] == pytest.approx(part.reached[steps].sum())
 
 
 def test_a_violator_that_stood_is_looked_at_over_some_road() -> None:
@@ -55,36 +55,36 @@ def test_a_violator_that_stood_is_looked_at_over_some_road() -> None:
 
 def test_who_violated_before_is_not_at_risk_and_who_was_alone_is_dropped() -> None:
     early, late = track(5, 12, True), track(5, 18, True)
-    passed = passages([early, late, track(5, 14, True, route="b")], {})
+    passed = risk_sets([early, late, track(5, 14, True, route="b")], {})
     assert passed.sample.y.tolist() == [1, 0]
     assert passed.sample.dropped == {ALONE_THERE: 2}
-    told = checks_of_sets(passed, None).set_index("what")["says"]
-    assert told["risk sets"] == "1 violations, each with 2.0 drives"
+    result = checks_of_sets(passed, None).set_index("check")["result"]
+    assert result["risk sets"] == "1 violations, each with 2.0 drives"
     with pytest.raises(NoFitError, match="lie on 1 routes"):
         matched_design(passed)
 
 
 def test_nothing_to_compare_is_said_in_words() -> None:
     with pytest.raises(NoFitError, match="no violation happened where another drive"):
-        matched_design(passages([track(5, 20, False)], {}))
+        matched_design(risk_sets([track(5, 20, False)], {}))
 
 
-def test_every_violation_that_others_passed_is_one_risk_set(found: Collection) -> None:
-    rows = np.flatnonzero(found.attempts["condition"] == "none")
-    tracks = list(tracks_of(found, rows, {"alone": "for no reason"}))
-    own = found.attempts.iloc[rows]
-    own = own[own["system"] != "alone"]
-    assert len(tracks) == len(own)
-    passed = passages(tracks, {})
-    violations = int(own["violated"].sum())
+def test_every_violation_that_others_passed_is_one_risk_set(collection: Collection) -> None:
+    rows = np.flatnonzero(collection.attempts["condition"] == "none")
+    tracks = list(tracks_of(collection, rows, {"alone": "for no reason"}))
+    part = collection.attempts.iloc[rows]
+    part = part[part["system"] != "alone"]
+    assert len(tracks) == len(part)
+    passed = risk_sets(tracks, {})
+    violations = int(part["violated"].sum())
     assert passed.sample.y.sum() == violations - passed.sample.dropped.get(ALONE_THERE, 0)
     assert (np.bincount(passed.sets) >= 2).all()
     assert (np.bincount(passed.sets, passed.sample.y) == 1).all()
 
 
 def test_jackknife_is_refitting_without_the_sets_of_each_route() -> None:
-    made = drives(Scene(routes=10, systems=3, seeds=2), np.random.default_rng(1))
-    design = matched_design(passages(made.tracks, {}))
+    made = simulate_drives(Scenario(routes=10, systems=3, seeds=2), np.random.default_rng(1))
+    design = matched_design(risk_sets(made.tracks, {}))
     terms = matched_jackknife(design).terms
     routes = np.unique(design.sets.clusters)
     spread = np.zeros(len(terms))
@@ -97,19 +97,19 @@ def test_jackknife_is_refitting_without_the_sets_of_each_route() -> None:
             events=design.sets.events[rest],
             clusters=design.sets.clusters[rest],
         )
-        own = matched_jackknife(replace(design, sets=sets)).terms["coefficient"].to_numpy()
+        part = matched_jackknife(replace(design, sets=sets)).terms["coefficient"].to_numpy()
         share = (len(routes) - 1) / len(routes)
-        spread += share * (own - terms["coefficient"].to_numpy()) ** 2
+        spread += share * (part - terms["coefficient"].to_numpy()) ** 2
     assert terms["error"].to_numpy() == pytest.approx(np.sqrt(spread), rel=1e-3)
 
 
 def test_a_pattern_that_no_set_tells_apart_is_not_estimated() -> None:
-    made = drives(Scene(routes=10, systems=3, seeds=2), np.random.default_rng(2))
-    passed = passages(made.tracks, {})
+    made = simulate_drives(Scenario(routes=10, systems=3, seeds=2), np.random.default_rng(2))
+    passed = risk_sets(made.tracks, {})
     passed.sample.counts[:, 2] = 3 * passed.sample.exposure
     passed.sample.counts[:, 4] = passed.sample.exposure * (1 + passed.sample.clusters)
     design = matched_design(passed)
     assert set(design.refused) == {"LADE", "CCLE"}
     assert set(design.predictors) == {"LCME", "LCLE", "CCME", "CADE"}
-    told = checks_of_sets(passed, design)
-    assert {"not estimated", "separation", "VIF"} <= set(told["what"])
+    result = checks_of_sets(passed, design)
+    assert {"not estimated", "separation", "VIF"} <= set(result["check"])

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
-from analysis.cases import Case, cases_of, some_of
+from analysis.cases import Case, cases_of, cases_to_show
 from analysis.collection import Collection, collect
-from analysis.drawing.canvas import Canvas, Shape
+from analysis.drawing.canvas import Canvas, Polyline
 from analysis.drawing.palette import COLOURS
-from analysis.drive import Drive, drive_of, moment_of
-from analysis.figures.birds_eye import SIZE, View, corners_of, draw_strip, story_of
+from analysis.drive import Drive, drive_of, snapshot_of
+from analysis.figures.birds_eye import SIZE, View, corners_of, last_seconds_of, render_strip
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
 from tests.keys import key_of
@@ -56,12 +56,12 @@ def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
         place=(math.nan, math.nan),
         other=0,
     )
-    late = moment_of(drive, drive.row_at(0.45))
+    late = snapshot_of(drive, drive.row_at(0.45))
     assert late.before == pytest.approx(0.05)
     row = late.boxes.iloc[0]
     assert (row["world_x"], row["world_y"], row["world_z"]) == pytest.approx((98.0, 60.0, 1.0))
     assert row["world_yaw"] == pytest.approx(0.1 + math.pi / 2)
-    early = moment_of(drive, drive.row_at(-3.0))
+    early = snapshot_of(drive, drive.row_at(-3.0))
     assert early.state["frame"] == 4
     assert early.boxes.empty
 
@@ -88,21 +88,21 @@ def drive_in(case: Case) -> Drive:
     return drive
 
 
-def shapes(canvas: Canvas) -> list[Shape]:
-    return [each for each in canvas.marks if isinstance(each, Shape)]
+def shapes(canvas: Canvas) -> list[Polyline]:
+    return [mark for mark in canvas.marks if isinstance(mark, Polyline)]
 
 
-def test_a_strip_shows_who_is_there_and_who_is_seen(found: Collection) -> None:
-    case = next(each for each in cases_of(found) if each.key.arm.condition == "latency")
-    story = story_of(drive_in(case))
-    assert len(story.moments) == 3
-    assert story.moments[0].before > story.moments[1].before > story.moments[2].before > 0
-    for moment, canvas in zip(story.moments, draw_strip(story), strict=True):
-        own = shapes(canvas)
-        assert [each for each in own if each.title == "ego"]
-        assert [each for each in own if each.stroke == "route"]
-        assert len([each for each in own if each.title.startswith("roadside-1")]) == 2
-        seen = moment.boxes[moment.boxes["counted"]]
+def test_a_strip_shows_who_is_there_and_who_is_seen(collection: Collection) -> None:
+    case = next(item for item in cases_of(collection) if item.key.arm.condition == "latency")
+    story = last_seconds_of(drive_in(case))
+    assert len(story.snapshots) == 3
+    assert story.snapshots[0].before > story.snapshots[1].before > story.snapshots[2].before > 0
+    for snapshot, canvas in zip(story.snapshots, render_strip(story), strict=True):
+        part = shapes(canvas)
+        assert [item for item in part if item.title == "ego"]
+        assert [item for item in part if item.stroke == "route"]
+        assert len([item for item in part if item.title.startswith("roadside-1")]) == 2
+        seen = snapshot.boxes[snapshot.boxes["counted"]]
         inside = (
             np.abs(
                 story.view.seen(seen[["world_x", "world_y"]].to_numpy(np.float64), SIZE) - SIZE / 2
@@ -110,26 +110,26 @@ def test_a_strip_shows_who_is_there_and_who_is_seen(found: Collection) -> None:
             < SIZE / 2
         )
         for source, start in (("cooperative", "cooperative,"), ("ego_alone", "ego_alone,")):
-            drawn = [each for each in own if each.title.startswith(start)]
+            drawn = [item for item in part if item.title.startswith(start)]
             assert len(drawn) >= int((inside & (seen["source"].astype(str) == source)).sum())
         wrong = seen[inside & (seen["pattern"].astype(str) != "")]
-        hues = {each.fill for each in own} & {"missed", "misplaced", "invented"}
+        hues = {item.fill for item in part} & {"missed", "mislocalised", "additional"}
         assert bool(hues) >= bool(len(wrong))
 
 
-def test_cases_are_numbered_alike_and_chosen_from_every_arm(found: Collection) -> None:
-    cases = cases_of(found)
-    assert [each.number for each in cases] == list(range(1, len(cases) + 1))
-    assert [each.key for each in cases] == sorted(each.key for each in cases)
-    arms = {(each.key.arm.system, each.key.arm.condition) for each in cases}
-    few = some_of(cases, len(arms))
-    assert {(each.key.arm.system, each.key.arm.condition) for each in few} == arms
-    for each in few:
-        own = [c for c in cases if c.key.arm.system == each.key.arm.system]
-        own = [c for c in own if c.key.arm.condition == each.key.arm.condition]
-        collisions = [c for c in own if c.kind.startswith("collision")]
-        assert each.kind.startswith("collision") == bool(collisions)
-    assert some_of(cases, 1000) == cases
+def test_cases_are_numbered_alike_and_chosen_from_every_arm(collection: Collection) -> None:
+    cases = cases_of(collection)
+    assert [case.number for case in cases] == list(range(1, len(cases) + 1))
+    assert [case.key for case in cases] == sorted(case.key for case in cases)
+    arms = {(case.key.arm.system, case.key.arm.condition) for case in cases}
+    few = cases_to_show(cases, len(arms))
+    assert {(item.key.arm.system, item.key.arm.condition) for item in few} == arms
+    for item in few:
+        part = [c for c in cases if c.key.arm.system == item.key.arm.system]
+        part = [c for c in part if c.key.arm.condition == item.key.arm.condition]
+        collisions = [c for c in part if c.kind.startswith("collision")]
+        assert item.kind.startswith("collision") == bool(collisions)
+    assert cases_to_show(cases, 1000) == cases
 
 
 def test_replay_lists_and_draws(
@@ -137,8 +137,8 @@ def test_replay_lists_and_draws(
 ) -> None:
     cases = cases_of(collect([little]))
     assert main(["replay", str(little), "--list"]) == 0
-    told = capsys.readouterr().out
-    assert f"{len(cases)} violations" in told
+    output = capsys.readouterr().out
+    assert f"{len(cases)} violations" in output
     for dark in (False, True):
         file = tmp_path / f"{dark}.png"
         words = ["replay", str(little), "--case", "1", "--png", str(file)]
@@ -149,7 +149,7 @@ def test_replay_lists_and_draws(
             assert len(image.getcolors(1 << 24) or ()) > 50
         code = COLOURS["paper"][dark].removeprefix("#")
         assert corner == tuple(bytes.fromhex(code))
-    assert not [each for each in tmp_path.iterdir() if each.suffix != ".png"]
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".png"]
 
 
 @pytest.mark.parametrize("number", ["0", "999"])
@@ -157,9 +157,9 @@ def test_a_case_that_is_not_there(
     little: Path, number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["replay", str(little), "--case", number]) == 2
-    told = capsys.readouterr().err
-    assert f"no case {number}; there are 1 to" in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert f"--case {number} not found; valid: 1 to" in output
+    assert output.count("\n") == 1
 
 
 def test_a_campaign_without_violations_has_no_cases(
@@ -180,7 +180,7 @@ def test_only_whom_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) 
         tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Made(12, kind)}
     )
     case = cases_of(collect([folder]))[0]
-    story = story_of(drive_in(case))
-    drawn = [each for canvas in draw_strip(story) for each in shapes(canvas)]
-    assert sum(each.stroke == "worse" and len(each.points) > 2 for each in drawn) == rings
-    assert sum(each.stroke == "worse" and len(each.points) == 2 for each in drawn) == 6
+    story = last_seconds_of(drive_in(case))
+    drawn = [shape for canvas in render_strip(story) for shape in shapes(canvas)]
+    assert sum(item.stroke == "worse" and len(item.points) > 2 for item in drawn) == rings
+    assert sum(item.stroke == "worse" and len(item.points) == 2 for item in drawn) == 6

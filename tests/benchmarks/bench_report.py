@@ -17,9 +17,9 @@ import statsmodels.api as sm
 
 from analysis.__main__ import main
 from analysis.regression.design import design_of
-from analysis.simulation.campaigns import Scene, drives, last_window
+from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
 from analysis.statistics.firth import firth
-from analysis.statistics.intervals import resampled
+from analysis.statistics.intervals import resample_weights
 from harness.vocabulary import PATTERNS
 from tests.benchmarks.bench_scale import CHOICES, measured
 from tests.campaign.many import finish
@@ -61,9 +61,9 @@ def vary(folder: Path) -> None:
 
 def of_the_bootstrap() -> list[tuple[str, str]]:
     """Fit every resample of a campaign of the paper's size, both ways."""
-    sample = last_window(drives(Scene(), np.random.default_rng(3)))
+    sample = last_window(simulate_drives(Scenario(), np.random.default_rng(3)))
     design = design_of(sample)
-    weights = resampled(design.groups, RESAMPLES)[:, design.clusters]
+    weights = resample_weights(design.groups, RESAMPLES)[:, design.clusters]
     ours = measured(lambda: firth(design.y, design.matrix, weights, close=1e-4, starts=[]))[0]
     theirs = measured(lambda: one_by_one(design.y, design.matrix, weights))[0]
     return [

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.examples.heaps import Heaps
+from agents.examples.clusters import Clusters
 from harness.geometry import boxes_between
 from harness.vocabulary import (
     Boxes,
@@ -28,7 +28,7 @@ Sent = tuple[Message, ...]
 clock, made = count(), count()
 
 
-class Altered(Heaps):
+class Altered(Clusters):
     """Changes one thing about its answers."""
 
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
@@ -53,25 +53,25 @@ class AlteredBoxes(Altered, ABC):
 class WithoutReset:
     reads_points = True
     reads_messages = True
-    share = Heaps.share
-    step = Heaps.step
+    share = Clusters.share
+    step = Clusters.step
 
 
-class Undecided(Heaps):
+class Undecided(Clusters):
     reads_points = "yes"  # type: ignore[assignment]
 
 
-class Curious(Heaps):
+class Curious(Clusters):
     def step(self, observation: EgoObservation, messages: Sent, truth: Truth) -> Step:  # type: ignore[override]
         return Step(Control(), truth.boxes_in_lidar, truth.boxes_in_lidar)
 
 
-class Raising(Heaps):
+class Raising(Clusters):
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
         raise KeyError("no such layer")
 
 
-class SharingALot(Heaps):
+class SharingALot(Clusters):
     def share(self, observation: Observation) -> Any:
         return observation.points_in_lidar
 
@@ -123,14 +123,14 @@ class InTheWorld(AlteredBoxes):
         return boxes_between(boxes, observation.lidar_in_world, Pose(0.0, 0.0))
 
 
-class Scribbling(Heaps):
+class Scribbling(Clusters):
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
         step = super().step(observation, messages)
         observation.points_in_lidar[:, 2] += 1.0
         return step
 
 
-class OneBuffer(Heaps):
+class OneBuffer(Clusters):
     buffer = np.zeros((500, 7))
 
     def share(self, observation: Observation) -> Boxes:
@@ -153,7 +153,7 @@ class Remembering(Altered):
         return replace(step, control=Control(brake=1.0 / self.steps))
 
 
-class Lonely(Heaps):
+class Lonely(Clusters):
     """Cannot do without messages, but for the first three steps."""
 
     def reset(self, seed: int, route: Route) -> None:
@@ -167,29 +167,29 @@ class Lonely(Heaps):
         return super().step(observation, messages)
 
 
-class Impatient(Heaps):
+class Impatient(Clusters):
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
-        if any(each.capture_frame != observation.frame for each in messages):
+        if any(message.capture_frame != observation.frame for message in messages):
             raise ValueError("too late")
         return super().step(observation, messages)
 
 
-class Deaf(Heaps):
+class Deaf(Clusters):
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
         return super().step(observation, ())
 
 
-class Trusting(Heaps):
+class Trusting(Clusters):
     """Takes partners to stand where it stands itself."""
 
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
         here = observation.lidar_in_world
         return super().step(
-            observation, tuple(replace(each, lidar_in_world=here) for each in messages)
+            observation, tuple(replace(message, lidar_in_world=here) for message in messages)
         )
 
 
-class Twice(Heaps):
+class Twice(Clusters):
     """Cannot be made twice."""
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class Twice(Heaps):
         return super().step(observation, messages)
 
 
-class WornOut(Heaps):
+class WornOut(Clusters):
     """Can be reset but twice."""
 
     resets = 0
@@ -214,7 +214,7 @@ class WornOut(Heaps):
         super().reset(seed, route)
 
 
-class Strict(Heaps):
+class Strict(Clusters):
     """Refuses messages from where nobody stood."""
 
     def reset(self, seed: int, route: Route) -> None:
@@ -227,8 +227,10 @@ class Strict(Heaps):
         return super().share(observation)
 
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
-        for each in messages:
-            if (each.lidar_in_world.x, each.lidar_in_world.y) not in self.known[each.capture_frame]:
+        for message in messages:
+            if (message.lidar_in_world.x, message.lidar_in_world.y) not in self.known[
+                message.capture_frame
+            ]:
                 raise LookupError("nobody stands there")
         return super().step(observation, messages)
 
@@ -239,10 +241,10 @@ class Borrowing(Altered):
 
 
 BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
-    WithoutReset: ("calls", "there is no reset; write reset(seed, route)"),
+    WithoutReset: ("calls", "method reset not found; write reset(seed, route)"),
     Undecided: ("calls", "reads_points is 'yes'"),
-    Curious: ("truth", "say privileged = True"),
-    Raising: ("runs", "step at moment 0: KeyError: 'no such layer'"),
+    Curious: ("truth", "set privileged = True"),
+    Raising: ("runs", "step at planning step 0: KeyError: 'no such layer'"),
     SharingALot: ("share", "it returns ndarray; Boxes or Points or Features is needed"),
     Talkative: ("step", "it returns tuple; Step"),
     HeavyFooted: ("control", "throttle is 75; 0 to 1 is needed"),
@@ -250,20 +252,23 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
     HalfPrecise: ("boxes", "ego_alone: geometry holds float32; float64 is needed"),
     TooSure: ("boxes", "scores reach 3.5"),
     FourClasses: ("boxes", "0 vehicle, 1 pedestrian, 2 cyclist"),
-    Degrees: ("boxes", "it is told in radians"),
+    Degrees: ("boxes", "it must be in radians"),
     Nowhere: ("boxes", "not finite"),
-    InTheWorld: ("frame", "they seem to stand in the world"),
-    Scribbling: ("inputs", "copy before you change"),
-    OneBuffer: ("payloads", "share returns a buffer that is used again"),
-    Moody: ("same again", "(control at moment 0)"),
-    Remembering: ("new episode", "reset must forget"),
-    Twice: ("same again", "a second one raises: step at moment 0: RuntimeError: the device is"),
-    WornOut: ("new episode", "after another episode it raises: reset: RuntimeError: a buffer is"),
+    InTheWorld: ("frame", "they seem to be in the world frame"),
+    Scribbling: ("inputs", "copy before changing"),
+    OneBuffer: ("payloads", "share returns a buffer that is reused"),
+    Moody: ("deterministic", "(control at planning step 0)"),
+    Remembering: ("reset", "reset must clear"),
+    Twice: (
+        "deterministic",
+        "a second instance raises: step at planning step 0: RuntimeError: the device is",
+    ),
+    WornOut: ("reset", "after another episode it raises: reset: RuntimeError: a buffer is"),
     Strict: ("believed pose", "LookupError: nobody stands there"),
     Lonely: ("no messages", "IndexError: nobody sent anything"),
     Impatient: ("late messages", "ValueError: too late"),
-    Deaf: ("messages", "the same without any message in 5 moments"),
-    Trusting: ("believed pose", "change nothing"),
-    Borrowing: ("ego alone", "what the ego would detect without any"),
+    Deaf: ("messages", "the same without messages in 5 steps"),
+    Trusting: ("believed pose", "changes nothing"),
+    Borrowing: ("ego alone", "what the ego detects without any"),
 }
 """Which check each fails, and what it says."""

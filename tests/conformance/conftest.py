@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.conformance.moments import Recording, read, write
+from agents.conformance.recorded_steps import Recording, read, write
 from agents.conformance.recording import record
 
 MOMENTS = 5
@@ -17,10 +17,10 @@ MOMENTS = 5
 @pytest.fixture(scope="session")
 def street_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of the end of a recorded street."""
-    file = tmp_path_factory.mktemp("street") / "moments.npz"
+    file = tmp_path_factory.mktemp("street") / "steps.npz"
     record(file)
     whole = read(file)
-    write(file, replace(whole, moments=whole.moments[-MOMENTS:]))
+    write(file, replace(whole, steps=whole.steps[-MOMENTS:]))
     return file
 
 

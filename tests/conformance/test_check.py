@@ -12,12 +12,12 @@ import pytest
 
 from agents.__main__ import main
 from agents.conformance.examination import CHECKS, Examination
-from agents.conformance.finding import Finding
-from agents.conformance.making import SHIPPED, maker
-from agents.conformance.moments import Recording, read, write
-from agents.conformance.playing import play
+from agents.conformance.findings import Finding
+from agents.conformance.instantiation import SHIPPED, maker
+from agents.conformance.playback import play
+from agents.conformance.recorded_steps import Recording, read, write
 from agents.conformance.recording import cause
-from agents.examples.heaps import Heaps
+from agents.examples.clusters import Clusters
 from tests.conformance.broken import BROKEN
 from tests.conftest import ROOT
 
@@ -28,22 +28,22 @@ OF_OTHERS = {"v2xverse"}
 
 
 def failed(findings: list[Finding]) -> list[Finding]:
-    return [each for each in findings if each.verdict == "failed"]
+    return [finding for finding in findings if finding.verdict == "failed"]
 
 
 def test_every_check_says_something(street: Recording) -> None:
-    findings = Examination(Heaps, street).findings()
-    assert {each.check for each in findings} == set(CHECKS)
-    assert {each.verdict for each in findings if each.check != "time"} == {"passed"}
+    findings = Examination(Clusters, street).findings()
+    assert {finding.check for finding in findings} == set(CHECKS)
+    assert {finding.verdict for finding in findings if finding.check != "time"} == {"passed"}
 
 
-@pytest.mark.parametrize("name", sorted({each.stem for each in SHIPPED.glob("*.yaml")} - OF_OTHERS))
+@pytest.mark.parametrize("name", sorted({path.stem for path in SHIPPED.glob("*.yaml")} - OF_OTHERS))
 def test_shipped_systems_pass(name: str, street: Recording) -> None:
     settings = [] if name in WITHOUT_WEIGHTS else ["weights=random"]
     findings = Examination(maker(name, settings), street).findings()
     assert failed(findings) == []
-    told = {each.check for each in findings if each.verdict == "told"}
-    assert told == ({"truth"} if name in WITHOUT_WEIGHTS else set())
+    result = {finding.check for finding in findings if finding.verdict == "note"}
+    assert result == ({"truth"} if name in WITHOUT_WEIGHTS else set())
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
@@ -59,29 +59,35 @@ def test_broken_systems_fail_the_check_of_what_is_broken(
 def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path) -> None:
     write(tmp_path / "again.npz", street)
     again = read(tmp_path / "again.npz")
-    assert play(Heaps(), again, 1).bytes == play(Heaps(), street, 1).bytes
-    kinds = {each.observation.kind for moment in again.moments for each in moment.partners}
+    assert play(Clusters(), again, 1).bytes == play(Clusters(), street, 1).bytes
+    kinds = {partner.observation.kind for step in again.steps for partner in step.partners}
     assert kinds == {"roadside", "vehicle"}
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
-        (["nobody"], "nobody: a class is told as package.module:Class; shipped: attfuse,"),
+        (
+            ["nobody"],
+            "nobody: not a shipped system; give package.module:Class, or one of: attfuse,",
+        ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
-        (["agents.examples.heaps:Piles"], "has no attribute 'Piles'"),
-        (["agents.examples.heaps:box"], "agents.examples.heaps:box is no class"),
-        (["agents.examples.heaps:Heaps", "cells"], "cells: arguments are told as name=value"),
-        (["agents.examples.heaps:Heaps", "cells=1"], "unexpected keyword argument 'cells'"),
-        (["fcooper", "weights=/none"], "there are no weights /none"),
+        (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),
+        (["agents.examples.clusters:box"], "agents.examples.clusters:box is not a class"),
+        (
+            ["agents.examples.clusters:Clusters", "cells"],
+            "cells: arguments are given as name=value",
+        ),
+        (["agents.examples.clusters:Clusters", "cells=1"], "unexpected keyword argument 'cells'"),
+        (["fcooper", "weights=/none"], "no such file of weights: /none"),
     ],
 )
 def test_bad_input_is_one_line(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", *words]) == 2
     printed = capsys.readouterr()
-    assert told in printed.err
+    assert expected in printed.err
     assert printed.err.count("\n") == 1
     assert printed.out == ""
 
@@ -96,7 +102,7 @@ def test_the_command_line_records_checks_and_prints(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 1, done.stderr
-    assert "reads_messages = True" in done.stdout
+    assert "reads_messages is True" in done.stdout
     assert "1 failed" in done.stdout
     assert (tmp_path / "street.npz").is_file()
 
@@ -110,9 +116,9 @@ DRIVEN = '{"failure": null, "message": "DS 60.0, collision"}\n'
     ("ledger", "stderr", "why"),
     [
         (FAILED * 3, NOTICE, "3 tries, the last one failed: server_hang: no answer within 5 s"),
-        (DRIVEN, NOTICE, "the drive ended too soon (DS 60.0, collision)"),
+        (DRIVEN, NOTICE, "the drive ended too early (DS 60.0, collision)"),
         (None, NOTICE + "run_campaign: no room\n", "run_campaign: no room"),
-        (None, NOTICE, "the campaign ended with exit code 1 and said nothing"),
+        (None, NOTICE, "the campaign ended with exit code 1 without output"),
     ],
 )
 def test_a_street_that_is_not_recorded_has_a_cause(

@@ -9,24 +9,24 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from agents.conformance.answers import shares
-from agents.conformance.calls import calls, truth
+from agents.conformance.interface import calls, truth
 from agents.conformance.recording import quoted
-from agents.examples.heaps import Heaps
+from agents.examples.clusters import Clusters
 from harness.vocabulary import Boxes, Observation
 
 
-class Compiled(Heaps):
+class Compiled(Clusters):
     """Has a call that tells no signature, as compiled ones do."""
 
     step: Any = max
 
 
-class Rambling(Heaps):
+class Rambling(Clusters):
     def share(self, observation: Observation) -> "what it sees":  # type: ignore[valid-type]  # noqa: F722
         return super().share(observation)
 
 
-class Misspelt(Heaps):
+class Misspelt(Clusters):
     def share(self, observation: Observation) -> Boxes.all:  # type: ignore[name-defined]
         return super().share(observation)
 
@@ -36,7 +36,7 @@ def test_a_call_without_a_signature_is_tried() -> None:
 
 
 @pytest.mark.parametrize("kind", [Rambling, Misspelt])
-def test_a_declaration_that_names_nothing_is_a_warning(kind: type[Heaps]) -> None:
+def test_a_declaration_that_names_nothing_is_a_warning(kind: type[Clusters]) -> None:
     (finding,) = shares(kind(), [Boxes.none()])
     assert (finding.check, finding.verdict) == ("share", "warning")
 

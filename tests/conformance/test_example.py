@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.examples import heaps
+from agents.examples import clusters
 from harness.records.keys import AttemptKey
 from harness.records.reading import read_table
 from tests.campaign.tiny import command, ledger, write_route
@@ -26,7 +26,7 @@ def mylab(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return an environment in which the example is `mylab.system`."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "mylab").mkdir()
-    shutil.copy(heaps.__file__, folder / "mylab" / "system.py")
+    shutil.copy(clusters.__file__, folder / "mylab" / "system.py")
     ours = {"PYTHONPATH": str(folder), "CRUCIBLE_PACKAGES": "mylab", "OMP_NUM_THREADS": "1"}
     return {**os.environ, **ours}
 
@@ -38,11 +38,11 @@ def run(*words: str, environment: dict[str, str]) -> subprocess.CompletedProcess
 
 
 def test_it_is_as_short_as_promised() -> None:
-    assert len(inspect.getsource(heaps).splitlines()) <= 60
+    assert len(inspect.getsource(clusters).splitlines()) <= 62
 
 
 def test_it_passes_the_check(mylab: dict[str, str], street_file: Path) -> None:
-    words = (sys.executable, "-m", "agents", "check", "mylab.system:Heaps", "fewest=9")
+    words = (sys.executable, "-m", "agents", "check", "mylab.system:Clusters", "fewest=9")
     done = run(*words, f"--recording={street_file}", environment=mylab)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "failed" not in done.stdout
@@ -51,7 +51,7 @@ def test_it_passes_the_check(mylab: dict[str, str], street_file: Path) -> None:
 def test_it_drives_a_campaign(mylab: dict[str, str], tmp_path: Path) -> None:
     settings = (
         "system=[]",
-        "+system.mine._target_=mylab.system.Heaps",
+        "+system.mine._target_=mylab.system.Clusters",
         "interference=[none,latency]",
         "cooperation=mixed",
         "routes.hazards=null",
@@ -68,7 +68,7 @@ def test_it_drives_a_campaign(mylab: dict[str, str], tmp_path: Path) -> None:
         / "try1"
     )
     boxes = read_table(attempt / "boxes.parquet", "boxes")
-    alone, together = (boxes[boxes.source == each] for each in ("ego_alone", "cooperative"))
+    alone, together = (boxes[boxes.source == name] for name in ("ego_alone", "cooperative"))
     assert len(together) > len(alone) > 0
     frames = read_table(attempt / "frames.parquet", "frames")
     assert frames.speed.max() > 2.0

@@ -98,7 +98,7 @@ def test_check_wants_a_recording(
 ) -> None:
     file = tmp_path / "words.npz"
     file.write_bytes(content)
-    words = ["check", "agents.examples.heaps:Heaps", "--recording"]
+    words = ["check", "agents.examples.clusters:Clusters", "--recording"]
     assert agents([*words, str(file)]) == 2
     assert f"{file}: not a recording of a street" in said(capsys.readouterr().err)
     assert agents([*words, str(file / "street.npz")]) == 2

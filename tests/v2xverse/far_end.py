@@ -18,7 +18,7 @@ FAULT = sys.argv[2]
 def boxes(name: str) -> dict[str, Any]:
     low, high = -np.array([2.0, 1.0, 0.5]), np.array([2.0, 1.0, 0.5])
     order = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 1), (0, 0, 1)]
-    corners = np.array([np.where(each, high, low) for each in order])
+    corners = np.array([np.where(item, high, low) for item in order])
     corners += np.array([10.0, 3.0, 8.0])
     return {
         f"{name}_corners": corners.reshape(1, 24),

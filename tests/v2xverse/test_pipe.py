@@ -34,9 +34,9 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
     far = child("none")
     points = np.arange(4_000_000, dtype=np.float32).reshape(-1, 4)  # more than a pipe holds
     for _ in range(3):
-        words, found = far.ask(STEP, {"ego": points}, 60.0)
+        words, result = far.ask(STEP, {"ego": points}, 60.0)
         assert words["control"] == [0.5, -0.25, 0.0]
-        (box,) = boxes_in_lidar("alone", found, 7.5).geometry
+        (box,) = boxes_in_lidar("alone", result, 7.5).geometry
         assert np.allclose(box, [10.0, 3.0, 0.5, 4.0, 2.0, 1.0, 0.0])
     pid = far._process.pid
     far.end()
@@ -44,7 +44,7 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "expected"),
     [
         ("death", "it ended with exit code 1 at step; it said last: warming up torch.cuda.OutOf"),
         ("abort", "it ended with signal 6 at step"),
@@ -53,10 +53,10 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
         ("pickled", "its answer cannot be read: .*an array of 'object'"),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_told(fault: str, told: str) -> None:
+def test_what_is_wrong_with_an_answer_is_told(fault: str, expected: str) -> None:
     far = child(fault)
     pid = far._process.pid
-    with pytest.raises(ChildError, match=told):
+    with pytest.raises(ChildError, match=expected):
         far.ask(STEP, {}, 60.0)
     assert not is_running(pid)
 
@@ -77,14 +77,14 @@ def test_who_does_not_listen_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "expected"),
     [
         ("version", "it speaks version 2 of the pipe; 1 is needed"),
         ("early", "it ended with exit code 1 at hello; it said last: warming up"),
     ],
 )
-def test_who_cannot_begin_says_why(fault: str, told: str) -> None:
-    with pytest.raises(ChildError, match=told):
+def test_who_cannot_begin_says_why(fault: str, expected: str) -> None:
+    with pytest.raises(ChildError, match=expected):
         child(fault)
 
 
@@ -101,9 +101,9 @@ def test_frames_carry_numbers_and_words_only() -> None:
     assert len(rest) == text + body
     words, again = wire.unpack(rest[:text], rest[text:])
     assert words == {"seed": 3}
-    for name, each in arrays.items():
-        assert again[name].dtype == each.dtype
-        assert np.array_equal(again[name], each)
+    for name, item in arrays.items():
+        assert again[name].dtype == item.dtype
+        assert np.array_equal(again[name], item)
     with pytest.raises(wire.WireError, match="holds object"):
         wire.pack({}, {"strange": np.array([{}])})
     with pytest.raises(wire.WireError, match="says nothing"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.conformance.moments import Recording
+from agents.conformance.recorded_steps import Recording
 from agents.conformance.recording import recorded
 from agents.perception.fusion.fcooper import FCooper
 from agents.perception.systems import Intermediate
@@ -25,7 +25,7 @@ def street() -> Recording:
 
 
 def of_unit(system: System, street: Recording) -> tuple[Message, ...]:
-    (sight,) = (e for e in street.moments[0].partners if e.observation.kind == "roadside")
+    (sight,) = (e for e in street.steps[0].partners if e.observation.kind == "roadside")
     seen = sight.observation
     shared = system.share(seen)
     at = seen.lidar_in_world
@@ -45,7 +45,7 @@ def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
 def test_it_sees_what_our_network_sees_and_drives_ahead(street: Recording, tmp_path: Path) -> None:
     theirs = V2Xverse(ROOT, "fcooper", PYTHON, str(agent("fcooper", tmp_path)))
     ours = Intermediate(FCooper(), checkpoint=str(tmp_path / "perception"))
-    now = street.moments[0].observation
+    now = street.steps[0].observation
     for system in (theirs, ours):
         system.reset(1, street.route)
     step, expected = (

@@ -19,7 +19,7 @@ def test_settings_that_disturb_nothing_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "checkpoint", "told"),
+    ("agent", "checkpoint", "expected"),
     [
         ({"simulation": {"comm_latency": 12}}, {}, "simulation.comm_latency of the agent is set"),
         ({"perception": {"pose_error": NOISE["args"]}}, {}, "perception.pose_error of the agent"),
@@ -27,7 +27,7 @@ def test_settings_that_disturb_nothing_pass() -> None:
     ],
 )
 def test_messages_are_disturbed_in_the_channel_only(
-    agent: dict[str, Any], checkpoint: dict[str, Any], told: str
+    agent: dict[str, Any], checkpoint: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(ValueError, match=told.replace(".", r"\.")):
+    with pytest.raises(ValueError, match=expected.replace(".", r"\.")):
         refuse_disturbing({**AGENT, **agent}, checkpoint)

@@ -18,7 +18,7 @@ from agents.v2xverse.system import (
     V2XverseAlone,
     nearest,
     others,
-    told,
+    step_request,
 )
 from harness.errors import UserError
 from harness.vocabulary import EgoObservation, Message, Points, Pose
@@ -29,8 +29,8 @@ NO_POINTS = np.zeros((0, 4), np.float32)
 
 
 def checkout(folder: Path) -> Path:
-    for each in NEEDED:
-        (folder / each).mkdir(parents=True)
+    for item in NEEDED:
+        (folder / item).mkdir(parents=True)
     config = folder / CONFIG.format(method="codriving")
     config.parent.mkdir()
     config.write_text("{}")
@@ -76,14 +76,14 @@ def message(sender: str, x: float) -> Message:
 def test_partners_nearest_first_and_no_more_than_it_takes() -> None:
     messages = tuple(message(f"vehicle-{x}", float(x)) for x in (50, 10, 30, 20, 40))
     kept = nearest(messages, Pose(0.0, 0.0))
-    assert [each.sender for each in kept] == [f"vehicle-{x}" for x in (10, 20, 30, 40)]
+    assert [item.sender for item in kept] == [f"vehicle-{x}" for x in (10, 20, 30, 40)]
 
 
 def test_what_it_believes_and_where_it_is_on_its_route() -> None:
     here = Pose(100.0, 50.0, yaw=math.pi / 2)
     believed = Pose(100.4, 51.3, 1.85, math.pi / 2)  # true would be 100, 51.3
     observation = EgoObservation("ego", "ego", 4, 0.2, believed, NO_POINTS, here, LIDAR, 3.0, ())
-    words, arrays = told(observation, [message("vehicle-9", 90.0)])
+    words, arrays = step_request(observation, [message("vehicle-9", 90.0)])
     assert words["ego"]["lidar"] == [100.4, 51.3, 1.85, math.pi / 2]
     assert np.allclose(words["ego"]["vehicle"], [100.4, 50.0])
     assert words["ego"]["on_route"] == [100.0, 50.0, math.pi / 2]
@@ -93,16 +93,16 @@ def test_what_it_believes_and_where_it_is_on_its_route() -> None:
 
 def test_the_ego_is_nobody_it_detects() -> None:
     order = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 1), (0, 0, 1)]
-    body = np.array([[4.9, 2.1, 1.5] * np.array(each) for each in order]) - [2.45, 1.05, 0.0]
+    body = np.array([[4.9, 2.1, 1.5] * np.array(item) for item in order]) - [2.45, 1.05, 0.0]
     places = np.array([[-1.3, 0.0, 0.0], [10.0, 3.0, 0.0]])  # of the ego from its LiDAR, and ahead
-    found = {
+    result = {
         "alone_corners": (body + places[:, None]).reshape(2, 24),
         "alone_scores": np.array([0.9, 0.8]),
         "alone_classes": np.zeros(2, np.int64),
     }
     here = Pose(100.0, 50.0, 1.85)
     observation = EgoObservation("ego", "ego", 4, 0.2, here, NO_POINTS, here, LIDAR, 3.0, ())
-    (box,) = others("alone", found, observation).geometry
+    (box,) = others("alone", result, observation).geometry
     assert np.allclose(box[:2], [10.0, 3.0])
 
 
@@ -124,9 +124,9 @@ def test_the_road_is_drawn_as_the_planner_sees_it() -> None:
 def test_with_a_map_all_lanes_are_drawn() -> None:
     maps = os.environ["CRUCIBLE_MAPS"]
     drawn = Roads.around(replace(straight(), town="Town05"), maps)
-    own = Roads.around(straight(), maps)
+    part = Roads.around(straight(), maps)
     here = Pose(30.0, 0.0)
-    assert own.picture(here).sum() > 0
-    assert not np.array_equal(drawn.picture(here), own.picture(here))
+    assert part.picture(here).sum() > 0
+    assert not np.array_equal(drawn.picture(here), part.picture(here))
     x, y = drawn.centres[len(drawn.centres) // 2]
     assert drawn.picture(Pose(float(x), float(y)))[143:145, 47:49].all()

@@ -30,8 +30,8 @@ def main() -> None:
         return
     made = importlib.import_module("stack").Stack
     stack = made(words["root"], words["agent_config"], words["folder"])
-    told = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
-    wire.send(answers, {"kind": "ready", "version": wire.VERSION, "told": told})
+    versions = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
+    wire.send(answers, {"kind": "ready", "version": wire.VERSION, "versions": versions})
     while True:
         asked = wire.receive(sys.stdin.buffer)
         if asked is None:
@@ -44,20 +44,20 @@ def main() -> None:
             control, together, alone = stack.step(words, arrays)
             boxes = {**flat("together", together), **flat("alone", alone)}
             wire.send(
-                answers, {"kind": "step", "control": [float(each) for each in control]}, boxes
+                answers, {"kind": "step", "control": [float(value) for value in control]}, boxes
             )
 
 
 def flat(name: str, classes: Any) -> dict[str, Any]:
     """Return corners, scores and classes of boxes as three arrays."""
-    found = [
+    detected = [
         (corners, np.asarray(scores.detach().cpu(), np.float64), number)
         for number, (corners, scores) in enumerate(classes)
         if corners is not None and len(corners)
     ]
-    corners = [np.asarray(each[0], np.float64).reshape(-1, 24) for each in found]
-    scores = [each[1].reshape(-1) for each in found]
-    kinds = [np.full(len(each[1].reshape(-1)), each[2], np.int64) for each in found]
+    corners = [np.asarray(boxes[0], np.float64).reshape(-1, 24) for boxes in detected]
+    scores = [boxes[1].reshape(-1) for boxes in detected]
+    kinds = [np.full(len(boxes[1].reshape(-1)), boxes[2], np.int64) for boxes in detected]
     return {
         name + "_corners": np.concatenate([*corners, np.zeros((0, 24))]),
         name + "_scores": np.concatenate([*scores, np.zeros(0)]),

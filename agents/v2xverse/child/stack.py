@@ -29,8 +29,8 @@ class Stack:
     """Everything of V2Xverse's that drives."""
 
     def __init__(self, root: str, agent_config: str, folder: str) -> None:
-        for each in reversed(PATHS):
-            sys.path.insert(0, str(Path(root) / each))
+        for path in reversed(PATHS):
+            sys.path.insert(0, str(Path(root) / path))
         os.chdir(root)
         importlib.import_module("allowances").make()
         self._torch: Any = importlib.import_module("torch")
@@ -65,12 +65,12 @@ class Stack:
 
     def _load_planner(self) -> None:
         planning = self.config["planning"]
-        told = importlib.import_module("common.io").load_config_from_yaml(
+        settings = importlib.import_module("common.io").load_config_from_yaml(
             planning["planner_config"]
         )
         registry = importlib.import_module("codriving").CODRIVING_REGISTRY
         build = importlib.import_module("common.registry")
-        self._planner = build.build_object_within_registry_from_config(registry, told["model"])
+        self._planner = build.build_object_within_registry_from_config(registry, settings["model"])
         load = importlib.import_module("common.torch_helper").load_checkpoint
         load(planning["planner_model_checkpoint"], self._device, self._planner)
         self._planner.to(self._device).eval()
@@ -107,7 +107,9 @@ class Stack:
         """Return pedals and wheel, and what is detected with partners and without."""
         ego = self._measured(words["ego"], arrays["ego"])
         self._add_ego(ego, words["ego"], arrays["drivable"])
-        partners = [self._measured(each, arrays[each["name"]]) for each in words["partners"]]
+        partners = [
+            self._measured(partner, arrays[partner["name"]]) for partner in words["partners"]
+        ]
         with self._torch.no_grad(), Overheard(self._data) as boxes:
             self._seed(self._seeded)
             self._count += 4
@@ -128,43 +130,43 @@ class Stack:
         one = self._data.__getitem__(idx=None, extra_source={"car_data": [ego], "rsu_data": []})
         batch = self._data.collate_batch_test([one], online_eval_only=True)
         batch = tools.to_device(batch, self._device)
-        told = {name: self._network(each) for name, each in batch.items()}
-        self._data.post_process_multiclass(batch, told, online_eval_only=True)
+        outputs = {name: self._network(scene) for name, scene in batch.items()}
+        self._data.post_process_multiclass(batch, outputs, online_eval_only=True)
 
-    def _measured(self, told: dict[str, Any], points: Any) -> dict[str, Any]:
+    def _measured(self, state: dict[str, Any], points: Any) -> dict[str, Any]:
         """Return what its agents measure, in its sensors' frames: turned to the left."""
         turned = points.copy()
         turned[:, 0], turned[:, 1] = -points[:, 1], points[:, 0]
-        x, y, z, yaw = told["lidar"]
+        x, y, z, yaw = state["lidar"]
         measured = {
-            "x": told["vehicle"][0],
-            "y": told["vehicle"][1],
+            "x": state["vehicle"][0],
+            "y": state["vehicle"][1],
             "theta": yaw + np.pi / 2,
             "compass": yaw + np.pi / 2,
             "lidar_pose_x": x,
             "lidar_pose_y": y,
             "lidar_pose_z": z,
         }
-        for each in CAMERAS:
-            measured[f"camera_{each}_intrinsics"] = np.eye(3).tolist()
-            measured[f"camera_{each}_extrinsics"] = np.eye(4).tolist()
+        for camera in CAMERAS:
+            measured[f"camera_{camera}_intrinsics"] = np.eye(3).tolist()
+            measured[f"camera_{camera}_extrinsics"] = np.eye(4).tolist()
         return {"lidar": turned, "measurements": measured}
 
-    def _add_ego(self, ego: dict[str, Any], told: dict[str, Any], drivable: Any) -> None:
-        x, y, yaw = told["on_route"]
+    def _add_ego(self, ego: dict[str, Any], state: dict[str, Any], drivable: Any) -> None:
+        x, y, yaw = state["on_route"]
         target, command = self._route.run_step(gps(np.array([[x, y]]))[0], 0)
         front, rear, left, right = self.config["perception"]["detection_range"]
         ahead, aside = np.cos(yaw), np.sin(yaw)
         away = np.array([target[1] - x, -target[0] - y])
         in_ego = np.array([away @ [-aside, ahead], -(away @ [ahead, aside])])
         ego["measurements"].update(
-            speed=np.float64(told["speed"]),
+            speed=np.float64(state["speed"]),
             command=command.value,
             target_point=np.clip(in_ego, [-rear, -front], [left, right]),
         )
         ego["drivable_area"] = drivable
-        for each in CAMERAS:
-            ego[f"rgb_{each}"] = NO_PICTURE
+        for camera in CAMERAS:
+            ego[f"rgb_{camera}"] = NO_PICTURE
 
     def _seed(self, seed: int) -> None:
         random.seed(seed)

@@ -25,14 +25,14 @@ class WireError(Exception):
 
 def pack(words: dict[str, Any], arrays: dict[str, Any] | None = None) -> bytes:
     """Return a frame."""
-    told, body = [], []
-    for name, each in (arrays or {}).items():
-        array = np.ascontiguousarray(each)
+    described, body = [], []
+    for name, value in (arrays or {}).items():
+        array = np.ascontiguousarray(value)
         if str(array.dtype) not in KINDS:
             raise WireError(f"{name} holds {array.dtype}")
-        told.append([name, str(array.dtype), list(array.shape)])
+        described.append([name, str(array.dtype), list(array.shape)])
         body.append(array.tobytes())
-    text = json.dumps({"words": words, "arrays": told}).encode("utf-8")
+    text = json.dumps({"words": words, "arrays": described}).encode("utf-8")
     return b"".join([HEADER.pack(MARK, len(text), sum(map(len, body))), text, *body])
 
 
@@ -49,14 +49,14 @@ def lengths(header: bytes) -> tuple[int, int]:
 def unpack(text: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a frame says, and its arrays."""
     try:
-        told = json.loads(text.decode("utf-8"))
-        words, arrays, at = dict(told["words"]), {}, 0
-        for name, kind, shape in told["arrays"]:
+        record = json.loads(text.decode("utf-8"))
+        words, arrays, at = dict(record["words"]), {}, 0
+        for name, kind, shape in record["arrays"]:
             if kind not in KINDS:
                 raise WireError(f"an array of {kind!r}")
             count = 1
-            for each in shape:
-                count *= int(each)
+            for size in shape:
+                count *= int(size)
             array = np.frombuffer(body, kind, count, at).reshape(shape)
             arrays[str(name)] = array
             at += array.nbytes

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.report.html import Content, Markup, grid, paragraph, signed, tag
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
-from analysis.tables.writing import p_in_words
+from analysis.tables.writing import format_p
 
 NOTHING = "-"
 MOST_ROWS = 400
@@ -22,7 +22,7 @@ def estimates(table: Table) -> Markup:
     rows = table.rows()
     title = tag("h3", table.title)
     if not rows:
-        return tag("div", title, paragraph("No attempt has anything to show here.", class_="quiet"))
+        return tag("div", title, paragraph("No data.", class_="quiet"))
     measures = table.measures
     head = [*table.by, *measures, "n", "routes"]
     body = [line(names, cells, measures, table.digits) for names, cells in rows[:MOST_ROWS]]
@@ -38,26 +38,26 @@ def line(
     digits: Mapping[str, int],
 ) -> list[Content]:
     """Return a row: names, cells, and the most attempts and routes that a cell rests on."""
-    n = max(each.n for each in cells.values())
-    routes = max(each.routes for each in cells.values())
-    told: list[Content] = [cell(cells[name], digits.get(name, 1), n) for name in measures]
-    return [*names, *told, str(n), str(routes)]
+    n = max(estimate.n for estimate in cells.values())
+    routes = max(estimate.routes for estimate in cells.values())
+    shown: list[Content] = [cell(cells[name], digits.get(name, 1), n) for name in measures]
+    return [*names, *shown, str(n), str(routes)]
 
 
-def cell(found: Estimate, digits: int, n: int) -> Content:
+def cell(estimate: Estimate, digits: int, n: int) -> Content:
     """Return a value, below it its interval, and its n if it is not the row's."""
-    own = tag("small", f"n {found.n}") if found.n != n else ""
-    if not math.isfinite(found.value):
-        return [tag("span", NOTHING), own]
-    value = tag("span", f"{found.value:.{digits}f}")
-    if not math.isfinite(found.low):
-        return [value, tag("small", NOTHING), own]
-    return [value, tag("small", f"{found.low:.{digits}f} to {found.high:.{digits}f}"), own]
+    cell_n = tag("small", f"n {estimate.n}") if estimate.n != n else ""
+    if not math.isfinite(estimate.value):
+        return [tag("span", NOTHING), cell_n]
+    value = tag("span", f"{estimate.value:.{digits}f}")
+    if not math.isfinite(estimate.low):
+        return [value, tag("small", NOTHING), cell_n]
+    return [value, tag("small", f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}"), cell_n]
 
 
 def differences(rows: pd.DataFrame) -> Markup:
     """Return differences with intervals, tests and what they rest on."""
-    head = ["second", "first", "measure", "second has", "first has", "second less first"]
+    head = ["second", "first", "measure", "second, value", "first, value", "second minus first"]
     head += ["p", "p, page", "pairs", "routes"]
     body = [
         [
@@ -67,8 +67,8 @@ def differences(rows: pd.DataFrame) -> Markup:
             f"{row['b']:.1f}",
             f"{row['a']:.1f}",
             difference(row),
-            p_in_words(row["p"], 4),
-            p_in_words(row["p page"], 4),
+            format_p(row["p"], 4),
+            format_p(row["p page"], 4),
             str(row["pairs"]),
             str(row["routes"]),
         ]
@@ -85,6 +85,6 @@ def difference(row: pd.Series) -> Content:
     return [value, tag("small", f"{signed(row['low'])} to {signed(row['high'])}")]
 
 
-def plain(frame: pd.DataFrame, names: int = 1) -> Markup:
+def text_table(frame: pd.DataFrame, names: int = 1) -> Markup:
     """Return a table of texts."""
     return grid(map(str, frame.columns), frame.astype(str).to_numpy().tolist(), names)

@@ -1,4 +1,4 @@
-"""From the words of a command line to a system."""
+"""From the arguments of a command line to a system."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ SHIPPED = CONF / "system"
 
 
 def maker(name: str, given: Sequence[str]) -> Callable[[], Any]:
-    """Return what makes the named system, again and again, with arguments `key=value`."""
+    """Return a factory of the named system with arguments `key=value`."""
     settings = settings_of(name, given)
-    return lambda: made(name, settings)
+    return lambda: instantiate_system(name, settings)
 
 
 def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the settings of a shipped system, or of the class `package.module:Class`."""
-    words = [each for each in given if "=" not in each]
+    words = [word for word in given if "=" not in word]
     if words:
-        raise UserError(f"{words[0]}: arguments are told as name=value")
+        raise UserError(f"{words[0]}: arguments are given as name=value")
     if ":" in name or "." in name:
         settings: dict[str, Any] = {"_target_": ".".join(name.split(":"))}
         refuse_no_class(name)
     else:
         file = SHIPPED / f"{name}.yaml"
         if not file.is_file():
-            shipped = ", ".join(sorted(each.stem for each in SHIPPED.glob("*.yaml")))
-            raise UserError(f"{name}: a class is told as package.module:Class; shipped: {shipped}")
+            shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+            raise UserError(
+                f"{name}: not a shipped system; give package.module:Class, or one of: {shipped}"
+            )
         settings = yaml.safe_load(file.read_text())[name]
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
@@ -49,19 +51,19 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def refuse_no_class(name: str) -> None:
-    """Refuse a name under which there is no class to be found from here."""
+    """Refuse a name that cannot be imported as a class."""
     sys.path[:0] = [""] * ("" not in sys.path)
     module, _, kind = name.replace(":", ".").rpartition(".")
     try:
-        found = getattr(import_module(module), kind)
+        target = getattr(import_module(module), kind)
     except Exception as problem:
         raise UserError(f"{name}: {type(problem).__name__}: {one_line(problem)}") from None
-    if not isinstance(found, type):
-        raise UserError(f"{name} is no class")
+    if not isinstance(target, type):
+        raise UserError(f"{name} is not a class")
 
 
-def made(name: str, settings: dict[str, Any]) -> Any:
-    """Return a system, or say why there is none."""
+def instantiate_system(name: str, settings: dict[str, Any]) -> Any:
+    """Return an instance; an exception becomes an error of one line."""
     try:
         return instantiate(settings, _convert_="all")
     except HydraException as problem:
@@ -69,10 +71,10 @@ def made(name: str, settings: dict[str, Any]) -> Any:
         if isinstance(cause, UserError):
             raise cause from None
         raise UserError(
-            f"{name} cannot be made: {type(cause).__name__}: {one_line(cause)}"
+            f"{name} cannot be instantiated: {type(cause).__name__}: {one_line(cause)}"
         ) from None
 
 
 def one_line(problem: BaseException) -> str:
-    """Return what an exception says, on one line."""
+    """Return an exception's text on one line."""
     return " ".join(str(problem).split()) or type(problem).__name__

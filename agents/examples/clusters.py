@@ -1,4 +1,4 @@
-"""A system of one's own on a page: what stands in heaps above the road is somebody."""
+"""An example of a system on one page: clusters of points above the road are road users."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from agents.merging import merge, on_ego
 from harness.vocabulary import Boxes, EgoObservation, Floats, Message, Observation, Route, Step
 
 
-class Heaps:
-    """Detects without a network; partners share their boxes."""
+class Clusters:
+    """Detects without a network; partners share their boxes (late fusion)."""
 
     reads_points = True
     reads_messages = True
@@ -24,37 +24,39 @@ class Heaps:
         self._driver.reset(route)
 
     def share(self, observation: Observation) -> Boxes:
-        """Return the boxes that a partner sees."""
+        """Return the boxes that a partner detects."""
         xyz = observation.points_in_lidar[:, :3].astype(np.float64)
         near = xyz[np.hypot(xyz[:, 0], xyz[:, 1]) < 40.0]
         road = np.percentile(near[:, 2], 20) if len(near) else 0.0
         standing = near[(near[:, 2] > road + 0.3) & (near[:, 2] < road + 2.2)]
-        heaps = [each for each in self._heaps(standing) if len(each) >= self._fewest]
-        return Boxes.join([box(each) for each in heaps if np.ptp(each, 0).max() < self._largest])
+        large = [points for points in self._clusters(standing) if len(points) >= self._fewest]
+        return Boxes.join(
+            [box(points) for points in large if np.ptp(points, 0).max() < self._largest]
+        )
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """See, add what others see, drive."""
+        """Detect, merge with the partners' boxes, drive."""
         seen = self.share(observation)
-        own = seen[~on_ego(seen, observation.lidar_in_vehicle)]
-        everybodys = merge(own, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
-        return Step(self._driver.step(observation, everybodys), everybodys, own)
+        of_ego = seen[~on_ego(seen, observation.lidar_in_vehicle)]
+        merged = merge(of_ego, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
+        return Step(self._driver.step(observation, merged), merged, of_ego)
 
-    def _heaps(self, points: Floats) -> list[Floats]:
+    def _clusters(self, points: Floats) -> list[Floats]:
         cells = [(x, y) for x, y in np.floor(points[:, :2] / self._cell).astype(int).tolist()]
-        heap_of = dict.fromkeys(cells, -1)
+        cluster_of = dict.fromkeys(cells, -1)
         for number, first in enumerate(cells):
             reached = [first]
             while reached:
                 x, y = reached.pop()
-                if heap_of.get((x, y), 0) < 0:
-                    heap_of[x, y] = number
+                if cluster_of.get((x, y), 0) < 0:
+                    cluster_of[x, y] = number
                     reached += [(x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-        numbers = np.array([heap_of[cell] for cell in cells])
-        return [points[numbers == heap] for heap in np.unique(numbers)]
+        numbers = np.array([cluster_of[cell] for cell in cells])
+        return [points[numbers == cluster] for cluster in np.unique(numbers)]
 
 
-def box(heap: Floats) -> Boxes:
-    """Return a box round points: a vehicle if it is large, else somebody on foot."""
-    low, size = heap.min(0), np.maximum(np.ptp(heap, axis=0), 0.4)
+def box(cluster: Floats) -> Boxes:
+    """Return a box round points: a vehicle if it is large, else a pedestrian."""
+    low, size = cluster.min(0), np.maximum(np.ptp(cluster, axis=0), 0.4)
     geometry = np.array([[*(low + size / 2), *size, 0.0]])
     return Boxes(geometry, np.array([0 if size[:2].max() > 1.5 else 1]), np.array([0.5]))

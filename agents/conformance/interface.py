@@ -1,4 +1,4 @@
-"""Whether a system can be called as an attempt calls it, and what its class says of itself."""
+"""Whether a system can be called as an attempt calls it, and what its class declares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from agents.conformance.finding import Finding
+from agents.conformance.findings import Finding
 from harness.vocabulary import is_privileged
 
 GIVEN = {
@@ -18,52 +18,52 @@ SHOWN_TRUTH = ("share", "step")
 
 
 def calls(system: Any) -> Iterator[Finding]:
-    """Yield what is missing or cannot be called."""
+    """Yield attributes and methods that are missing or cannot be called."""
     for name in ("reads_points", "reads_messages"):
         value = getattr(system, name, None)
         if not isinstance(value, bool):
             yield Finding(
                 "calls",
                 "failed",
-                f"{name} is {value!r}; say True or False in the class: an attempt asks before it"
-                " runs LiDARs and partners for you",
+                f"{name} is {value!r}; set it to True or False in the class: it decides whether an"
+                " attempt runs LiDARs and partners for the system",
             )
     for name in GIVEN:
-        told = f"{name}({', '.join(arguments(system, name))})"
+        signature = f"{name}({', '.join(arguments(system, name))})"
         method = getattr(system, name, None)
         if not callable(method):
-            yield Finding("calls", "failed", f"there is no {name}; write {told}")
+            yield Finding("calls", "failed", f"method {name} not found; write {signature}")
         elif not takes(method, len(arguments(system, name))) and not wants_truth(system, name):
             has = f"{name}{inspect.signature(method)}"
-            yield Finding("calls", "failed", f"{told} is called; yours is {has}")
+            yield Finding("calls", "failed", f"it is called as {signature}; its signature is {has}")
 
 
 def truth(system: Any) -> Iterator[Finding]:
-    """Yield whether it is shown the truth, and whether its class says so."""
+    """Yield whether it is given the ground truth, and whether its class declares it."""
     for name in SHOWN_TRUTH:
         if wants_truth(system, name):
             yield Finding(
                 "truth",
                 "failed",
-                f"{name} takes a further argument, the truth; that is shown only to classes that"
-                " say privileged = True: leave it out, or say so",
+                f"{name} takes one more argument, the ground truth; only classes with"
+                " privileged = True get it: remove the argument, or set privileged = True",
             )
     if is_privileged(system):
         yield Finding(
             "truth",
-            "told",
-            "privileged: it is shown the truth, and tells how good others could be at best",
+            "note",
+            "privileged: it is given the ground truth; use it only as an upper bound",
         )
 
 
 def arguments(system: Any, name: str) -> tuple[str, ...]:
-    """Return what an attempt calls a method with."""
+    """Return the names of the arguments that an attempt calls a method with."""
     more = ("truth",) if is_privileged(system) and name in SHOWN_TRUTH else ()
     return GIVEN[name] + more
 
 
 def wants_truth(system: Any, name: str) -> bool:
-    """Return whether a method needs one argument more, though its class does not say privileged."""
+    """Return whether a method needs one more argument although its class is not privileged."""
     method = getattr(system, name, None)
     if is_privileged(system) or name not in SHOWN_TRUTH or not callable(method):
         return False
@@ -72,7 +72,7 @@ def wants_truth(system: Any, name: str) -> bool:
 
 
 def takes(method: Any, count: int) -> bool:
-    """Return whether a method can be called with so many arguments, as far as it tells."""
+    """Return whether a method can be called with `count` arguments, as far as can be inspected."""
     try:
         inspect.signature(method).bind(*[None] * count)
     except TypeError:

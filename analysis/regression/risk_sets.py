@@ -25,7 +25,7 @@ LOOK_BACK = 10.0
 SHORTEST = 10.0
 """Metres that a stretch has at least: a violator may have stood."""
 ALONE_THERE = "violation where no other drive of the route came by"
-NOBODY = "passage of a stretch without a true box"
+NO_TRUTH = "passage of a stretch without a ground-truth box"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passages:
+class RiskSets:
     """Rows of all risk sets."""
 
     sample: Sample  # a row for each drive on each stretch; y says whose violation it was
@@ -64,23 +64,25 @@ def track_of(
 ) -> Track:
     """Return a drive's track; `steps` are times, stations, counts and true boxes."""
     times, stations, counts, truths = steps
-    own = times <= end + 1e-6
+    before_end = times <= end + 1e-6
     return Track(
         route,
         system,
-        times[own],
-        np.maximum.accumulate(stations[own]) if own.any() else stations[own],
-        np.vstack([np.zeros((1, counts.shape[1])), np.cumsum(counts[own], axis=0)]),
-        np.append(0.0, np.cumsum(truths[own])),
+        times[before_end],
+        np.maximum.accumulate(stations[before_end]) if before_end.any() else stations[before_end],
+        np.vstack([np.zeros((1, counts.shape[1])), np.cumsum(counts[before_end], axis=0)]),
+        np.append(0.0, np.cumsum(truths[before_end])),
         violated,
     )
 
 
-def tracks_of(found: Collection, rows: Integers, left_out: Mapping[str, str]) -> Iterator[Track]:
+def tracks_of(
+    collection: Collection, rows: Integers, left_out: Mapping[str, str]
+) -> Iterator[Track]:
     """Yield the tracks of some attempts; `left_out` says which systems stay out, and why."""
-    attempts = found.attempts
+    attempts = collection.attempts
     wanted = set(rows.tolist())
-    for row, campaign, key in found.each():
+    for row, campaign, key in collection.attempts_in_order():
         if row not in wanted or key.arm.system in left_out:
             continue
         yield track_in(attempts, row, checked_table(campaign, "frames", key))
@@ -100,26 +102,26 @@ def track_in(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> Track:
     return track_of(str(attempt["cluster"]), str(attempt["system"]), steps, end, violated)
 
 
-def passages(tracks: Sequence[Track], left_out: Mapping[str, str]) -> Passages:
+def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
     """Return all risk sets: the drives that reached where a violation was, over its stretch."""
     parts: list[tuple[Floats, ...]] = []
     dropped: Counter[str] = Counter()
     systems, routes = [], sorted({track.route for track in tracks})
     number = 0
     for cluster, route in enumerate(routes):
-        own = [track for track in tracks if track.route == route and len(track.times)]
-        violators = [track for track in own if track.violated]
+        on_route = [track for track in tracks if track.route == route and len(track.times)]
+        violators = [track for track in on_route if track.violated]
         ends = np.array([track.reached[-1] for track in violators])
         begins = np.array([begin_of(track) for track in violators])
-        looks = [track.over(begins, ends) for track in own]
-        for each, violator in enumerate(violators):
+        looks = [track.over(begins, ends) for track in on_route]
+        for index, violator in enumerate(violators):
             there = [
-                (track, counts[each], truths[each])
-                for track, (counts, truths) in zip(own, looks, strict=True)
-                if track.reached[-1] >= ends[each]
+                (track, counts[index], truths[index])
+                for track, (counts, truths) in zip(on_route, looks, strict=True)
+                if track.reached[-1] >= ends[index]
             ]
             seen = [passage for passage in there if passage[2] > 0]
-            dropped[NOBODY] += len(there) - len(seen)
+            dropped[NO_TRUTH] += len(there) - len(seen)
             if len(seen) < 2 or not any(track is violator for track, _, _ in seen):
                 dropped[ALONE_THERE] += 1
                 continue
@@ -147,7 +149,7 @@ def passages(tracks: Sequence[Track], left_out: Mapping[str, str]) -> Passages:
         reasons,
         dict(left_out),
     )
-    return Passages(sample, sets.astype(np.int64))
+    return RiskSets(sample, sets.astype(np.int64))
 
 
 def begin_of(track: Track) -> float:

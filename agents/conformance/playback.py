@@ -1,19 +1,19 @@
-"""A system plays recorded moments, as an attempt would call it; what it did is kept."""
+"""Plays recorded steps to a system, as an attempt would call it, and keeps what it answers."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from agents.conformance.fingerprints import fingerprint
-from agents.conformance.moments import Moment, Recording
+from agents.conformance.recorded_steps import RecordedStep, Recording
 from harness.vocabulary import (
     EgoObservation,
     Message,
@@ -24,15 +24,39 @@ from harness.vocabulary import (
     is_privileged,
 )
 
+
+def fingerprint(thing: object) -> str:
+    """Return a digest of every number in a nested value."""
+    digest = hashlib.sha256()
+    for part in parts(thing):
+        digest.update(part)
+    return digest.hexdigest()[:16]
+
+
+def parts(thing: object) -> Iterator[bytes]:
+    """Yield the bytes of dataclasses, tuples, lists and arrays, nested."""
+    if isinstance(thing, np.ndarray):
+        yield f"{thing.dtype}{thing.shape}".encode()
+        yield np.ascontiguousarray(thing).tobytes()
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from parts(getattr(thing, field.name))
+    elif isinstance(thing, tuple | list):
+        for element in thing:
+            yield from parts(element)
+    else:
+        yield repr(thing).encode()
+
+
 Sent: TypeAlias = tuple[Message, ...]
 Channel: TypeAlias = Callable[[list[Sent]], Sent]
-"""Returns what has arrived of all that was sent up to now, one entry for each moment."""
+"""Returns the messages that have arrived, from all that were sent, one entry for each step."""
 
 NO_POINTS: Singles = np.zeros((0, 4), np.float32)
 
 
-class CannotGoOnError(Exception):
-    """A run cannot go on; why is in its record."""
+class RunAbortedError(Exception):
+    """A run was aborted; `Run.raised` has the cause."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +73,7 @@ class Run:
 
     @property
     def bytes(self) -> str:
-        """Return what changes with anything it answered or sent."""
+        """Return a digest of all that it answered and sent."""
         return fingerprint([self.steps, self.payloads])
 
 
@@ -64,38 +88,39 @@ def never(sent: list[Sent]) -> Sent:
 
 
 def late(sent: list[Sent]) -> Sent:
-    """Deliver what was captured three planning steps ago."""
+    """Deliver messages captured three planning steps ago."""
     return sent[-4] if len(sent) > 3 else ()
 
 
 def displaced(by: float) -> Channel:
-    """Deliver messages whose senders believe to stand so many metres farther along both axes."""
+    """Return a channel that shifts the senders' believed poses by `by` metres along both axes."""
 
     def deliver(sent: list[Sent]) -> Sent:
         return tuple(
-            replace(each, lidar_in_world=replace(at, x=at.x + by, y=at.y + by))
-            for each, at in ((each, each.lidar_in_world) for each in sent[-1])
+            replace(message, lidar_in_world=replace(at, x=at.x + by, y=at.y + by))
+            for message, at in ((message, message.lidar_in_world) for message in sent[-1])
         )
 
     return deliver
 
 
 def play(system: Any, recording: Recording, seed: int, channel: Channel = at_once) -> Run:
-    """Let a system live through an episode."""
+    """Play one episode to a system."""
     run = Run()
     sent: list[Sent] = []
     marks: list[tuple[str, str, Payload]] = []
     try:
         call(run, "reset", partial(system.reset, seed, recording.route))
-        for number, moment in enumerate(recording.moments):
+        for number, recorded in enumerate(recording.steps):
             if system.reads_messages:
-                sent.append(shared(system, moment, run, f"moment {number}"))
+                sent.append(shared(system, recorded, run, f"planning step {number}"))
                 marks += [
-                    (each.sender, fingerprint(each.payload), each.payload) for each in sent[-1]
+                    (message.sender, fingerprint(message.payload), message.payload)
+                    for message in sent[-1]
                 ]
             arrived = channel(sent) if system.reads_messages else ()
-            decide(system, moment, arrived, run, f"moment {number}")
-    except CannotGoOnError:
+            decide(system, recorded, arrived, run, f"planning step {number}")
+    except RunAbortedError:
         pass
     for sender, before, payload in marks:
         if fingerprint(payload) != before:
@@ -103,13 +128,13 @@ def play(system: Any, recording: Recording, seed: int, channel: Channel = at_onc
     return run
 
 
-def shared(system: Any, moment: Moment, run: Run, when: str) -> Sent:
-    """Let all partners share."""
+def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
+    """Return the messages of all partners at a step."""
     messages = []
-    for sight in moment.partners:
-        observation = sensed(system, sight.observation)
-        given = [observation, deepcopy(sight.truth)] if is_privileged(system) else [observation]
-        whose = f"what {observation.sender} was given to share, at {when}"
+    for view in recorded.partners:
+        observation = sensed(system, view.observation)
+        given = [observation, deepcopy(view.truth)] if is_privileged(system) else [observation]
+        whose = f"the observation of {observation.sender} at {when}"
         share = partial(call, run, f"share at {when}", partial(system.share, *given))
         payload = watched(run, share, given, whose, run.share_seconds)
         run.payloads.append(deepcopy(payload))
@@ -118,13 +143,13 @@ def shared(system: Any, moment: Moment, run: Run, when: str) -> Sent:
     return tuple(messages)
 
 
-def decide(system: Any, moment: Moment, arrived: Sent, run: Run, when: str) -> None:
-    """Let the ego decide."""
-    given: list[Any] = [sensed(system, moment.observation), deepcopy(arrived)]
+def decide(system: Any, recorded: RecordedStep, arrived: Sent, run: Run, when: str) -> None:
+    """Let the ego's system plan a step."""
+    given: list[Any] = [sensed(system, recorded.observation), deepcopy(arrived)]
     if is_privileged(system):
-        given.append(deepcopy(moment.truth))
+        given.append(deepcopy(recorded.truth))
     step = partial(call, run, f"step at {when}", partial(system.step, *given))
-    whose = f"what it was given to decide by, at {when}"
+    whose = f"the inputs of step at {when}"
     answer = watched(run, step, given, whose, run.step_seconds)
     run.steps.append(deepcopy(answer))
 
@@ -132,7 +157,7 @@ def decide(system: Any, moment: Moment, arrived: Sent, run: Run, when: str) -> N
 def watched(
     run: Run, work: Callable[[], Any], given: list[Any], whose: str, seconds: list[float]
 ) -> Any:
-    """Return an answer; note how long it took, and whether what was given is as it was."""
+    """Return an answer; record its duration, and whether its inputs were modified."""
     before = fingerprint(given)
     clock = time.perf_counter()
     answer = work()
@@ -143,17 +168,17 @@ def watched(
 
 
 def sensed(system: Any, observation: Observation) -> Observation | EgoObservation:
-    """Return a copy of what is sensed, without points for systems that read none."""
+    """Return a copy of an observation, without points for systems that read none."""
     points = observation.points_in_lidar.copy() if system.reads_points else NO_POINTS.copy()
     return replace(observation, points_in_lidar=points)
 
 
 def call(run: Run, what: str, work: Callable[[], Any]) -> Any:
-    """Return what a system answers; note what it raises."""
+    """Return what a system answers; record what it raises."""
     try:
         return work()
     except Exception as problem:
         last = traceback.extract_tb(problem.__traceback__)[-1]
-        told = " ".join(str(problem).split())
-        run.raised = f"{what}: {type(problem).__name__}: {told} ({last.filename}:{last.lineno})"
-        raise CannotGoOnError from None
+        text = " ".join(str(problem).split())
+        run.raised = f"{what}: {type(problem).__name__}: {text} ({last.filename}:{last.lineno})"
+        raise RunAbortedError from None

@@ -1,0 +1,130 @@
+"""Recorded planning steps as systems are given them, in a file of plain numbers and text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.nesting import parse_json
+from harness.vocabulary import Boxes, EgoObservation, LightAhead, Observation, Pose, Route, Truth
+
+Arrays: TypeAlias = Iterator[Any]
+
+ROUTE_ARRAYS = (
+    "xyz",
+    "yaw",
+    "station",
+    "lane_width",
+    "speed_limit",
+    "in_junction",
+    "lane_change",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartnerView:
+    """What one partner sensed, and the ground truth around it."""
+
+    observation: Observation
+    truth: Truth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedStep:
+    """One planning step: what the ego and its partners sensed, and the ground truth of each."""
+
+    observation: EgoObservation
+    truth: Truth
+    partners: tuple[PartnerView, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Consecutive planning steps along a route."""
+
+    route: Route
+    steps: tuple[RecordedStep, ...]
+
+
+def write(path: Path, recording: Recording) -> None:
+    """Write a recording to a temporary file, and rename it."""
+    arrays: list[Any] = [getattr(recording.route, name) for name in ROUTE_ARRAYS]
+    record = {
+        "route": [recording.route.name, recording.route.town],
+        "steps": [record_of(step, arrays) for step in recording.steps],
+    }
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, *arrays, record=np.array(json.dumps(record)))
+    partial.replace(path)
+
+
+def record_of(recorded: RecordedStep, arrays: list[Any]) -> dict[str, Any]:
+    """Return the text and single numbers of a step; its arrays are appended to `arrays`."""
+    ego = recorded.observation
+    views = [PartnerView(ego, recorded.truth), *recorded.partners]
+    for view in views:
+        boxes = view.truth.boxes_in_lidar
+        arrays += [view.observation.points_in_lidar, boxes.geometry, boxes.classes, boxes.scores]
+        arrays += [view.truth.actor_ids, view.truth.hits]
+    return {
+        "observers": [
+            [o.sender, o.kind, o.frame, o.time, astuple(o.lidar_in_world)]
+            for o in (view.observation for view in views)
+        ],
+        "vehicle_in_world": astuple(ego.vehicle_in_world),
+        "lidar_in_vehicle": astuple(ego.lidar_in_vehicle),
+        "speed": ego.speed,
+        "lights": [astuple(light) for light in ego.lights],
+    }
+
+
+def read(path: Path) -> Recording:
+    """Return the recording in a file."""
+    try:
+        return recording_in(path)
+    except Exception as problem:  # a broken file can raise anything
+        first = str(problem).partition("\n")[0] or type(problem).__name__
+        raise UserError(f"{path}: not a recording for `check` ({first})") from None
+
+
+def recording_in(path: Path) -> Recording:
+    """Return the recording in a file, unchecked."""
+    with np.load(path, allow_pickle=False) as file:
+        record = parse_json(str(file["record"]))
+        arrays = iter([file[f"arr_{number}"] for number in range(len(file.files) - 1)])
+    name, town = record["route"]
+    route = Route(name, town, **{name_of_array: next(arrays) for name_of_array in ROUTE_ARRAYS})
+    return Recording(route, tuple(recorded_step_of(step, arrays) for step in record["steps"]))
+
+
+def recorded_step_of(record: dict[str, Any], arrays: Arrays) -> RecordedStep:
+    """Return a step; its arrays are the next ones."""
+    views = [view_of(view, arrays) for view in record["observers"]]
+    observed = views[0].observation
+    ego = EgoObservation(
+        observed.sender,
+        observed.kind,
+        observed.frame,
+        observed.time,
+        observed.lidar_in_world,
+        observed.points_in_lidar,
+        Pose(*record["vehicle_in_world"]),
+        Pose(*record["lidar_in_vehicle"]),
+        record["speed"],
+        tuple(LightAhead(*light) for light in record["lights"]),
+    )
+    return RecordedStep(ego, views[0].truth, tuple(views[1:]))
+
+
+def view_of(record: list[Any], arrays: Arrays) -> PartnerView:
+    """Return what one observer sensed; its arrays are the next ones."""
+    sender, kind, frame, time, pose = record
+    points, geometry, classes, scores, actor_ids, hits = (next(arrays) for _ in range(6))
+    truth = Truth(Boxes(geometry, classes, scores), actor_ids, hits)
+    return PartnerView(Observation(sender, kind, frame, time, Pose(*pose), points), truth)
