@@ -174,9 +174,9 @@ def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
         for cell, name in zip(cells[5:7], ("p", "p_holm"), strict=True):
             few = cell.startswith("$<$")
             assert part[name] < 0.001 if few else float(cell) == pytest.approx(part[name], abs=5e-4)
-        of = "stretches" if method == "timing-fair" else "attempts"
-        known = checks[(checks["condition"] == condition) & (checks["of"] == of)]
-        says = known.loc[known["what"] == "events per predictor", "says"].item()
+        part_name = "risk sets" if method == "timing-fair" else "last 10 s"
+        known = checks[(checks["condition"] == condition) & (checks["part"] == part_name)]
+        says = known.loc[known["check"] == "events per predictor", "result"].item()
         assert says.startswith(f"{cells[7]} (")
 
 
@@ -186,7 +186,7 @@ def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) ->
         rows[at + 1 :]
         for rows in page.tables.values()
         for at, row in enumerate(rows)
-        if "second less first" in [item.strip() for item in row]
+        if "second minus first" in [item.strip() for item in row]
     )
     for (_, part), row in zip(table.iterrows(), rows, strict=True):
         cells = [item.strip() for item in row]
