@@ -20,8 +20,8 @@ test: $(READY)
 
 # Error rates of the analysis by simulation; about 25 minutes of one core. `make test` has small ones.
 verify: $(READY)
-	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenes "nothing matters" --check
-	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenes "one rate 2 times" \
+	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "nothing matters" --check
+	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "one rate 2 times" \
 		--routes 24 --systems 3 --seeds 3 --check
 	$(BIN)/crucible calibrate --pages --campaigns 2000 --routes 12 --systems 3 --seeds 2 --check
 
