@@ -58,7 +58,7 @@ def test_campaigns_of_short_clean_or_bad_drives_say_what_they_cannot_tell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = {
-        "short": (Drive(6, "off_road"), "not fitted: no attempt to look at"),
+        "short": (Drive(6, "off_road"), "not fitted: no attempt"),
         "clean": (Drive(14), "not fitted: none of 8 rows end in violation: no contrast"),
         "bad": (Drive(14, "blocked"), "not fitted: all of 8 rows end in violation: no contrast"),
     }

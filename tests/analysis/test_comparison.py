@@ -79,7 +79,7 @@ def test_attempts_without_partner_are_left_and_counted(tmp_path: Path) -> None:
     assert comparison.differences["low"].isna().all()
     write_attempt(folder, key_of("early", "none", "9", 7), Drive(12), "carlite 0.9.16")
     apart = collect([folder])
-    with pytest.raises(UserError, match="no route and seed in common"):
+    with pytest.raises(UserError, match="no common route and seed"):
         compare(apart, LATENCY, EARLY)
 
 

@@ -74,7 +74,7 @@ def test_commands_print_it_and_write_it(
     short = "late/ahead/latency", "late/ahead/latency/intervention=no ghosts"
     assert main(["compare", str(folder), *short, "--out", str(tmp_path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "late/ahead/latency/no ghosts less late/ahead/latency/none: 7 pairs on 7 routes" in said
+    assert "late/ahead/latency/no ghosts minus late/ahead/latency/none: 7 pairs on 7 routes" in said
     assert main(["report", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert "Does intervention change the drive?" in page
@@ -113,7 +113,7 @@ def test_arms_of_several_folders_are_paired_by_route_and_seed(
     arms = "late/latency", f"{other}:late/ahead/latency", f"{other}:late/connected/latency"
     assert main(["compare", str(one), *arms, "--out", str(tmp_path / "out")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "other:late/ahead/latency less late/ahead/latency: 4 pairs on 4 routes" in said
+    assert "other:late/ahead/latency minus late/ahead/latency: 4 pairs on 4 routes" in said
     assert "not paired, only in late/ahead/latency (3): 4-s1, 5-s1, 6-s1" in said
     rest = pd.read_csv(tmp_path / "out" / "compare_unpaired.csv")
     assert rest["route"].tolist() == [4, 5, 6, 4, 5, 6]

@@ -88,7 +88,7 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
             ["lower"],
         ),
         (-9.0, -20.0, 3.0, 0.01, ["not significant", "-20.0 to +3.0"], ["lower", "higher"]),
-        (-9.0, math.nan, math.nan, 1.0, ["not significant", "without an interval"], ["lower"]),
+        (-9.0, math.nan, math.nan, 1.0, ["not significant", "so no interval"], ["lower"]),
         (
             100.0,
             math.nan,
