@@ -183,7 +183,7 @@ def test_the_tail_is_looked_for_before_the_end() -> None:
 
 
 def test_rules_without_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 or more"):
+    with pytest.raises(ValueError, match="must be ≥ 1"):
         WindowRules(by_frames=True, frames_in_span=0)
     with pytest.raises(ValueError, match="without speeds"):
         frames_in_windows(drive(20), 20.0, AS_CODED, collided=True)
