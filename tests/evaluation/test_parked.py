@@ -74,5 +74,5 @@ def test_a_road_user_who_stands_nearer_is_meant() -> None:
 
 
 def test_an_unknown_word_is_refused() -> None:
-    with pytest.raises(ValueError, match="parked = .*: unknown; valid: ignored, wrong"):
+    with pytest.raises(ValueError, match=r"parked = .*: unknown; valid: ignored, wrong"):
         EvaluationSettings(parked="right")  # type: ignore[arg-type]
