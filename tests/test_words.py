@@ -102,14 +102,12 @@ def test_code_uses_the_words(room: str) -> None:
     assert not hits, shown(hits)
 
 
-@pytest.mark.skip(reason="the pages are being rewritten")
 def test_pages_use_the_words() -> None:
     assert PAGES
     hits = [hit for path in PAGES for hit in located(path, in_page(path.read_text()))]
     assert not hits, shown(hits)
 
 
-@pytest.mark.skip(reason="the settings are being rewritten")
 def test_settings_use_the_words() -> None:
     assert SETTINGS
     hits = [hit for path in SETTINGS for hit in located(path, in_settings(path.read_text()))]
