@@ -42,7 +42,7 @@ class Driver:
         tracks = self._tracker.step(observation.time, boxes_in_world)
         here = np.array([[pose.x, pose.y]])
         self._station = float(self._path.locate(here, self._station)[0][0])
-        path = sidestep(self._path, tracks, pose, self._station, self._settings.car)
+        path = sidestep(self._path, tracks, self._station, self._settings.car)
         plan = self._planner.plan(path, self._station, speed, tracks, observation.lights)
         throttle, brake = self._pedals.press(plan, speed)
         offset = float(path.locate(here, self._station)[1][0])

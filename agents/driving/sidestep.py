@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from agents.driving.footprint import spread
@@ -11,8 +9,7 @@ from agents.driving.path import Path
 from agents.driving.prediction import STANDING, motion
 from agents.driving.settings import Car
 from agents.driving.tracking import Tracks
-from harness.geometry import wrap
-from harness.vocabulary import PEDESTRIAN, Floats, Pose
+from harness.vocabulary import PEDESTRIAN, Floats
 
 ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
 """Metres we like between our side and whoever stands there."""
@@ -26,16 +23,9 @@ SIGHT = 40.0
 EASE = 8.0
 """Metres over which to swerve."""
 
-SWERVE_BEND, SWERVE_SLOPE = 0.12, 0.25
-"""1/m and metres per metre by which the car itself can be expected to leave its way."""
 
-PULL, DELAY = 0.1, 0.5
-"""Metres by which the path may lie beside the car at once, for the wheel to act on; metres that
-the car drives until the wheel has turned."""
-
-
-def sidestep(path: Path, tracks: Tracks, pose: Pose, station: float, car: Car) -> Path:
-    """Return the path moved aside where something stands close to it, as far as the car gets."""
+def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
+    """Return the path moved aside where something stands close to it."""
     tracks = tracks[motion(tracks)[0] < STANDING[tracks.classes]]
     stations = path.route.station
     rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
@@ -53,30 +43,7 @@ def sidestep(path: Path, tracks: Tracks, pose: Pose, station: float, car: Car) -
             side[beside] = np.maximum(side[beside], np.minimum(wished[i], most[beside]))
     if not (rightwards.any() or leftwards.any()):
         return path
-    wished_shift = eased(rightwards - leftwards)
-    return path.shifted(within_reach(wished_shift, path, pose, station, car))
-
-
-def within_reach(shift: Floats, path: Path, pose: Pose, station: float, car: Car) -> Floats:
-    """Return the shift as far as a car that is here and looks this way can follow it."""
-    offset = float(path.locate(np.array([[pose.x, pose.y]]), station)[1][0])
-    here = np.array(station)
-    course = pose.yaw + float(car.slip(path.bend(here)))
-    slope = math.tan(wrap(course - float(path.at(here)[1])))
-    ahead = np.maximum(path.route.station - station - DELAY, 0.0)
-    rightmost = max(offset, 0.0) + PULL + swerved(ahead, slope)
-    leftmost = min(offset, 0.0) - PULL - swerved(ahead, -slope)
-    return np.clip(shift, leftmost, rightmost)
-
-
-def swerved(ahead: Floats, slope: float) -> Floats:
-    """Return how far aside a car gets that leaves its way with a slope of its own at first."""
-    slope = min(max(slope, 0.0), SWERVE_SLOPE)
-    bending = np.minimum(ahead, (SWERVE_SLOPE - slope) / SWERVE_BEND)
-    away: Floats = (
-        slope * bending + 0.5 * SWERVE_BEND * bending**2 + SWERVE_SLOPE * (ahead - bending)
-    )
-    return away
+    return path.shifted(eased(rightwards - leftwards))
 
 
 def eased(shift: Floats) -> Floats:

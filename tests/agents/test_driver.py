@@ -12,7 +12,6 @@ from agents.driving.path import Path
 from agents.driving.settings import Car
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
 from tests.agents.little_world import (
-    SIZES,
     Ego,
     LittleWorld,
     Other,
@@ -112,15 +111,6 @@ def test_somebody_standing_half_in_the_lane_is_passed_slowly() -> None:
     beside = [v for v, (x, _) in zip(world.speeds, world.places, strict=True) if 47 < x < 53]
     assert max(beside) < 5.5
     assert min(y for _, y in world.places) > -1.0
-
-
-@pytest.mark.parametrize("kind", [PEDESTRIAN, CYCLIST])
-@pytest.mark.parametrize("side", [0.7, 0.9, 1.1])
-@pytest.mark.parametrize("gap", [0.8, 1.6, 2.5])
-def test_a_car_at_rest_swerves_no_more_than_it_can(kind: int, side: float, gap: float) -> None:
-    front = 10.0 + 0.5 * Car().length
-    person = stands(kind, front + gap + 0.5 * SIZES[kind][0], side)
-    assert not LittleWorld(straight(), [person], Ego(x=10.0)).drive(10).touched
 
 
 @pytest.mark.parametrize("inward", [0.5, 0.0, -0.5])
