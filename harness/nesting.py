@@ -51,7 +51,8 @@ def check_yaml(text: str, aliases: bool) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             began.append((event.anchor, values))
             values += 1
-            sizes.pop(event.anchor, None)
+            if event.anchor:
+                sizes.pop(event.anchor, None)
             if len(began) > DEEPEST:
                 raise NestingError(TOO_DEEP)
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -25,7 +25,7 @@ KINDS = "biuf"
 """Numpy's kinds of numbers: truth values, integers, unsigned ones, floats."""
 
 
-class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+class PlainLoader(yaml.SafeLoader):
     """Reads plain data, tuples as lists, and numpy's numbers as what they are worth."""
 
 
@@ -76,6 +76,8 @@ def scalar(loader: PlainLoader, node: yaml.Node) -> Any:
 
 def array(loader: PlainLoader, node: yaml.Node) -> Any:
     """Return a numpy array as a list."""
+    if not isinstance(node, yaml.MappingNode):
+        raise refused(node, "is no array of numbers")
     state = loader.construct_mapping(node, deep=True)["state"]
     _, shape, kind, columns_first, content = state
     if not isinstance(kind, np.dtype) or not isinstance(content, bytes):

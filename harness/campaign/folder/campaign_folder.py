@@ -32,7 +32,7 @@ LOOKS, LOOK = 3, 0.1
 VERSIONED = ("v2x-crucible", "carla", "numpy", "numba", "torch", "hydra-core", "pyarrow")
 
 
-class WrittenOut(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML is untyped
+class WrittenOut(yaml.SafeDumper):
     """Writes everything in full; readers refuse aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
