@@ -58,7 +58,9 @@ def test_a_viewer_that_is_missing_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     result = refused(capsys, drive, "--case", "1", *words)
-    assert result == f"{module} is missing: pip install -e '.[{extra}]'\n"
+    assert f"{module} is not installed: pip install" in result
+    assert result.endswith(f"-e '.[{extra}]'\n")
+    assert result.count("\n") == 1
 
 
 def test_a_viewer_whose_libraries_are_missing_says_which(
@@ -83,7 +85,7 @@ def test_windows_need_a_display(
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert "no display here" in refused(capsys, drive, "--case", "1", "--rerun")
+    assert "no display" in refused(capsys, drive, "--case", "1", "--rerun")
 
 
 def test_attempts_and_times_that_are_not_there(

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import psutil
 import pytest
@@ -83,6 +84,30 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
     assert {(key.arm.system, key.arm.condition) for key in Campaign(out).attempts()} == KEYS
     assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
     assert "what happened" in done.stdout
+
+
+def test_each_agent_scans_from_where_it_is(
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    out, _ = finished
+    for attempt in Campaign(out).attempts().values():
+        poses = read_table(attempt / "poses.parquet", "poses")
+        ego = poses[poses.sender == "ego"].merge(
+            read_table(attempt / "frames.parquet", "frames"), on="frame"
+        )
+        from_ego = np.hypot(ego.true_x - ego.ego_x, ego.true_y - ego.ego_y)
+        assert from_ego.between(1.2, 1.4).all()
+        both = poses[poses.sender != "ego"].merge(ego, on="frame", suffixes=("_partner", ""))
+        apart = np.hypot(both.true_x_partner - both.true_x, both.true_y_partner - both.true_y)
+        assert (apart > 2.0).all()
+
+
+def test_what_a_partner_sees_reaches_the_ego(
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    out, _ = finished
+    boxes = read_table(place(out, "ideal_late", "none") / "boxes.parquet", "boxes")
+    assert (boxes.source == "cooperative").sum() > 1.1 * (boxes.source == "ego_alone").sum()
 
 
 def test_again_there_is_nothing_to_do(

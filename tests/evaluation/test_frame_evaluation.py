@@ -178,10 +178,13 @@ def test_bands_begin_at_their_nearer_edge(distance: float, band: int) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"rule": "best"}, "rule 'best': max, exists, pairs"),
-        ({"truth_filter": "all"}, "truth_filter 'all': reference, anyone, ego, none"),
+        ({"rule": "best"}, "rule = 'best': unknown; valid: max, exists, pairs"),
+        (
+            {"truth_filter": "all"},
+            "truth_filter = 'all': unknown; valid: reference, anyone, ego, none",
+        ),
         ({"tau_cyclist": 1.0}, "tau_cyclist = 1.0: must be ≥ 0 and < 1"),
-        ({"tau_vehicle": math.nan}, "tau_vehicle nan"),
+        ({"tau_vehicle": math.nan}, "tau_vehicle = nan: must be ≥ 0 and < 1"),
     ],
 )
 def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str) -> None:
