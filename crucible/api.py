@@ -86,7 +86,7 @@ class Campaign:
         return self._records.tables(name, self._keys(chosen))
 
     def __repr__(self) -> str:
-        return f"Campaign({str(self.folder)!r}): {len(self._records.attempts())} attempts finished"
+        return f"<Campaign {self.folder.name}: {len(self._records.attempts())} attempts finished>"
 
     def _keys(self, chosen: Mapping[str, object]) -> list[AttemptKey]:
         self._records.attempts()
