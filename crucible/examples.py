@@ -24,7 +24,7 @@ EXAMPLES = {
     "routes": (
         "crucible routes list routes/crucible05/routes.xml",
         "crucible routes check mine.xml --hazards mine.json",
-        "crucible routes draw mine.xml --out routes.png",
+        "crucible routes plot mine.xml --out routes.png",
         "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
     ),
     "maps": ("crucible maps export --town Town05 --out maps",),
