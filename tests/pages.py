@@ -31,6 +31,10 @@ if __name__ == "__main__":
     entry()
 """
 """The console command, of this interpreter."""
+PYTHON = """#!/bin/sh
+exec {python} "$@"
+"""
+"""The interpreter; behind a link it would not know its virtual environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,9 @@ def commands(folder: Path) -> Path:
     """Return a folder with `python` and `crucible` as a reader has them after installing."""
     there = folder / ".bin"
     there.mkdir()
-    (there / "python").symlink_to(sys.executable)
-    (there / "crucible").write_text(CRUCIBLE.format(python=sys.executable))
-    (there / "crucible").chmod(0o755)
+    for name, text in (("python", PYTHON), ("crucible", CRUCIBLE)):
+        (there / name).write_text(text.format(python=sys.executable))
+        (there / name).chmod(0o755)
     return there
 
 

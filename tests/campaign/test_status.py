@@ -231,7 +231,7 @@ SPOILT: dict[Callable[[Path], None], str] = {
     add_files: "not of the campaign: '\\x1b[2Jescape', 'thesis.tex'",
     add_stranger: "1 results were never planned: ..%2F..%2Fetc/none/none/../passwd-s1",
     hostile_ledger: "\\x1b]0;you\\x07: 1 try, 1 without result",
-    no_routes: "nobody knows what was planned",
+    no_routes: "the planned attempts are unknown",
     foreign_system: "names 'os.system'; only agents.*",
     endless_result: "not a whole result (OverflowError",
     numbered_condition: "interference has the name 500; a word is needed; planned is",
