@@ -100,6 +100,6 @@ def test_check_wants_a_recording(
     file.write_bytes(content)
     words = ["check", "agents.examples.clusters:Clusters", "--recording"]
     assert agents([*words, str(file)]) == 2
-    assert f"{file}: not a recording of a street" in said(capsys.readouterr().err)
+    assert f"{file}: not a recording for `check`" in said(capsys.readouterr().err)
     assert agents([*words, str(file / "street.npz")]) == 2
     assert f"{file}: " in said(capsys.readouterr().err)

@@ -84,8 +84,8 @@ def test_check_goes_on_after_a_bad_route(
 
 def test_plot(files: tuple[str, str], tmp_path: Path) -> None:
     plain, marked = tmp_path / "plain.png", tmp_path / "marked.png"
-    assert main(["routes", "draw", files[0], "--out", str(plain)]) == 0
-    assert main(["routes", "draw", files[0], "--hazards", files[1], "--out", str(marked)]) == 0
+    assert main(["routes", "plot", files[0], "--out", str(plain)]) == 0
+    assert main(["routes", "plot", files[0], "--hazards", files[1], "--out", str(marked)]) == 0
     shown = [np.asarray(Image.open(path).convert("RGB")).astype(int) for path in (plain, marked)]
     red = [int(((image - (212, 50, 44)) ** 2).sum(axis=2).__lt__(300).sum()) for image in shown]
     assert red[1] > red[0] + 50
@@ -95,7 +95,7 @@ def test_plot(files: tuple[str, str], tmp_path: Path) -> None:
 def test_a_picture_is_whole_or_not_there(files: tuple[str, str], tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", half_written)
-        assert main(["routes", "draw", files[0], "--out", str(tmp_path / "new" / "all.png")]) == 2
+        assert main(["routes", "plot", files[0], "--out", str(tmp_path / "new" / "all.png")]) == 2
     assert not list((tmp_path / "new").iterdir())
 
 

@@ -125,7 +125,7 @@ def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
 
 
 def test_folders_and_addresses_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no folder"):
+    with pytest.raises(UserError, match="folder not found"):
         CarliteSimulator(maps=str(tmp_path / "missing"))
     for address in ("localhost", "localhost:", "localhost:0", "localhost:70000", "a:b"):
         with pytest.raises(UserError, match=r"host:port"):
