@@ -238,8 +238,9 @@ def choice(names: Choice) -> list[str] | None:
 
 def listed(value: object) -> list[Any]:
     """Return one value, or several, as a list."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    return list(value) if several else [value]  # type: ignore[call-overload]
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return list(value)
+    return [value]
 
 
 def written(value: object) -> str:

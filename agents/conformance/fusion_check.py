@@ -194,7 +194,7 @@ class FusionExamination:
             for maps, pose in zip(sent, POSES, strict=True)
         ]
         fused = self._module.fuse(self._ego, partners)
-        torch.autograd.backward(sum((level**2).mean() for level in fused))  # type: ignore[arg-type]
+        torch.autograd.backward(torch.stack([(level**2).mean() for level in fused]).sum())
         if missing := [name for name, weight in weights.items() if not reached(weight)]:
             yield Finding("gradients", "failed", f"no gradient, or an infinite one: {missing}")
             return
