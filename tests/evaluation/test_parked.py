@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,9 +18,8 @@ from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
 from tests.evaluation.test_frame_evaluation import NOBODY, classed, of, shown, truth_of
 
-WIDE = {"ahead": 99.0, "behind": 99.0, "lateral": 99.0}
-IGNORED = EvaluationSettings(truth_filter="none", **WIDE)  # type: ignore[arg-type]
-WRONG = EvaluationSettings(truth_filter="none", parked="wrong", **WIDE)  # type: ignore[arg-type]
+IGNORED = EvaluationSettings(truth_filter="none", ahead=99.0, behind=99.0, lateral=99.0)
+WRONG = replace(IGNORED, parked="wrong")
 
 
 @given(boxes(5), boxes(4), boxes(4))
