@@ -37,7 +37,7 @@ def test_on_parked_as_it_is_written(
 def test_it_is_as_if_such_detections_were_not_there(
     truth: Boxes, ego: Boxes, coop: Boxes, parked: Boxes, rule: Rule
 ) -> None:
-    settings = EvaluationSettings(truth_filter="none", rule=rule, **WIDE)  # type: ignore[arg-type]
+    settings = replace(IGNORED, rule=rule)
     hits = np.full(len(truth), 9)
     frame = evaluate_frame(truth_of(truth), hits, ego, coop, settings, parked)
     alone, both = (boxes[~on_parked(boxes, truth, parked)] for boxes in (ego, coop))
