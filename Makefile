@@ -9,7 +9,6 @@ READY := .venv/ready
 .PHONY: demo setup test verify lint docs bench chaos wheel lock clean
 
 demo: $(SETUP)
-	$(BIN)/python -m harness.demo
 	$(BIN)/crucible run
 
 # What campaigns and their reports need, without networks, Ray and the tools of development.

@@ -1,1 +1,0 @@
-"""`python -m harness.demo`: once round the block."""
