@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CARLITE = ROOT / "harness" / "carlite"
+AUTHORING = ROOT / "harness" / "authoring"
 COMMON = {
     "actors",
     "arrays",
@@ -80,12 +81,12 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def test_nothing_imports_carlite() -> None:
+def test_nothing_but_authoring_imports_carlite() -> None:
     outside = [
         path
         for folder in ("harness", "agents", "analysis")
         for path in (ROOT / folder).rglob("*.py")
-        if CARLITE not in path.parents
+        if CARLITE not in path.parents and AUTHORING not in path.parents
     ]
     assert outside
     for path in outside:
@@ -100,6 +101,22 @@ def test_carlite_imports_nothing_else() -> None:
             assert top not in {"carla", "torch", "agents", "analysis"}, f"{path}: {name}"
             if top == "harness":
                 assert name.startswith("harness.carlite"), f"{path}: {name}"
+
+
+def test_authoring_imports_carlite_alone_and_is_imported_by_nothing() -> None:
+    paths = [
+        path
+        for folder in ("harness", "agents", "analysis", "crucible")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert any(AUTHORING in path.parents for path in paths)
+    for path in paths:
+        inside = AUTHORING in path.parents
+        for name in imports(path):
+            where = f"{path.relative_to(ROOT)} imports {name}"
+            assert name.startswith("harness.authoring") <= inside, where
+            if inside and name.startswith(("harness", "agents", "analysis", "crucible")):
+                assert name.startswith(("harness.authoring", "harness.carlite")), where
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))

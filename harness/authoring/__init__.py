@@ -1,18 +1,17 @@
-"""The towns of our own, drawn from plans; `python -m harness.carlite.towns build` writes them."""
+"""The towns of our own, drawn from plans; `python -m harness.authoring build` writes them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from harness.carlite.towns.authoring import crucible05, hill, old, ring
-from harness.carlite.towns.authoring.build import build
-from harness.carlite.towns.authoring.plan import Control, Plan
-from harness.carlite.towns.authoring.writing import to_text
+from harness.authoring import crucible05, hill, old, ring
+from harness.authoring.build import build
+from harness.authoring.plan import Control, Plan
+from harness.authoring.writing import to_text
+from harness.carlite.towns import loading
 
 __all__ = ["DATA", "PLANS", "Control", "Plan", "opendrive"]
 
 PLANS: dict[str, Plan] = {town.PLAN.name: town.PLAN for town in (crucible05, old, ring, hill)}
-DATA = Path(__file__).parent.parent / "data"
+DATA = loading.OWN_TOWNS
 
 
 def opendrive(name: str) -> str:

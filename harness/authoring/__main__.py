@@ -8,15 +8,15 @@ draw    draws each town from above, and one LiDAR sweep in it
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 
+from harness import authoring
 from harness.carlite.errors import UserError
 from harness.carlite.labels import Label
-from harness.carlite.towns import authoring, load
+from harness.carlite.towns import load
 from harness.carlite.towns.model import LaneKind, Town
 
 COLUMNS = "| town | extent, m | height, m | streets, km | driving lanes, km | junctions (lights) |"
@@ -26,7 +26,7 @@ MORE = " crosswalks | lights, signs | buildings | parked cars | trees |"
 def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
     parser = argparse.ArgumentParser(
-        prog="python -m harness.carlite.towns",
+        prog="python -m harness.authoring",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -97,20 +97,15 @@ def _row(town: Town) -> list[str]:
 
 
 def draw(names: list[str], maps: Path | None, folder: Path) -> None:
-    """Draw every town from above, and a LiDAR sweep in its traffic.
-
-    The sweep needs a whole simulation, which stands above this room: it is a program of its own.
-    """
-    from harness.carlite.towns.draw import plan_view  # noqa: PLC0415  matplotlib is optional
+    """Draw every town from above, and a LiDAR sweep in its traffic."""
+    from harness.authoring.plan_view import plan_view  # noqa: PLC0415  matplotlib is optional
+    from harness.authoring.sweep_view import sweep_view  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         town = load(name, maps)
         plan_view(town, folder / f"{town.name}.png")
-        sweep = [sys.executable, "-m", "harness.carlite.portraits", name]
-        sweep += [str(folder / f"{town.name}-lidar.png"), *(["--maps", str(maps)] if maps else [])]
-        if subprocess.run(sweep, check=False).returncode:
-            raise UserError(f"the sweep in {name} could not be drawn")
+        sweep_view(town, folder / f"{town.name}-lidar.png")
         print(f"{town.name}: {folder / town.name}.png, {folder / town.name}-lidar.png")
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from harness.carlite.towns.authoring import control, junctions, sections
-from harness.carlite.towns.authoring.document import (
+from harness.authoring import control, junctions, sections
+from harness.authoring.document import (
     Connection,
     Controller,
     Crosswalk,
@@ -19,9 +19,9 @@ from harness.carlite.towns.authoring.document import (
     Link,
     Road,
 )
-from harness.carlite.towns.authoring.geometry import Path, Pose, through
-from harness.carlite.towns.authoring.junctions import Arm, Mouth, Movement
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Street
+from harness.authoring.geometry import Path, Pose, through
+from harness.authoring.junctions import Arm, Mouth, Movement
+from harness.authoring.plan import Control, Node, Plan, Street
 
 FIRST_JUNCTION, FIRST_SIGN, FIRST_CONTROLLER = 5000, 7000, 8000
 FIRST_CROSSWALK, FIRST_STOP_LINE = 9000, 9500

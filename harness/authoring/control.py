@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.carlite.towns.authoring.document import Controller, Road, Sign, StopLine
-from harness.carlite.towns.authoring.geometry import wrapped
-from harness.carlite.towns.authoring.junctions import Arm, Mouth
-from harness.carlite.towns.authoring.plan import Control, Node
+from harness.authoring.document import Controller, Road, Sign, StopLine
+from harness.authoring.geometry import wrapped
+from harness.authoring.junctions import Arm, Mouth
+from harness.authoring.plan import Control, Node
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
 HOLDING = {LIGHT, STOP}

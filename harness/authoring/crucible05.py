@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.carlite.towns.authoring.plan import Control, Hall, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import Control, Hall, Node, Plan, Profile, Street, Via
 
 AVENUE = Profile(lanes=2, sidewalk=3.0, speed=50, rank=3)
 PARKED = Profile(lanes=2, parking=(2.6, 2.6), sidewalk=2.6, speed=50, rank=3)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.carlite.towns.authoring.geometry import Path
-from harness.carlite.towns.authoring.plan import Hall
+from harness.authoring.geometry import Path
+from harness.authoring.plan import Hall
 
 Cubic = tuple[float, float, float, float, float]
 """Station, then a + b ds + c ds^2 + d ds^3."""

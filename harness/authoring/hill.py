@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 AVENUE = Profile(lanes=2, sidewalk=3.0, median=4.5, speed=60, rank=3)
 COLLECTOR = Profile(lanes=1, lane_width=3.5, sidewalk=2.2, speed=50, rank=2)

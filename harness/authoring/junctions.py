@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
-from harness.carlite.towns.authoring.geometry import (
+from harness.authoring.document import Cubic, Lane, Mark, Section
+from harness.authoring.geometry import (
     TIE,
     Path,
     Pose,
@@ -16,8 +16,8 @@ from harness.carlite.towns.authoring.geometry import (
     tangent_legs,
     wrapped,
 )
-from harness.carlite.towns.authoring.plan import Node
-from harness.carlite.towns.authoring.sections import CrossSection, blend
+from harness.authoring.plan import Node
+from harness.authoring.sections import CrossSection, blend
 
 CROSSWALK_DEPTH = 3.2
 CROSSWALK_GAP = 1.0

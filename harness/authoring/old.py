@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 WALL_ROAD = Profile(lanes=1, lane_width=3.25, sidewalk=2.0, speed=50, rank=3)
 WALL_PARKED = Profile(lanes=1, lane_width=3.25, parking=(2.6, 0.0), sidewalk=2.0, speed=50, rank=3)

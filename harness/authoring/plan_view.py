@@ -1,4 +1,4 @@
-"""Pictures of towns: the plan from above, and what a LiDAR sees from a car in its traffic."""
+"""Pictures of towns from above."""
 
 from __future__ import annotations
 

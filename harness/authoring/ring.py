@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 RING_RADIUS, INNER_RADIUS = 125.0, 44.0
 

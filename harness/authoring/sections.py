@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from harness.carlite.towns.authoring.document import Cubic, Lane, Mark, Section
-from harness.carlite.towns.authoring.geometry import TIE
-from harness.carlite.towns.authoring.plan import Profile
+from harness.authoring.document import Cubic, Lane, Mark, Section
+from harness.authoring.geometry import TIE
+from harness.authoring.plan import Profile
 
 POCKET_WIDTH = 3.25
 ISLAND_WIDTH = 0.6

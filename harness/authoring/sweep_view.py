@@ -1,13 +1,8 @@
-"""What a LiDAR sees of a town, from a car in its traffic at a crossing: a picture of one sweep.
-
-`python -m harness.carlite.portraits TOWN FILE [--maps DIR]`
-"""
+"""What a LiDAR sees of a town, from a car in its traffic at a crossing: a picture of one sweep."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from itertools import count
 from pathlib import Path
 
@@ -18,17 +13,16 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from harness.carlite import towns
+from harness.authoring.plan_view import save, sides
 from harness.carlite.actors import Kind
 from harness.carlite.arrays import Floats
 from harness.carlite.blueprints import library
-from harness.carlite.errors import CallError, UserError
+from harness.carlite.errors import CallError
 from harness.carlite.labels import Label
 from harness.carlite.randomness import stream
 from harness.carlite.sensors import Pose, make
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.semantic_lidar import POINT
-from harness.carlite.towns.draw import save, sides
 from harness.carlite.towns.model import LaneKind, Town
 from harness.carlite.wire.codec import Rotation
 from harness.carlite.wire.records import ActorDescription, Transform
@@ -129,7 +123,7 @@ def sweep(episode: Episode, slot: int) -> tuple[Pose, NDArray[np.void]]:
     return pose, np.frombuffer(body or b"", POINT, offset=8 + 4 * CHANNELS)
 
 
-def portrait(town: Town, path: Path) -> None:
+def sweep_view(town: Town, path: Path) -> None:
     """Draw one sweep twice: in perspective from behind the car, and from above."""
     episode = busy(town)
     slot = ego_slot(episode)
@@ -242,22 +236,3 @@ def _streets(town: Town, x: float, y: float, yaw: float) -> list[Floats]:
     )
     quads = np.stack([left[start], left[start + 1], right[start + 1], right[start]], axis=1)
     return list(_seen_from(quads, x, y, yaw))
-
-
-def main() -> int:
-    """Draw one town's portrait."""
-    parser = argparse.ArgumentParser(prog="python -m harness.carlite.portraits")
-    parser.add_argument("town")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--maps", type=Path)
-    options = parser.parse_args()
-    try:
-        portrait(towns.load(options.town, options.maps), options.file)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from harness.carlite.towns.authoring.document import (
+from harness.authoring.document import (
     Crosswalk,
     Cubic,
     Document,
@@ -15,8 +15,8 @@ from harness.carlite.towns.authoring.document import (
     Sign,
     StopLine,
 )
-from harness.carlite.towns.authoring.geometry import Path
-from harness.carlite.towns.authoring.plan import Hall
+from harness.authoring.geometry import Path
+from harness.authoring.plan import Hall
 
 FIRST_HALL = 100_000
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.carlite.towns.authoring.geometry import Path, Piece, Pose, join, through, wrapped
-from harness.carlite.towns.authoring.writing import fixed
+from harness.authoring.geometry import Path, Piece, Pose, join, through, wrapped
+from harness.authoring.writing import fixed
 
 coordinate = st.floats(-100, 100)
 angle = st.floats(-math.pi, math.pi)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from harness import authoring
+from harness.authoring.__main__ import main
+from harness.authoring.plan_view import plan_view
 from harness.carlite import towns
-from harness.carlite.towns import authoring
-from harness.carlite.towns.__main__ import main
-from harness.carlite.towns.draw import plan_view
 
 DOCS = Path(__file__).parents[2] / "docs"
 OWN = sorted(authoring.PLANS)

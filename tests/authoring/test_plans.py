@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.carlite.towns.authoring import PLANS, opendrive
-from harness.carlite.towns.authoring.build import build
-from harness.carlite.towns.authoring.document import Document
-from harness.carlite.towns.authoring.plan import Control, Node, Plan, Profile, Street, Via
+from harness.authoring import PLANS, opendrive
+from harness.authoring.build import build
+from harness.authoring.document import Document
+from harness.authoring.plan import Control, Node, Plan, Profile, Street, Via
 
 NARROW, WIDE = Profile(lanes=1, rank=1), Profile(lanes=2, rank=2)
 FAR = {"east": Node(100, 0), "north": Node(0, 100), "west": Node(-100, 0), "south": Node(0, -100)}

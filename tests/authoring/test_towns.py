@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import carla
 import pytest
 
-from harness.carlite.towns import authoring
+from harness import authoring
 
 TOWNS = sorted(authoring.PLANS)
 each_town = pytest.mark.parametrize("name", TOWNS)

@@ -22,11 +22,10 @@ from shapely.ops import unary_union
 from harness.carlite import towns
 from harness.carlite.bodies import library
 from harness.carlite.labels import Label
-from harness.carlite.towns import authoring
 from harness.carlite.towns.model import LaneKind, Lanes, Scenery, Shape, Town
 from harness.carlite.towns.scenery import furnish
 
-OWN = sorted(authoring.PLANS)
+OWN = towns.available(None)
 CARLA = ["Town01", "Town02", "Town05"]
 MAPS = os.environ.get("CRUCIBLE_MAPS")
 needs_maps = pytest.mark.skipif(MAPS is None, reason="CRUCIBLE_MAPS names no folder of CARLA maps")
