@@ -139,6 +139,37 @@ POINTS = _schema(
     _column("points", pa.binary(), "", "x, y, z and intensity; harness.records.points reads them"),
 )
 
+MILLI, MICRO = 1e-3, 1e-4
+"""Metres and radians that the whole numbers of `tracks` count."""
+
+TRACKS = _schema(
+    _column("actor_id", pa.int32(), "", "counted from the ego, which is 0"),
+    _column("frame", pa.int32(), "", "ticks since the ego stood ready"),
+    *(_column(name, pa.int32(), "mm", "centre of its box in the world") for name in "xyz"),
+    _column("yaw", pa.int32(), "1e-4 rad", "in the world"),
+)
+
+ACTORS = _schema(
+    _column("actor_id", pa.int32(), "", "counted from the ego, which is 0"),
+    _column("class", _NAME, "", "vehicle, pedestrian or cyclist"),
+    _column("type", pa.string(), "", "blueprint"),
+    *(_column(name, pa.float32(), "m", "full size") for name in ("length", "width", "height")),
+)
+
+SIGHTINGS = _schema(
+    _FRAME,
+    _column("sender", _NAME, "", "ego, or a partner"),
+    _column("actor_id", pa.int64(), "", "counted from the ego, which is 0"),
+    _column("hits", pa.int32(), "", "LiDAR returns at this planning step, at least one"),
+)
+
+SCENERY = _schema(
+    _column("kind", _NAME, "", "building, wall, bridge, vegetation, vehicle (parked) or object"),
+    *(_column(name, pa.float32(), "m", "centre of its box in the world") for name in "xyz"),
+    *(_column(name, pa.float32(), "m", "full size") for name in ("length", "width", "height")),
+    _column("yaw", pa.float32(), "rad", "in the world"),
+)
+
 TABLES = {
     "frames": FRAMES,
     "boxes": BOXES,
@@ -146,6 +177,10 @@ TABLES = {
     "messages": MESSAGES,
     "events": EVENTS,
     "map": MAP,
+    "tracks": TRACKS,
+    "actors": ACTORS,
+    "sightings": SIGHTINGS,
+    "scenery": SCENERY,
 }
 """What every try holds."""
 ALL_TABLES = {**TABLES, "points": POINTS}
@@ -156,8 +191,19 @@ MOST_ROWS = {
     "messages": 2_000_000,
     "events": 200_000,
     "map": 2_000_000,
+    "tracks": 100_000_000,
+    "actors": 200_000,
+    "sightings": 20_000_000,
+    "scenery": 2_000_000,
     "points": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
-ROWS_A_STEP = {"boxes": 3_000, "poses": 200, "messages": 200, "points": 200}
+ROWS_A_STEP = {
+    "boxes": 3_000,
+    "tracks": 100_000,
+    "sightings": 20_000,
+    "poses": 200,
+    "messages": 200,
+    "points": 200,
+}
 """Rows for each of an attempt's planning steps, at most."""

@@ -26,6 +26,8 @@ from harness.records.schema import ALL_TABLES, TABLES
 EPISODES = "episodes"
 FILES = {*(f"{name}.parquet" for name in TABLES), "result.json"}
 """What a try must hold to be one."""
+DELTAS = dict.fromkeys(TABLES["tracks"].names, "DELTA_BINARY_PACKED")
+"""How columns are written whose values differ little from row to row."""
 
 
 class EpisodeWriter:
@@ -80,6 +82,7 @@ class EpisodeWriter:
                 compression="zstd",
                 row_group_size=1 << 20,
                 use_dictionary=[field.name for field in schema if _is_name(field)],
+                column_encoding=DELTAS if name == "tracks" else None,
                 write_statistics=False,
                 write_page_checksum=True,
             )

@@ -41,6 +41,7 @@ USUAL_EXTENTS = {
 class Figure:
     """What does not change of a road user."""
 
+    type_id: str
     kind: int
     centre: tuple[float, float, float]  # of its box, in its own frame
     extent: tuple[float, float, float]
@@ -72,7 +73,7 @@ class ActorRegistry:
 
     def __init__(self, world: carla.World) -> None:
         self._world = world
-        self._figures: dict[int, Figure] = {}
+        self.figures: dict[int, Figure] = {}
         self._others: set[int] = set()
 
     def scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
@@ -94,14 +95,14 @@ class ActorRegistry:
     def _figure(self, actor_id: int) -> Figure | None:
         if actor_id in self._others:
             return None
-        known = self._figures.get(actor_id)
+        known = self.figures.get(actor_id)
         if known is not None:
             return known
         actor = self._world.get_actor(actor_id)
         if actor is None or not actor.type_id.startswith(("vehicle.", "walker.")):
             self._others.add(actor_id)
             return None
-        figure = self._figures[actor_id] = figure_of(actor)
+        figure = self.figures[actor_id] = figure_of(actor)
         return figure
 
 
@@ -136,7 +137,7 @@ def figure_of(actor: carla.Actor) -> Figure:
     kind = class_of(actor)
     box = actor.bounding_box
     extent = repaired(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
-    return Figure(kind, (box.location.x, box.location.y, box.location.z), extent)
+    return Figure(actor.type_id, kind, (box.location.x, box.location.y, box.location.z), extent)
 
 
 def repaired(

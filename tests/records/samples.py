@@ -27,7 +27,7 @@ def columns(table: str, rows: int, seed: int = 0) -> dict[str, Any]:
 
 def _values(kind: pa.DataType, rows: int, random: np.random.Generator) -> Any:
     if pa.types.is_floating(kind):
-        values = random.normal(scale=100, size=rows)
+        values = random.normal(scale=100, size=rows).astype(kind.to_pandas_dtype())
         values[::7] = np.nan
         return values
     if pa.types.is_boolean(kind):

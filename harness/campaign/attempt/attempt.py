@@ -23,6 +23,7 @@ from harness.campaign.attempt.results import (
     result_record,
     windows_of,
 )
+from harness.campaign.attempt.surroundings import Tracks, scenery_near
 from harness.campaign.attempt.tasks import Task
 from harness.campaign.attempt.town_map import lines_around
 from harness.campaign.folder.assignments import Assignment, read_assignment
@@ -48,6 +49,7 @@ from harness.world.lights import RouteLights, force_green
 from harness.world.partners import Cooperation, Partners, assemble
 from harness.world.rig import Rig
 from harness.world.routes.kinds import NOT_RUN
+from harness.world.scene import ActorRegistry
 from harness.world.session import open_session
 from harness.world.stops import RouteStops
 
@@ -84,9 +86,10 @@ def run_attempt(task: Task) -> str:
             recorder = play(context, actors, settings["perceive_every"], drive, keeps_points)
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
         lines = lines_around(context.map, context.route)
+        scenery = scenery_near(context.world, context.route)
     channel.audit.verify()
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
-        recorder.write(writer, channel.audit.close(), lines)
+        recorder.write(writer, channel.audit.close(), lines, scenery)
         precision = actors.perception.precision
         messages = {"reads": system.reads_messages, **channel.audit.record()}
         result = result_of(task, settings, drive, recorder, precision, messages, context.seed)
@@ -291,6 +294,8 @@ def play(
     snapshot = settle(context, perception, ego, every)
     state = ego.state(snapshot)
     recorder = Recorder(state.time, state.frame, ego.actor.id, context.tick_seconds, keeps_points)
+    registry = ActorRegistry(context.world)
+    tracks = Tracks(ego.actor.id, state.frame, registry)
     monitor = DriveMonitor(context, ego, actors.lights, actors.stops)
     began = time.perf_counter()
     for tick in count():
@@ -305,15 +310,18 @@ def play(
         for hazard in actors.hazards:
             with blaming(hazard):
                 hazard.step(state)
+        scene = registry.scene(snapshot)
+        tracks.add(state.frame, scene)
         known = len(drive.infractions)
         drive.observe(monitor.sample(state, snapshot))
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
         if tick % every == 0:
             lights = signals_ahead(actors, state.station)
-            ego.drive(perception.step(state, snapshot, lights, recorder))
+            ego.drive(perception.step(state, scene, lights, recorder))
         if drive.ended:
             break
+    recorder.tracks = tracks.tables()
     perception.seconds["drive"] = time.perf_counter() - began
     for report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.hazard(report, state.time)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable
 from typing import Literal
 
-import carla
 import numpy as np
 
 from harness.campaign.attempt.recorder import Hits, Recorder
@@ -32,7 +31,7 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
 from harness.world.rig import LidarMount, Scan, ScanningPost
-from harness.world.scene import ActorRegistry, GroundTruthScene, parked_in_world, within
+from harness.world.scene import GroundTruthScene, parked_in_world, within
 
 EGO: Literal["ego"] = "ego"
 POLE = 0
@@ -63,7 +62,6 @@ class Perception:
         self._ego_id = ego.actor.id
         self._mount = mount
         self._rules = rules
-        self._census = ActorRegistry(context.world)
         self._parked = parked_in_world(context.world)
         self._post = ScanningPost(
             context,
@@ -85,13 +83,12 @@ class Perception:
     def step(
         self,
         state: EgoState,
-        snapshot: carla.WorldSnapshot,
+        scene: GroundTruthScene,
         lights: tuple[LightAhead, ...],
         recorder: Recorder,
     ) -> Control:
         """Sense, share, deliver, decide, evaluate."""
         clock = time.perf_counter()
-        scene = self._census.scene(snapshot)
         scan = self._post.collect(state.frame)
         sweeps = self.partners.collect(state.frame)
         clock = self._spent("sensors", clock)
@@ -102,7 +99,10 @@ class Perception:
             most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),
             most(truth, ((scan, POLE) for scan in sweeps.reference)),
         )
+        recorder.sightings.add(scan.frame, EGO, truth.actor_ids, truth.hits)
         for partner, sweep in sweeps.shared:
+            seen = hits_on(truth, sweep, partner.carrier)
+            recorder.sightings.add(scan.frame, partner.sender, truth.actor_ids, seen)
             self._share(partner, sweep, scene, recorder)
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in sweeps.shared}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.surroundings import Sightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import Infraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
@@ -67,6 +68,8 @@ class Recorder:
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
         self.hazards: list[HazardReport] = []
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
+        self.sightings = Sightings(ego_id, first_frame)
+        self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
@@ -194,7 +197,11 @@ class Recorder:
         _add(self._events, row)
 
     def write(
-        self, writer: EpisodeWriter, messages: Iterable[MessageRecord], lines: Iterable[MapLine]
+        self,
+        writer: EpisodeWriter,
+        messages: Iterable[MessageRecord],
+        lines: Iterable[MapLine],
+        scenery: Mapping[str, Sequence[Any]],
     ) -> None:
         """Write all tables."""
         writer.table("frames", self.frames)
@@ -203,6 +210,10 @@ class Recorder:
         writer.table("events", self._events)
         writer.table("messages", message_columns(messages, self.start, self.first_frame))
         writer.table("map", map_columns(lines))
+        writer.table("scenery", scenery)
+        writer.table("sightings", self.sightings.table())
+        for name, columns in self.tracks.items():
+            writer.table(name, columns)
         if self._keeps_points:
             writer.table("points", self._points)
 

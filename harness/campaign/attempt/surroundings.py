@@ -1,0 +1,117 @@
+"""What pictures need beyond planning steps: where everyone near was at every tick, and the scenery.
+
+Positions are kept in whole millimetres and angles in whole tenths of a milliradian, by actor and
+then by tick: consecutive values differ little, which Parquet's delta encoding makes use of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import carla
+import numpy as np
+
+from harness.geometry import wrap
+from harness.records.schema import ACTORS, MICRO, MILLI, SCENERY, SIGHTINGS, TRACKS
+from harness.vocabulary import CLASSES, Floats, Integers, Route
+from harness.world.scene import ActorRegistry, GroundTruthScene
+
+REACH = 80.0
+"""Metres from the ego within which road users are kept, and from the route for scenery."""
+LABELS = {
+    "building": ("Buildings",),
+    "wall": ("Walls", "Fences", "GuardRail"),
+    "bridge": ("Bridge",),
+    "vegetation": ("Vegetation",),
+    "vehicle": ("Car", "Truck", "Bus", "Motorcycle", "Bicycle"),
+    "object": ("Static", "Dynamic", "Other"),
+}
+"""CARLA's labels of the scenery that is kept, by the name in the records. Ground is not."""
+PLACE = [0, 1, 2, 6]
+"""x, y, z and yaw among the columns of a box."""
+UNITS = np.array([MILLI, MILLI, MILLI, MICRO])
+
+
+class Tracks:
+    """The boxes of the ego and of all road users within reach of it, tick by tick."""
+
+    def __init__(self, ego_id: int, first_frame: int, registry: ActorRegistry) -> None:
+        self._ego_id = ego_id
+        self._first_frame = first_frame
+        self._registry = registry
+        self._frames: list[Integers] = []
+        self._ids: list[Integers] = []
+        self._places: list[Floats] = []
+
+    def add(self, frame: int, scene: GroundTruthScene) -> None:
+        """Add one tick."""
+        geometry, ids = scene.boxes_in_world.geometry, scene.actor_ids
+        (ego,) = geometry[ids == self._ego_id, :2]
+        near = np.hypot(*(geometry[:, :2] - ego).T) <= REACH
+        self._ids.append(ids[near])
+        self._places.append(geometry[near][:, PLACE])
+        self._frames.append(np.full(int(near.sum()), frame - self._first_frame))
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Return the tables `tracks` and `actors`."""
+        ids, frames = np.concatenate(self._ids), np.concatenate(self._frames)
+        order = np.lexsort((frames, ids))
+        places = np.concatenate(self._places)[order]
+        columns = np.rint(places / UNITS).astype(np.int64).T
+        values = (ids[order] - self._ego_id, frames[order], *columns)
+        tracks = dict(zip(TRACKS.names, values, strict=True))
+        return {"tracks": tracks, "actors": self._actors(np.unique(ids))}
+
+    def _actors(self, ids: Integers) -> dict[str, Any]:
+        figures = [self._registry.figures[int(actor_id)] for actor_id in ids]
+        sizes = 2 * np.array([figure.extent for figure in figures]).reshape(-1, 3)
+        classes = [CLASSES[figure.kind] for figure in figures]
+        types = [figure.type_id for figure in figures]
+        return dict(zip(ACTORS.names, (ids - self._ego_id, classes, types, *sizes.T), strict=True))
+
+
+class Sightings:
+    """Which road users each LiDAR hit at each planning step, and how often."""
+
+    def __init__(self, ego_id: int, first_frame: int) -> None:
+        self._ego_id = ego_id
+        self._first_frame = first_frame
+        self._columns: dict[str, list[Any]] = {name: [] for name in SIGHTINGS.names}
+
+    def add(self, frame: int, sender: str, ids: Integers, hits: Integers) -> None:
+        """Add how often one LiDAR hit each of some road users."""
+        seen = hits > 0
+        count = int(seen.sum())
+        columns: tuple[Iterable[Any], ...] = (
+            [frame - self._first_frame] * count,
+            [sender] * count,
+            ids[seen] - self._ego_id,
+            hits[seen],
+        )
+        for name, values in zip(SIGHTINGS.names, columns, strict=True):
+            self._columns[name].extend(values)
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the table `sightings`."""
+        return self._columns
+
+
+def scenery_near(world: carla.World, route: Route) -> dict[str, list[Any]]:
+    """Return the table `scenery`: the level's boxes near a route."""
+    columns: dict[str, list[Any]] = {name: [] for name in SCENERY.names}
+    way = route.xyz[::5, :2]
+    for kind, labels in LABELS.items():
+        for label in labels:
+            for piece in world.get_environment_objects(getattr(carla.CityObjectLabel, label)):
+                box = piece.bounding_box
+                place, half = box.location, box.extent
+                gap = np.hypot(*(way - (place.x, place.y)).T).min() - math.hypot(half.x, half.y)
+                if gap <= REACH:
+                    size = (2 * half.x, 2 * half.y, 2 * half.z)
+                    yaw = wrap(math.radians(box.rotation.yaw))
+                    row = (kind, place.x, place.y, place.z, *size, yaw)
+                    for name, value in zip(SCENERY.names, row, strict=True):
+                        columns[name].append(value)
+    return columns
