@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 from agents.commandline import ended
+from harness.options import Parser
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m agents") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    parser = Parser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     check = commands.add_parser("check", help="put a system or a fusion module to all checks")
     check.add_argument(

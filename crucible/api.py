@@ -6,7 +6,6 @@ drive: a notebook that has imported CARLA's `agents` can use all of this.
 
 from __future__ import annotations
 
-import difflib
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign as Records
 from harness.records.schema import ALL_TABLES
 from harness.subprocesses import module_command
+from harness.suggestions import unknown
 
 FINISHED, SOME_FAILED = 0, 1
 
@@ -263,6 +263,4 @@ def refuse_unknown(name: str, valid: Iterable[str], what: str) -> None:
     """Raise a line that names what is valid unless the name is."""
     names = list(valid)
     if name not in names:
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"valid: {', '.join(names)}"
-        raise UserError(f"unknown {what} {name}; {hint}")
+        raise UserError(unknown(what, name, names, plural="names"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 SCRIPT = r"""# Completion of `crucible`; zsh: after `autoload -U bashcompinit; bashcompinit`.
@@ -44,8 +43,9 @@ def main(arguments: list[str], program: str) -> int:
     """Print the script."""
     from crucible.subcommands import SUBCOMMANDS  # noqa: PLC0415 - which imports this module
     from harness.installation import CONF  # noqa: PLC0415 - only here
+    from harness.options import Parser  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    parser = Parser(prog=program, description=__doc__)
     parser.add_argument("shell", choices=["bash"], help="zsh takes the same script")
     parser.parse_args(arguments)
     script = SCRIPT.replace("@SUBCOMMANDS@", " ".join(SUBCOMMANDS))

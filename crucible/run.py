@@ -6,19 +6,24 @@ import argparse
 import os
 import sys
 import traceback
+from difflib import get_close_matches
 from pathlib import Path
+from typing import get_type_hints
 
 os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # its problems come to us, and leave as one line
 
 import hydra
+from hydra._internal.utils import get_args_parser
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
+from harness.campaign.planning.validation import Top
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
-from harness.campaign.settings.config import one_line
+from harness.campaign.settings.composition import explained
 from harness.installation import CONF
+from harness.options import unknown_argument
 
 SWEEPS = ("-m", "--multirun")
 OWN_CONFIG = ("--config-dir", "-cd")
@@ -42,6 +47,23 @@ def config_folders(arguments: list[str]) -> list[Path]:
     return folders
 
 
+def refuse_unknown_options(arguments: list[str]) -> None:
+    """Refuse an option that Hydra does not have; settings are written without dashes."""
+    parser = get_args_parser()
+    for word in parser.parse_known_args(arguments)[1]:
+        key = word.partition("=")[0].strip("-").replace("-", "_")
+        close = get_close_matches(key, get_type_hints(Top), n=1)
+        if close:
+            raise ValueError(f"unknown option {word}; did you mean {close[0]}=...?")
+        raise ValueError(unknown_argument(word, list(parser._option_string_actions)))
+
+
+def overrides_in(arguments: list[str]) -> list[str]:
+    """Return the words of a command line that choose and set, without Hydra's options."""
+    overrides: list[str] = get_args_parser().parse_known_args(arguments)[0].overrides
+    return overrides
+
+
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def compose(config: DictConfig) -> None:
     """Run the campaign this configuration describes; a fault of ours is told in full."""
@@ -59,9 +81,11 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
     try:
         if any(word in SWEEPS for word in arguments):
             raise ValueError("no sweeps: a campaign takes lists of systems, conditions and seeds")
+        refuse_unknown_options(arguments)
         Plugins.instance().register(OwnConfigFirst)
         compose()
     except Exception as problem:  # Hydra and OmegaConf have no common one
-        print(f"{program}: {one_line(problem)}", file=sys.stderr)
+        why = explained(problem, overrides_in(arguments), config_folders(arguments))
+        print(f"{program}: {why}", file=sys.stderr)
         return BAD_INPUT
     return 0

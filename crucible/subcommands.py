@@ -5,7 +5,6 @@ A subcommand's module is imported when it is asked for, so that each needs its o
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,7 +122,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     chosen = SUBCOMMANDS.get(name)
     if chosen is None:
-        print(f"crucible: {unknown(name)}", file=sys.stderr)
+        from harness.suggestions import unknown  # noqa: PLC0415 - nothing else here needs it
+
+        print(f"crucible: {unknown('subcommand', name, SUBCOMMANDS)}", file=sys.stderr)
         return BAD_INPUT
     try:
         return started(chosen, rest)
@@ -161,10 +162,3 @@ def help_text() -> str:
         lines.append("")
     last = "`crucible SUBCOMMAND --help` lists its options and has examples."
     return "\n".join([*lines, FIRST, last])
-
-
-def unknown(name: str) -> str:
-    """Return one line about a subcommand that is none."""
-    close = difflib.get_close_matches(name, SUBCOMMANDS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"valid: {', '.join(SUBCOMMANDS)}"
-    return f"unknown subcommand {name}; {hint}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from importlib import import_module
 
 from harness.errors import UserError
 from harness.installation import missing
+from harness.options import Parser
 
 COMMANDS = {
     "routes": "list, check, plot and generate routes",
@@ -24,7 +24,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None, program: str = "python -m harness") -> int:
     """Run one command; what the user can put right is one line and exit code 2."""
     asked = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    parser = Parser(prog=program, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     try:
         for name, what in COMMANDS.items():

@@ -124,7 +124,24 @@ def test_run_composes_as_run_campaign_does() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["rnu"], "crucible: unknown subcommand rnu; did you mean run?\n"),
+        (["rnu"], "crucible: unknown subcommand rnu; did you mean run? valid subcommands: run, "),
+        (["run", "+sytem=oracle"], "crucible run: configuration: unknown key sytem; did you mean"),
+        (["status", "x", "--jsn"], "crucible status: unknown option --jsn; did you mean --json? "),
+        (["routes", "chek"], "crucible routes: argument action: invalid choice: 'chek'"),
+        (["routes", "generate", "--twon", "x"], "crucible routes generate: "),
+        (
+            ["report", "x", "--otu", "y"],
+            "crucible report: unknown option --otu; did you mean --",
+        ),
+        (
+            ["check", "oracle", "--recordng", "y"],
+            "crucible check: unknown option --recordng; did",
+        ),
+        (["train", "--epcohs", "3"], "crucible train: "),
+        (
+            ["serve", "--twon", "x"],
+            "carlite: unrecognized arguments: --twon x; did you mean --town",
+        ),
         (["run", "nothing=1"], "crucible run: "),
         (["serve", "--port", "70000"], "carlite: "),
         (["status", "/nowhere"], "/nowhere"),

@@ -33,6 +33,8 @@ COMMON_GROUND = (
     "harness.errors",
     "harness.files",
     "harness.nesting",
+    "harness.options",
+    "harness.suggestions",
     "harness.installation",
     "harness.subprocesses",
 )
@@ -52,9 +54,11 @@ GROUND = {
     "geometry",
     "installation",
     "nesting",
+    "options",
     "overlap",
     "randomness",
     "subprocesses",
+    "suggestions",
     "vocabulary",
 }
 HOUSE = {

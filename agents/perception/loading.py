@@ -60,6 +60,18 @@ def files(
     return [] if weights == RANDOM else [file_of(fusion, size, weights)]
 
 
+def refuse_unloadable(
+    fusion: Fusion, size: Size, weights: str | None, checkpoint: str | None
+) -> None:
+    """Load what a user names, once: what is broken or does not fit is refused in one line."""
+    if checkpoint is not None or weights not in (None, RANDOM):
+        try:
+            network_with_weights(fusion, size, weights, checkpoint)
+        except UserError as problem:
+            first = [" ".join(line.split()) for line in str(problem).splitlines()[:2]]
+            raise UserError(", such as ".join(first)) from None
+
+
 def file_of(fusion: type[Fusion] | None, size: Size, weights: str | None) -> Path:
     """Return the file with a network's weights, if it is there."""
     if weights is not None:

@@ -21,7 +21,7 @@ from agents.perception.fusion.base import (
     Partner,
 )
 from agents.perception.fusion.catalogue import named
-from agents.perception.loading import files, network_with_weights
+from agents.perception.loading import files, network_with_weights, refuse_unloadable
 from harness.geometry import boxes_between, relative
 from harness.vocabulary import (
     Boxes,
@@ -73,9 +73,13 @@ class NetworkSystem(ABC):
         checkpoint: str | None = None,
         **others: object,
     ) -> list[Path]:
-        """Return the files that a system with these settings reads."""
-        kind = cls.stage if fusion is None else named(fusion["_target_"])
-        return files(kind, size, weights, checkpoint)
+        """Return the files that a system with these settings reads; they can be read, and fit."""
+        given = {} if fusion is None else dict(fusion)
+        kind = cls.stage if fusion is None else named(given.pop("_target_"))
+        paths = files(kind, size, weights, checkpoint)
+        if kind is not None:
+            refuse_unloadable(kind(**given), size, weights, checkpoint)
+        return paths
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing is random here, and nothing seen is kept."""

@@ -13,14 +13,15 @@ from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import FOLDER, file_name
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.errors import UserError
+from harness.options import Parser
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 SCHEME = f"{', '.join(SCHEMES)}; or your own fusion module, package.module:Class"
 
 
 def main(arguments: list[str] | None = None, program: str = "python -m agents.training") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
-    parser = argparse.ArgumentParser(prog=program, description=__doc__)
+    parser = Parser(prog=program, description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_collect(commands)
     add_train(commands)

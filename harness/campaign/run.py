@@ -22,12 +22,14 @@ from harness.campaign.printing.progress import followed, print_event, used_up
 from harness.campaign.printing.tables import show_left_out, show_plan, show_results
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.executors.interface import Executor, TaskSettings
+from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.runner import InfrastructureError, Runner
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import Settings, build, one_line, plain
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import rebuild
+from harness.world.simulators import Simulator
 
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
 INTERRUPTED = 130
@@ -65,13 +67,16 @@ def run_or_refuse(config: DictConfig) -> int:
     settings = with_inputs(settings)
     folder = place(settings)
     refuse_foreign(folder, settings)
+    simulator: Simulator = build(settings["simulator"], "simulator")
+    if isinstance(executor, LocalExecutor):  # others' addresses are seen from other machines
+        simulator.refuse_town(planned.town)
     if settings["dry_run"]:
         show_plan(planned, folder)
         return DONE
     with locked(folder):
         if settings["progress"] in ("live", "plain"):
             show_left_out(planned)
-        prepare(folder, settings, build(settings["simulator"], "simulator").name)
+        prepare(folder, settings, simulator.name)
         write_assignments(folder, planned.assignments)
         rebuild(folder)
         tries = settings["attempts_per_route"]

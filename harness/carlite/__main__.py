@@ -14,6 +14,7 @@ import asyncio
 import os
 import signal
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,8 +28,12 @@ class Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Report a bad option."""
-        raise UserError(f"{message} (--help lists the options)")
+        """Report a bad option, and the nearest valid one."""
+        _, _, words = message.partition("unrecognized arguments: ")
+        options = list(self._option_string_actions)
+        close = get_close_matches(words.split()[0], options, n=1) if words else []
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UserError(f"{message}{hint} (--help lists the options)")
 
 
 def host(text: str) -> str:

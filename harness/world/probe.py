@@ -43,6 +43,16 @@ def probe(host: str, port: int, timeout: float = 5.0) -> str:
             raise AttemptError("port_conflict", f"{where}: something that is not CARLA listens")
 
 
+def towns_at(host: str, port: int, timeout: float = 2.0) -> list[str]:
+    """Return the towns of the CARLA that listens; nothing if it does not answer that."""
+    with suppress(OSError), socket.create_connection((host, port), timeout) as connection:
+        connection.settimeout(timeout)
+        match ask(connection, 1, "get_available_maps"):
+            case [1, [*maps]]:
+                return sorted(str(name).rpartition("/")[2] for name in maps)
+    return []
+
+
 def is_version(answer: object) -> bool:
     """Return whether this is a version reply of CARLA."""
     match answer:

@@ -15,6 +15,9 @@ from harness.world.probe import ask, probe
 
 RPC_TIMEOUT = 60.0
 PATIENCE = 5.0
+SUBSTEP, SUBSTEPS = 0.01, 10
+LONGEST_TICK = SUBSTEP * SUBSTEPS
+"""Seconds that CARLA's physics can move in one tick; beyond, it would lose time."""
 MANAGER_PORTS = range(8000, 8200)
 
 
@@ -45,8 +48,8 @@ def open_session(
         settings.synchronous_mode = True
         settings.fixed_delta_seconds = tick_seconds
         settings.deterministic_ragdolls = True
-        settings.max_substep_delta_time = 0.01
-        settings.max_substeps = 10
+        settings.max_substep_delta_time = SUBSTEP
+        settings.max_substeps = SUBSTEPS
         world.apply_settings(settings)
         world.set_pedestrians_seed(seed % 2**31)
         strike_off(host, port, ports.first)

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import run_campaign
+from agents.perception.loading import FOLDER
 from harness.campaign.folder.campaign_folder import locked
+from harness.world.maps import SHIPPED_TOWNS
 from tests.campaign.tiny import command, run, write_route
+from tests.conftest import Carlite
 
 BAD = Path(__file__).parent.parent / "bad_inputs" / "configs"
 STUDIES = {
@@ -27,13 +30,35 @@ STUDIES = {
     "no_target": "driving is null",
     "interpolation": "nowhere",
     "partial_target": "scoring: unknown key _partial_",
-    "unknown_option": "Could not find 'cooperation/telepathy' Available options in",
+    "unknown_option": "cooperation: unknown choice telepathy; valid choices: ahead, connected,",
     "not_yaml": "not_yaml.yaml",
     "bytes": "codec can't decode",
 }
 LINES = {
-    "study=nope": "Could not find 'study/nope' Available options in 'study'",
-    "nobody=1": "Could not override 'nobody'",
+    "study=nope": "study: unknown choice nope; valid choices: demo, first_look, paper_code,",
+    "nobody=1": "unknown key nobody; valid keys: out, record,",
+    "study=recomended": "study: unknown choice recomended; did you mean recommended? valid choices",
+    "system=ideal_lat": "system: unknown choice ideal_lat; did you mean ideal_late? valid choices",
+    "routes=town5": "routes: unknown choice town5; did you mean town05? valid choices: crucible05,",
+    "interference=[latancy]": "interference: unknown choice latancy; did you mean latency? valid",
+    "interference=[none,latancy]": "interference: unknown choice latancy; did you mean latency?",
+    "system=late +system.late.wieghts=x": "system.late: unknown key wieghts; did you mean weights?",
+    "system=v2xvit system.v2xvit.fusoin=1": "system.v2xvit: unknown key fusoin; did you mean",
+    "+sytem=oracle": "configuration: unknown key sytem; did you mean system? valid keys: sim",
+    "sytem=oracle": "crucible run: unknown key sytem; did you mean system? valid keys: out, record",
+    "~sytem": "unknown key sytem; did you mean system?",
+    "seed=3": "unknown key seed; did you mean seeds?",
+    "channel.maximun_age=3": "channel: unknown key maximun_age; did you mean maximum_age? valid",
+    "+channel.maximun_age=3": "channel: unknown key maximun_age; did you mean maximum_age? valid",
+    "cooperation.ahead.roadside.hieght=3": "cooperation.ahead.roadside: unknown key hieght; did",
+    "driving.goal_share=0.9": "driving.goal_share has its default; write +driving.goal_share=",
+    "system.late.size=full": "system.late is not chosen; system=late chooses it",
+    "study": "study: a setting is written name=value",
+    "--dry-run": "unknown option --dry-run; did you mean dry_run=...?",
+    "--confg-dir=x": "unknown option --confg-dir; did you mean --config-dir?",
+    "tick=50": "tick = 50 s: must be > 0 and ≤ 0.1 s",
+    "tick=0": "tick = 0 s: must be > 0 and ≤ 0.1 s",
+    "cooperation=connected traffic=none": "cooperation.connected.connected = 3, and traffic.vehic",
     "seeds=[1": "no viable alternative at input '[1'",
     "seeds=[-1]": "seeds is [-1]",
     "seeds=[1,1]": "seeds [1, 1] name one twice",
@@ -58,7 +83,7 @@ LINES = {
 }
 
 
-IN_A_PROCESS = ("study=nope", "nobody=1", "dry_run=maybe", "seeds=[-1]", "tick=nan")
+IN_A_PROCESS = ("study=nope", "+sytem=oracle", "interference=[latancy]", "dry_run=maybe")
 """Tried as people do it; the others come through the same door without starting Python anew."""
 
 
@@ -106,6 +131,50 @@ def test_bad_line_as_people_type_it(setting: str, tmp_path: Path) -> None:
     (said,) = done.stderr.splitlines()
     assert LINES[setting] in said
     assert not (tmp_path / "out").exists()
+
+
+def broken(folder: Path, how: str) -> str:
+    """Write weights that cannot be loaded, and return the setting that names them."""
+    whole = (FOLDER / "lite_single.safetensors").read_bytes()
+    (folder / "text.safetensors").write_text("weights")
+    (folder / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    (folder / "other.safetensors").write_bytes(whole)
+    (folder / "run").mkdir()
+    (folder / "run" / "config.yaml").write_text("fusion: {core_method: dreams}")
+    (folder / "run" / "net_epoch1.pth").write_bytes(b"")
+    return f"checkpoint={folder / 'run'}" if how == "run" else f"weights={folder / how}.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("text", "text.safetensors: holds no weights"),
+        ("cut", "cut.safetensors: holds no weights"),
+        ("other", " keys are wrong, such as missing "),
+        ("absent", "system: no such file of weights: "),
+        ("run", "fusion.core_method is 'dreams', which fits no scheme of ours"),
+    ],
+)
+def test_weights_that_cannot_be_loaded(
+    how: str, reason: str, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    named = broken(tmp_path, how)
+    assert reason in refused("system=fcooper", f"system.fcooper.{named}")
+
+
+def test_a_town_that_the_running_server_lacks(
+    carlite: Carlite, tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    (tmp_path / "Town99.xodr").write_bytes((SHIPPED_TOWNS / "Crucible05.xodr").read_bytes())
+    routes = (tmp_path / "routes.xml").read_text().replace("Crucible05", "Town99")
+    (tmp_path / "other.xml").write_text(routes)
+    said = refused(
+        "simulator=carla",
+        f"simulator.address={carlite.host}:{carlite.port}",
+        f"simulator.maps={tmp_path}",
+        f"routes.file={tmp_path / 'other.xml'}",
+    )
+    assert f"{carlite.port}: unknown town Town99; valid towns: Crucible05, " in said
 
 
 def test_hazard_parameter_that_does_not_exist(tmp_path: Path, refused: Callable[..., str]) -> None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.campaign.settings.config import Settings, find_class, find_file, one_line
+from harness.campaign.settings.config import INPUTS, Settings, find_class, find_file, one_line
 from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.world.routes.files import route_files
@@ -26,7 +26,7 @@ def with_inputs(settings: Settings) -> Settings:
     """Return settings with the sums of all files that they have read."""
     return {
         **settings,
-        "inputs": {"routes": of_routes(settings["routes"]), "system": of_systems(settings)},
+        INPUTS: {"routes": of_routes(settings["routes"]), "system": of_systems(settings)},
     }
 
 
@@ -50,13 +50,13 @@ def of_systems(settings: Settings) -> dict[str, dict[str, str]]:
 
 def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with."""
-    known = settings.get("inputs")
+    known = settings.get(INPUTS)
     known = known.get("system") if isinstance(known, dict) else None
     if not isinstance(known, dict):
         return []
     chosen = {name: settings["system"][name] for name in systems}
     began = {name: value for name, value in known.items() if name in chosen}
-    return list(differences(began, of_systems({"system": chosen}), "inputs.system"))
+    return list(differences(began, of_systems({"system": chosen}), f"{INPUTS}.system"))
 
 
 def by_name(files: Iterable[Path]) -> dict[str, str]:

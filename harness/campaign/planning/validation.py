@@ -6,7 +6,7 @@ import inspect
 from typing import Any, Literal, TypedDict, get_type_hints
 
 from harness.campaign.running.executors.interface import Executor
-from harness.campaign.settings.config import Settings, build, find_class
+from harness.campaign.settings.config import INPUTS, Settings, build, find_class
 from harness.campaign.settings.trust import targets
 from harness.campaign.settings.type_checks import mistakes
 from harness.channel.channel import Channel
@@ -15,8 +15,10 @@ from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
+from harness.suggestions import unknown
 from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
+from harness.world.session import LONGEST_TICK
 from harness.world.simulators import Simulator
 from harness.world.traffic import Traffic
 
@@ -33,7 +35,7 @@ MADE_HERE = (
 """What is made once for its own checks; systems are not, they may have networks to load."""
 COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 """Parameters that stand for any number of others."""
-POSITIVE = ("attempts_per_route", "attempt_timeout", "tick", "perceive_every")
+POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 
 class Study(TypedDict):
@@ -61,7 +63,7 @@ class Record(TypedDict):
 
 
 class Top(TypedDict):
-    """A campaign's settings, but for what people add of their own."""
+    """A campaign's settings."""
 
     simulator: Simulator
     cooperation: dict[str, Cooperation]
@@ -93,20 +95,40 @@ class Top(TypedDict):
 
 def refuse_misshapen(settings: Settings) -> None:
     """Check every setting, as far as that is possible without running."""
-    for mistake in mistakes(settings, Top, ""):
+    chosen = {name: value for name, value in settings.items() if name != INPUTS}
+    for mistake in mistakes(chosen, Top, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
         if settings[name] <= 0:
             raise UserError(f"configuration: {name} = {settings[name]}: must be > 0")
+    refuse_tick(settings["tick"])
     for place, part in targets(settings, ""):
         refuse_misfit(place, part)
-    for name in MADE_HERE:
-        build(settings[name], name)
+    made_here = {name: build(settings[name], name) for name in MADE_HERE}
     for name, part in settings["cooperation"].items():
-        build(part, f"cooperation.{name}")
+        refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])
     for name, disturbances in settings["interference"].items():
         made = [build(disturbance, f"interference.{name}") for disturbance in disturbances]
         build(settings["channel"], f"interference.{name}", disturbances=made)
+
+
+def refuse_tick(seconds: float) -> None:
+    """Refuse a tick that physics cannot follow: often it is meant in milliseconds."""
+    if not 0 < seconds <= LONGEST_TICK:
+        raise UserError(
+            f"configuration: tick = {seconds:g} s: must be > 0 and ≤ {LONGEST_TICK:g} s, the"
+            " longest that CARLA's physics moves in one tick (50 ms is tick=0.05)"
+        )
+
+
+def refuse_unconnected(name: str, cooperation: Cooperation, traffic: Traffic) -> None:
+    """Refuse connected vehicles where there is no vehicle to connect."""
+    if cooperation.connected and not traffic.vehicles:
+        raise UserError(
+            f"configuration: cooperation.{name}.connected = {cooperation.connected}, and"
+            " traffic.vehicles = 0: connected vehicles are background vehicles; choose another"
+            f" traffic, or cooperation.{name}.connected=0"
+        )
 
 
 def refuse_misfit(place: str, part: dict[str, Any]) -> None:
@@ -121,9 +143,7 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     hints = hints_of(named)
     for name, value in given.items():
         if name not in known and not takes_all:
-            raise UserError(
-                f"configuration: {place}: unknown key {name}; valid keys: {', '.join(known)}"
-            )
+            raise UserError(f"configuration: {place}: {unknown('key', name, known)}")
         for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
             raise UserError(f"configuration: {mistake}")
     missing = [

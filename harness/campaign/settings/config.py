@@ -40,6 +40,8 @@ OURS = {
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)
 """Packages that the user allows for all groups by the environment; no configuration can add any."""
+INPUTS = "inputs"
+"""What a campaign adds to its settings: the digests of the files that it reads."""
 NOT_OF_THE_RESULT = (
     "out",
     "dry_run",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from harness.suggestions import unknown
+
 WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -23,9 +25,8 @@ def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
         known = get_type_hints(hint)
         for name, inner in known.items():
             yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
-        # at the top, people may keep what others refer to
-        for name in [inner for inner in value if place and inner not in known]:
-            yield f"{place}: unknown key {name}; valid keys: {', '.join(known)}"
+        where = f"{place}: " if place else ""
+        yield from (where + unknown("key", name, known) for name in value if name not in known)
     elif get_origin(hint) in (dict, Mapping) and isinstance(value, dict):
         named, inner = get_args(hint)
         for name, setting in value.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import cycle, islice
@@ -13,6 +12,7 @@ import carla
 import numpy as np
 
 from harness.errors import AttemptError, UserError
+from harness.options import Parser
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
@@ -109,7 +109,7 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
 
 def main(arguments: list[str]) -> int:
     """Write `routes.xml` and `hazards.json` into a folder."""
-    parser = argparse.ArgumentParser(prog="crucible routes generate", description=__doc__)
+    parser = Parser(prog="crucible routes generate", description=__doc__)
     parser.add_argument("--town", required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=32)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import AttemptError, UserError
+from harness.suggestions import unknown
 from harness.world.ports import Ports, locked, reserve
-from harness.world.probe import probe
+from harness.world.probe import probe, towns_at
 from harness.world.simulators.carlite import check_folder
 from harness.world.simulators.launching import Launched, launched
 from harness.world.simulators.lease import LaunchError, Server
@@ -62,6 +63,13 @@ class CarlaSimulator:
             )
         elif fresh:
             raise UserError("simulator.fresh: only a CARLA launched from simulator.root can be so")
+
+    def refuse_town(self, town: str) -> None:
+        """Refuse a town that a running CARLA does not list; one that is launched is not asked."""
+        towns = [] if self._install is not None else towns_at(self._host, self._port)
+        if towns and town not in towns:
+            place = f"simulator.address: {self._host}:{self._port}"
+            raise UserError(f"{place}: {unknown('town', town, towns)}")
 
     def lease(self, town: str) -> AbstractContextManager[Server]:
         """Launch CARLA, or ask whether the one at the address is there; sessions load the town."""

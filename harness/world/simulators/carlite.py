@@ -34,6 +34,9 @@ class CarliteSimulator:
         self._start_timeout = start_timeout
         self.fresh = fresh
 
+    def refuse_town(self, town: str) -> None:
+        """Refuse nothing: routes are planned on the maps that the server will read."""
+
     @contextmanager
     def lease(self, town: str) -> Iterator[Server]:
         """Start carlite on ports the system picks and carlite holds from then on."""

@@ -53,6 +53,9 @@ class Simulator(Protocol):
     fresh: bool
     """Whether every try wants a server of its own: then a lease ends with its try."""
 
+    def refuse_town(self, town: str) -> None:
+        """Raise UserError if the simulator lacks the town, as far as that is known before."""
+
     def lease(self, town: str) -> AbstractContextManager[Server]:
         """Lend a server with that town; what was started for it is ended with the block.
 

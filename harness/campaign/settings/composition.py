@@ -1,0 +1,105 @@
+"""Why a command line does not compose, in one line that names what is valid."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import (
+    ConfigCompositionException,
+    HydraException,
+    MissingConfigException,
+    OverrideParseException,
+)
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from harness.campaign.settings.config import find_class, one_line
+from harness.errors import UserError
+from harness.installation import CONF
+from harness.suggestions import unknown
+
+BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+)'")
+"""How Hydra names the key that the configuration lacks."""
+INCLUDER = re.compile(r"In '([^']+)'")
+TOP = "config"
+INTERNAL = ("_target_", "hydra")
+
+
+def explained(problem: Exception, overrides: Sequence[str], folders: Iterable[Path]) -> str:
+    """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason."""
+    if isinstance(problem, OverrideParseException) and "=" not in problem.override:
+        return f"{problem.override}: a setting is written name=value"
+    if isinstance(problem, MissingConfigException):
+        return unknown_choice(problem, (*folders, CONF)) or one_line(problem)
+    blamed = BLAMED.search(str(problem))
+    if isinstance(problem, ConfigCompositionException) and blamed is not None:
+        return unknown_key(blamed[1].split("@")[0], overrides) or one_line(problem)
+    return one_line(problem)
+
+
+def unknown_choice(problem: MissingConfigException, folders: Iterable[Path]) -> str:
+    """Return which choice of a group is unknown; nothing if the group is."""
+    group, _, name = (problem.missing_cfg_file or "").rpartition("/")
+    choices = sorted({file.stem for folder in folders for file in folder.glob(f"{group}/*.yaml")})
+    if not group or not choices:
+        return ""
+    includer = INCLUDER.search(str(problem))
+    where = f"{includer[1]}: " if includer and includer[1] != TOP else ""
+    return f"{where}{group}: {unknown('choice', name, choices)}"
+
+
+def unknown_key(place: str, overrides: Sequence[str]) -> str:
+    """Return which part of a dotted name is unknown, and what is valid there."""
+    node: Any = without_values(overrides)
+    path: list[str] = []
+    for part in place.split("."):
+        valid = [str(name) for name in node] if isinstance(node, DictConfig) else []
+        if part not in valid:
+            return about(".".join(path), part, valid, parameters_of(node, ".".join(path)))
+        node = OmegaConf.to_container(node, resolve=False)[part]  # type: ignore[index, call-overload]
+        node = OmegaConf.create(node) if isinstance(node, dict) else node
+        path.append(part)
+    return ""
+
+
+def about(place: str, name: str, present: Sequence[str], parameters: Sequence[str]) -> str:
+    """Return one line about a name that a group lacks, or whose value is not in the files."""
+    whole = f"{place}.{name}" if place else name
+    if name in parameters:
+        return f"{whole} has its default; write +{whole}=... to set it"
+    if (CONF / place / f"{name}.yaml").is_file():
+        return f"{whole} is not chosen; {place}={name} chooses it"
+    valid = [key for key in dict.fromkeys((*present, *parameters)) if key not in INTERNAL]
+    return (f"{place}: " if place else "") + unknown("key", name, valid)
+
+
+def parameters_of(node: Any, place: str) -> list[str]:
+    """Return the parameters of the class that a group names."""
+    if not isinstance(node, DictConfig) or "_target_" not in node:
+        return []
+    try:
+        return list(inspect.signature(find_class(node["_target_"], place)).parameters)
+    except (UserError, ValueError):
+        return []
+
+
+def without_values(overrides: Sequence[str]) -> DictConfig:
+    """Return the configuration with the choices of a command line, but none of its values."""
+    groups = {entry.name for entry in CONF.iterdir() if entry.is_dir()}
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    chosen = [
+        str(override.input_line)
+        for override in parsed
+        if override.key_or_group.split("@")[0] in groups
+    ]
+    try:
+        with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
+            return compose(TOP, chosen)
+    except (HydraException, OmegaConfBaseException):
+        return OmegaConf.create({})

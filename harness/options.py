@@ -1,0 +1,38 @@
+"""Command-line options: what is wrong with them is one line, with the nearest valid option."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+BAD_INPUT = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line; its subcommands' parsers are of this class too."""
+
+    def parse_known_args(  # type: ignore[override] # argparse has overloads of one behaviour
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse, and refuse what is left over here, where the valid options are known."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(unknown_argument(unknown[0], list(self._option_string_actions)))
+        return parsed, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with the code of bad input."""
+        print(f"{self.prog}: {message} (--help lists the options)", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def unknown_argument(argument: str, options: Sequence[str]) -> str:
+    """Return `unknown option --jsn; did you mean --json?`."""
+    if not argument.startswith("-"):
+        return f"unexpected argument {argument}"
+    name = argument.partition("=")[0]
+    close = get_close_matches(name, options, n=1)
+    return f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else "")

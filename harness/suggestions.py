@@ -1,0 +1,14 @@
+"""One line about a name that is unknown: the nearest valid one, and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def unknown(what: str, name: str, valid: Iterable[str], plural: str = "") -> str:
+    """Return `unknown key latancy; did you mean latency? valid keys: latency, loss`."""
+    names = list(valid)
+    close = get_close_matches(name.lower(), names, n=1)
+    hint = f" did you mean {close[0]}?" if close else ""
+    return f"unknown {what} {name};{hint} valid {plural or what + 's'}: {', '.join(names)}"
