@@ -11,7 +11,7 @@ from harness.carlite.towns import loading
 __all__ = ["DATA", "PLANS", "Control", "Plan", "opendrive"]
 
 PLANS: dict[str, Plan] = {town.PLAN.name: town.PLAN for town in (crucible05, old, ring, hill)}
-DATA = loading.OWN_TOWNS
+DATA = loading.SHIPPED_TOWNS
 
 
 def opendrive(name: str) -> str:

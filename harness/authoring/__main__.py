@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "list":
             show([load(name, options.maps) for name in names])
         else:
-            draw(names, options.maps, options.out)
+            write_pictures(names, options.maps, options.out)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -55,13 +55,13 @@ def build(names: list[str], check: bool) -> None:
     """Write the towns' files, or only compare them with what the plans give."""
     for name in names:
         if name not in authoring.PLANS:
-            raise UserError(f"no plan for {name}; there are {', '.join(authoring.PLANS)}")
+            raise UserError(f"unknown town {name}; valid: {', '.join(authoring.PLANS)}")
         path = authoring.DATA / f"{name}.xodr"
         text = authoring.opendrive(name)
         if not check:
             path.write_text(text, encoding="utf-8", newline="\n")
         elif not path.is_file() or path.read_bytes() != text.encode():
-            raise UserError(f"{path.name} is not what its plan gives; build {name} anew")
+            raise UserError(f"{path.name} is not what its plan gives; build {name} again")
         print(f"{name}: {len(text) / 1e3:.0f} kB{' as planned' if check else ''}")
 
 
@@ -96,7 +96,7 @@ def _row(town: Town) -> list[str]:
     ]
 
 
-def draw(names: list[str], maps: Path | None, folder: Path) -> None:
+def write_pictures(names: list[str], maps: Path | None, folder: Path) -> None:
     """Draw every town from above, and a LiDAR sweep in its traffic."""
     from harness.authoring.plan_view import plan_view  # noqa: PLC0415  matplotlib is optional
     from harness.authoring.sweep_view import sweep_view  # noqa: PLC0415

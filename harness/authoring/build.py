@@ -74,7 +74,7 @@ def build(plan: Plan) -> Document:
         count(FIRST_CROSSWALK),
         count(FIRST_STOP_LINE),
     )
-    found: list[Junction] = []
+    built: list[Junction] = []
     inner: list[Road] = []
     for name, node in plan.nodes.items():
         arms = [
@@ -88,10 +88,10 @@ def build(plan: Plan) -> Document:
         connecting = [_connecting(w, arms, node, number[name], next(numbers.roads)) for w in ways]
         timing = _rules(node, arms, roads, numbers)
         _crosswalks(arms, ways, connecting, numbers.crosswalks)
-        found.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
+        built.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
         inner += connecting
     every = (*roads.values(), *inner)
-    return Document(plan.name, plan.latitude, plan.longitude, every, tuple(found))
+    return Document(plan.name, plan.latitude, plan.longitude, every, tuple(built))
 
 
 def _connections(
@@ -112,7 +112,7 @@ def _connections(
 def _rules(
     node: Node, arms: list[Arm], roads: dict[int, Road], numbers: Numbers
 ) -> tuple[Controller, ...]:
-    """Put up what tells drivers who goes first, and how fast to leave."""
+    """Put up lights or signs of priority, stop lines and speed limits."""
     timing: tuple[Controller, ...] = ()
     if node.control is Control.LIGHTS:
         timing = control.lights(node, arms, roads, numbers.signs, numbers.controllers)

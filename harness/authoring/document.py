@@ -51,7 +51,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Sign:
-    """A light or a sign beside the road, valid for a range of lanes."""
+    """A light or a sign at the road, valid for a range of lanes."""
 
     id: int
     name: str

@@ -46,7 +46,7 @@ class Arm:
         road: the street's road id.
         outward: the reference line at the cut, looking away from the junction.
         incoming, outgoing: driving lanes from the kerb to the centre.
-        walk_in, walk_out: the sidewalks beside them.
+        walk_in, walk_out: the sidewalks next to them.
         kerb_left, kerb_right: from the reference line to the kerbs, looking outward.
     """
 
@@ -110,7 +110,7 @@ def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
 
 
 def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tuple[bool, bool]:
-    """Tell which of two neighbouring streets must end further off for a round kerb between them."""
+    """Return which of two neighbouring streets must end further off for a round kerb between them."""
     entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(LEAD)
     leave = b.outward(cut_b).left(-b.kerb_right).ahead(-LEAD)
     turn = wrapped(leave.heading - entry.heading)

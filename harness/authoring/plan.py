@@ -21,7 +21,7 @@ class Node:
 
     Attributes:
         corner: radius of the kerb at its corners, metres.
-        turns: every arm has a green of its own, so that left turns meet nobody.
+        turns: every arm has a green of its own, so that left turns meet no traffic.
     """
 
     x: float

@@ -64,9 +64,9 @@ def plan_view(town: Town, path: Path) -> None:
 
 def save(figure: Figure, path: Path, rare: bool = False) -> None:
     """Write a picture with 256 colours, which keeps it small: fine shades, or all `rare` hues."""
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png")
-    image = Image.open(drawn).convert("RGB")
+    png = BytesIO()
+    figure.savefig(png, format="png")
+    image = Image.open(png).convert("RGB")
     palette = Image.Quantize.MAXCOVERAGE if rare else Image.Quantize.MEDIANCUT
     image.quantize(256, palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
@@ -114,9 +114,9 @@ def _lanes(axes: Axes, lanes: Lanes) -> None:
     high = lanes.points[start, 2] > 3.0 + np.median(lanes.points[:, 2])
     for level in (False, True):
         for kind, color in SURFACES.items():
-            own = (lanes.kind[lane[start]] == kind) & (high == level)
+            chosen = (lanes.kind[lane[start]] == kind) & (high == level)
             faces = PolyCollection(
-                list(quads[own]), facecolors=color, edgecolors=color, linewidths=0.5, zorder=2
+                list(quads[chosen]), facecolors=color, edgecolors=color, linewidths=0.5, zorder=2
             )
             axes.add_collection(faces)
         _marks(axes, lanes, left, start[(high == level) & ~inside])
@@ -125,13 +125,13 @@ def _lanes(axes: Axes, lanes: Lanes) -> None:
 def _marks(axes: Axes, lanes: Lanes, left: Floats, start: np.ndarray) -> None:
     """Draw the line at the left of each driving lane: white, dashed where it may be crossed."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
-    own = start[(lanes.kind[lane[start]] == LaneKind.DRIVING)]
-    beside = lanes.left[lane[own]] >= 0
-    crossing = (lanes.change[own] & 1) > 0
-    dash = np.floor(lanes.station[own] / 3.0) % 2 == 0
+    driving = start[(lanes.kind[lane[start]] == LaneKind.DRIVING)]
+    has_left = lanes.left[lane[driving]] >= 0
+    crossing = (lanes.change[driving] & 1) > 0
+    dash = np.floor(lanes.station[driving] / 3.0) % 2 == 0
     for chosen, color in (
-        (own[beside & (~crossing | dash)], "#f4f4f0"),
-        (own[~beside], "#e3b93c"),
+        (driving[has_left & (~crossing | dash)], "#f4f4f0"),
+        (driving[~has_left], "#e3b93c"),
     ):
         lines = np.stack([left[chosen], left[chosen + 1]], axis=1)
         axes.add_collection(LineCollection(list(lines), colors=color, linewidths=0.45, zorder=2.5))
@@ -176,14 +176,14 @@ def _scenery(axes: Axes, scenery: Scenery) -> None:
         PolyCollection(list(cars), facecolors=paint, edgecolors="#222222", linewidths=0.3, zorder=5)
     )
     for label, alpha in ((Label.POLE, 1.0), (Label.VEGETATION, 0.6)):
-        own = round_ & (scenery.label == label)
-        size = 2 * np.maximum(scenery.extent[own, 0], 0.35)
+        chosen = round_ & (scenery.label == label)
+        size = 2 * np.maximum(scenery.extent[chosen, 0], 0.35)
         circles = EllipseCollection(
             size,
             size,
             np.zeros(len(size)),
             units="xy",
-            offsets=scenery.centre[own, :2],
+            offsets=scenery.centre[chosen, :2],
             offset_transform=axes.transData,
             facecolors=PIECES[label],
             alpha=alpha,
@@ -193,7 +193,7 @@ def _scenery(axes: Axes, scenery: Scenery) -> None:
 
 
 def _buildings(axes: Axes, scenery: Scenery) -> None:
-    """Draw buildings, darker the higher, each with a shadow that tells its height."""
+    """Draw buildings, darker the higher, each with a shadow as long as it is high."""
     chosen = scenery.label == Label.BUILDING
     boxes, top = _boxes(scenery, chosen), scenery.centre[chosen, 2] + scenery.extent[chosen, 2]
     order = np.argsort(top, kind="stable")
@@ -211,9 +211,9 @@ def _buildings(axes: Axes, scenery: Scenery) -> None:
 
 def _signals(axes: Axes, town: Town) -> None:
     for kind, color in SIGNALS.items():
-        spots = [signal.position[:2] for signal in town.signals if signal.type_id == kind]
-        if spots:
-            x, y = np.array(spots).T
+        places = [signal.position[:2] for signal in town.signals if signal.type_id == kind]
+        if places:
+            x, y = np.array(places).T
             axes.scatter(x, y, s=13, c=color, edgecolors="white", linewidths=0.5, zorder=7)
 
 

@@ -1,7 +1,7 @@
 """Cross-sections of a street: which lanes it has where, and how wide they are.
 
 A street is wide in the middle and arranges itself before its junctions: the parking lane ends, the
-sidewalk grows into its place, a left-turn pocket opens beside the centre line.
+sidewalk grows into its place, a left-turn pocket opens at the centre line.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CrossSection:
 
 
 def is_driving(name: str) -> bool:
-    """Tell driving lanes (including pockets) from the rest."""
+    """Return whether a lane is a driving lane (pockets included)."""
     return name == "pocket" or name.startswith("drive")
 
 
@@ -59,13 +59,13 @@ def middle(profile: Profile) -> CrossSection:
 def mouth(profile: Profile, pocket_right: bool, pocket_left: bool) -> CrossSection:
     """Cut the street at a junction; a pocket belongs to the side that drives towards it."""
     sides = []
-    for own, other in ((pocket_right, pocket_left), (pocket_left, pocket_right)):
+    for has_pocket, other in ((pocket_right, pocket_left), (pocket_left, pocket_right)):
         median = profile.median / 2
-        if own:
+        if has_pocket:
             median = 0.0
         elif other:
             median = max(profile.median - POCKET_WIDTH, ISLAND_WIDTH)
-        sides.append(_side(profile, median, POCKET_WIDTH if own else 0.0, 0.0))
+        sides.append(_side(profile, median, POCKET_WIDTH if has_pocket else 0.0, 0.0))
     return _centred(sides[0], sides[1], middle(profile))
 
 

@@ -65,11 +65,11 @@ VEHICLE_LABELS = (Label.CAR, Label.TRUCK, Label.BUS, Label.MOTORCYCLE, Label.BIC
 def busy(town: Town) -> Episode:
     """Fill a town with traffic and walkers, and let it run a while."""
     episode = Episode(0, town, 0, count(1))
-    draws = stream(0, "portrait", town.name)
+    rng = stream(0, "portrait", town.name)
     models = [b.id for b in library().values() if b.kind == Kind.VEHICLE]
     driven = []
     for x, y, z, pitch, yaw, roll in town.spawn_points[:VEHICLES].tolist():
-        model = str(draws.choice(models))
+        model = str(rng.choice(models))
         described = ActorDescription(0, model, ())
         try:
             driven.append(
@@ -78,10 +78,10 @@ def busy(town: Town) -> Episode:
         except CallError:
             continue
     walks = np.flatnonzero((town.lanes.kind == LaneKind.SIDEWALK) & (town.lanes.count > 8))
-    for lane in draws.choice(walks, WALKERS).tolist():
-        k = int(town.lanes.first[lane] + draws.integers(2, town.lanes.count[lane] - 2))
+    for lane in rng.choice(walks, WALKERS).tolist():
+        k = int(town.lanes.first[lane] + rng.integers(2, town.lanes.count[lane] - 2))
         x, y, z = town.lanes.points[k].tolist()
-        described = ActorDescription(0, f"walker.pedestrian.{int(draws.integers(1, 53)):04d}", ())
+        described = ActorDescription(0, f"walker.pedestrian.{int(rng.integers(1, 53)):04d}", ())
         place = Transform((x, y, z + 1.0), Rotation((0.0, float(town.lanes.yaw[k]), 0.0)))
         try:
             episode.spawn(described, place)
@@ -98,7 +98,7 @@ def ego_slot(episode: Episode) -> int:
     table, lanes = episode.table, episode.town.lanes
     cars = np.flatnonzero(table.kind == Kind.VEHICLE)
     crossing = lanes.points[np.repeat(lanes.junction >= 0, lanes.count), :2]
-    best, found = -math.inf, int(cars[0])
+    best, chosen = -math.inf, int(cars[0])
     for slot in cars.tolist():
         x, y, _ = table.position[slot]
         yaw = float(table.rotation[slot, 1])
@@ -107,8 +107,8 @@ def ego_slot(episode: Episode) -> int:
         others = np.hypot(*(table.position[cars, :2] - ahead).T)
         score = float((others < 35).sum()) - 2 * distance
         if score > best and 1.3 < 2 * table.extent[slot, 2] < 1.8 and table.extent[slot, 0] > 2:
-            best, found = score, slot
-    return found
+            best, chosen = score, slot
+    return chosen
 
 
 def sweep(episode: Episode, slot: int) -> tuple[Pose, NDArray[np.void]]:
@@ -128,8 +128,8 @@ def sweep_view(town: Town, path: Path) -> None:
     episode = busy(town)
     slot = ego_slot(episode)
     _, points = sweep(episode, slot)
-    own = points["actor"] == episode.table.id[slot]
-    points = points[~own]
+    from_ego = points["actor"] == episode.table.id[slot]
+    points = points[~from_ego]
     figure = Figure(figsize=(15, 6.6), dpi=100, facecolor=NIGHT)
     _perspective(figure.add_axes((0.0, 0.0, 0.6, 0.93)), points)
     _from_above(figure.add_axes((0.605, 0.0, 0.395, 0.93)), episode, slot, points)

@@ -120,7 +120,7 @@ def main(arguments: list[str], program: str = "python -m harness.carlite") -> in
         )
         asyncio.run(server.serve())
     except UserError as problem:
-        log.say(str(problem))
+        log.print_line(str(problem))
         return 2
     return 0
 

@@ -35,7 +35,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 ROOT = Path(__file__).parents[2]
 FOLDER = cache_folder() / "compiled"
 LONGEST_UNUSED = 14 * 86400.0
-"""Seconds after which an entry that nobody has loaded is removed."""
+"""Seconds after which an entry that was not loaded is removed."""
 
 CHECKSUM = hashlib.sha256().digest_size
 IMPORT = re.compile(r"^\s*from (harness[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -118,7 +118,7 @@ class Shelf:
 
 @functools.cache
 def remove_unused(folder: Path) -> None:
-    """Remove, once per process, what nobody has loaded for long."""
+    """Remove, once per process, what was not loaded for long."""
     oldest = time.time() - LONGEST_UNUSED
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
@@ -132,13 +132,13 @@ def sources_digest(module: str) -> str:
 
     Taken when the module is imported: what is edited later is not what runs.
     """
-    found, waiting = {module}, [module]
+    modules, waiting = {module}, [module]
     while waiting:
-        news = _imports(waiting.pop()) - found
-        found |= news
+        news = _imports(waiting.pop()) - modules
+        modules |= news
         waiting += news
     digest = hashlib.sha256()
-    for name in sorted(found):
+    for name in sorted(modules):
         digest.update(f"{name}\n{len(_source(name))}\n".encode() + _source(name))
     return digest.hexdigest()
 
@@ -147,10 +147,10 @@ def sources_digest(module: str) -> str:
 def _imports(module: str) -> set[str]:
     """Return the modules of the house that one of them imports, or imports names from."""
     text = _source(module).decode()
-    found = set()
+    modules = set()
     for package, names in IMPORT.findall(text):
-        found |= {package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))}
-    return {name for name in found if _source(name)}
+        modules |= {package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))}
+    return {name for name in modules if _source(name)}
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What can go wrong, and who is told."""
+"""What can go wrong, and who gets the message."""
 
 from __future__ import annotations
 

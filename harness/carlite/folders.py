@@ -20,19 +20,19 @@ def cache_folder() -> Path:
     folder = _wanted()
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-        foreign = found.st_uid not in (0, os.getuid())
-        open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if stat.S_ISDIR(found.st_mode) and not foreign and not open_to_others:
+        status = folder.lstat()
+        foreign = status.st_uid not in (0, os.getuid())
+        open_to_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if stat.S_ISDIR(status.st_mode) and not foreign and not open_to_others:
             return folder
     return NOWHERE
 
 
 def _wanted() -> Path:
     """Return `$XDG_CACHE_HOME/carlite`, or the same below the home, or below a temporary folder."""
-    told = os.environ.get("XDG_CACHE_HOME")
-    if told:
-        return Path(told) / "carlite"
+    configured = os.environ.get("XDG_CACHE_HOME")
+    if configured:
+        return Path(configured) / "carlite"
     try:
         return Path.home() / ".cache" / "carlite"
     except RuntimeError:  # users without a home

@@ -1,4 +1,4 @@
-"""What the server says on stderr. If nobody reads it any more, that is no reason to stop."""
+"""What the server prints on stderr. A closed stderr does not stop it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 import traceback
 
 
-def say(message: str) -> None:
+def print_line(message: str) -> None:
     """Write one line."""
     with contextlib.suppress(OSError, ValueError):
         print(f"carlite: {message}", file=sys.stderr, flush=True)
 
 
-def confess(problem: BaseException) -> None:
+def internal_error(problem: BaseException) -> None:
     """Write the traceback of a defect of our own."""
-    say("".join(traceback.format_exception(problem)).rstrip())
+    print_line("".join(traceback.format_exception(problem)).rstrip())

@@ -2,7 +2,7 @@
 
 A request is `[0, id, name, [[asynchronous], *arguments]]`, a reply `[1, id, nil, result]`. Requests
 of one connection are answered in order, with one exception: a tick that has to wait lets requests
-of the client's other threads pass. Whoever asked for the tick synchronously is blocked until it is
+of the client's other threads pass. A client that ticks synchronously is blocked until its tick is
 answered; after an asynchronous one everything waits.
 
 Bytes that are no such request end that connection and nothing else. A request that cannot be served
@@ -42,7 +42,7 @@ class Reply(Enum):
 
 @dataclass(frozen=True)
 class Call:
-    """A remote call: `run(world, session, *arguments)` returns what the client is told.
+    """A remote call: `run(world, session, *arguments)` returns the answer to the client.
 
     `ticks` marks calls that may advance the world: `tick_cue`, and `apply_batch` if its last
     argument says so.
@@ -63,7 +63,7 @@ class Session:
         host: the address by which this client reached the server.
         streams: where its sensor data come from.
         traffic: where it finds the server's own Traffic Manager; None where clients bring theirs.
-        snapshots: by which stream id it was last told to hear of the world.
+        snapshots: the stream id of the world that it was given last.
     """
 
     peer: str
@@ -91,7 +91,7 @@ class Request:
     arguments: list[object]
 
 
-class Pace(Protocol):
+class TickGate(Protocol):
     """When one client's ticks may run."""
 
     def answered(self, request: Request) -> None:
@@ -111,7 +111,7 @@ class Host(Protocol):
     def session(self, peer: str, host: str) -> Session:
         """Describe a new client to its calls."""
 
-    def pace(self) -> Pace:
+    def new_tick_gate(self) -> TickGate:
         """Say when a new client's ticks may run."""
 
     def run(self, call: Call, session: Session, arguments: list[object]) -> object:
@@ -162,7 +162,7 @@ def likely_reply(name: str) -> Reply:
 
 
 def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
-    """Say in one line why a call failed, and tell the log more where it is our own fault."""
+    """Return in one line why a call failed; log the traceback where it is a defect here."""
     if isinstance(problem, CallError):
         return str(problem)
     if isinstance(problem, TypeError):
@@ -170,7 +170,7 @@ def complaint(call: Call, problem: Exception, arguments: list[object]) -> str:
             inspect.signature(call.run).bind(None, None, *arguments)
         except TypeError:
             return f"{call.name}: wrong number of arguments ({len(arguments)})"
-    log.confess(problem)
+    log.internal_error(problem)
     return f"{call.name}: {type(problem).__name__}: {problem}"
 
 
@@ -179,7 +179,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._pace = host.pace()
+        self._tick_gate = host.new_tick_gate()
         self._held: deque[tuple[Call, Request]] = deque()
         self._fresh = True
         self._barred = False
@@ -188,7 +188,7 @@ class Connection(asyncio.Protocol):
         self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Greet nobody; remember who is there."""
+        """Register the connection; no greeting is sent."""
         self._transport = cast(asyncio.Transport, transport)
         connection: socket.socket = transport.get_extra_info("socket")
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -266,7 +266,7 @@ class Connection(asyncio.Protocol):
 
     def _tick(self) -> None:
         """Run the ticks that were asked for, as far as they may run now."""
-        while self._held and self._pace.may_tick():
+        while self._held and self._tick_gate.may_tick():
             self._answer(*self._held.popleft())
         if self._held:
             asyncio.get_running_loop().call_later(RETRY, self._tick)
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         except Exception as problem:
             message = complaint(call, problem, request.arguments)
             self._send(request, failure(call.reply, message))
-        self._pace.answered(request)
+        self._tick_gate.answered(request)
 
     def _send(self, request: Request, result: object) -> None:
         self._transport.write(self._packer.pack([1, request.id, None, result]))
@@ -290,5 +290,5 @@ class Connection(asyncio.Protocol):
     def _hang_up(self, reason: str) -> None:
         if self._transport.is_closing():
             return
-        log.say(f"closed the connection from {self._session.peer}: {reason}")
+        log.print_line(f"closed the connection from {self._session.peer}: {reason}")
         self._transport.abort()

@@ -1,7 +1,7 @@
 """The server: listening sockets, one world, and the clock of asynchronous mode.
 
 The world runs in one thread. Client ticks come in as calls; in asynchronous mode the world runs by
-itself in real time, as long as anybody is connected. Ports: remote calls at P, streams at P + 1,
+itself in real time, as long as a client is connected. Ports: remote calls at P, streams at P + 1,
 the Traffic Manager at P + 2 (in a thread of its own), or any three free ones when P is 0.
 """
 
@@ -17,11 +17,11 @@ from pathlib import Path
 from harness.carlite import CARLA_VERSION, calls, compiled, log
 from harness.carlite.errors import UserError
 from harness.carlite.inbox import Backlog
-from harness.carlite.pacing import Guard, Open
-from harness.carlite.rehearsal import rehearse
-from harness.carlite.rpc import Call, Connection, Pace, Session
+from harness.carlite.rpc import Call, Connection, Session, TickGate
 from harness.carlite.streams import StreamHub
+from harness.carlite.tick_gate import StreamGate, WorkerGate
 from harness.carlite.traffic_port import TrafficPort
+from harness.carlite.warmup import warm_up
 from harness.carlite.world import World
 
 IDLE = 0.02
@@ -40,7 +40,7 @@ class Options:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Reserve an IPv4 address, the client knows no other; UserError when that cannot be."""
+    """Reserve an IPv4 address, the only kind the client has; UserError when that fails."""
     try:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -52,27 +52,27 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class CompilationNotice:
-    """Tells on stderr when something is compiled: once while starting, and by name afterwards.
+    """Prints on stderr when something is compiled: once while starting, and by name afterwards.
 
-    Nothing should be needed for the first time once clients may come: it holds everybody up.
+    Nothing should be needed for the first time once clients may come: they all would wait.
     """
 
     def __init__(self) -> None:
         self.is_ready = False
-        self._told = False
+        self._announced = False
 
     def __call__(self, name: str, is_on_disk: bool) -> None:
         """Hear of a function that is needed for the first time."""
         if self.is_ready:
             what = "loaded" if is_on_disk else "compiling"
-            log.say(f"{what} {name.partition('(')[0]} in mid-session")
-        elif not (is_on_disk or self._told):
-            self._told = True
-            log.say("compiling for this machine, once; this can take a minute or two")
+            log.print_line(f"{what} {name.partition('(')[0]} in mid-session")
+        elif not (is_on_disk or self._announced):
+            self._announced = True
+            log.print_line("compiling for this machine, once; this can take a minute or two")
 
 
 class Server:
-    """One world and everybody who is connected to it."""
+    """One world and all who are connected to it."""
 
     def __init__(self, options: Options) -> None:
         def at(offset: int) -> socket.socket:
@@ -89,7 +89,7 @@ class Server:
         compiled.listen(self._compilation)
         self.streams = StreamHub(streams_at)
         self.world = World(options.town, options.maps, options.seed, self.streams)
-        rehearse(self.world.town)
+        warm_up(self.world.town)
 
     @property
     def address(self) -> str:
@@ -102,12 +102,12 @@ class Server:
         traffic = (host, self._traffic_at.getsockname()[1]) if self._traffic_at else None
         return Session(peer, host, self.streams, traffic)
 
-    def pace(self) -> Pace:
+    def new_tick_gate(self) -> TickGate:
         """Say when a new client's ticks may run."""
-        return Open(self.streams) if self._traffic_at else Guard(self.streams)
+        return StreamGate(self.streams) if self._traffic_at else WorkerGate(self.streams)
 
     def run(self, call: Call, session: Session, arguments: list[object]) -> object:
-        """Run a call on the world, after what drivers were told before."""
+        """Run a call on the world, after earlier calls to the Traffic Manager."""
         self._instruct_drivers()
         return call.run(self.world, session, *arguments)
 
@@ -139,12 +139,12 @@ class Server:
         self.streams.close()
 
     def _instruct_drivers(self) -> None:
-        """Carry out what clients have told the Traffic Manager."""
+        """Carry out what clients have asked of the Traffic Manager."""
         if self._traffic:
             self._traffic.carry_out(self.world.traffic)
 
     async def _run_free(self) -> None:
-        """Let an asynchronous world run in real time while anybody is there to see it."""
+        """Let an asynchronous world run in real time while a client is connected."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
@@ -157,7 +157,7 @@ class Server:
                 self._instruct_drivers()
                 self.world.tick()
             except Exception as problem:
-                log.confess(problem)
+                log.internal_error(problem)
             self.streams.patient = True
             due = max(due + self.world.step, loop.time())
             await asyncio.sleep(due - loop.time())

@@ -1,7 +1,7 @@
 """Sensor streams: who listens to what, and what happens to readers that are slow.
 
 A client dials the address in a token, sends the four bytes of a stream id and from then on only
-reads frames. Streams are not registered: an id nobody publishes to is a connection that stays
+reads frames. Streams are not registered: an id without a publisher is a connection that stays
 silent, so a client that holds on to a destroyed sensor neither fails nor dials again and again.
 
 Frames go straight to the socket; what the kernel does not take at once waits in a queue of views on
@@ -11,8 +11,8 @@ stalled and loses whole frames until its queue is empty. An impatient hub drops 
 is pending.
 
 A stream may have further ids. The client library keeps its connections by stream id and crashes
-when it opens a stream again before the old connection is gone, so nobody gets the same id twice.
-Whoever was told such an id and dials late, because its machine is busy, gets the latest frame it
+when it opens a stream again before the old connection is gone, so no client gets the same id twice.
+A client that was given such an id and dials late, because its machine is busy, gets the latest frame it
 missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
 For the same reason a reader by such an id that has lost frames gets the last of them in the end.
 """
@@ -38,7 +38,7 @@ FURTHER, SERIALS, ID_BITS = 1 << 31, 1 << 23, 8
 
 
 def token(stream_id: int, host: str, port: int) -> bytes:
-    """Return the 24 bytes that tell a client where to dial for a stream."""
+    """Return the 24 bytes that name the address of a stream to a client."""
     return struct.pack("<IHBB4s12x", stream_id, port, TCP, IP_V4, socket.inet_aton(host))
 
 
@@ -128,7 +128,7 @@ class Reader:
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
 
     def _on_readable(self) -> None:
-        """Take the stream id; afterwards reading only tells when the client has gone."""
+        """Take the stream id; afterwards reading only shows when the client has gone."""
         try:
             data = self._socket.recv(4096)
         except (BlockingIOError, InterruptedError):
@@ -191,15 +191,15 @@ class StreamHub:
 
     @property
     def connected(self) -> bool:
-        """Whether anybody listens to anything."""
+        """Whether any stream has a reader."""
         return bool(self._readers)
 
     def has_listener(self, stream_id: int) -> bool:
-        """Whether a frame published now would reach somebody."""
+        """Whether a frame published now would reach a reader."""
         return stream_id in self._readers
 
     def publish(self, stream_id: int, payload: bytes) -> None:
-        """Send one frame to everybody who listens to the stream; empty frames are not sent."""
+        """Send one frame to all readers of the stream; empty frames are not sent."""
         for dialled in self._missed:
             if first_id(dialled) == stream_id:
                 self._missed[dialled] = payload
@@ -218,13 +218,13 @@ class StreamHub:
         return FURTHER | next(self._serials) % SERIALS << ID_BITS | stream_id
 
     def hold(self, dialled: int) -> None:
-        """Let frames wait for whoever dialled that id, until they close or `HOLD` has passed."""
+        """Let frames wait for readers of that id, until they close or `HOLD` has passed."""
         for reader in self._readers.get(first_id(dialled), ()):
             if reader.dialled == dialled:
                 reader.hold()
 
     def expect(self, stream_id: int) -> None:
-        """Note that a client was told where to find a stream and is about to dial."""
+        """Note that a client was given a stream's address and is about to dial."""
         deadline = asyncio.get_running_loop().time() + DIAL_TIME
         self._expected.append((stream_id, deadline))
         if stream_id & FURTHER:
@@ -271,7 +271,7 @@ class StreamHub:
         except (BlockingIOError, InterruptedError, ConnectionError):
             return
         except OSError as problem:
-            log.say(f"no more stream connections: {problem.strerror}")
+            log.print_line(f"no more stream connections: {problem.strerror}")
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._listener.fileno())
             loop.call_later(1.0, self._listen)

@@ -1,10 +1,10 @@
 """When a client's tick may run.
 
-Two things can make it wait. A stream the client was just told about may not be open yet, and a
+Two things can make it wait. A stream the client was just given may not be open yet, and a
 patient reader may be behind: then a frame would be lost. And a client that runs its own Traffic
 Manager needs a pause: the wheel's worker thread goes to sleep on a condition variable that the
 ticking thread signals without its mutex, and a signal in between is lost for ever. After a step the
-worker sends a batch, then `get_episode_settings`, then sleeps; `Guard` keeps the tick away from
+worker sends a batch, then `get_episode_settings`, then sleeps; `WorkerGate` keeps the tick away from
 that moment. It lowers the odds of a hang; only the server's own Traffic Manager has none.
 """
 
@@ -19,8 +19,8 @@ GAP = 0.0015
 LONGEST = 0.02
 
 
-class Open:
-    """The pace of a client without a Traffic Manager: as soon as its streams are ready."""
+class StreamGate:
+    """For a client without a Traffic Manager: its ticks run as soon as its streams are ready."""
 
     def __init__(self, streams: StreamHub) -> None:
         self._streams = streams
@@ -29,12 +29,12 @@ class Open:
         """Nothing to learn."""
 
     def may_tick(self) -> bool:
-        """Whether nobody would miss the frame."""
+        """Whether every reader would get the frame."""
         return self._streams.all_open() and self._streams.settled()
 
 
-class Guard(Open):
-    """The pace of a client that may run a Traffic Manager of its own."""
+class WorkerGate(StreamGate):
+    """For a client that may run a Traffic Manager of its own: its worker thread must sleep."""
 
     def __init__(self, streams: StreamHub) -> None:
         super().__init__(streams)

@@ -37,7 +37,7 @@ Answer = Callable[[str | None, object], None]
 
 
 class Order(NamedTuple):
-    """Something for the world to do; `answer` is told how it went, where somebody waits for it."""
+    """Something for the world to do; `answer` gets the outcome, where a caller waits for it."""
 
     name: str
     arguments: list[object]
@@ -74,13 +74,13 @@ class TrafficPort:
             except CallError as refusal:
                 error = str(refusal)
             except Exception as problem:  # a defect in one call must not end the others
-                log.confess(problem)
+                log.internal_error(problem)
                 error = f"{name}: {problem}"
             if answer is not None:
                 self.loop.call_soon_threadsafe(answer, error, result)
 
     def close(self) -> None:
-        """End the thread; whoever is connected notices when the process ends."""
+        """End the thread; clients notice when the process ends."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
 
@@ -145,5 +145,5 @@ class Connection(asyncio.Protocol):
 
     def _hang_up(self, reason: str) -> None:
         if not self._transport.is_closing():
-            log.say(f"closed a connection to the Traffic Manager: {reason}")
+            log.print_line(f"closed a connection to the Traffic Manager: {reason}")
             self._transport.abort()

@@ -1,6 +1,6 @@
-"""Everything once, before the first client comes, so that nobody waits for a compiler.
+"""Everything once, before the first client comes, so that no client waits for a compiler.
 
-The first rehearsal on a machine compiles what moves, senses and builds towns; later ones load that
+The first warm-up on a machine compiles what moves, senses and builds towns; later ones load that
 from disk. A function that is first needed once clients are served is reported by the server.
 """
 
@@ -32,8 +32,8 @@ ROAD = """<OpenDRIVE><header revMajor="1" revMinor="4"/>
 </laneSection></lanes></road></OpenDRIVE>"""
 
 
-def rehearse(town: Town) -> None:
-    """Build a small town, and let a small cast play in the present one, which nobody sees."""
+def warm_up(town: Town) -> None:
+    """Build a small town, and run a few actors in the present one, which no client sees."""
     count_values(b"")
     from_opendrive("Rehearsal", ROAD)
     _play(town)

@@ -13,18 +13,18 @@ import pytest
 
 from harness.carlite.towns import lanes as sampling
 from harness.carlite.towns import opendrive
-from harness.carlite.towns.loading import OWN_TOWNS
+from harness.carlite.towns.loading import SHIPPED_TOWNS
 from harness.carlite.towns.model import Lanes
 
 MAPS = os.environ.get("CRUCIBLE_MAPS")
 CARLA_TOWNS = ("Town01", "Town02", "Town05")
-TOWNS = [*CARLA_TOWNS, *sorted(path.stem for path in OWN_TOWNS.glob("*.xodr"))]
+TOWNS = [*CARLA_TOWNS, *sorted(path.stem for path in SHIPPED_TOWNS.glob("*.xodr"))]
 Key = tuple[int, int, int]
 
 
 def town_file(name: str) -> Path:
     if name not in CARLA_TOWNS:
-        return OWN_TOWNS / f"{name}.xodr"
+        return SHIPPED_TOWNS / f"{name}.xodr"
     if MAPS is None:
         pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")
     return Path(MAPS) / f"{name}.xodr"

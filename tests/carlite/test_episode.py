@@ -57,7 +57,7 @@ def enter(episode: Episode, name: str, where: int | Transform, parent: int = 0) 
 
 def house(episode: Episode) -> Transform:
     """Return a place within a building."""
-    found = episode.backdrop.objects(Label.BUILDING)[0]
+    found = episode.scenery_state.objects(Label.BUILDING)[0]
     return Transform(found.transform.location, found.transform.rotation)
 
 
@@ -110,10 +110,10 @@ def test_who_finds_no_room_changes_nothing() -> None:
     episode = episode_in("Elsewhere")
     enter(episode, MODEL3, 0)
     episode.touched = False
-    scene = episode.backdrop.scene
+    scene = episode.scenery_state.scene
     with pytest.raises(CallError, match="collision"):
         enter(episode, MODEL3, 0)
-    assert episode.backdrop.scene is scene
+    assert episode.scenery_state.scene is scene
     assert not episode.touched
 
 

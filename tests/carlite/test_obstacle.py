@@ -12,7 +12,7 @@ from harness.carlite.blueprints import library, validate
 from harness.carlite.bodies import library as bodies
 from harness.carlite.labels import Label
 from harness.carlite.sensors import Pose
-from harness.carlite.sensors.obstacle import Found, Obstacle, unpack
+from harness.carlite.sensors.obstacle import ObstacleHit, Obstacle, unpack
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
 
@@ -55,7 +55,7 @@ def scene_with(*cars: tuple[int, float, float]) -> Scene:
 
 def look(
     scene: Scene, yaw: float = 0.0, height: float = 0.8, at: float = 2.4, **attributes: str
-) -> Found | None:
+) -> ObstacleHit | None:
     sensor = Obstacle(validate(library()["sensor.other.obstacle"], attributes), 1, 9)
     pose = Pose((at, 0.0, height), (0.0, yaw, 0.0), parent=EGO)
     body = sensor.capture(scene, pose, 1, 0.05)

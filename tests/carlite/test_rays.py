@@ -15,7 +15,7 @@ from harness.carlite.arrays import Floats
 from harness.carlite.labels import Label
 from harness.carlite.sensors.fan import make_fan
 from harness.carlite.sensors.protocol import Pose
-from harness.carlite.sensors.rasterise import draw_things
+from harness.carlite.sensors.rasterise import rasterise_things
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.semantic_lidar import POINT, SemanticLidar
 from harness.carlite.sensors.things import Things
@@ -175,7 +175,7 @@ def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
 
     def drawn(things: Things) -> Floats:
         nearness, source = np.full((700, 60), 1 / REACH), np.zeros((700, 60), np.int32)
-        draw_things(things, scene.meshes, rotation, origin, REACH, fan, nearness, source)
+        rasterise_things(things, scene.meshes, rotation, origin, REACH, fan, nearness, source)
         return nearness
 
     together = drawn(scene.things)

@@ -11,10 +11,10 @@ from typing import Any
 import msgpack
 import pytest
 
-from harness.carlite import pacing
+from harness.carlite import tick_gate
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import Backlog
-from harness.carlite.rpc import Call, Connection, Pace, Reply, Request, Session, failure, parse
+from harness.carlite.rpc import Call, Connection, Reply, Request, Session, TickGate, failure, parse
 from harness.carlite.streams import StreamHub
 
 
@@ -56,7 +56,7 @@ class House:
     def session(self, peer: str, host: str) -> Session:
         return Session(peer, host, self.hub, None)
 
-    def pace(self) -> Pace:
+    def new_tick_gate(self) -> TickGate:
         return self
 
     def may_tick(self) -> bool:
@@ -391,7 +391,7 @@ def test_the_guard_holds_a_tick_until_the_worker_sleeps(monkeypatch: pytest.Monk
     async def story() -> None:
         nonlocal now
         async with opened() as (house, _):
-            guard = pacing.Guard(house.hub)
+            guard = tick_gate.WorkerGate(house.hub)
 
             def hear(name: str) -> None:
                 guard.answered(Request(1, name, False, []))
@@ -409,7 +409,7 @@ def test_the_guard_holds_a_tick_until_the_worker_sleeps(monkeypatch: pytest.Monk
             now = 1.0026
             assert guard.may_tick()
             hear("apply_batch")
-            now += pacing.LONGEST
+            now += tick_gate.LONGEST
             assert guard.may_tick(), "a batch of the user's own holds nobody for long"
 
     run(story())

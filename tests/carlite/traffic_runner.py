@@ -23,14 +23,14 @@ from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.traffic.records import columns
 
 FLEET = tuple(b.id for b in blueprints.library().values() if b.kind == Kind.VEHICLE)
-OWN_TOWNS = ("Crucible05",)
+SHIPPED_TOWNS = ("Crucible05",)
 
 
 @cache
 def load(name: str) -> Town:
     """Load one of our own towns, or one of CARLA's from the folder `CRUCIBLE_MAPS`."""
     maps = os.environ.get("CRUCIBLE_MAPS")
-    if name not in OWN_TOWNS and not maps:
+    if name not in SHIPPED_TOWNS and not maps:
         pytest.skip(f"{name}: CRUCIBLE_MAPS names no folder of CARLA towns")
     return towns.load(name, Path(maps) if maps else None)
 

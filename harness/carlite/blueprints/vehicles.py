@@ -1,6 +1,6 @@
 """Vehicles: the ones CARLA 0.9.16 ships, with the sizes of their bounding boxes there.
 
-Kerb masses are those of the real models, rounded; CARLA's own invented vehicles get the mass of a
+Kerb masses are those of the real models, rounded; CARLA's fictional vehicles get the mass of a
 real one of their class.
 """
 

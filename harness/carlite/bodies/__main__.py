@@ -35,20 +35,20 @@ def main(path: str) -> None:
         axes.set_axis_off()
         axes.set_aspect("equal")
     for index, (name, axes) in enumerate(zip(bodies.names, grid.flat, strict=False)):
-        _draw(axes, bodies, index, np.array(sizes[name]))
+        _plot_body(axes, bodies, index, np.array(sizes[name]))
         axes.set_title(f"{name} ({bodies.count[index]})", fontsize=10)
     figure.tight_layout(pad=0.4)
     figure.savefig(path, dpi=72)
 
 
-def _draw(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
+def _plot_body(axes: Axes, bodies: Bodies, index: int, extent: Floats) -> None:
     """Draw the triangles that face the viewer, the far ones first."""
-    own = slice(bodies.first[index], bodies.first[index] + bodies.count[index])
-    corners = bodies.vertices[bodies.triangles[own]] * extent
+    rows = slice(bodies.first[index], bodies.first[index] + bodies.count[index])
+    corners = bodies.vertices[bodies.triangles[rows]] * extent
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     light = 0.35 + 0.65 * np.clip(normal @ _LAMP, 0, 1)
-    colour = np.where(bodies.label[own, None] > 0, _RIDER, _PAINT) * light[:, None]
+    colour = np.where(bodies.label[rows, None] > 0, _RIDER, _PAINT) * light[:, None]
     order = np.argsort((corners @ _TO_VIEWER).mean(axis=1))
     order = order[(normal @ _TO_VIEWER)[order] > 0]
     flat = np.stack([corners @ _RIGHT, corners @ _UP], axis=-1)[order]

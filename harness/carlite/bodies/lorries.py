@@ -1,4 +1,4 @@
-"""Trucks and the bus: big boxes whose outlines tell them apart."""
+"""Trucks and the bus: big boxes of different outlines."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ def _head(place: Place, scale: float, label: Label = Label.NONE) -> Part:
 def walker(height: float, head: float) -> list[Part]:
     """A walking figure: legs apart in a stride, arms swung against them."""
     hip, shoulder = 0.48 * height, 0.80 * height
-    foot, hand = 0.13, 0.11
+    foot, wrist = 0.13, 0.11
     return [
         beam((foot, -0.08, 0.0), (0.0, -0.07, hip), (0.055, 0.085)),
         beam((-foot, 0.08, 0.0), (0.0, 0.07, hip), (0.055, 0.085)),
         frustum((0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, (0.95, 1.0)),
-        beam((0.02, 0.165, shoulder), (hand, 0.165, hip - 0.02), (0.05, 0.04)),
-        beam((-0.02, -0.165, shoulder), (-hand, -0.165, hip - 0.02), (0.05, 0.04)),
+        beam((0.02, 0.165, shoulder), (wrist, 0.165, hip - 0.02), (0.05, 0.04)),
+        beam((-0.02, -0.165, shoulder), (-wrist, -0.165, hip - 0.02), (0.05, 0.04)),
         _head((0.02, 0.0, height - 0.25 * head), head),
     ]
 
@@ -60,11 +60,11 @@ def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
     ]
     for side in (-1, 1):
         shoulder = (neck[0], side * 0.18, neck[2] - 0.06)
-        hand = (mount.grip[0], side * reach, mount.grip[2])
+        wrist = (mount.grip[0], side * reach, mount.grip[2])
         hip = (seat_x, side * 0.08, seat_z)
         foot = (mount.pedal[0] + side * 0.06, side * step, mount.pedal[2] + side * 0.06)
         rider += [
-            beam(shoulder, hand, (0.055, 0.045), 3, _RIDER),
+            beam(shoulder, wrist, (0.055, 0.045), 3, _RIDER),
             beam(hip, foot, (0.10, 0.06), 3, _RIDER),
         ]
     radius, width = mount.wheel

@@ -88,8 +88,8 @@ def destroy_actor(world: World, session: Session, actor: object) -> bool:
 def get_actors_by_id(world: World, session: Session, actors: object) -> object:
     """Return the records of those actors that exist."""
     ids = [codec.integer(one, "actor") for one in codec.items(actors, "actors")]
-    found = [world.episode.population.get(one) for one in ids]
-    return [record(world, session, resident) for resident in found if resident is not None]
+    residents = [world.episode.population.get(one) for one in ids]
+    return [record(world, session, resident) for resident in residents if resident is not None]
 
 
 @calls.value

@@ -75,7 +75,7 @@ def _command(command: object) -> tuple[int, list[object]]:
 def _spawn(world: World, session: Session, fields: list[object], depth: int) -> int:
     """Spawn an actor, then run what is to be done with it, which names it by the id 0.
 
-    As in CARLA, nobody hears of what cannot be done with it: the actor is there.
+    As in CARLA, what cannot be done with it is not reported: the actor is there.
     """
     if len(fields) != 6:
         raise CallError(f"SpawnActor: expected 6 fields, got {len(fields)}")
@@ -115,7 +115,7 @@ def _run(world: World, session: Session, number: int, fields: list[object], dept
         return _spawn(world, session, fields, depth)
     command = COMMANDS.get(number)
     if command is None:
-        raise CallError(f"apply_batch: there is no command {number}")
+        raise CallError(f"apply_batch: unknown command {number}")
     try:
         command(world, session, *fields)
     except TypeError:

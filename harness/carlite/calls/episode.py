@@ -85,7 +85,7 @@ def request_file(world: World, session: Session, path: object) -> bytes:
     """Return a file that `get_required_files` named."""
     wanted = codec.text(path, "path")
     if wanted not in world.navigation.files:
-        raise CallError(f"request_file: there is no file '{wanted}'")
+        raise CallError(f"request_file: file not found: '{wanted}'")
     return world.navigation.mesh
 
 
@@ -93,7 +93,7 @@ def request_file(world: World, session: Session, path: object) -> bytes:
 def load_new_episode(
     world: World, session: Session, name: object, reset_settings: object, layers: object
 ) -> None:
-    """Begin anew in a town; map layers do not exist here.
+    """Start a new episode in a town; map layers do not exist here.
 
     The client that asks drops its snapshots and opens them again once it has the reply; in between
     it must not hear of the new episode.

@@ -19,7 +19,7 @@ FARTHEST = 1e6
 
 
 def pose(value: object) -> Transform:
-    """Read a pose, its angles folded into half a turn each way: waypoints tell a pitch of 360."""
+    """Read a pose, its angles folded into half a turn each way: waypoints report a pitch of 360."""
     wanted = codec.read(Transform, value)
     pitch, yaw, roll = wanted.rotation
     if max(abs(pitch), abs(yaw), abs(roll)) <= pi:
@@ -44,7 +44,7 @@ def place(world: World, actor: object, transform: Transform) -> None:
 
 
 def slot_of(world: World, actor: object, *kinds: Kind) -> int:
-    """Return the slot of the actor a client names; CallError where there is no such actor."""
+    """Return the slot of the actor a client names; CallError for an unknown id."""
     return world.episode.population.slot(codec.integer(actor, "actor"), *kinds)
 
 

@@ -1,4 +1,4 @@
-"""Calls about what stands beside the road and what rays meet."""
+"""Calls about what stands at the road and what rays meet."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NOTHING = LabelledPoint((0.0, 0.0, 0.0), 0)
 @calls.value
 def get_names_of_all_objects(world: World, session: Session) -> list[str]:
     """Return the names of all pieces of scenery."""
-    return world.episode.backdrop.names()
+    return world.episode.scenery_state.names()
 
 
 @calls.value
 def get_environment_objects(world: World, session: Session, label: object) -> object:
     """Return the pieces of scenery with a label, 255 standing for all."""
     wanted = codec.integer(label, "label")
-    return [codec.write(piece) for piece in world.episode.backdrop.objects(wanted)]
+    return [codec.write(piece) for piece in world.episode.scenery_state.objects(wanted)]
 
 
 @calls.value
 def get_all_level_BBs(world: World, session: Session, label: object) -> object:  # noqa: N802
     """Return the boxes of scenery and actors with a label, 255 standing for all."""
     wanted = codec.integer(label, "label")
-    return [codec.write(box) for box in world.episode.backdrop.boxes(wanted)]
+    return [codec.write(box) for box in world.episode.scenery_state.boxes(wanted)]
 
 
 @calls.void
@@ -47,7 +47,7 @@ def project_point(
 ) -> object:
     """Return the first surface a ray meets, if any."""
     start, way = codec.vector(location, "location"), codec.vector(direction, "direction")
-    point = world.episode.backdrop.project(start, way, codec.number(distance, "distance"))
+    point = world.episode.scenery_state.project(start, way, codec.number(distance, "distance"))
     return [point is not None, codec.write(point or NOTHING)]
 
 
@@ -55,4 +55,4 @@ def project_point(
 def cast_ray(world: World, session: Session, start: object, end: object) -> object:
     """Return all surfaces between two places."""
     ends = codec.vector(start, "start"), codec.vector(end, "end")
-    return [codec.write(point) for point in world.episode.backdrop.cast(*ends)]
+    return [codec.write(point) for point in world.episode.scenery_state.cast(*ends)]

@@ -37,7 +37,7 @@ def set_traffic_light_state(world: World, session: Session, actor: object, state
     """Show a colour until the cycle goes on."""
     wanted = codec.integer(state, "state")
     if not 0 <= wanted < STATES:
-        raise CallError(f"set_traffic_light_state: there is no state {wanted}")
+        raise CallError(f"set_traffic_light_state: unknown state {wanted}")
     world.episode.lights.set_state(_changed(world, actor), wanted)
 
 
@@ -81,14 +81,14 @@ def freeze_traffic_light(world: World, session: Session, actor: object, frozen: 
 
 @calls.void
 def reset_all_traffic_lights(world: World, session: Session) -> None:
-    """Begin all cycles anew."""
+    """Restart all cycles."""
     world.episode.touched = True
     world.episode.lights.reset_all()
 
 
 @calls.void
 def reset_traffic_light_group(world: World, session: Session, actor: object) -> None:
-    """Begin the cycle of a light's group anew."""
+    """Restart the cycle of a light's group."""
     world.episode.lights.reset_group(_changed(world, actor))
 
 
@@ -102,4 +102,4 @@ def get_group_traffic_lights(world: World, session: Session, actor: object) -> l
 def get_light_boxes(world: World, session: Session, actor: object) -> object:
     """Return the boxes of a light's heads, in the world."""
     place = world.episode.table.position[world.episode.table.slot(_light(world, actor))]
-    return [codec.write(box) for box in world.episode.backdrop.light_boxes(place)]
+    return [codec.write(box) for box in world.episode.scenery_state.light_boxes(place)]

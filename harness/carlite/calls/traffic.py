@@ -32,7 +32,7 @@ def get_traffic_manager_running(world: World, session: Session, port: object) ->
 def add_traffic_manager_running(world: World, session: Session, address: object) -> bool:
     """Enter a client's Traffic Manager; false where the port has one.
 
-    Beside the server's own there is none: a client enters one when it could not reach that.
+    Refused while the server has one: a client enters its own when it could not reach that one.
     """
     if session.traffic is not None:
         where = ":".join(map(str, session.traffic))

@@ -78,7 +78,7 @@ def apply_ackermann_controller_settings(
 
 @calls.void
 def set_actor_autopilot(world: World, session: Session, actor: object, enabled: object) -> None:
-    """Hand a vehicle to the server's Traffic Manager, or take it back; clients tell their own."""
+    """Hand a vehicle to the server's Traffic Manager, or take it back; clients call their own."""
     slot_of(world, actor, Kind.VEHICLE)
     number, wanted = codec.integer(actor, "actor"), codec.flag(enabled, "enabled")
     if session.traffic is None:
@@ -124,7 +124,7 @@ def get_wheel_steer_angle(world: World, session: Session, actor: object, wheel: 
 
 @calls.value
 def get_wheel_pitch_angle(world: World, session: Session, actor: object, wheel: object) -> float:
-    """Return how far a wheel has turned on its axle: nobody sees wheels turn here."""
+    """Return how far a wheel has turned on its axle: zero, wheels do not turn here."""
     slot_of(world, actor, Kind.VEHICLE)
     return 0.0
 

@@ -56,7 +56,7 @@ def sweep(box: Any) -> None:
 
 @compiled
 def near(a: Any, b: Any) -> bool:
-    """Tell whether what two boxes sweep can touch."""
+    """Return whether what two boxes sweep can touch."""
     return bool(
         abs(a["x"] - b["x"]) <= a["reach_x"] + b["reach_x"]
         and abs(a["y"] - b["y"]) <= a["reach_y"] + b["reach_y"]

@@ -42,7 +42,7 @@ class Contact:
 
 
 def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]:
-    """Part what ran into each other during the last `dt`, and tell who hit whom, in slot order."""
+    """Separate what collided during the last `dt`, and return the contacts, in slot order."""
     slots = _solids(table)
     touches = _resolve(
         slots, obstacles.boxes, obstacles.first, obstacles.members,
@@ -74,7 +74,7 @@ def overlaps(
     extent: Sequence[float],
     yaw: float,
 ) -> bool:
-    """Tell whether a box, given by its middle and half sizes, would stand in something solid."""
+    """Return whether a box, given by its middle and half sizes, would stand in something solid."""
     box: Boxes = np.zeros(1, BOX)
     box["x"], box["y"], box["yaw"] = centre[0], centre[1], yaw
     box["half_length"], box["half_width"] = extent[0], extent[1]

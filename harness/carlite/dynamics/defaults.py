@@ -27,7 +27,7 @@ FULL_LOCK = 1.2217304
 SPINNING = 40.0
 """Kilograms as which four of PhysX's wheels count when a vehicle gains speed."""
 
-MKZ_MASS, MKZ_RADIUS, MKZ_BRAKE, MKZ_HAND_BRAKE = 1696.0, 0.355, 800.0, 1600.0
+MKZ_MASS, MKZ_RADIUS, MKZ_BRAKE, MKZ_HANDBRAKE = 1696.0, 0.355, 800.0, 1600.0
 
 
 @cache
@@ -80,7 +80,7 @@ def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> Ph
         clutch=strength * MKZ.clutch,
     )
     places = (0.5 * wheelbase, -0.5 * wheelbase)
-    hand_brake = round(MKZ_HAND_BRAKE * share * figures.wheel / MKZ_RADIUS, 1)
+    hand_brake = round(MKZ_HANDBRAKE * share * figures.wheel / MKZ_RADIUS, 1)
     return _with_engine(engine, mass, _fitted(wheel, places, track, figures.lock, hand_brake))
 
 

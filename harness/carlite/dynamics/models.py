@@ -34,7 +34,7 @@ SHIFT_DOWN, SHIFT_UP, SWITCH_TIME = 0.2272, 0.4603, 0.168
 """Fitted to the MKZ's records: when it shifts and for how long."""
 
 LOW_TORQUE, HIGH_TORQUE = 1.04, 1.079
-"""Fitted likewise: its torque beside CARLA 0.10's curve, up to 2000 and from 2800 rpm."""
+"""Fitted likewise: its torque next to CARLA 0.10's curve, up to 2000 and from 2800 rpm."""
 
 _CURVE = (
     (1000.0, 347.0),
@@ -117,7 +117,7 @@ class Figures:
         wheelbase: metres, or a share of the length where it is below one.
         wheel: radius in metres.
         lock: radians of the inner wheel at full steer.
-        strength: its engine beside one of the MKZ's that had its mass.
+        strength: its engine relative to one of the MKZ's that had its mass.
     """
 
     wheelbase: float

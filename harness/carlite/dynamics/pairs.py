@@ -83,10 +83,10 @@ def _span(middle: float, reach: float, start: int, size: int) -> tuple[int, int]
 def _first_common_cell(
     piece: Any, column: int, row: int, left: int, bottom: int, column0: int, row0: int
 ) -> bool:
-    """Tell whether no earlier cell holds both boxes, so that each pair is met once."""
-    own_left = math.floor((piece["x"] - piece["reach_x"]) / CELL) - column0
-    own_bottom = math.floor((piece["y"] - piece["reach_y"]) / CELL) - row0
-    first: bool = column == max(left, own_left) and row == max(bottom, own_bottom)
+    """Return whether no earlier cell holds both boxes, so that each pair is met once."""
+    piece_left = math.floor((piece["x"] - piece["reach_x"]) / CELL) - column0
+    piece_bottom = math.floor((piece["y"] - piece["reach_y"]) / CELL) - row0
+    first: bool = column == max(left, piece_left) and row == max(bottom, piece_bottom)
     return first
 
 

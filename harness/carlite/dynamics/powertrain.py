@@ -9,7 +9,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.dynamics.parameters import TORQUE_SAMPLES
 
 PEDAL_RISE, PEDAL_FALL = 6.0, 10.0
-HAND_BRAKE_RATE = 12.0
+HANDBRAKE_RATE = 12.0
 STEER_RISE, STEER_FALL = 2.5, 5.0
 """Per second: how fast Unreal lets pedals and steering follow the client."""
 
@@ -115,7 +115,7 @@ def spin_up(
 
 @compiled
 def centre_angle(inner: float, wheelbase: float, width: float) -> float:
-    """Return the angle of a wheel midway between the front ones; the inner one is told."""
+    """Return the angle of a wheel midway between the front ones; the inner one is given."""
     if abs(inner) < 1e-9:
         return 0.0
     away = wheelbase / math.tan(abs(inner)) + 0.5 * width

@@ -1,6 +1,6 @@
 """What a client may do to an actor's motion: velocities, impulses, forces. World frame.
 
-Whoever asks for more than anything in a town could do gets that much: what moves ever faster takes
+Requests beyond what anything in a town could do are cut to that: what moves ever faster takes
 ever longer to follow, and in the end is no number any more.
 """
 

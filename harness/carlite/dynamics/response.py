@@ -53,12 +53,12 @@ def find_touches(boxes: Boxes, others: Boxes, pairs: Int32s, scenery: bool) -> T
         share = touch(a, b)
         if share < 0.0:
             continue
-        found = touches[count]
-        found["a"], found["b"], found["scenery"] = pairs[index, 0], pairs[index, 1], scenery
-        _, found["normal_x"], found["normal_y"] = separate(a, b, share)
+        record = touches[count]
+        record["a"], record["b"], record["scenery"] = pairs[index, 0], pairs[index, 1], scenery
+        _, record["normal_x"], record["normal_y"] = separate(a, b, share)
         x, y = common_point(a, b, share, here, there)
-        found["arm_a_x"], found["arm_a_y"] = _arm(a, share, x, y)
-        found["arm_b_x"], found["arm_b_y"] = _arm(b, share, x, y)
+        record["arm_a_x"], record["arm_a_y"] = _arm(a, share, x, y)
+        record["arm_b_x"], record["arm_b_y"] = _arm(b, share, x, y)
         count += 1
     return touches[:count]
 
@@ -82,19 +82,19 @@ def exchange(boxes: Boxes, scenery: Boxes, touches: Touches, motion: Floats) -> 
     still = np.zeros(3)
     for round_ in range(ROUNDS):
         for index in range(len(touches)):
-            found = touches[index]
-            a = boxes[found["a"]]
-            if found["scenery"]:
-                _strike(a, scenery[found["b"]], found, motion[found["a"]], still, round_ == 0)
+            record = touches[index]
+            a = boxes[record["a"]]
+            if record["scenery"]:
+                _strike(a, scenery[record["b"]], record, motion[record["a"]], still, round_ == 0)
             else:
-                b = boxes[found["b"]]
-                _strike(a, b, found, motion[found["a"]], motion[found["b"]], round_ == 0)
+                b = boxes[record["b"]]
+                _strike(a, b, record, motion[record["a"]], motion[record["b"]], round_ == 0)
 
 
 @compiled
-def _strike(a: Any, b: Any, found: Any, ours: Floats, theirs: Floats, bounce: bool) -> None:
-    nx, ny = found["normal_x"], found["normal_y"]
-    ax, ay, bx, by = found["arm_a_x"], found["arm_a_y"], found["arm_b_x"], found["arm_b_y"]
+def _strike(a: Any, b: Any, record: Any, ours: Floats, theirs: Floats, bounce: bool) -> None:
+    nx, ny = record["normal_x"], record["normal_y"]
+    ax, ay, bx, by = record["arm_a_x"], record["arm_a_y"], record["arm_b_x"], record["arm_b_y"]
     approach_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
     approach_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
     approach = approach_x * nx + approach_y * ny
@@ -103,22 +103,22 @@ def _strike(a: Any, b: Any, found: Any, ours: Floats, theirs: Floats, bounce: bo
     if a["lightness"] + b["lightness"] <= 0.0:
         return
     bounciness = RESTITUTION if bounce and approach > RESTING else 0.0
-    impulse = (1.0 + bounciness) * approach / _yielding(a, b, found, nx, ny)
-    _deal(a, b, found, impulse * nx, impulse * ny, ours, theirs)
+    impulse = (1.0 + bounciness) * approach / _yielding(a, b, record, nx, ny)
+    _deal(a, b, record, impulse * nx, impulse * ny, ours, theirs)
     tx, ty = -ny, nx
     slide_x = (ours[0] - ours[2] * ay) - (theirs[0] - theirs[2] * by)
     slide_y = (ours[1] + ours[2] * ax) - (theirs[1] + theirs[2] * bx)
     slide = slide_x * tx + slide_y * ty
-    rub = slide / _yielding(a, b, found, tx, ty)
+    rub = slide / _yielding(a, b, record, tx, ty)
     rub = min(max(rub, -FRICTION * impulse), FRICTION * impulse)
-    _deal(a, b, found, rub * tx, rub * ty, ours, theirs)
+    _deal(a, b, record, rub * tx, rub * ty, ours, theirs)
 
 
 @compiled
-def _yielding(a: Any, b: Any, found: Any, nx: float, ny: float) -> float:
+def _yielding(a: Any, b: Any, record: Any, nx: float, ny: float) -> float:
     """Return the approach speed that a unit impulse along n undoes."""
-    turn_a = found["arm_a_x"] * ny - found["arm_a_y"] * nx
-    turn_b = found["arm_b_x"] * ny - found["arm_b_y"] * nx
+    turn_a = record["arm_a_x"] * ny - record["arm_a_y"] * nx
+    turn_b = record["arm_b_x"] * ny - record["arm_b_y"] * nx
     speed: float = (
         a["lightness"]
         + b["lightness"]
@@ -129,15 +129,15 @@ def _yielding(a: Any, b: Any, found: Any, nx: float, ny: float) -> float:
 
 
 @compiled
-def _deal(a: Any, b: Any, found: Any, x: float, y: float, ours: Floats, theirs: Floats) -> None:
+def _deal(a: Any, b: Any, record: Any, x: float, y: float, ours: Floats, theirs: Floats) -> None:
     ours[0] -= x * a["lightness"]
     ours[1] -= y * a["lightness"]
-    ours[2] -= (found["arm_a_x"] * y - found["arm_a_y"] * x) * a["nimbleness"]
+    ours[2] -= (record["arm_a_x"] * y - record["arm_a_y"] * x) * a["nimbleness"]
     theirs[0] += x * b["lightness"]
     theirs[1] += y * b["lightness"]
-    theirs[2] += (found["arm_b_x"] * y - found["arm_b_y"] * x) * b["nimbleness"]
-    found["impulse_x"] += x
-    found["impulse_y"] += y
+    theirs[2] += (record["arm_b_x"] * y - record["arm_b_y"] * x) * b["nimbleness"]
+    record["impulse_x"] += x
+    record["impulse_y"] += y
 
 
 @compiled
@@ -148,22 +148,22 @@ def make_room(boxes: Boxes, scenery: Boxes, touches: Touches, moves: Floats) -> 
     """
     for _ in range(ROUNDS):
         for index in range(len(touches)):
-            found = touches[index]
-            a = boxes[found["a"]]
-            b = scenery[found["b"]] if found["scenery"] else boxes[found["b"]]
+            record = touches[index]
+            a = boxes[record["a"]]
+            b = scenery[record["b"]] if record["scenery"] else boxes[record["b"]]
             both = a["lightness"] + b["lightness"]
             if both <= 0.0:
                 continue
-            x, y = b["x"] - a["x"] - moves[found["a"], 0], b["y"] - a["y"] - moves[found["a"], 1]
-            if not found["scenery"]:
-                x, y = x + moves[found["b"], 0], y + moves[found["b"], 1]
-            nx, ny = found["normal_x"], found["normal_y"]
+            x, y = b["x"] - a["x"] - moves[record["a"], 0], b["y"] - a["y"] - moves[record["a"], 1]
+            if not record["scenery"]:
+                x, y = x + moves[record["b"], 0], y + moves[record["b"], 1]
+            nx, ny = record["normal_x"], record["normal_y"]
             depth = overlap_along(a, b, a["yaw"], b["yaw"], x, y, nx, ny) - SLOP
             if depth <= 0.0:
                 continue
             ours = depth * a["lightness"] / both
-            moves[found["a"], 0] -= ours * nx
-            moves[found["a"], 1] -= ours * ny
-            if not found["scenery"]:
-                moves[found["b"], 0] += (depth - ours) * nx
-                moves[found["b"], 1] += (depth - ours) * ny
+            moves[record["a"], 0] -= ours * nx
+            moves[record["a"], 1] -= ours * ny
+            if not record["scenery"]:
+                moves[record["b"], 0] += (depth - ours) * nx
+                moves[record["b"], 1] += (depth - ours) * ny

@@ -12,7 +12,7 @@ from harness.carlite.dynamics.powertrain import FRONT_SHARE, spin_up
 from harness.carlite.dynamics.state import (
     BRAKE,
     FRONT_SPIN,
-    HAND_BRAKE,
+    HANDBRAKE,
     REAR_SPIN,
     STILL,
     TRANSFER,
@@ -51,7 +51,7 @@ def move(
     mass, inertia = vehicle["mass"], vehicle["yaw_inertia"]
     a, b = vehicle["front"], vehicle["rear"]
     cos, sin = math.cos(wheel_angle), math.sin(wheel_angle)
-    brake, hand_brake = state[BRAKE], state[HAND_BRAKE]
+    brake, hand_brake = state[BRAKE], state[HANDBRAKE]
     front_brake = brake * vehicle["front_brake"] + hand_brake * vehicle["front_hand_brake"]
     rear_brake = brake * vehicle["rear_brake"] + hand_brake * vehicle["rear_hand_brake"]
     front_share = 1.0 if hand_brake > 0.0 else FRONT_SHARE

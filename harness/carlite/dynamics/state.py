@@ -9,7 +9,7 @@ from __future__ import annotations
 
 THROTTLE = 0
 BRAKE = 1
-HAND_BRAKE = 2
+HANDBRAKE = 2
 STEER = 3
 FRONT_SPIN = 4
 REAR_SPIN = 5

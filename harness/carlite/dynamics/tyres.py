@@ -49,7 +49,7 @@ def tyre_forces(
 ) -> tuple[float, float]:  # fmt: skip
     """Return the forces along and across an axle's wheels, whose ground moves (along, across).
 
-    `worked` wheels are driven or braked; `grip` is friction times load. What nobody works at is not
+    `worked` wheels are driven or braked; `grip` is friction times load. What is not worked is not
     pulled far beyond the speed at which it rolls, or it would never come to rest.
     """
     if grip <= 0.0:

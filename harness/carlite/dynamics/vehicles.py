@@ -16,7 +16,7 @@ from harness.carlite.dynamics.parameters import (
     Rows,
 )
 from harness.carlite.dynamics.powertrain import (
-    HAND_BRAKE_RATE,
+    HANDBRAKE_RATE,
     PEDAL_FALL,
     PEDAL_RISE,
     STEER_FALL,
@@ -30,7 +30,7 @@ from harness.carlite.dynamics.rolling import move
 from harness.carlite.dynamics.state import (
     BRAKE,
     FRONT_SPIN,
-    HAND_BRAKE,
+    HANDBRAKE,
     REAR_SPIN,
     SINCE_SHIFT,
     STEER,
@@ -68,7 +68,7 @@ def _step(
     physics: Int32s, simulated: Bools, gravity: Bools,
     position: Floats, rotation: Floats, velocity: Floats, acceleration: Floats,
     angular_velocity: Floats, throttles: Floats, steers: Floats, brakes: Floats,
-    hand_brakes: Bools, reverses: Bools, manual_gears: Bools, gears: Int32s,
+    handbrakes: Bools, reverses: Bools, manual_gears: Bools, gears: Int32s,
     wheel_angles: Floats, slips: Floats, yaw_rates: Floats, engine_speeds: Floats,
     shifts: Floats, drivetrains: Floats, held_velocity: Floats, force: Floats, torque: Floats,
 ) -> None:  # fmt: skip
@@ -77,6 +77,7 @@ def _step(
     for slot in slots:
         if not simulated[slot] or physics[slot] < 0:
             continue
+        # Pose, velocity and pushes in the vehicle's frame; its controls and drivetrain.
         vehicle = rows[physics[slot]]
         x, y, z = position[slot, 0], position[slot, 1], position[slot, 2]
         pitch, yaw, roll = rotation[slot, 0], rotation[slot, 1], rotation[slot, 2]
@@ -94,7 +95,7 @@ def _step(
         state = drivetrains[slot]
         throttle = min(max(throttles[slot], 0.0), 1.0)
         brake = min(max(brakes[slot], 0.0), 1.0)
-        hand_brake = 1.0 if hand_brakes[slot] else 0.0
+        hand_brake = 1.0 if handbrakes[slot] else 0.0
         steer = min(max(steers[slot], -1.0), 1.0)
         wheel_angle, gear, shift = wheel_angles[slot], int(gears[slot]), shifts[slot]
         target, since = int(state[TARGET_GEAR]), state[SINCE_SHIFT]
@@ -106,14 +107,16 @@ def _step(
             x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
         )
         for _ in range(substeps):
+            # Pedals and steering follow the client.
             grounded = gravity[slot] and z - plane < DROOP
             state[THROTTLE] = follow(state[THROTTLE], throttle, PEDAL_RISE, PEDAL_FALL, h)
             state[BRAKE] = follow(state[BRAKE], brake, PEDAL_RISE, PEDAL_FALL, h)
-            state[HAND_BRAKE] = follow(
-                state[HAND_BRAKE], hand_brake, HAND_BRAKE_RATE, HAND_BRAKE_RATE, h
+            state[HANDBRAKE] = follow(
+                state[HANDBRAKE], hand_brake, HANDBRAKE_RATE, HANDBRAKE_RATE, h
             )
             state[STEER] = follow(state[STEER], steer, STEER_RISE, STEER_FALL, h)
             wheel_angle = _wheel_angle(vehicle, state[STEER], along)
+            # Gearbox.
             accel = state[THROTTLE]
             if manual_gears[slot]:
                 gear = target = min(max(gear, -1), vehicle["gears"])
@@ -131,6 +134,7 @@ def _step(
                     accel = 0.0
             else:
                 gear = target = min(max(gear, 1), vehicle["gears"])
+            # Engine, tyres and forces: the next velocity, or the one that a client holds.
             along, across, turn, engine_speed = move(
                 vehicle, state, wheel_angle + vehicle["pull"], gear_ratio(vehicle, gear), accel,
                 along, across, turn, engine_speed,
@@ -142,6 +146,7 @@ def _step(
                 across = held_velocity[slot, 1] + turn * centre
                 state[FRONT_SPIN] = along / vehicle["front_radius"]
                 state[REAR_SPIN] = along / vehicle["rear_radius"]
+            # Onward in the plane, and the ground there.
             before = plane
             if along != 0.0 or across != 0.0 or turn != 0.0:
                 drift = across - turn * centre
@@ -153,6 +158,7 @@ def _step(
                 plane, slope, bank = under_wheels(
                     x0, y0, cell, lower, upper, x, y, z, cos, sin, front, rear, track
                 )
+            # Height, pitch and roll: on the springs, or in the air.
             steepest = STEEPEST * abs(along) + 0.3
             ground_rising = min(max((plane - before) / h, -steepest), steepest)
             if grounded:
@@ -166,6 +172,7 @@ def _step(
                 new_pitch, new_roll = pitch, roll
             pitch_rate, roll_rate = (new_pitch - pitch) / h, (new_roll - roll) / h
             pitch, roll = new_pitch, new_roll
+        # Back into the table.
         drift = across - turn * centre
         vx, vy = along * cos - drift * sin, along * sin + drift * cos
         position[slot, 0], position[slot, 1], position[slot, 2] = x, y, z

@@ -1,4 +1,4 @@
-"""Drive public records of a real CARLA again and print simulated beside recorded.
+"""Drive public records of a real CARLA again and print simulated next to recorded.
 
 PLACE is a folder of CSV files, or one. A drive has the columns time_s and speed_kmh (or speed_mps),
 and if known x_m, y_m, z_m; its pedals are the columns throttle, brake and steer, or come from its
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _read(place: Path, *, flat: bool) -> tuple[list[Case], list[Turn]]:
     if not place.exists():
-        raise UserError(f"{place}: no such file or folder")
+        raise UserError(f"{place}: file or folder not found")
     paths = sorted(place.glob("*.csv")) if place.is_dir() else [place]
     paths = [path for path in paths if not path.name.startswith("road-")]
     if not paths:

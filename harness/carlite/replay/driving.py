@@ -29,7 +29,7 @@ LONG_AGO = 10.0
 """Seconds since the gearbox of a car that stands has shifted."""
 
 LEAD = 1.5
-"""Seconds by which pedals that no record tells are pressed before the car is seen to move."""
+"""Seconds by which pedals that are not in the record are pressed before the car moves."""
 
 
 BENDS = (2000.0, 2800.0)
@@ -122,7 +122,7 @@ class Car:
 def simulate(drive: Drive, vehicle: str, ground: Ground, values: Values) -> Floats:
     """Return the simulated speed at each of a record's samples and some after.
 
-    A record that states its pedals starts at its own speed. Otherwise nothing tells when the pedal
+    A record that states its pedals starts at its own speed. Otherwise it is unknown when the pedal
     went down: the simulated car starts from rest, and the samples are shifted so that it begins to
     move when the record does.
     """
@@ -130,22 +130,22 @@ def simulate(drive: Drive, vehicle: str, ground: Ground, values: Values) -> Floa
         car = Car(vehicle, ground, values, float(drive.speed[0]))
         return _driven(car, drive.throttle, drive.brake, drive.steer)
     car = Car(vehicle, ground, values)
-    begun = first_moving(drive.speed)
+    departure = first_moving(drive.speed)
     lead = round(LEAD / STEP)
-    braked = drive.peak - 1 - begun + lead
-    count = len(drive.speed) - begun + lead
+    braked = drive.peak - 1 - departure + lead
+    count = len(drive.speed) - departure + lead
     throttle = np.where(np.arange(count) < braked, float(drive.throttle.max()), 0.0)
     speed = _driven(Car(vehicle, ground, values), throttle[:lead], throttle[:lead] * 0.0, None)
     moving = np.flatnonzero(speed >= MOVING)
     if not len(moving):
         return np.zeros(len(drive.speed) + SETTLING)
     late = int(moving[0])
-    count = len(drive.speed) - begun + late
-    braked = drive.peak - 1 - begun + late
+    count = len(drive.speed) - departure + late
+    braked = drive.peak - 1 - departure + late
     pressed = np.arange(count) < braked
     throttle = np.where(pressed, float(drive.throttle.max()), 0.0)
     speed = _driven(car, throttle, np.where(pressed, 0.0, 1.0), None)
-    return np.concatenate([np.zeros(begun), speed[late:]])
+    return np.concatenate([np.zeros(departure), speed[late:]])
 
 
 def first_moving(speed: Floats) -> int:

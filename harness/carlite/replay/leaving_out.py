@@ -29,12 +29,12 @@ Case = tuple[Drive, Ground]
 
 def left_out(cases: Sequence[Case], vehicle: str) -> list[tuple[Drive, Values, list[Measure]]]:
     """Return for each record the values fitted without it and its figures with them."""
-    found = []
+    results = []
     for index, (drive, ground) in enumerate(cases):
         others = [case for other, case in enumerate(cases) if other != index]
         values = fitted(others, vehicle)
-        found.append((drive, values, compare(drive, simulate(drive, vehicle, ground, values))))
-    return found
+        results.append((drive, values, compare(drive, simulate(drive, vehicle, ground, values))))
+    return results
 
 
 def fitted(cases: Sequence[Case], vehicle: str, start: Values = START) -> Values:

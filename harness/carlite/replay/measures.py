@@ -38,46 +38,46 @@ class Measure:
 
 def compare(drive: Drive, simulated: Floats) -> list[Measure]:
     """Return the figures of one record."""
-    begun = first_moving(drive.speed)
+    departure = first_moving(drive.speed)
     peak = drive.peak
-    found = []
+    measures = []
     if not drive.stated:
-        found += _times(drive.speed, simulated, max(begun - 1, 1))
+        measures += _times(drive.speed, simulated, max(departure - 1, 1))
         late = max(peak - 5, 0)
-        found += _stops(drive.speed, simulated, peak, late + int(np.argmax(simulated[late:])))
-        span = slice(begun, peak)
+        measures += _stops(drive.speed, simulated, peak, late + int(np.argmax(simulated[late:])))
+        span = slice(departure, peak)
     else:
         span = slice(0, len(drive.speed))
     recorded = drive.speed[span]
     error = float(np.sqrt(np.mean((simulated[span] - recorded) ** 2)))
     mean = float(np.mean(recorded))
-    found.append(Measure("RMSE", "km/h", 0.0, 3.6 * error, max(SHARE * 3.6 * mean, 1e-6)))
-    return found
+    measures.append(Measure("RMSE", "km/h", 0.0, 3.6 * error, max(SHARE * 3.6 * mean, 1e-6)))
+    return measures
 
 
 def _times(recorded: Floats, simulated: Floats, start: int) -> list[Measure]:
-    begun, ours = _reaches(recorded, MOVING, start), _reaches(simulated, MOVING, start)
-    found = []
+    departure, ours = _reaches(recorded, MOVING, start), _reaches(simulated, MOVING, start)
+    measures = []
     for speed in TIMES:
         at = _reaches(recorded, speed / 3.6, start)
-        if np.isfinite(at) and np.isfinite(begun):
-            taken = at - begun
+        if np.isfinite(at) and np.isfinite(departure):
+            taken = at - departure
             mine = _reaches(simulated, speed / 3.6, start) - ours
             allowed = max(SHARE * taken, SAMPLE)
-            found.append(Measure(f"1 to {speed} km/h", "s", taken, mine, allowed))
-    return found
+            measures.append(Measure(f"1 to {speed} km/h", "s", taken, mine, allowed))
+    return measures
 
 
 def _stops(recorded: Floats, simulated: Floats, peak: int, our_peak: int) -> list[Measure]:
-    found = []
+    measures = []
     for speed in STOPS:
         way, time = _stop(recorded, speed / 3.6, peak)
         if np.isfinite(way):
             our_way, our_time = _stop(simulated, speed / 3.6, our_peak)
             name = f"stop from {speed}"
-            found.append(Measure(name, "m", way, our_way, max(SHARE * way, WAY)))
-            found.append(Measure(name, "s", time, our_time, max(SHARE * time, SAMPLE)))
-    return found
+            measures.append(Measure(name, "m", way, our_way, max(SHARE * way, WAY)))
+            measures.append(Measure(name, "s", time, our_time, max(SHARE * time, SAMPLE)))
+    return measures
 
 
 def _reaches(speed: Floats, wanted: float, start: int) -> float:

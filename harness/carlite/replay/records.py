@@ -27,7 +27,7 @@ class Drive:
     Attributes:
         throttle, brake, steer: the pedals, held from each sample to the next; `stated` if the
             record has them, else from its name and from where its speed peaks.
-        place: x, y of each sample; None if the record tells none.
+        place: x, y of each sample; None if the record has none.
         height: z of each sample; None likewise.
     """
 
@@ -135,7 +135,7 @@ def _columns(path: Path) -> dict[str, Floats]:
             heads = reader.fieldnames or []
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise UserError(f"{path}: cannot be read: {problem}") from None
-    found: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for head in heads:
         values = np.empty(len(rows))
         for index, row in enumerate(rows):
@@ -146,15 +146,15 @@ def _columns(path: Path) -> dict[str, Floats]:
                 raise UserError(line) from None
             if not math.isfinite(values[index]):
                 raise UserError(f"{path}:{index + 2}: {head} is {row[head]}")
-        found[head] = values
-    return found
+        columns[head] = values
+    return columns
 
 
 def _column(columns: dict[str, Floats], names: tuple[str, ...], path: Path) -> Floats:
     for name in names:
         if name in columns:
             return columns[name]
-    raise UserError(f"{path}: no column {names[0]}; there are {', '.join(columns) or 'none'}")
+    raise UserError(f"{path}: no column {names[0]}; columns: {', '.join(columns) or 'none'}")
 
 
 def _resampled(

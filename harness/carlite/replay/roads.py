@@ -1,4 +1,4 @@
-"""The ground under a record: as it tells itself, as its town's map tells, or flat."""
+"""The ground under a record: from its own heights, from its town's map, or flat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.carlite.replay.records import Drive
 from harness.carlite.towns.model import Ground
 
 DATA = Path(__file__).parent / "data"
-BESIDE = 15.0
+ON_ROAD = 15.0
 """Metres from a road's centre line within which a record was driven on it."""
 
 WIDTH = 200
@@ -51,7 +51,7 @@ def _on_road(path: Path, place: Floats) -> Floats | None:
     road = np.loadtxt(path, delimiter=",", skiprows=1)
     x, y, z = road[np.argsort(road[:, 0])].T
     aside = np.abs(place[:, 1] - np.interp(place[:, 0], x, y))
-    if place[:, 0].min() < x[0] or place[:, 0].max() > x[-1] or aside.max() > BESIDE:
+    if place[:, 0].min() < x[0] or place[:, 0].max() > x[-1] or aside.max() > ON_ROAD:
         return None
     heights: Floats = np.interp(place[:, 0], x, z)
     return heights

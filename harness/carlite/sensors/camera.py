@@ -47,8 +47,8 @@ class SemanticCamera:
     def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
         picture = self._pinhole.look(scene, pose, frame)
-        nobody = np.zeros(len(picture.things), np.int64)
-        return self._pinhole.header + _labelled(self._pinhole, scene, picture, nobody)
+        no_actors = np.zeros(len(picture.things), np.int64)
+        return self._pinhole.header + _labelled(self._pinhole, scene, picture, no_actors)
 
 
 class InstanceCamera:
@@ -127,9 +127,9 @@ def _write_labels(
     for row in range(height):
         slope = fan.slopes[height - 1 - row]
         for column in range(width):
-            face, label, own = source[column, height - 1 - row], SKY, 0
+            face, label, object_number = source[column, height - 1 - row], SKY, 0
             if face >= 0:
-                label, own = int(labels[face]), number[face]
+                label, object_number = int(labels[face]), number[face]
             elif face == GROUND:
                 flat = 1 / nearness[column, height - 1 - row]
                 x, y = flat * fan.cosine[column], flat * fan.sine[column]
@@ -139,7 +139,7 @@ def _write_labels(
                 label = label_at(
                     relief.labels, (east - relief.x) / relief.cell, (north - relief.y) / relief.cell
                 )
-            image[row, column, 0] = (own >> 8) & 255
-            image[row, column, 1] = own & 255
+            image[row, column, 0] = (object_number >> 8) & 255
+            image[row, column, 1] = object_number & 255
             image[row, column, 2] = label
             image[row, column, 3] = 255

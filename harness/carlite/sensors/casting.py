@@ -6,9 +6,9 @@ import numpy as np
 
 from harness.carlite.arrays import Bools, Floats, Int32s
 from harness.carlite.compiled import compiled
-from harness.carlite.sensors.march import march
 from harness.carlite.sensors.meshes import Meshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
+from harness.carlite.sensors.ray_march import trace_rays
 from harness.carlite.sensors.relief import Relief, height_at, is_over
 from harness.carlite.sensors.things import Things
 
@@ -54,7 +54,7 @@ def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: f
     if is_over(relief, x, y) and origin[2] < height_at(relief.heights, x, y):
         return np.inf
     nearness, source = np.full(1, 1 / reach), np.full(1, NOTHING, np.int32)
-    march(
+    trace_rays(
         relief, x, y, origin[2],
         direction[0] / relief.cell, direction[1] / relief.cell, direction[2], 0.0, 0.0, 0.0,
         np.zeros(1), False, nearness, source, GROUND,
@@ -64,7 +64,7 @@ def _ground_distance(relief: Relief, origin: Floats, direction: Floats, reach: f
 
 @compiled
 def _passes(things: Things, n: int, origin: Floats, direction: Floats, reach: float) -> bool:
-    """Tell whether a ray comes within the sphere round a thing, no further than `reach`."""
+    """Return whether a ray comes within the sphere round a thing, no further than `reach`."""
     x, y = things.centre[n, 0] - origin[0], things.centre[n, 1] - origin[1]
     z, radius = things.centre[n, 2] - origin[2], things.radius[n]
     along = x * direction[0] + y * direction[1] + z * direction[2]

@@ -41,7 +41,7 @@ def in_reach(things: Things, origin: Floats, reach: float) -> Int32s:
 
 @compiled
 def is_hidden(centre: Floats, axes: Floats, fan: Fan, nearness: Floats) -> bool:
-    """Tell whether nothing of a box in the sensor's frame can be nearer than what is drawn.
+    """Return whether nothing of a box in the sensor's frame can be nearer than what is drawn.
 
     `axes` holds the box's half edges as columns. May err to False, never to True.
     """

@@ -70,7 +70,7 @@ def _patches(faces: Ints, ground: Ground) -> list[Mesh]:
     order = np.argsort(patch, kind="stable")
     ends = np.flatnonzero(np.diff(patch[order])) + 1
     number = np.where(faces[..., 0] < 0, -1, faces @ (across, 1))
-    return [_mesh(number[own], ground) for own in np.split(order, ends)]
+    return [_mesh(number[part], ground) for part in np.split(order, ends)]
 
 
 def _mesh(number: NDArray[np.int64], ground: Ground) -> Mesh:

@@ -1,6 +1,6 @@
 """The rays of a scan, in the sensor's frame: columns of rays that share an azimuth.
 
-Within a column a ray is told by its slope, height over horizontal distance. A camera is such a fan
+Within a column a ray is given by its slope, height over horizontal distance. A camera is such a fan
 too: its pixel columns are half-planes through the eye's vertical axis, the slopes of each column
 scaled by the cosine of its azimuth.
 """

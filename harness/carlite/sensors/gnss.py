@@ -50,8 +50,8 @@ class Reference(NamedTuple):
 @lru_cache(maxsize=8)
 def reference_of(opendrive: str) -> Reference:
     """Read the reference from an OpenDRIVE text; where it names none, take the client's default."""
-    found = re.search(r"<geoReference>(.*?)</geoReference>", opendrive, re.DOTALL)
-    text = found.group(1) if found else ""
+    match = re.search(r"<geoReference>(.*?)</geoReference>", opendrive, re.DOTALL)
+    text = match.group(1) if match else ""
     values = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
     return Reference(
         *(

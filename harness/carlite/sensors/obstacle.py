@@ -33,7 +33,7 @@ class Caster(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class ObstacleHit(NamedTuple):
     """What is in the way.
 
     Attributes:
@@ -47,14 +47,14 @@ class Found(NamedTuple):
     distance: float
 
 
-def unpack(body: bytes) -> Found:
-    """Read a captured body, for whoever knows the actors' records that the client expects."""
+def unpack(body: bytes) -> ObstacleHit:
+    """Unpack a captured body, for callers that know the actor records that the client expects."""
     actor, label, distance = _RECORD.unpack(body)
-    return Found(actor, Label(label), distance)
+    return ObstacleHit(actor, Label(label), distance)
 
 
 class Obstacle:
-    """`sensor.other.obstacle`: the body is a packed `Found`, or None while the way is free."""
+    """`sensor.other.obstacle`: the body is a packed `ObstacleHit`, or None while the way is free."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._reach = float(attributes["distance"])

@@ -17,7 +17,7 @@ from harness.carlite.arrays import Bytes, Floats, Int32s
 from harness.carlite.sensors.fan import Fan, make_fan
 from harness.carlite.sensors.frames import rotation_matrix
 from harness.carlite.sensors.protocol import Pose
-from harness.carlite.sensors.rasterise import NOTHING, draw_ground, draw_things
+from harness.carlite.sensors.rasterise import NOTHING, rasterise_ground, rasterise_things
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.settings import number, whole
 
@@ -68,9 +68,9 @@ class Pinhole:
         fan, nearness, source = self._fan, self._nearness, self._source
         nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
         rotation, origin = rotation_matrix(*pose.rotation), np.array(pose.position, np.float64)
-        normals, things, faces = draw_things(
+        normals, things, faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self._reach, fan, nearness, source
         )
-        draw_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
+        rasterise_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
         labels = scene.labels_of(things, faces)
         return Picture(fan, nearness, source, normals, things, labels, rotation, origin)

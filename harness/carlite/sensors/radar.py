@@ -56,8 +56,8 @@ class Radar:
 
     def _rays(self, age: int, count: int) -> Floats:
         """Scatter rays in the sensor's frame, one metre forward each."""
-        draw = stream(*self._noise, age)
-        radius, angle = draw.random(count), draw.uniform(0, 2 * math.pi, count)
+        rng = stream(*self._noise, age)
+        radius, angle = rng.random(count), rng.uniform(0, 2 * math.pi, count)
         across, up = radius * np.cos(angle), radius * np.sin(angle)
         return np.column_stack([np.ones(count), across * self._half_width, up * self._half_height])
 

@@ -1,4 +1,4 @@
-"""Drawing a scene into a fan of rays: what is nearest along each of them.
+"""Rasterise a scene into a fan of rays: what is nearest along each of them.
 
 The nearest surface is kept as inverse horizontal distance: along a column, a plane's inverse
 distance is linear in the slope, so that filling a face costs a multiplication and a comparison per
@@ -13,8 +13,8 @@ from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.culling import in_reach, is_hidden
 from harness.carlite.sensors.fan import SLACK, Fan, angle_of
-from harness.carlite.sensors.march import march
 from harness.carlite.sensors.meshes import Meshes
+from harness.carlite.sensors.ray_march import trace_rays
 from harness.carlite.sensors.relief import Relief, height_at, is_over, steepest_near
 from harness.carlite.sensors.things import Things
 
@@ -24,7 +24,7 @@ EDGE_ON = 1e-12
 
 
 @compiled
-def draw_things(
+def rasterise_things(
     things: Things,
     meshes: Meshes,
     rotation: Floats,
@@ -48,18 +48,18 @@ def draw_things(
     owner, face_index = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     corners = np.empty((_most_vertices(meshes), 3))
     centre, axes, face = np.empty(3), np.empty((3, 3)), np.empty((4, 3))
-    drawn = 0
+    marked = 0
     for thing in close:
         _into_sensor(things, thing, rotation, origin, centre, axes)
         if is_hidden(centre, axes, fan, nearness):
             continue
-        before = drawn
-        drawn = _draw_mesh(
+        before = marked
+        marked = _rasterise_mesh(
             meshes, things.mesh[thing], centre, axes, corners, face, fan, nearness, source,
-            normals, face_index, drawn,
+            normals, face_index, marked,
         )  # fmt: skip
-        owner[before:drawn] = thing
-    return normals[:drawn], owner[:drawn], face_index[:drawn]
+        owner[before:marked] = thing
+    return normals[:marked], owner[:marked], face_index[:marked]
 
 
 @compiled
@@ -90,7 +90,7 @@ def _into_sensor(
 
 
 @compiled
-def _draw_mesh(
+def _rasterise_mesh(
     meshes: Meshes,
     mesh: int,
     centre: Floats,
@@ -108,11 +108,13 @@ def _draw_mesh(
     columns, rows = nearness.shape
     per_angle = (len(fan.bucket) - 1) / 4
     first_vertex, closed = meshes.first_vertex[mesh], meshes.closed[mesh]
+    # Vertices into the sensor's frame.
     for n in range(meshes.first_vertex[mesh + 1] - first_vertex):
         x, y, z = meshes.vertices[first_vertex + n]
         for i in range(3):
             corners[n, i] = centre[i] + axes[i, 0] * x + axes[i, 1] * y + axes[i, 2] * z
     for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
+        # The face's corners, its normal and its plane; back faces of closed meshes are left out.
         count = 3 if meshes.faces[index, 3] < 0 else 4
         for k in range(count):
             at = meshes.faces[index, k]
@@ -126,6 +128,7 @@ def _draw_mesh(
         normals[mark, 0], normals[mark, 1], normals[mark, 2] = nx, ny, nz
         face_index[mark] = index
         px, py, pz = nx / offset, ny / offset, nz / offset
+        # The columns of rays that may meet it: one interval of azimuth, or two.
         low, high, low_behind, high_behind = _angles(face, count)
         for part in range(1 if low_behind > high_behind else 2):
             if part == 1:
@@ -137,6 +140,7 @@ def _draw_mesh(
             first, last = 0, 0
             while column < columns and fan.angle[column] <= high + SLACK:
                 cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
+                # The segment in which the column's half-plane cuts the face.
                 r0, z0, r1, z1 = -1.0, 0.0, -1.0, 0.0
                 side = cosine * face[count - 1, 1] - sine * face[count - 1, 0]
                 along = cosine * face[count - 1, 0] + sine * face[count - 1, 1]
@@ -150,6 +154,7 @@ def _draw_mesh(
                         r0 = along + share * (next_along - along)
                         z0 = height + share * (face[k, 2] - height)
                     side, along, height = next_side, next_along, face[k, 2]
+                # The rows between its ends, from those of the column before.
                 if r0 > 0 or r1 > 0:
                     bottom, top = _slope(r0, z0, r1, z1) / scale, _slope(r1, z1, r0, z0) / scale
                     if bottom > top:
@@ -163,6 +168,7 @@ def _draw_mesh(
                         last += 1
                     while last > first and fan.slopes[last - 1] > top:
                         last -= 1
+                    # Inverse distance is linear in the slope: keep the nearest face.
                     base, rise = cosine * px + sine * py, pz * scale
                     for row in range(first, last):
                         near = base + rise * fan.slopes[row]
@@ -209,7 +215,7 @@ def _slope(r: float, z: float, other_r: float, other_z: float) -> float:
 
 
 @compiled
-def draw_ground(
+def rasterise_ground(
     relief: Relief,
     rotation: Floats,
     origin: Floats,
@@ -221,7 +227,7 @@ def draw_ground(
     """Draw the ground beneath what is drawn already.
 
     Unless the sensor leans more than the ground is steep, the ground is a graph over each column's
-    half-plane: a ray meets it no nearer than the ray below does, and takes up the march there.
+    half-plane: a ray meets it no nearer than the ray below does, and is traced from there.
     """
     cell, heights = relief.cell, relief.heights
     x, y, z = (origin[0] - relief.x) / cell, (origin[1] - relief.y) / cell, origin[2]
@@ -235,7 +241,7 @@ def draw_ground(
         out_x = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
         out_y = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
         out_z = rotation[2, 0] * cosine + rotation[2, 1] * sine
-        march(
+        trace_rays(
             relief, x, y, z, out_x, out_y, out_z, up_x * scale, up_y * scale, up_z * scale,
             fan.slopes, shared, nearness[column], source[column], GROUND,
         )  # fmt: skip

@@ -117,7 +117,7 @@ def _over_grid(
 
 
 @compiled
-def march(
+def trace_rays(
     relief: Relief,
     x: float, y: float, z: float,
     out_x: float, out_y: float, out_z: float,
@@ -128,10 +128,10 @@ def march(
     source: Int32s,
     mark: int,
 ) -> None:  # fmt: skip
-    """Draw the ground along rays `(x, y, z) + t (out + slope up)`, nearer than `1 / nearness`.
+    """Find the ground along rays `(x, y, z) + t (out + slope up)`, nearer than `1 / nearness`.
 
     Positions are in grid units and metres up. If `shared`, each ray meets the ground no nearer
-    than the one before, and takes up the march where that ended. Rays that come in over the edge
+    than the one before, and starts where that one ended. Rays that come in over the edge
     of the grid beneath the ground do not see it.
     """
     heights, lid, span = relief.heights, relief.lid, relief.span
@@ -141,6 +141,7 @@ def march(
     for ray in range(len(slopes)):
         if not shared:
             start = 0.0
+        # From where to where: below the highest ground, nearer than what is known, over the grid.
         if nearness[ray] * start >= 1:
             continue
         end = 1 / nearness[ray]
@@ -157,6 +158,7 @@ def march(
             if t < last and z + t * dz < height_at(heights, x + t * dx, y + t * dy):
                 start = begin
                 continue
+        # Block by block; level country round a block is crossed in one stride.
         i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
         j = min(max(int((x + t * dx) / BLOCK), 0), block_columns - 1)
         hit = np.inf
@@ -166,6 +168,7 @@ def march(
             first_j, last_j = max(j - reach, 0), min(j + reach, block_columns - 1)
             left, right = first_j * BLOCK, min((last_j + 1) * BLOCK, columns)
             front, back = first_i * BLOCK, min((last_i + 1) * BLOCK, rows)
+            # Where the ray falls below the plane above the block's ground, its lid.
             above = z - lid[i, j, 0] - lid[i, j, 1] * x - lid[i, j, 2] * y
             fall = dz - lid[i, j, 1] * dx - lid[i, j, 2] * dy
             near = t
@@ -176,6 +179,7 @@ def march(
             if inside and span[i, j] > 0:
                 hit = near
                 break
+            # In a level block the lid is the ground; otherwise the triangle there, then all cells.
             if inside:
                 row, column = min(int(py), rows - 1), min(int(px), columns - 1)
                 hit = near + _facet_hit(
@@ -194,6 +198,7 @@ def march(
                 )
                 if hit <= leave:
                     break
+            # On to the next block.
             t = leave
             if leave_x <= leave_y:
                 j = last_j + 1 if dx > 0 else first_j - 1

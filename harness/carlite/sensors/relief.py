@@ -131,12 +131,12 @@ def _level_spans(low: Floats, high: Floats) -> Int32s:
             row, column = at // columns, at % columns
             for step_row in range(-1, 2):
                 for step_column in range(-1, 2):
-                    beside_row, beside_column = row + step_row, column + step_column
-                    if not (0 <= beside_row < rows and 0 <= beside_column < columns):
+                    next_row, next_column = row + step_row, column + step_column
+                    if not (0 <= next_row < rows and 0 <= next_column < columns):
                         continue
                     reach = 1
-                    if low[beside_row, beside_column] == low[row, column]:
-                        reach = span[beside_row, beside_column] + 1
+                    if low[next_row, next_column] == low[row, column]:
+                        reach = span[next_row, next_column] + 1
                     span[row, column] = min(span[row, column], reach)
     return span
 
@@ -149,17 +149,17 @@ def height_at(heights: Floats, column: float, row: float) -> float:
     v, u = row - i, column - j
     corner, opposite = heights[i, j], heights[i + 1, j + 1]
     if u >= v:
-        beside = heights[i, j + 1]
-        height: float = corner + u * (beside - corner) + v * (opposite - beside)
+        neighbour = heights[i, j + 1]
+        height: float = corner + u * (neighbour - corner) + v * (opposite - neighbour)
     else:
-        beside = heights[i + 1, j]
-        height = corner + v * (beside - corner) + u * (opposite - beside)
+        neighbour = heights[i + 1, j]
+        height = corner + v * (neighbour - corner) + u * (opposite - neighbour)
     return height
 
 
 @compiled
 def is_over(relief: Relief, column: float, row: float) -> bool:
-    """Tell whether a point given in grid units lies over the grid."""
+    """Return whether a point given in grid units lies over the grid."""
     rows, columns = relief.heights.shape
     over: bool = 0 <= column <= columns - 1 and 0 <= row <= rows - 1
     return over

@@ -23,15 +23,15 @@ CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
 def shapes() -> tuple[Mesh, ...]:
     """Return the meshes that do not depend on the town: box, cylinder, and all bodies."""
     library = bodies.library()
-    found = [meshes.cube(), meshes.prism()]
+    all_meshes = [meshes.cube(), meshes.prism()]
     for n in range(len(library.names)):
         start = library.vertex_first[n]
         vertices = library.vertices[start : start + library.vertex_count[n]].astype(np.float64)
-        own = slice(library.first[n], library.first[n] + library.count[n])
-        found.append(
-            meshes.from_triangles(vertices, library.triangles[own] - start, library.label[own])
+        part = slice(library.first[n], library.first[n] + library.count[n])
+        all_meshes.append(
+            meshes.from_triangles(vertices, library.triangles[part] - start, library.label[part])
         )
-    return tuple(found)
+    return tuple(all_meshes)
 
 
 class Scene:
@@ -84,9 +84,9 @@ class Scene:
             reach, hidden,
         )  # fmt: skip
         actor, label = np.zeros(len(thing), np.int64), np.zeros(len(thing), np.uint8)
-        own, ground = thing >= 0, thing == GROUND
-        actor[own] = self.things.actor[thing[own]]
-        label[own] = self.labels_of(thing[own], face[own])
+        on_thing, ground = thing >= 0, thing == GROUND
+        actor[on_thing] = self.things.actor[thing[on_thing]]
+        label[on_thing] = self.labels_of(thing[on_thing], face[on_thing])
         label[ground] = self._ground_labels(
             origins[ground] + directions[ground] * distance[ground, None]
         )
@@ -94,8 +94,8 @@ class Scene:
 
     def labels_of(self, thing: Int32s, face: Int32s) -> Bytes:
         """Labels of faces of things."""
-        own = self.meshes.labels[face]
-        return np.where(own == Label.NONE, self.things.label[thing], own).astype(np.uint8)
+        label = self.meshes.labels[face]
+        return np.where(label == Label.NONE, self.things.label[thing], label).astype(np.uint8)
 
     def _ground_labels(self, points: Floats) -> Bytes:
         rows, columns = self.relief.labels.shape

@@ -67,8 +67,8 @@ def face_colours(
         (FACADES, (Label.BUILDING,)),
         (CLOTHES, (Label.PEDESTRIAN, Label.RIDER)),
     ):
-        own = np.isin(labels, members)
-        colours[own] = choice[variety[own] % len(choice)]
+        chosen = np.isin(labels, members)
+        colours[chosen] = choice[variety[chosen] % len(choice)]
     size = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
     facing = (normals @ rotation.T) @ SUN / (np.linalg.norm(SUN) * size)
     lit: Floats = colours * (AMBIENT + SUNLIGHT * facing.clip(0, 1))[:, None]
@@ -121,10 +121,10 @@ def paint(
 
 
 @compiled
-def _mixed(own: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
+def _mixed(colour: float, horizon: float, zenith: float, clear: float, rise: float) -> int:
     """See a colour through the air: the sky where there is none."""
     sky = horizon + rise * (zenith - horizon)
-    return int(min(max(own * clear + sky * (1 - clear), 0.0), 255.0))
+    return int(min(max(colour * clear + sky * (1 - clear), 0.0), 255.0))
 
 
 @compiled

@@ -14,7 +14,7 @@ from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.sensors.fan import Fan, make_fan
 from harness.carlite.sensors.frames import rotation_matrix
 from harness.carlite.sensors.protocol import Pose
-from harness.carlite.sensors.rasterise import NOTHING, draw_ground, draw_things
+from harness.carlite.sensors.rasterise import NOTHING, rasterise_ground, rasterise_things
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.settings import number, whole
 
@@ -75,12 +75,14 @@ class Sweep:
             self._source = np.empty((len(place), self.channels), np.int32)
         self._nearness[:], self._source[:] = self._least, NOTHING
         rotation, origin = rotation_matrix(*pose.rotation), np.array(pose.position, np.float64)
-        found = draw_things(
+        faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self.range, fan,
             self._nearness, self._source,
         )  # fmt: skip
-        draw_ground(scene.relief, rotation, origin, self.range, fan, self._nearness, self._source)
-        return Scan(fan, place, self._row, self._nearness, self._source, *found, rotation, origin)
+        rasterise_ground(
+            scene.relief, rotation, origin, self.range, fan, self._nearness, self._source
+        )
+        return Scan(fan, place, self._row, self._nearness, self._source, *faces, rotation, origin)
 
     def header(self, counts: NDArray[np.uint32]) -> bytes:
         """Return the head of a frame: the angle reached, then how many points each channel has."""

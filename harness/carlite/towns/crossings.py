@@ -39,16 +39,16 @@ def attach(strips: list[Strip], crosswalks: Sequence[Floats]) -> list[Crossing]:
         return []
     kerb = np.concatenate([strip.inner for strip in strips])
     owner = np.repeat(np.arange(len(strips)), [len(strip.t) for strip in strips])
-    found = []
+    result = []
     for polygon in crosswalks:
         landings = []
         for a, b in _ends(polygon):
             near = np.linalg.norm(kerb - (a + b) / 2, axis=1) < REACH
             landings.append(_landing([strips[i] for i in np.unique(owner[near])], a, b))
         if landings[0] and landings[1] and landings[0][0] is not landings[1][0]:
-            found.append(_facing(*landings[0], *landings[1]))
-            _take(found[-1])
-    return found
+            result.append(_facing(*landings[0], *landings[1]))
+            _take(result[-1])
+    return result
 
 
 def at_junctions(lanes: Lanes, roads: Sequence[tuple[Strip, Strip]]) -> list[Crossing]:
@@ -60,16 +60,16 @@ def at_junctions(lanes: Lanes, roads: Sequence[tuple[Strip, Strip]]) -> list[Cro
         if (lanes.junction[after] >= 0).any():
             road, section, lane_id = lanes.key[lane].tolist()
             meets.setdefault((road, section), set()).add(lane_id < 0)
-    found = []
+    result = []
     for right, left in roads:
         for at_end in sorted(meets.get((right.road, right.section), ())):
             low, high = max(right.t[0], left.t[0]), min(right.t[-1], left.t[-1])
             stretch = (high - WIDTH, high) if at_end else (low, low + WIDTH)
             if high - low > 2 * WIDTH:
                 here, there = _snapped(right, stretch), _snapped(left, stretch)
-                found.append(Crossing(right, here, left, there))
-                _take(found[-1])
-    return found
+                result.append(Crossing(right, here, left, there))
+                _take(result[-1])
+    return result
 
 
 def _ends(polygon: Floats) -> list[tuple[Floats, Floats]]:
@@ -112,7 +112,7 @@ def _left_over(strip: Strip, stretch: Stretch) -> Stretch:
 
 
 def _snapped(strip: Strip, stretch: Stretch) -> Stretch:
-    """Move a stretch that ends beside or beyond a strip's end to that end."""
+    """Move a stretch that ends near or beyond a strip's end to that end."""
     low, high = strip.t[[0, -1]].tolist()
     start = low if stretch[0] < low + NARROWEST else stretch[0]
     end = high if stretch[1] > high - NARROWEST else stretch[1]

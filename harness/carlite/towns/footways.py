@@ -61,7 +61,7 @@ class Strip:
 
 
 def straight(edges: Floats) -> bool:
-    """Tell whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
+    """Return whether edges, given as (n, edges, 3), are straight and short enough for one quad."""
     chord = edges[-1] - edges[0]
     length = np.linalg.norm(chord, axis=1)
     if length.max() > LONGEST:
@@ -75,8 +75,8 @@ def strips(lanes: Lanes, scenery: Scenery) -> list[Strip]:
     """Return the walkable strip of every sidewalk, neighbouring sidewalks joined into one."""
     walkable = lanes.kind == LaneKind.SIDEWALK
     inner_most = walkable & ((lanes.left < 0) | ~walkable[lanes.left])
-    found = [_strip(lanes, scenery, int(lane)) for lane in np.flatnonzero(inner_most)]
-    return [strip for strip in found if strip is not None]
+    candidates = [_strip(lanes, scenery, int(lane)) for lane in np.flatnonzero(inner_most)]
+    return [strip for strip in candidates if strip is not None]
 
 
 def _strip(lanes: Lanes, scenery: Scenery, lane: int) -> Strip | None:
@@ -104,7 +104,7 @@ def _strip(lanes: Lanes, scenery: Scenery, lane: int) -> Strip | None:
 
 
 def _faces_away(lanes: Lanes, lane: int, left: Floats, right: Floats) -> bool:
-    """Tell whether traffic passes to the right of a sidewalk, as it may inside a junction."""
+    """Return whether traffic passes to the right of a sidewalk, as it may inside a junction."""
     junction = lanes.junction[lane]
     driven = (lanes.junction == junction) & (lanes.kind == LaneKind.DRIVING)
     if junction < 0 or not driven.any():
@@ -119,10 +119,10 @@ def _faces_away(lanes: Lanes, lane: int, left: Floats, right: Floats) -> bool:
 
 def _edges(lanes: Lanes, lane: int) -> tuple[Floats, Floats, Floats]:
     """Return road stations, ascending, with the left and right edge in the lane's direction."""
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-    yaw, half = lanes.yaw[own], lanes.width[own, None] / 2
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    yaw, half = lanes.yaw[span], lanes.width[span, None] / 2
     to_right = np.stack([-np.sin(yaw), np.cos(yaw), np.zeros_like(yaw)], axis=1)
-    t, left, right = lanes.road_s[own], lanes.points[own], lanes.points[own]
+    t, left, right = lanes.road_s[span], lanes.points[span], lanes.points[span]
     left, right = left - to_right * half, right + to_right * half
     if len(t) > 1 and t[0] > t[-1]:
         t, left, right = t[::-1], left[::-1], right[::-1]
@@ -134,8 +134,8 @@ def _free(edge: Floats, across: Floats, width: Floats, scenery: Scenery) -> tupl
     """Return from where to where a strip is free of scenery, measured across from its edge."""
     near, far = np.full(len(edge), MARGIN), np.maximum(width - MARGIN, MARGIN + NARROWEST)
     for piece in _pieces_near(edge, float(width.max()), scenery).tolist():
-        low, high, beside = _shadow(edge, across, scenery, piece)
-        hit = beside & (low < far) & (high > near)
+        low, high, alongside = _shadow(edge, across, scenery, piece)
+        hit = alongside & (low < far) & (high > near)
         keep_near = low - near >= far - high
         shrunk_far = np.where(hit & keep_near, np.minimum(far, low), far)
         shrunk_near = np.where(hit & ~keep_near, np.maximum(near, high), near)
@@ -182,5 +182,5 @@ def _shadow(
     lateral = (offset * across).sum(axis=1)
     along = np.abs(offset[:, 1] * across[:, 0] - offset[:, 0] * across[:, 1])
     upright = (offset[:, 2] - high < HEAD) & (offset[:, 2] + high > FOOT)
-    beside = upright & (along < half_along + SPACING)
-    return lateral - half_across, lateral + half_across, beside
+    alongside = upright & (along < half_along + SPACING)
+    return lateral - half_across, lateral + half_across, alongside

@@ -1,4 +1,4 @@
-"""What stands beside and is painted on the roads of an OpenDRIVE file."""
+"""What stands along and is painted on the roads of an OpenDRIVE file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRUCTURES = ("barrier", "building", "obstacle", "pole", "tree", "vegetation")
 def signals(
     road: Element, road_id: int, place: str
 ) -> tuple[tuple[SignalRecord, ...], tuple[SignalReference, ...]]:
-    """Return the signals beside a road and all references of signals to its lanes."""
+    """Return the signals along a road and all references of signals to its lanes."""
     signals, references = [], []
     for node in road.findall("signals/signal"):
         signal_id = text(node, "id", f"{place}: signal")
@@ -78,7 +78,7 @@ def outline(node: Element, road_id: int, place: str) -> Outline:
 
 
 def structure(node: Element, place: str) -> Structure | None:
-    """Read an object that stands beside the road and has a size."""
+    """Read an object that stands at the road and has a size."""
     place = f"{place}: object {node.get('id', '?')}"
     size = [number(node, side, place, 0.0) for side in ("length", "width", "height")]
     radius = number(node, "radius", place, 0.0)

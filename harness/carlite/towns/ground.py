@@ -2,7 +2,7 @@
 
 Where lanes cross more than 3 m above others, the higher ones become a deck in the upper layer and
 the lower layer keeps the road beneath. The deck reaches a little beyond the crossing, where both
-layers hold it, so that whoever drives onto it passes from one layer to the other unawares.
+layers hold it, so that a vehicle that drives onto it passes from one layer to the other unawares.
 """
 
 from __future__ import annotations

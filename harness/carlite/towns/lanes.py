@@ -36,7 +36,7 @@ def build(network: Network) -> Lanes:
                 records.append(record)
                 centres.append(centre)
     if not keys:
-        raise ValueError("there is no lane in it")
+        raise ValueError("no lane in it")
     return _assemble(network, keys, records, centres)
 
 

@@ -53,19 +53,19 @@ def posted(network: Network, lanes: Lanes, signals: Iterable[Signal]) -> Lanes:
 
 def _signs_by_lane(lanes: Lanes, signals: Iterable[Signal]) -> dict[int, list[tuple[float, float]]]:
     """Return (station, limit) of the signs along each lane, in order of travel."""
-    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    limits: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for signal in signals:
         if signal.type_id.startswith(SIGN):
             limit = float(signal.type_id.removeprefix(SIGN)) / 3.6
             for line in signal.stop_lines:
-                found[line.lane].append((_station(lanes, line), limit))
-    return {lane: sorted(signs) for lane, signs in found.items()}
+                limits[line.lane].append((_station(lanes, line), limit))
+    return {lane: sorted(signs) for lane, signs in limits.items()}
 
 
 def _station(lanes: Lanes, line: StopLine) -> float:
-    own = slice(lanes.first[line.lane], lanes.first[line.lane] + lanes.count[line.lane])
-    distances = np.linalg.norm(lanes.points[own] - np.array(line.position), axis=1)
-    return float(lanes.station[own][distances.argmin()])
+    span = slice(lanes.first[line.lane], lanes.first[line.lane] + lanes.count[line.lane])
+    distances = np.linalg.norm(lanes.points[span] - np.array(line.position), axis=1)
+    return float(lanes.station[span][distances.argmin()])
 
 
 def _ahead(lanes: Lanes, lane: int) -> list[int]:

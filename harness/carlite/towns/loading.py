@@ -20,7 +20,7 @@ from harness.carlite.towns import (
 )
 from harness.carlite.towns.model import Town
 
-OWN_TOWNS = Path(__file__).parent / "data"
+SHIPPED_TOWNS = Path(__file__).parent / "data"
 SUFFIX = ".xodr"
 
 
@@ -33,13 +33,13 @@ def load(name: str, maps: Path | None) -> Town:
     """Return the town a client may also call `Carla/Maps/NAME` or `NAME_Opt`.
 
     It bears the name it was asked for by, `_Opt` included. A file of that name in `maps` goes
-    before a town of our own. UserError: there is no such town, or its file is broken.
+    before a town of our own. UserError: the town is unknown, or its file is broken.
     """
     files = _files(maps)
     asked = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
     short = asked if asked in files else asked.removesuffix("_Opt")
     if short not in files:
-        raise UserError(f"unknown town '{name[:80]}'; there are: {', '.join(sorted(files))}")
+        raise UserError(f"unknown town '{name[:80]}'; valid: {', '.join(sorted(files))}")
     return replace(_built(short, files[short]), name=asked)
 
 
@@ -79,7 +79,7 @@ def from_opendrive(name: str, text: str) -> Town:
 
 
 def _files(maps: Path | None) -> dict[str, Path]:
-    folders = [OWN_TOWNS] if maps is None else [OWN_TOWNS, maps]
+    folders = [SHIPPED_TOWNS] if maps is None else [SHIPPED_TOWNS, maps]
     try:
         return {
             path.stem: path

@@ -109,7 +109,7 @@ def nearest(
     """
     column = min(max(math.floor((x - grid.x) / CELL), 0), grid.columns - 1)
     row = min(max(math.floor((y - grid.y) / CELL), 0), grid.rows - 1)
-    best, found, best_station, best_lateral = math.inf, -1, 0.0, 0.0
+    best, best_segment, best_station, best_lateral = math.inf, -1, 0.0, 0.0
     for ring in range(max(grid.columns, grid.rows)):
         for j in range(max(row - ring, 0), min(row + ring, grid.rows - 1) + 1):
             edge = abs(j - row) == ring
@@ -134,14 +134,14 @@ def nearest(
                         away = 2.0 * (1.0 - math.cos(yaw - grid.yaw[segment]))
                         cost += away * away
                     if cost < best:
-                        best, found = cost, segment
+                        best, best_segment = cost, segment
                         start = grid.station[segment]
                         best_station = start + t * (grid.station[segment + 1] - start)
                         best_lateral = (dx * py - dy * px) / math.sqrt(square)
         reach = max(ring * CELL - 0.5, 0.0)
         if best <= reach * reach:
             break
-    return found, best_station, best_lateral
+    return best_segment, best_station, best_lateral
 
 
 @compiled
@@ -217,8 +217,8 @@ def heights(
     x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s, points: Floats
 ) -> Floats:
     """Return `height` at each of the points (N, 3)."""
-    found = np.empty(len(points))
+    result = np.empty(len(points))
     for k in range(len(points)):
         x, y, z = points[k]
-        found[k] = height(x0, y0, cell, lower, upper, x, y, z)
-    return found
+        result[k] = height(x0, y0, cell, lower, upper, x, y, z)
+    return result

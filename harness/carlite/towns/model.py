@@ -135,7 +135,7 @@ class Shape(IntEnum):
 
 @dataclass(frozen=True)
 class Scenery:
-    """What stands beside the road and never moves: buildings, walls, poles, trees, parked cars.
+    """What stands along the road and never moves: buildings, walls, poles, trees, parked cars.
 
     Attributes:
         centre, extent: (N, 3) centre of the box and its half sizes; a cylinder's radius is

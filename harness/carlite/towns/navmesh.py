@@ -45,13 +45,14 @@ def mesh(town: Town) -> Mesh:
     """Return the polygons of a town's sidewalks, crosswalks and roads."""
     strips = footways.strips(town.lanes, town.scenery)
     roads = _opposite(strips)
-    found = crossings.attach(strips, town.crosswalks) or crossings.at_junctions(town.lanes, roads)
+    marked = crossings.attach(strips, town.crosswalks)
+    ways_across = marked or crossings.at_junctions(town.lanes, roads)
     paired = {strip for road in roads for strip in road}
     groups = [*roads, *((strip,) for strip in strips if strip not in paired)]
     builder = _Builder({strip: cuts for group in groups for strip, cuts in _cuts(group)})
     for strip in strips:
         builder.add_strip(strip)
-    for crossing in found:
+    for crossing in ways_across:
         builder.add_crossing(crossing)
     for right, left in roads:
         builder.add_road(right, left)
@@ -59,7 +60,7 @@ def mesh(town: Town) -> Mesh:
 
 
 def _opposite(strips: list[Strip]) -> list[tuple[Strip, Strip]]:
-    """Pair the sidewalks on both sides of a road; inside junctions nobody crosses at will."""
+    """Pair the sidewalks on both sides of a road; inside junctions no one crosses at will."""
     by_place = {
         (strip.road, strip.section, strip.side): strip for strip in strips if strip.junction < 0
     }
@@ -79,22 +80,22 @@ def _cuts(group: tuple[Strip, ...]) -> list[tuple[Strip, list[float]]]:
         if not any(low < middle < high for strip in group for low, high in strip.taken):
             cuts += _bends(group, start, end)
         cuts.append(end)
-    return [(strip, _own(strip, cuts)) for strip in group]
+    return [(strip, _cuts_of(strip, cuts)) for strip in group]
 
 
 def _forced(strip: Strip) -> set[float]:
     return {*strip.t[[0, -1]].tolist(), *(t for taken in strip.taken for t in taken)}
 
 
-def _own(strip: Strip, cuts: list[float]) -> list[float]:
-    """Return a strip's own cuts and those of its neighbour that fall in free places of it."""
-    own = sorted(_forced(strip))
-    found = list(own)
+def _cuts_of(strip: Strip, cuts: list[float]) -> list[float]:
+    """Return a strip's forced cuts and those of its neighbour that fall in free places of it."""
+    forced = sorted(_forced(strip))
+    kept = list(forced)
     for t in cuts:
         free = all(not start < t < end for start, end in strip.taken)
-        if free and own[0] < t < own[-1] and min(abs(t - cut) for cut in own) > CLOSEST:
-            found.append(t)
-    return sorted(found)
+        if free and forced[0] < t < forced[-1] and min(abs(t - cut) for cut in forced) > CLOSEST:
+            kept.append(t)
+    return sorted(kept)
 
 
 def _bends(group: tuple[Strip, ...], start: float, end: float) -> list[float]:
@@ -103,15 +104,15 @@ def _bends(group: tuple[Strip, ...], start: float, end: float) -> list[float]:
     inside = samples[(samples > start + CLOSEST) & (samples < end - CLOSEST)]
     t = np.array([start, *inside, end])
     edges = np.concatenate([strip.along(t) for strip in group], axis=1)
-    found, last = [], 0
+    bends, last = [], 0
     while last < len(t) - 1:
         reach = last + 1
         while reach + 1 < len(t) and footways.straight(edges[last : reach + 2]):
             reach += 1
         if reach < len(t) - 1:
-            found.append(float(t[reach]))
+            bends.append(float(t[reach]))
         last = reach
-    return found
+    return bends
 
 
 class _Builder:
@@ -157,7 +158,7 @@ class _Builder:
                 self._add((*near, *far), Area.ROAD)
 
     def finish(self) -> Mesh:
-        """Return the mesh, without the vertices nobody uses."""
+        """Return the mesh, without unused vertices."""
         used = sorted({corner for polygon in self._polygons for corner in polygon})
         number = {corner: index for index, corner in enumerate(used)}
         polygons = [tuple(number[corner] for corner in polygon) for polygon in self._polygons]

@@ -68,7 +68,7 @@ class RoadLink:
 
 @dataclass(frozen=True)
 class SignalRecord:
-    """A signal as it stands beside a road."""
+    """A signal as it stands at a road."""
 
     id: str
     type: str
@@ -109,7 +109,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class Structure:
-    """Something that stands beside a road: a box, or a cylinder where it has a radius."""
+    """Something that stands at a road: a box, or a cylinder where it has a radius."""
 
     type: str
     s: float

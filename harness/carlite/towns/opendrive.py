@@ -61,7 +61,7 @@ def parse(document: str) -> Network:
     root = _root(document)
     roads = _by_id("road", (_road(node) for node in root.iter("road")))
     if not roads:
-        raise ValueError("there is no road in it")
+        raise ValueError("no road in it")
     junctions = _by_id("junction", (_junction(node) for node in root.iter("junction")))
     controllers = {
         text(node, "id", "controller"): tuple(
@@ -288,9 +288,9 @@ def _speed(node: Element | None, place: str) -> float | None:
 
 
 def _by_id(kind: str, items: Iterable[_Item]) -> dict[int, _Item]:
-    found: dict[int, _Item] = {}
+    by_id: dict[int, _Item] = {}
     for item in items:
-        if item.id in found:
+        if item.id in by_id:
             raise ValueError(f"{kind} {item.id} is there twice")
-        found[item.id] = item
-    return found
+        by_id[item.id] = item
+    return by_id

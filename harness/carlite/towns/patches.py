@@ -27,7 +27,7 @@ def gaps(lanes: Lanes, x: float, y: float, cell: float, uncovered: Bools) -> Boo
         half = across * lanes.width[points, None] / 2
         middle = lanes.points[points, :2]
         corners = np.concatenate([middle - half, middle + half])
-        _draw(inside, hull((corners - (x, y)) / cell))
+        _fill(inside, hull((corners - (x, y)) / cell))
     return _without_way_out(uncovered, inside)
 
 
@@ -49,7 +49,7 @@ def _turn(a: list[float], b: list[float], c: list[float]) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def _draw(inside: Bools, corners: Floats) -> None:
+def _fill(inside: Bools, corners: Floats) -> None:
     """Mark the points within a convex polygon, given in columns and rows of the grid."""
     low = np.maximum(np.ceil(corners.min(axis=0)).astype(int), 0)
     high = np.floor(corners.max(axis=0)).astype(int) + 1

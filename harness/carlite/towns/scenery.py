@@ -1,4 +1,4 @@
-"""Furnish a town: what stands beside its streets, drawn from its name, the same every time."""
+"""Furnish a town: what stands along its streets, sampled from its name, the same every time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def furnish(
     style = style_of(name)
     plot, pieces = Plot(lanes, ground), Pieces()
     edges = frontages(lanes)
-    draws = {
+    rngs = {
         part: stream(0, "scenery", name, part)
         for part in ("corners", "bays", "rows", "cars", "lamps", "props", "trees", "fences")
     }
@@ -41,14 +41,14 @@ def furnish(
         plot.claim((piece.x, piece.y, piece.yaw, *piece.half[:2]), Use(0))
     scenery_rails.bridge_rails(pieces, lanes, ground)
     scenery_street.signal_posts(plot, pieces, signals)
-    scenery_buildings.corner_houses(plot, pieces, corners(lanes), style, draws["corners"])
-    scenery_cars.in_lanes(plot, pieces, lanes, style, draws["cars"])
-    scenery_street.lamps(plot, pieces, edges, style, draws["lamps"])
-    scenery_street.props(plot, pieces, edges, draws["props"])
-    scenery_cars.in_bays(plot, pieces, edges, style, draws["bays"])
-    scenery_buildings.rows(plot, pieces, edges, style, draws["rows"])
-    scenery_street.median_trees(plot, pieces, lanes, style, draws["trees"])
-    scenery_street.trees(plot, pieces, edges, style, draws["trees"])
-    scenery_street.block_trees(plot, pieces, draws["trees"])
-    scenery_buildings.fences(plot, pieces, edges, style, draws["fences"])
+    scenery_buildings.corner_houses(plot, pieces, corners(lanes), style, rngs["corners"])
+    scenery_cars.in_lanes(plot, pieces, lanes, style, rngs["cars"])
+    scenery_street.lamps(plot, pieces, edges, style, rngs["lamps"])
+    scenery_street.props(plot, pieces, edges, rngs["props"])
+    scenery_cars.in_bays(plot, pieces, edges, style, rngs["bays"])
+    scenery_buildings.rows(plot, pieces, edges, style, rngs["rows"])
+    scenery_street.median_trees(plot, pieces, lanes, style, rngs["trees"])
+    scenery_street.trees(plot, pieces, edges, style, rngs["trees"])
+    scenery_street.block_trees(plot, pieces, rngs["trees"])
+    scenery_buildings.fences(plot, pieces, edges, style, rngs["fences"])
     return pieces.on(ground)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from harness.carlite.labels import Label
-from harness.carlite.towns.scenery_frontage import Corner, Frontage, Spot, shifted
+from harness.carlite.towns.scenery_frontage import Corner, Frontage, GroundPose, shifted
 from harness.carlite.towns.scenery_pieces import Piece, Pieces
 from harness.carlite.towns.scenery_plot import EVERYTHING, STREET, Plot, Use
 from harness.carlite.towns.scenery_styles import Range, Style
@@ -21,23 +21,23 @@ GROUNDS = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
 
 
 def corner_houses(
-    plot: Plot, pieces: Pieces, corners: list[Corner], style: Style, draws: np.random.Generator
+    plot: Plot, pieces: Pieces, corners: list[Corner], style: Style, rng: np.random.Generator
 ) -> None:
     """Build on street corners, close enough to hide one street from the other."""
     for corner in corners:
-        along, deep = (_between(style.width, float(u)) for u in draws.random(2))
-        setback = style.setback[0] + float(draws.random()) * 0.5
-        height = _height(style, draws)
-        if draws.random() > style.built:
+        along, deep = (_between(style.width, float(u)) for u in rng.random(2))
+        setback = style.setback[0] + float(rng.random()) * 0.5
+        height = _height(style, rng)
+        if rng.random() > style.built:
             continue
         turn = corner.after - corner.before
         for back in (0.0, 0.75, 1.5, 2.5, 4.0):
             inner = setback + back
             start = (corner.x, corner.y, corner.before)
             ahead = -inner / math.tan(turn / 2) if abs(turn) > 0.1 else 0.0
-            spot = shifted(start, min(ahead, 0.0) - along / 2, inner + deep / 2)
-            if plot.claim((*spot, along / 2, deep / 2), GROUNDS):
-                _house(pieces, spot, along, deep, height, draws)
+            pose = shifted(start, min(ahead, 0.0) - along / 2, inner + deep / 2)
+            if plot.claim((*pose, along / 2, deep / 2), GROUNDS):
+                _house(pieces, pose, along, deep, height, rng)
                 break
 
 
@@ -46,15 +46,15 @@ def rows(
     pieces: Pieces,
     frontages: list[Frontage],
     style: Style,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> None:
     """Build house after house along every frontage."""
     for frontage in frontages:
-        station = float(draws.uniform(0, 4))
+        station = float(rng.uniform(0, 4))
         while station < frontage.length - style.width[0] / 2:
-            width = _between(style.width, float(draws.random()))
-            if draws.random() < style.built:
-                width = _build(plot, pieces, frontage, station, width, style, draws)
+            width = _between(style.width, float(rng.random()))
+            if rng.random() < style.built:
+                width = _build(plot, pieces, frontage, station, width, style, rng)
             station += width
 
 
@@ -65,38 +65,38 @@ def _build(
     station: float,
     width: float,
     style: Style,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> float:
     """Build one house; return how much frontage it took."""
-    depth = _between(style.depth, float(draws.random()))
-    setback = _between(style.setback, float(draws.random()))
-    height = _height(style, draws)
-    gap = _between(style.gap, float(draws.random()))
+    depth = _between(style.depth, float(rng.random()))
+    setback = _between(style.setback, float(rng.random()))
+    height = _height(style, rng)
+    gap = _between(style.gap, float(rng.random()))
     if frontage.walk_at(station) == 0:
         setback += 5.0
     for size, deep, back in ((width, depth, 0.0), (width, depth, STEP_BACK), (8.0, 7.0, 0.5)):
-        spot = shifted(frontage.at(station + size / 2), 0.0, setback + back + deep / 2)
-        if plot.claim((*spot, size / 2, deep / 2), GROUNDS):
-            _house(pieces, spot, size, deep, height, draws)
+        pose = shifted(frontage.at(station + size / 2), 0.0, setback + back + deep / 2)
+        if plot.claim((*pose, size / 2, deep / 2), GROUNDS):
+            _house(pieces, pose, size, deep, height, rng)
             return size + gap
     return 3.0
 
 
 def _house(
     pieces: Pieces,
-    spot: Spot,
+    pose: GroundPose,
     width: float,
     depth: float,
     height: float,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> None:
     """Put up a block, sometimes with a narrower top."""
-    x, y, yaw = spot
+    x, y, yaw = pose
     height = min(height, SLENDER * min(width, depth))
     pieces.add(Piece(x, y, yaw, (width / 2, depth / 2, height / 2), Label.BUILDING))
-    if height > 4 * STOREY and draws.random() < 0.4:
-        top = STOREY * float(draws.integers(1, 4))
-        share = float(draws.uniform(0.5, 0.8))
+    if height > 4 * STOREY and rng.random() < 0.4:
+        top = STOREY * float(rng.integers(1, 4))
+        share = float(rng.uniform(0.5, 0.8))
         half = (width / 2 * share, depth / 2 * share, top / 2)
         pieces.add(Piece(x, y, yaw, half, Label.BUILDING, lift=height))
 
@@ -106,24 +106,24 @@ def fences(
     pieces: Pieces,
     frontages: list[Frontage],
     style: Style,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> None:
     """Close open stretches of frontage with hedges, walls and fences."""
     for frontage in frontages:
         station = 1.0
         while station < frontage.length - 3:
-            length = float(draws.uniform(4, 9))
-            spot = shifted(frontage.at(station + length / 2), 0.0, BEHIND_WALK + HALF_WALL)
-            kind, coin = float(draws.random()), float(draws.random())
-            if coin < 0.7 and plot.claim((*spot, length / 2, HALF_WALL), EVERYTHING):
-                pieces.add(_fence(spot, length, kind, style))
+            length = float(rng.uniform(4, 9))
+            pose = shifted(frontage.at(station + length / 2), 0.0, BEHIND_WALK + HALF_WALL)
+            kind, coin = float(rng.random()), float(rng.random())
+            if coin < 0.7 and plot.claim((*pose, length / 2, HALF_WALL), EVERYTHING):
+                pieces.add(_fence(pose, length, kind, style))
                 station += length + 0.4
             else:
                 station += length if coin >= 0.7 else 1.5
 
 
-def _fence(spot: Spot, length: float, kind: float, style: Style) -> Piece:
-    x, y, yaw = spot
+def _fence(pose: GroundPose, length: float, kind: float, style: Style) -> Piece:
+    x, y, yaw = pose
     if kind < style.green:
         half = (length / 2, HALF_WALL, 0.5 + 0.5 * kind / style.green)
         return Piece(x, y, yaw, half, Label.VEGETATION)
@@ -136,6 +136,6 @@ def _between(limits: Range, share: float) -> float:
     return limits[0] + (limits[1] - limits[0]) * share
 
 
-def _height(style: Style, draws: np.random.Generator) -> float:
-    storeys = round(_between(style.storeys, float(draws.random()) ** 2))
+def _height(style: Style, rng: np.random.Generator) -> float:
+    storeys = round(_between(style.storeys, float(rng.random()) ** 2))
     return STOREY * storeys + 0.8

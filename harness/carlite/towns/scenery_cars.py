@@ -1,4 +1,4 @@
-"""Parked cars: in parking lanes, and in bays beside the street."""
+"""Parked cars: in parking lanes, and in bays along the street."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import LaneKind, Lanes, Shape
-from harness.carlite.towns.scenery_frontage import Frontage, Spot, shifted
+from harness.carlite.towns.scenery_frontage import Frontage, GroundPose, shifted
 from harness.carlite.towns.scenery_pieces import Piece, Pieces
 from harness.carlite.towns.scenery_plot import STREET, Plot, Use
 from harness.carlite.towns.scenery_styles import Style
@@ -32,27 +32,27 @@ GROUNDS = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
 
 
 def in_lanes(
-    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, draws: np.random.Generator
+    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, rng: np.random.Generator
 ) -> None:
     """Park along the kerb; near a lane's ends, which are near crossings, vans are frequent."""
     parking = (lanes.kind == LaneKind.PARKING) & (lanes.junction < 0)
     for lane in np.flatnonzero(parking).tolist():
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        centre, length = lanes.points[own], float(lanes.length[lane])
-        width = float(lanes.width[own].min())
-        station = float(draws.uniform(0.3, 1.5))
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        centre, length = lanes.points[span], float(lanes.length[lane])
+        width = float(lanes.width[span].min())
+        station = float(rng.uniform(0.3, 1.5))
         while station < length - 4.0:
             is_end = station < 7 or station > length - 13
-            model = _model(draws, NEAR_CROSSING if is_end else SHARES)
+            model = _model(rng, NEAR_CROSSING if is_end else SHARES)
             half = MODELS[model]
-            taken, lean, about = draws.random(3)
+            taken, lean, about = rng.random(3)
             middle = station + half[0]
-            x, y = (float(np.interp(middle, lanes.station[own], centre[:, k])) for k in (0, 1))
-            k = min(int(np.searchsorted(lanes.station[own], middle)), len(centre) - 1)
-            spot = shifted((x, y, float(lanes.yaw[own][k])), 0, width / 2 - half[1] - FROM_KERB)
+            x, y = (float(np.interp(middle, lanes.station[span], centre[:, k])) for k in (0, 1))
+            k = min(int(np.searchsorted(lanes.station[span], middle)), len(centre) - 1)
+            pose = shifted((x, y, float(lanes.yaw[span][k])), 0, width / 2 - half[1] - FROM_KERB)
             if taken < style.parked and middle + half[0] < length:
-                _park(plot, pieces, spot, model, Use.SOLID, 0.015 * (lean - 0.5), about < 0.08)
-            station += 2 * half[0] + float(draws.uniform(*BUMPER_GAP))
+                _park(plot, pieces, pose, model, Use.SOLID, 0.015 * (lean - 0.5), about < 0.08)
+            station += 2 * half[0] + float(rng.uniform(*BUMPER_GAP))
 
 
 def in_bays(
@@ -60,44 +60,44 @@ def in_bays(
     pieces: Pieces,
     frontages: list[Frontage],
     style: Style,
-    draws: np.random.Generator,
+    rng: np.random.Generator,
 ) -> None:
     """Lay out rows of bays, nose to the street, where plots are open."""
     for frontage in frontages:
-        station = float(draws.uniform(4, 10))
+        station = float(rng.uniform(4, 10))
         while station < frontage.length - 3 * BAY_WIDTH:
-            bays = int(draws.integers(3, 8))
+            bays = int(rng.integers(3, 8))
             row = shifted(frontage.at(station + bays * BAY_WIDTH / 2), 0.0, 0.5 + BAY_DEPTH / 2)
-            wanted = draws.random() < style.bays
+            wanted = rng.random() < style.bays
             if wanted and plot.is_free((*row, bays * BAY_WIDTH / 2, BAY_DEPTH / 2), GROUNDS):
                 for k in range(bays):
-                    spot = shifted(row, (k - (bays - 1) / 2) * BAY_WIDTH, 0.0)
-                    taken, lean, about = draws.random(3)
-                    model = _model(draws, SHARES)
-                    yaw = spot[2] + (math.pi / 2 if about < 0.4 else -math.pi / 2)
+                    pose = shifted(row, (k - (bays - 1) / 2) * BAY_WIDTH, 0.0)
+                    taken, lean, about = rng.random(3)
+                    model = _model(rng, SHARES)
+                    yaw = pose[2] + (math.pi / 2 if about < 0.4 else -math.pi / 2)
                     if taken < style.parked:
-                        place = (spot[0], spot[1], yaw)
+                        place = (pose[0], pose[1], yaw)
                         _park(plot, pieces, place, model, GROUNDS, 0.04 * (lean - 0.5), False)
                 station += bays * BAY_WIDTH + 6
             else:
                 station += 6
 
 
-def _model(draws: np.random.Generator, shares: tuple[float, ...]) -> str:
-    return str(draws.choice(list(MODELS), p=shares))
+def _model(rng: np.random.Generator, shares: tuple[float, ...]) -> str:
+    return str(rng.choice(list(MODELS), p=shares))
 
 
 def _park(
     plot: Plot,
     pieces: Pieces,
-    spot: Spot,
+    pose: GroundPose,
     model: str,
     without: Use,
     lean: float,
     about: bool,
 ) -> None:
     """Park one car, if there is room for it."""
-    x, y, yaw = spot[0], spot[1], spot[2] + lean + (math.pi if about else 0.0)
+    x, y, yaw = pose[0], pose[1], pose[2] + lean + (math.pi if about else 0.0)
     half = MODELS[model]
     if plot.claim((x, y, yaw, half[0], half[1]), without | Use.BRIDGE | Use.SOLID):
         pieces.add(Piece(x, y, yaw, half, Label.CAR, Shape.BODY, model))

@@ -13,7 +13,7 @@ import numpy as np
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.model import LaneKind, Lanes
 
-Spot = tuple[float, float, float]
+GroundPose = tuple[float, float, float]
 """x, y and heading."""
 
 
@@ -39,8 +39,8 @@ class Frontage:
         """Metres from end to end."""
         return float(self.station[-1])
 
-    def at(self, station: float, right: float = 0.0) -> Spot:
-        """Return the spot `right` metres beyond the edge; negative is on the street's side."""
+    def at(self, station: float, right: float = 0.0) -> GroundPose:
+        """Return the pose `right` metres beyond the edge; negative is on the street's side."""
         k = int(np.searchsorted(self.station, station, side="right")) - 1
         k = min(max(k, 0), len(self.station) - 2)
         part = (station - self.station[k]) / (self.station[k + 1] - self.station[k])
@@ -64,9 +64,9 @@ class Corner:
     after: float
 
 
-def shifted(spot: Spot, ahead: float, right: float) -> Spot:
-    """Move a spot ahead and to the right of its heading."""
-    x, y, yaw = spot
+def shifted(pose: GroundPose, ahead: float, right: float) -> GroundPose:
+    """Move a pose ahead and to the right of its heading."""
+    x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
     return x + ahead * c - right * s, y + ahead * s + right * c, yaw
 
@@ -79,15 +79,15 @@ def frontages(lanes: Lanes) -> list[Frontage]:
         lane: following for lane in sorted(street) for following in _next(lanes, lane, street)
     }
     entered = set(onward.values())
-    found = []
+    result = []
     for lane in sorted(street - entered):
         chain = [lane]
         while chain[-1] in onward and onward[chain[-1]] not in chain:
             chain.append(onward[chain[-1]])
         frontage = _frontage(lanes, chain)
         if frontage is not None:
-            found.append(frontage)
-    return found
+            result.append(frontage)
+    return result
 
 
 def outermost(lanes: Lanes) -> list[int]:
@@ -108,18 +108,18 @@ def _next(lanes: Lanes, lane: int, among: set[int]) -> list[int]:
 
 def right_edge(lanes: Lanes, lane: int) -> Floats:
     """Return the points along a lane's right edge."""
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-    yaw, half = lanes.yaw[own], lanes.width[own] / 2
-    return lanes.points[own, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    yaw, half = lanes.yaw[span], lanes.width[span] / 2
+    return lanes.points[span, :2] + np.column_stack([-np.sin(yaw) * half, np.cos(yaw) * half])
 
 
 def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
     parts, walks = [], []
     for lane in chain:
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         parts.append(right_edge(lanes, lane))
         is_walk = lanes.kind[lane] == LaneKind.SIDEWALK
-        walks.append(lanes.width[own] if is_walk else np.zeros(int(lanes.count[lane])))
+        walks.append(lanes.width[span] if is_walk else np.zeros(int(lanes.count[lane])))
     edge, walk = np.concatenate(parts), np.concatenate(walks)
     kept = np.concatenate([[True], np.hypot(*np.diff(edge, axis=0).T) > 0.05])
     edge, walk = edge[kept], walk[kept]
@@ -135,16 +135,16 @@ def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
 def corners(lanes: Lanes) -> list[Corner]:
     """Find where sidewalks turn right round a plot."""
     inside = (lanes.junction >= 0) & (lanes.kind == LaneKind.SIDEWALK)
-    found = []
+    result = []
     for lane in np.flatnonzero(inside).tolist():
         edge = right_edge(lanes, lane)
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        before, after = float(lanes.yaw[own][0]), float(lanes.yaw[own][-1])
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        before, after = float(lanes.yaw[span][0]), float(lanes.yaw[span][-1])
         turn = (after - before + math.pi) % (2 * math.pi) - math.pi
         if not math.radians(50) < turn < math.radians(130):
             continue
         dx, dy = edge[-1] - edge[0]
         ahead = (dx * math.sin(after) - dy * math.cos(after)) / math.sin(turn)
         x, y = edge[0] + ahead * np.array([math.cos(before), math.sin(before)])
-        found.append(Corner(float(x), float(y), before, after))
-    return found
+        result.append(Corner(float(x), float(y), before, after))
+    return result

@@ -41,19 +41,19 @@ class Piece:
 class Pieces:
     """Collects pieces and sets them on the ground."""
 
-    found: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
 
     def add(self, *pieces: Piece) -> None:
         """Put pieces down, in order."""
-        self.found.extend(pieces)
+        self.pieces.extend(pieces)
 
     def on(self, ground: Ground) -> Scenery:
         """Set everything on the ground."""
-        half = np.array([piece.half for piece in self.found]).reshape(-1, 3)
-        centre = np.array([(p.x, p.y, p.level) for p in self.found]).reshape(-1, 3)
-        yaw = np.array([piece.yaw for piece in self.found])
-        lift = np.array([piece.lift for piece in self.found])
-        shape = np.array([piece.shape for piece in self.found], np.uint8)
+        half = np.array([piece.half for piece in self.pieces]).reshape(-1, 3)
+        centre = np.array([(p.x, p.y, p.level) for p in self.pieces]).reshape(-1, 3)
+        yaw = np.array([piece.yaw for piece in self.pieces])
+        lift = np.array([piece.lift for piece in self.pieces])
+        shape = np.array([piece.shape for piece in self.pieces], np.uint8)
         below, lowest = _ground_below(ground, centre, yaw, half)
         top = below + lift + 2 * half[:, 2]
         rooted = (lift == 0) & (shape != Shape.BODY)
@@ -64,9 +64,9 @@ class Pieces:
             extent=np.column_stack([half[:, :2], (top - bottom) / 2]),
             yaw=yaw,
             shape=shape,
-            body=np.array([bodies.index(p.body) if p.body else -1 for p in self.found], np.int32),
-            label=np.array([piece.label for piece in self.found], np.uint8),
-            solid=np.array([piece.solid for piece in self.found], np.bool_),
+            body=np.array([bodies.index(p.body) if p.body else -1 for p in self.pieces], np.int32),
+            label=np.array([piece.label for piece in self.pieces], np.uint8),
+            solid=np.array([piece.solid for piece in self.pieces], np.bool_),
         )
 
 

@@ -12,7 +12,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.towns.model import Ground, LaneKind, Lanes
 
 CELL = 0.25
-BESIDE_DRIVING = 0.5
+CLEARANCE = 0.5
 """How far everything keeps from the lanes that are driven on."""
 REACH = 1.5
 """How far beyond a driving lane's edge the distance to it is known."""
@@ -57,14 +57,14 @@ class Plot:
         shape = math.ceil((rows - 1) * scale), math.ceil((columns - 1) * scale)
         self.x, self.y = ground.x, ground.y
         self.grid = np.zeros(shape, np.uint8)
-        self.beside = np.full(shape, REACH, np.float32)
+        self.from_driving = np.full(shape, REACH, np.float32)
         lane = np.repeat(np.arange(len(lanes.first), dtype=np.int32), lanes.count)
         start = np.flatnonzero(lane[:-1] == lane[1:]).astype(np.int32)
         half = lanes.width / 2
         for kind, use in KINDS.items():
-            own = start[(lanes.kind[lane[start]] == kind) & (lanes.width[start] > 0.1)]
-            field = self.beside if use is Use.DRIVE else np.full(shape, REACH, np.float32)
-            _measure(field, self.x, self.y, lanes.points, half, own)
+            segments = start[(lanes.kind[lane[start]] == kind) & (lanes.width[start] > 0.1)]
+            field = self.from_driving if use is Use.DRIVE else np.full(shape, REACH, np.float32)
+            _measure(field, self.x, self.y, lanes.points, half, segments)
             self.grid[field < CELL * math.sqrt(0.5)] |= use.value
         _mark_islands(self.grid, int(STREET), int(Use.ISLAND), int(ISLAND / CELL**2))
         self._mark_bridges(ground)
@@ -78,9 +78,9 @@ class Plot:
             self.grid[tuple(near)] |= np.uint8(Use.BRIDGE)
 
     def is_free(self, box: Box, without: Use) -> bool:
-        """Tell whether a box keeps off the driving lanes and touches no cell of these uses."""
+        """Return whether a box keeps off the driving lanes and touches no cell of these uses."""
         return bool(
-            _is_beside(self.beside, self.x, self.y, *box)
+            _is_clear(self.from_driving, self.x, self.y, *box)
             and _is_free(self.grid, self.x, self.y, *box, int(without))
         )
 
@@ -119,7 +119,7 @@ def _measure(
 
 
 @compiled
-def _is_beside(
+def _is_clear(
     field: Float32s,
     x0: float,
     y0: float,
@@ -129,7 +129,7 @@ def _is_beside(
     length: float,
     width: float,
 ) -> bool:
-    """Tell whether no point of a box's outline or inside comes too near to a driving lane."""
+    """Return whether no point of a box's outline or inside comes too near to a driving lane."""
     rows, columns = field.shape
     c, s = math.cos(yaw), math.sin(yaw)
     along, across = int(2 * length) + 1, int(2 * width) + 1
@@ -144,7 +144,7 @@ def _is_beside(
             p, q = column - i, row - j
             near = field[j, i] * (1 - p) + field[j, i + 1] * p
             far = field[j + 1, i] * (1 - p) + field[j + 1, i + 1] * p
-            if near * (1 - q) + far * q < BESIDE_DRIVING:
+            if near * (1 - q) + far * q < CLEARANCE:
                 return False
     return True
 

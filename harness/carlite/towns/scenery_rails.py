@@ -22,9 +22,9 @@ def bridge_rails(pieces: Pieces, lanes: Lanes, ground: Ground) -> None:
     for lane in outermost(lanes):
         if lanes.kind[lane] in {LaneKind.DRIVING, LaneKind.OTHER}:
             continue
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        high = _is_bridge(ground, *lanes.points[own].T)
-        edge, height = right_edge(lanes, lane), lanes.points[own, 2]
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        high = _is_bridge(ground, *lanes.points[span].T)
+        edge, height = right_edge(lanes, lane), lanes.points[span, 2]
         start = 0
         for k in range(1, len(edge)):
             if not (high[start] and high[k]):
@@ -42,7 +42,7 @@ def bridge_rails(pieces: Pieces, lanes: Lanes, ground: Ground) -> None:
 
 
 def _is_bridge(ground: Ground, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Tell which points lie on a deck with air below it."""
+    """Return which points lie on a deck with air below it."""
     column = np.rint((x - ground.x) / ground.cell).astype(int)
     row = np.rint((y - ground.y) / ground.cell).astype(int)
     deck, below = ground.upper[row, column], ground.lower[row, column]

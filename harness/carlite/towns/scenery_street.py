@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import LaneKind, Lanes, Shape, Signal
-from harness.carlite.towns.scenery_frontage import Frontage, Spot, shifted
+from harness.carlite.towns.scenery_frontage import Frontage, GroundPose, shifted
 from harness.carlite.towns.scenery_pieces import Piece, Pieces
 from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, Plot, Use
 from harness.carlite.towns.scenery_styles import Style
@@ -19,7 +19,7 @@ BEHIND_KERB = 0.65
 BEHIND_WALK = 0.5
 SQUARE_METRES_PER_TREE = 600.0
 WIDE_WALK = 2.15
-"""Poles stand on sidewalks from this width on; beside narrower ones, behind them."""
+"""Poles stand on sidewalks from this width on; behind narrower ones."""
 PROPS = {
     "shelter": ((1.94, 0.95, 1.37), 0.12),
     "kiosk": ((0.82, 0.83, 1.62), 0.10),
@@ -65,11 +65,11 @@ def _sign(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
 
 
 def lamps(
-    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, draws: np.random.Generator
+    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, rng: np.random.Generator
 ) -> None:
     """Line the streets with lamps."""
     for frontage in frontages:
-        station = float(draws.uniform(3, 9))
+        station = float(rng.uniform(3, 9))
         while station < frontage.length - 2:
             walk = frontage.walk_at(station)
             wide = walk >= WIDE_WALK
@@ -83,54 +83,54 @@ def lamps(
 
 
 def trees(
-    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, draws: np.random.Generator
+    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, rng: np.random.Generator
 ) -> None:
     """Plant trees behind the sidewalks, two rows deep where there is room."""
     for frontage in frontages:
         for nearest in (1.2, 7.0, 14.0):
-            station = float(draws.uniform(2, style.trees))
+            station = float(rng.uniform(2, style.trees))
             while station < frontage.length - 2:
-                back = nearest + float(draws.uniform(0, 3))
-                _tree(plot, pieces, frontage.at(station, back), draws)
-                station += style.trees * float(draws.uniform(0.6, 1.4))
+                back = nearest + float(rng.uniform(0, 3))
+                _tree(plot, pieces, frontage.at(station, back), rng)
+                station += style.trees * float(rng.uniform(0.6, 1.4))
 
 
-def block_trees(plot: Plot, pieces: Pieces, draws: np.random.Generator) -> None:
+def block_trees(plot: Plot, pieces: Pieces, rng: np.random.Generator) -> None:
     """Scatter trees over what ground is left."""
     rows, columns = plot.grid.shape
     for _ in range(int(rows * columns * CELL**2 / SQUARE_METRES_PER_TREE)):
-        across, down = draws.random(2)
+        across, down = rng.random(2)
         x, y = plot.x + columns * CELL * float(across), plot.y + rows * CELL * float(down)
-        _tree(plot, pieces, (x, y, 0.0), draws)
+        _tree(plot, pieces, (x, y, 0.0), rng)
 
 
 def median_trees(
-    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, draws: np.random.Generator
+    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, rng: np.random.Generator
 ) -> None:
     """Plant slim trees on strips between the two directions of a street."""
     wide = np.flatnonzero((lanes.kind == LaneKind.OTHER) & (lanes.junction < 0)).tolist()
     for lane in wide:
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        if lanes.key[lane, 2] != -1 or float(lanes.width[own].min()) < 1.5:
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        if lanes.key[lane, 2] != -1 or float(lanes.width[span].min()) < 1.5:
             continue
-        half = lanes.width[own] / 2
-        left = lanes.points[own, :2] + np.column_stack(
-            [np.sin(lanes.yaw[own]) * half, -np.cos(lanes.yaw[own]) * half]
+        half = lanes.width[span] / 2
+        left = lanes.points[span, :2] + np.column_stack(
+            [np.sin(lanes.yaw[span]) * half, -np.cos(lanes.yaw[span]) * half]
         )
         station = 3.0
         while station < float(lanes.length[lane]) - 3:
-            x, y = (float(np.interp(station, lanes.station[own], left[:, k])) for k in (0, 1))
-            _tree(plot, pieces, (x, y, 0.0), draws, largest=1.3)
+            x, y = (float(np.interp(station, lanes.station[span], left[:, k])) for k in (0, 1))
+            _tree(plot, pieces, (x, y, 0.0), rng, largest=1.3)
             station += style.trees * 0.6
 
 
 def _tree(
-    plot: Plot, pieces: Pieces, spot: Spot, draws: np.random.Generator, largest: float = 2.8
+    plot: Plot, pieces: Pieces, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8
 ) -> None:
-    x, y, _ = spot
-    crown = float(draws.uniform(0.45, 1.0)) * largest
-    trunk, height = float(draws.uniform(0.12, 0.22)), float(draws.uniform(2.4, 3.2))
-    top = crown * float(draws.uniform(1.5, 2.4))
+    x, y, _ = pose
+    crown = float(rng.uniform(0.45, 1.0)) * largest
+    trunk, height = float(rng.uniform(0.12, 0.22)), float(rng.uniform(2.4, 3.2))
+    top = crown * float(rng.uniform(1.5, 2.4))
     if not plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~Use.CROWN):
         return
     if plot.claim(
@@ -154,18 +154,16 @@ def _tree(
         )
 
 
-def props(
-    plot: Plot, pieces: Pieces, frontages: list[Frontage], draws: np.random.Generator
-) -> None:
+def props(plot: Plot, pieces: Pieces, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Put shelters, kiosks, benches and bins behind the sidewalks, facing the street."""
     names, shares = list(PROPS), [share for _, share in PROPS.values()]
     for frontage in frontages:
-        station = float(draws.uniform(5, 30))
+        station = float(rng.uniform(5, 30))
         while station < frontage.length - 4:
-            name = str(draws.choice(names, p=shares))
+            name = str(rng.choice(names, p=shares))
             half = PROPS[name][0]
             x, y, yaw = shifted(frontage.at(station), 0.0, half[1] + BEHIND_WALK)
             if frontage.walk_at(station) and plot.claim((x, y, yaw, half[0], half[1]), POST):
                 facing = yaw + math.pi
                 pieces.add(Piece(x, y, facing, half, Label.STATIC, Shape.BODY, name))
-            station += float(draws.uniform(14, 40))
+            station += float(rng.uniform(14, 40))

@@ -9,7 +9,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Style:
-    """What stands beside the streets of a town.
+    """What stands along the streets of a town.
 
     Attributes:
         built: share of the frontage's plots with a building on it.

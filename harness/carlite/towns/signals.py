@@ -23,7 +23,7 @@ LIGHT_TYPES = frozenset(
 )
 STOP, YIELD, SPEED_LIMIT = "206", "205", "274"
 BEFORE_JUNCTION = 20.0
-"""A sign this near to the lane's end holds traffic at the end, not beside itself."""
+"""A sign this near to the lane's end holds traffic at the end, not where it stands."""
 TRIGGER_SETBACK = 2.0
 TRIGGER_DEPTH, TRIGGER_HEIGHT = 1.5, 1.0
 SQUARE_ENOUGH = math.cos(math.radians(70))
@@ -142,8 +142,8 @@ def _outside(lanes: Lanes, lane: int, s: float) -> list[_Place]:
     if lanes.junction[lane] >= 0:
         entrances = _entrances(lanes, lane)
         return [_Place(entrance, float(lanes.length[entrance])) for entrance in entrances]
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-    road_s, station = lanes.road_s[own], lanes.station[own]
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    road_s, station = lanes.road_s[span], lanes.station[span]
     if road_s[0] > road_s[-1]:
         road_s, station = road_s[::-1], station[::-1]
     at = float(np.interp(s, road_s, station))
@@ -165,7 +165,7 @@ def _mouth(lanes: Lanes, lane: int, remaining: float) -> _Place | None:
 
 def _entrances(lanes: Lanes, lane: int) -> list[int]:
     """Return the lanes outside junctions from which one reaches `lane`."""
-    found, seen, waiting = [], {lane}, deque([lane])
+    entrances, seen, waiting = [], {lane}, deque([lane])
     while waiting:
         here = waiting.popleft()
         for before in lanes.previous[lanes.previous_first[here] :][: lanes.previous_count[here]]:
@@ -175,8 +175,8 @@ def _entrances(lanes: Lanes, lane: int) -> list[int]:
             if lanes.junction[before] >= 0:
                 waiting.append(int(before))
             else:
-                found.append(int(before))
-    return found
+                entrances.append(int(before))
+    return entrances
 
 
 def _stop_lines(lanes: Lanes, places: Sequence[_Place]) -> tuple[StopLine, ...]:
@@ -184,11 +184,11 @@ def _stop_lines(lanes: Lanes, places: Sequence[_Place]) -> tuple[StopLine, ...]:
 
 
 def _stop_line(lanes: Lanes, place: _Place) -> StopLine:
-    own = slice(lanes.first[place.lane], lanes.first[place.lane] + lanes.count[place.lane])
-    station = lanes.station[own]
-    x, y, z = (float(np.interp(place.station, station, lanes.points[own, k])) for k in range(3))
+    span = slice(lanes.first[place.lane], lanes.first[place.lane] + lanes.count[place.lane])
+    station = lanes.station[span]
+    x, y, z = (float(np.interp(place.station, station, lanes.points[span, k])) for k in range(3))
     nearest = int(np.abs(station - place.station).argmin())
-    yaw, width = float(lanes.yaw[own][nearest]), float(lanes.width[own][nearest])
+    yaw, width = float(lanes.yaw[span][nearest]), float(lanes.width[span][nearest])
     return StopLine(place.lane, (x, y, z), yaw, width)
 
 

@@ -23,10 +23,10 @@ def build(lanes: Lanes) -> Floats:
     They come in a fixed shuffled order, so that the first few are already all over the town.
     """
     driving = np.flatnonzero((lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0))
-    spots = [spot for lane in driving.tolist() for spot in _on_lane(lanes, lane)]
-    if not spots:
+    poses = [pose for lane in driving.tolist() for pose in _on_lane(lanes, lane)]
+    if not poses:
         return np.zeros((0, 6))
-    points = _apart(np.array(spots))
+    points = _apart(np.array(poses))
     return points[stream(0, "spawn points").permutation(len(points))]
 
 
@@ -34,22 +34,22 @@ def _on_lane(lanes: Lanes, lane: int) -> list[tuple[float, ...]]:
     room = float(lanes.length[lane]) - 2 * FROM_ENDS
     if room < 0:
         return []
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
     stations = FROM_ENDS + np.linspace(0.0, room, int(room / SPACING) + 2)[:-1]
     if room < SPACING:
         stations = np.array([FROM_ENDS + room / 2])
-    spots: list[tuple[float, ...]] = []
+    poses: list[tuple[float, ...]] = []
     for station in stations:
-        after = int(np.searchsorted(lanes.station[own], station))
-        near, far = lanes.points[own][after - 1], lanes.points[own][after]
-        part = (station - lanes.station[own][after - 1]) / np.diff(lanes.station[own])[after - 1]
-        if lanes.width[own][after] < NARROWEST:
+        after = int(np.searchsorted(lanes.station[span], station))
+        near, far = lanes.points[span][after - 1], lanes.points[span][after]
+        part = (station - lanes.station[span][after - 1]) / np.diff(lanes.station[span])[after - 1]
+        if lanes.width[span][after] < NARROWEST:
             continue
         x, y, z = near + part * (far - near)
         dx, dy, dz = far - near
         pitch = math.atan2(dz, math.hypot(dx, dy))
-        spots.append((float(x), float(y), float(z) + LIFT, pitch, math.atan2(dy, dx), 0.0))
-    return spots
+        poses.append((float(x), float(y), float(z) + LIFT, pitch, math.atan2(dy, dx), 0.0))
+    return poses
 
 
 def _apart(points: Floats) -> Floats:

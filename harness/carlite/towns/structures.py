@@ -1,4 +1,4 @@
-"""What an OpenDRIVE file itself says stands beside its roads: buildings, trees, poles, barriers."""
+"""What stands along the roads as the OpenDRIVE file itself says: buildings, trees, poles, barriers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def successors(network: Network, kept: Sequence[LaneKey]) -> list[list[LaneKey]]
 
 
 def _resolve(links: _Links, key: LaneKey, present: set[LaneKey]) -> list[LaneKey]:
-    found: dict[LaneKey, None] = {}
+    kept: dict[LaneKey, None] = {}
     seen = {key}
     waiting = links.after(key)
     while waiting:
@@ -32,10 +32,10 @@ def _resolve(links: _Links, key: LaneKey, present: set[LaneKey]) -> list[LaneKey
             continue
         seen.add(candidate)
         if candidate in present:
-            found[candidate] = None
+            kept[candidate] = None
         else:
             waiting = links.after(candidate) + waiting
-    return list(found)
+    return list(kept)
 
 
 def _enters(contact: Contact, lane_id: int) -> bool:

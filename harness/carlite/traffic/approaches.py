@@ -19,7 +19,7 @@ TIGHT = 0.15
 
 SWING = 8.5
 SET_BACK = 8.0
-"""Metres before the end of a link where nobody need ever wait for the sake of others' turns."""
+"""Metres before the end of a link where no vehicle need ever wait for the sake of others' turns."""
 
 
 class Sign(IntEnum):
@@ -46,9 +46,9 @@ def find(
     network: Network, placement: Placement, signals: tuple[Signal, ...], lights: TrafficLights
 ) -> NDArray[np.void]:
     """Match the stop lines of all signals with links."""
-    found = np.zeros(len(network.links), APPROACH)
+    approaches = np.zeros(len(network.links), APPROACH)
     links = columns(network.links)
-    found["light"], found["line"] = -1, links["length"]
+    approaches["light"], approaches["line"] = -1, links["length"]
     element = {int(signal): k for k, signal in enumerate(lights.signal)}
     kinds = {"traffic.stop": Sign.STOP, "traffic.yield": Sign.YIELD}
     for number, signal in enumerate(signals):
@@ -57,15 +57,15 @@ def find(
             if link < 0 or links["junction"][link] >= 0:
                 continue
             if number in element:
-                found["light"][link] = element[number]
+                approaches["light"][link] = element[number]
             elif signal.type_id in kinds:
-                found["sign"][link] = max(found["sign"][link], kinds[signal.type_id])
+                approaches["sign"][link] = max(approaches["sign"][link], kinds[signal.type_id])
             else:
                 continue
             station = _station(network, link, stop.position)
-            found["line"][link] = min(found["line"][link], station)
-    _keep_clear_of_turns(network, found)
-    return found
+            approaches["line"][link] = min(approaches["line"][link], station)
+    _keep_clear_of_turns(network, approaches)
+    return approaches
 
 
 def _station(network: Network, link: int, position: tuple[float, float, float]) -> float:
@@ -77,7 +77,7 @@ def _station(network: Network, link: int, position: tuple[float, float, float]) 
 
 
 @compiled
-def _keep_clear_of_turns(net: Network, found: Approaches) -> None:
+def _keep_clear_of_turns(net: Network, approaches: Approaches) -> None:
     """Move lines back to where those who wait are out of the way of others' tight turns."""
     for q in range(len(net.points)):
         turn = net.points[q]
@@ -89,11 +89,11 @@ def _keep_clear_of_turns(net: Network, found: Approaches) -> None:
             if net.links[a].junction >= 0 or not near or abs(turn.z - last.z) > 3.0:
                 continue
             if np.cos(turn.yaw - last.yaw) < -0.2:
-                _move_back(net, found, a, turn)
+                _move_back(net, approaches, a, turn)
 
 
 @compiled
-def _move_back(net: Network, found: Approaches, a: int, turn: Point) -> None:
+def _move_back(net: Network, approaches: Approaches, a: int, turn: Point) -> None:
     link = net.links[a]
     for k in range(link.count - 1, -1, -1):
         back = link.length - k * link.step
@@ -101,4 +101,4 @@ def _move_back(net: Network, found: Approaches, a: int, turn: Point) -> None:
         if back > SET_BACK:
             return
         if np.hypot(turn.x - p.x, turn.y - p.y) < SWING:
-            found[a].line = max(min(found[a].line, k * link.step - 0.5), 0.0)
+            approaches[a].line = max(min(approaches[a].line, k * link.step - 0.5), 0.0)

@@ -1,4 +1,4 @@
-"""Compiled: who is where before and inside junctions, noted anew each step."""
+"""Compiled: who is where before and inside junctions, noted at each step."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def make_board(drivers: int, links: int) -> Board:
 
 
 @compiled
-def draw_board(
+def fill_board(
     net: Network,
     app: Approaches,
     d: Drivers,
@@ -152,7 +152,7 @@ def _come(board: Board, link: int, i: int, where: float) -> None:
 
 @compiled
 def _keep_clear_where_it_is(net: Network, app: Approaches, d: Drivers, i: int) -> None:
-    """Whoever is inside a junction is cleared to its end; open road needs no clearance."""
+    """A vehicle inside a junction is cleared to its end; open road needs no clearance."""
     if d[i].cleared <= d[i].at:
         d[i].cleared = d[i].at + 1
         if net.links[d[i].route[d[i].at]].junction >= 0:

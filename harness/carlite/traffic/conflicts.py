@@ -18,7 +18,7 @@ CLEARANCE_ACROSS = 3.6
 """Likewise where they run at an angle, for the corners of long vehicles."""
 
 CLEARANCE_BIG = 4.2
-"""Likewise beside a turn, for vehicles that need more than their lane to turn."""
+"""Likewise along a turn, for vehicles that need more than their lane to turn."""
 
 
 class Zone(Protocol):
@@ -105,7 +105,7 @@ def _spans(net: Network, pairs: Ints, spans: Floats, big: Bools) -> None:
     """Write for each pair the stations (enter a, leave a, enter b, leave b) of their zone.
 
     Links that part from the same start get none: there the follower minds the leader. Where one
-    turns beside the other, only big vehicles conflict.
+    turns next to the other, only big vehicles conflict.
     """
     for k in range(len(pairs)):
         a, b = net.links[pairs[k, 0]], net.links[pairs[k, 1]]
@@ -119,14 +119,14 @@ def _spans(net: Network, pairs: Ints, spans: Floats, big: Bools) -> None:
 
 
 @compiled
-def _span(net: Network, a: Link, b: Link, beside: float, across: float, span: Floats) -> None:
+def _span(net: Network, a: Link, b: Link, along: float, across: float, span: Floats) -> None:
     enter_a, leave_a, enter_b, leave_b = np.inf, -np.inf, np.inf, -np.inf
     for i in range(a.count):
         p = net.points[a.first + i]
         for j in range(b.count):
             q = net.points[b.first + j]
             dx, dy = p.x - q.x, p.y - q.y
-            near = across if abs(np.sin(p.yaw - q.yaw)) > 0.35 else beside
+            near = across if abs(np.sin(p.yaw - q.yaw)) > 0.35 else along
             if dx * dx + dy * dy < near * near and abs(p.z - q.z) < 3.0:
                 enter_a, leave_a = min(enter_a, i * a.step), max(leave_a, i * a.step)
                 enter_b, leave_b = min(enter_b, j * b.step), max(leave_b, j * b.step)

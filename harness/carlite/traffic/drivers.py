@@ -94,13 +94,13 @@ class Driver(Protocol):
 
     The present step:
         path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing`
-        metres apart. path_swing: metres to the right of each by which the front bumper passes
-        it; most_swing: the most to either side. horizon: metres of route known ahead.
+        metres apart. path_overhang: metres to the right of each by which the front bumper passes
+        it; most_overhang: the most to either side. horizon: metres of route known ahead.
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
         blocker: its actor id, 0 none; askew: whether it faces another way.
         stop: metres to where the front bumper must stand.
         standing: seconds it has stood. squeezed: seconds stuck before something askew.
-        acceleration: asked for; effort: the correction learnt on top; last_speed: a step ago.
+        acceleration: asked for; effort: the correction integrated on top; last_speed: a step ago.
         throttle, steer, brake, lit: the controls and lamps. signal: -1, 0, 1 for the blinker.
         random: the state of the driver's own stream of numbers.
     """
@@ -152,8 +152,8 @@ class Driver(Protocol):
     path_yaw: Floats
     path_curvature: Floats
     path_speed: Floats
-    path_swing: Floats
-    most_swing: float
+    path_overhang: Floats
+    most_overhang: float
     spacing: float
     horizon: float
     gap: float
@@ -186,5 +186,5 @@ DRIVER = record_dtype(
     path_yaw=SAMPLES,
     path_curvature=SAMPLES,
     path_speed=SAMPLES,
-    path_swing=SAMPLES,
+    path_overhang=SAMPLES,
 )

@@ -67,10 +67,10 @@ MACHINE = record_dtype(Machine, steering=STEERING_SAMPLES)
 
 
 @compiled
-def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
+def drive(me: Driver, m: Machine, body: Body, dt: float) -> None:
     """Set the controls of one vehicle."""
-    yaw = own.yaw
-    vx, vy = own.vx, own.vy
+    yaw = body.yaw
+    vx, vy = body.vx, body.vy
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
     me.since_cleared += dt
@@ -79,8 +79,8 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
     wanted = _acceleration(me, m, max(speed, 0.0))
     gained = (speed - me.last_speed) / dt
     me.last_speed = speed
-    me.steer = _steer(me, m, own, speed)
-    _pedals(me, m, speed, own.pitch, wanted, gained, dt)
+    me.steer = _steer(me, m, body, speed)
+    _pedals(me, m, speed, body.pitch, wanted, gained, dt)
     me.acceleration = wanted
     if me.lamps:
         _lamps(me)
@@ -88,7 +88,7 @@ def drive(me: Driver, m: Machine, own: Body, dt: float) -> None:
 
 @compiled
 def _acceleration(me: Driver, m: Machine, v: float) -> float:
-    """The least that speed limit, bends, whoever is ahead, and stops allow."""
+    """The least that speed limit, bends, the vehicle ahead, and stops allow."""
     target = max(me.path_speed[0], 0.1)
     if me.squeezed > SQUEEZE:
         target = min(target, 2.0)
@@ -146,15 +146,15 @@ def _before_stop(room: float, v: float, eager: float) -> float:
 
 
 @compiled
-def _steer(me: Driver, m: Machine, own: Body, speed: float) -> float:
+def _steer(me: Driver, m: Machine, body: Body, speed: float) -> float:
     """Pursue a point ahead so that the middle of the vehicle, not an axle, keeps to the path.
 
     With the rear axle as origin the middle circles about (0, R) through (rear, 0); that it meets
     the point (x, y) asks for R = (x² + y² - rear²) / 2y.
     """
-    yaw = own.yaw
-    rear_x = own.x - m.rear * np.cos(yaw)
-    rear_y = own.y - m.rear * np.sin(yaw)
+    yaw = body.yaw
+    rear_x = body.x - m.rear * np.cos(yaw)
+    rear_y = body.y - m.rear * np.sin(yaw)
     reach = min(0.6 + 0.22 * abs(speed) + 0.012 * speed * speed, 25.0)
     t = min(reach / me.spacing, SAMPLES - 1.001)
     n = int(t)

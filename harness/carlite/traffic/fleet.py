@@ -41,7 +41,7 @@ REFRESH = 20
 GRAVITY = 9.81
 LONG_AGO = 100.0
 SHARED_WISHES = ("slower", "lane_offset", "distance")
-OWN_WISHES = (
+VEHICLE_WISHES = (
     "ignore_lights",
     "ignore_signs",
     "ignore_walkers",
@@ -84,8 +84,8 @@ class Fleet:
         self._drive_all(0.0)  # compiles at start-up what would else hold up the first tick
 
     def reseed(self, seed: int) -> None:
-        """Start all random streams anew; drivers draw theirs in the order of registration."""
-        self._seed, self._drawn = seed, 0
+        """Restart all random streams; drivers get theirs in the order of registration."""
+        self._seed, self._seeded = seed, 0
         self._answers = np.uint64(subseed(seed, "answers"))
         for i in range(len(self.drivers)):
             self._seed_driver(i)
@@ -113,7 +113,7 @@ class Fleet:
             for name in SHARED_WISHES:
                 value = getattr(wish, name)
                 me[name] = getattr(common, name) if value is None else value
-            for name in OWN_WISHES:
+            for name in VEHICLE_WISHES:
                 me[name] = getattr(wish, name)
             speed = wish.desired_speed
             me["desired_speed"] = np.nan if speed is None else max(speed, 0.0) / 3.6
@@ -158,8 +158,8 @@ class Fleet:
         table.hand_brake[slots] = table.reverse[slots] = table.manual_gear[slots] = False
 
     def _seed_driver(self, i: int) -> None:
-        self.drivers["random"][i] = subseed(self._seed, "driver", self._drawn)
-        self._drawn += 1
+        self.drivers["random"][i] = subseed(self._seed, "driver", self._seeded)
+        self._seeded += 1
 
 
 AXLES = ("front", "rear")
@@ -216,20 +216,20 @@ def _think(
 
 
 @compiled
-def _locate(net: Network, me: Driver, own: Body, dt: float) -> None:
-    """Find a driver's place on its route; one that was moved by other hands starts afresh."""
-    speed = np.hypot(own.vx, own.vy)
+def _locate(net: Network, me: Driver, body: Body, dt: float) -> None:
+    """Find a driver's place on its route; one that a client has moved starts again."""
+    speed = np.hypot(body.vx, body.vy)
     if me.placed:
-        level = own.z > me.path_z[0] - UNDERGROUND
-        if level and np.hypot(own.x - me.x, own.y - me.y) < speed * dt + 2.0:
-            advance(net, me, own.x, own.y)
+        level = body.z > me.path_z[0] - UNDERGROUND
+        if level and np.hypot(body.x - me.x, body.y - me.y) < speed * dt + 2.0:
+            advance(net, me, body.x, body.y)
         else:
             me.placed = False
     if not me.placed or abs(me.lateral) > LOST_ASIDE:
-        place(net, me, own.x, own.y, own.z, own.yaw)
-    me.x, me.y = own.x, own.y
+        place(net, me, body.x, body.y, body.z, body.yaw)
+    me.x, me.y = body.x, body.y
     if me.placed:
-        forget(net, me, own.half_length)
+        forget(net, me, body.half_length)
         extend(net, me)
         lay_path(net, me, speed)
 

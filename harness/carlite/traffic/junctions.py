@@ -1,7 +1,7 @@
 """Compiled: who may enter a junction.
 
 A driver stops before a junction until it is cleared for all of its way through. It is cleared when
-light and sign allow it, nobody it must give way to is near, whoever is already cleared for a
+light and sign allow it, no vehicle it must give way to is near, vehicles already cleared for a
 conflicting way will be gone in time, and there is room to leave the junction again. Within the
 junction the driver cleared earlier has precedence, so waiting never goes round in a circle.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.approaches import Approaches, Sign
-from harness.carlite.traffic.board import STOP_SHORT, Board, draw_board, hold
+from harness.carlite.traffic.board import STOP_SHORT, Board, fill_board, hold
 from harness.carlite.traffic.conflicts import Conflicts
 from harness.carlite.traffic.drivers import LIGHT, PRIORITY, QUEUE, ROOM, SIGN, Drivers
 from harness.carlite.traffic.lights import State
@@ -36,7 +36,7 @@ def clear_junctions(
     now: Moment,
 ) -> None:
     """Decide for every driver how far it is cleared, and where it has to stop."""
-    draw_board(net, app, d, b, board, now)
+    fill_board(net, app, d, b, board, now)
     key = np.full(len(d), np.inf)
     for i in range(len(d)):
         if board.who[i].entry < 0:
@@ -122,7 +122,7 @@ def _held_by_mark(
 
 @compiled
 def _queued(net: Network, d: Drivers, board: Board, i: int) -> bool:
-    """Whether somebody ahead on the same approach waits for the same clearance."""
+    """Whether a vehicle ahead on the same approach waits for the same clearance."""
     before = d[i].route[board.who[i].entry - 1]
     for j in range(len(d)):
         rival = j != i and board.who[j].entry > 0 and d[j].route[board.who[j].entry - 1] == before
@@ -133,7 +133,7 @@ def _queued(net: Network, d: Drivers, board: Board, i: int) -> bool:
 
 @compiled
 def _room_to_leave(net: Network, d: Drivers, board: Board, i: int) -> bool:
-    """Whether the vehicle would fit behind whoever stands beyond the junction."""
+    """Whether the vehicle would fit behind those that stand beyond the junction."""
     leave = board.who[i].leave
     through = board.who[i].to_line + STOP_SHORT
     for k in range(board.who[i].entry, leave):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.chance import draw
 from harness.carlite.traffic.drivers import Driver, Drivers
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import STOREY, Bodies
+from harness.carlite.traffic.rng import next_random
 from harness.carlite.traffic.routes import LINKS, angle, find_in_plan, swerve_from
 
 MIN_ROOM = 35.0
-"""Metres of link that must be left: nobody changes lanes in front of a junction by choice."""
+"""Metres of link that must be left: no driver changes lanes in front of a junction by choice."""
 
 REST = 6.0
 """Seconds between two changes of lane by choice."""
@@ -31,7 +31,7 @@ def change_lanes(net: Network, me: Driver, d: Drivers, b: Bodies, dt: float) -> 
     wish = bidden if forced else _wish(me, speed, dt)
     if wish == 0 or me.at != 0 or me.side != 0:
         return
-    target = _beside(net, me, wish, forced)
+    target = _neighbour_point(net, me, wish, forced)
     if target < 0 or not _free(net, me, d, b, target, speed, forced):
         return
     _switch(net, me, b, target, wish, speed)
@@ -46,12 +46,12 @@ def _wish(me: Driver, speed: float, dt: float) -> int:
     if me.rested < REST or speed < 2.0:
         return 0
     if me.auto_change and me.urge > 2.0:
-        return -1 if draw(me) < 0.5 else 1
-    chance = draw(me) * 100.0
-    if chance < me.random_left * dt:
+        return -1 if next_random(me) < 0.5 else 1
+    percent = next_random(me) * 100.0
+    if percent < me.random_left * dt:
         return -1
     rightwards = (me.random_right + me.keep_right) * dt
-    return 1 if chance > 100.0 - rightwards else 0
+    return 1 if percent > 100.0 - rightwards else 0
 
 
 @compiled
@@ -65,15 +65,15 @@ def _planned(net: Network, me: Driver) -> int:
     for step in range(me.plan_count - 1):
         if me.plan[step] != me.route[me.at]:
             continue
-        for side, beside in ((-1, point.left), (1, point.right)):
-            if beside >= 0 and net.points[beside].link == me.plan[step + 1]:
+        for side, neighbour in ((-1, point.left), (1, point.right)):
+            if neighbour >= 0 and net.points[neighbour].link == me.plan[step + 1]:
                 return side
     return 0
 
 
 @compiled
-def _beside(net: Network, me: Driver, wish: int, forced: bool) -> int:
-    """The point beside the vehicle to change to, -1 where there is none or it is not allowed."""
+def _neighbour_point(net: Network, me: Driver, wish: int, forced: bool) -> int:
+    """The point next to the vehicle to change to, -1 where there is none or it is not allowed."""
     link = me.route[me.at]
     if net.links[link].junction >= 0:
         return -1
@@ -83,10 +83,10 @@ def _beside(net: Network, me: Driver, wish: int, forced: bool) -> int:
     k = int(min(max(me.station / net.links[link].step, 0.0), net.links[link].count - 1.0))
     for ahead in (0, 8, 16):
         p = net.links[link].first + min(k + ahead, net.links[link].count - 1)
-        beside = net.points[p].left if wish < 0 else net.points[p].right
-        if beside < 0 or net.links[net.points[beside].link].dead_end:
+        neighbour = net.points[p].left if wish < 0 else net.points[p].right
+        if neighbour < 0 or net.links[net.points[neighbour].link].dead_end:
             return -1
-        if not forced and net.points[beside].width < 2.5:
+        if not forced and net.points[neighbour].width < 2.5:
             return -1
     p = net.links[link].first + k
     if not forced and not net.points[p].change & (1 if wish < 0 else 2):
@@ -104,7 +104,7 @@ def _free(
     speed: float,
     forced: bool,
 ) -> bool:
-    """Whether nobody on the lane beside would have to brake hard."""
+    """Whether no vehicle on the neighbouring lane would have to brake hard."""
     slot = me.body
     yaw = net.points[target].yaw
     c, s = np.cos(yaw), np.sin(yaw)

@@ -1,4 +1,4 @@
-"""Traffic lights: the cycle of each group, what clients may change, and whom a light holds."""
+"""Traffic lights: the cycle of each group, what clients may change, and which vehicles a light holds."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ class TrafficLights:
 
     def __init__(self, signals: Sequence[Signal], actor_ids: Sequence[int]) -> None:
         """Start every group at its first phase; `actor_ids` runs parallel to `signals`."""
-        found = [k for k, signal in enumerate(signals) if signal.type_id == "traffic.traffic_light"]
-        count = len(found)
-        self.signal: Ints = np.array(found, np.int64)
-        self.actor_id: Ints = np.array([actor_ids[k] for k in found], np.int64)
-        self.sign_id = tuple(signals[k].id for k in found)
+        lights = [
+            k for k, signal in enumerate(signals) if signal.type_id == "traffic.traffic_light"
+        ]
+        count = len(lights)
+        self.signal: Ints = np.array(lights, np.int64)
+        self.actor_id: Ints = np.array([actor_ids[k] for k in lights], np.int64)
+        self.sign_id = tuple(signals[k].id for k in lights)
         self.state: Bytes = np.full(count, State.RED, np.uint8)
         self.elapsed: Floats = np.zeros(count)
         self.green: Floats = np.full(count, GREEN_TIME)
@@ -56,7 +58,7 @@ class TrafficLights:
         self.pole_index: Ints = np.zeros(count, np.int64)
         self.frozen: Bools = np.zeros(count, np.bool_)
         self._index = {int(actor): k for k, actor in enumerate(self.actor_id)}
-        self._group, self._phase, self._phases = _number_phases([signals[k] for k in found])
+        self._group, self._phase, self._phases = _number_phases([signals[k] for k in lights])
         self._turn: Ints = np.zeros(len(self._phases), np.int64)
         self._stage: Ints = np.zeros(len(self._phases), np.int64)
         self._clock: Floats = np.zeros(len(self._phases))
@@ -64,7 +66,7 @@ class TrafficLights:
             members = self._group == group
             self.pole_index[members] = np.arange(members.sum())
             self._restart(group)
-        self._lines, self._line_light = _stop_lines([signals[k] for k in found])
+        self._lines, self._line_light = _stop_lines([signals[k] for k in lights])
 
     def __len__(self) -> int:
         return len(self.state)
@@ -123,11 +125,11 @@ class TrafficLights:
         self.frozen[:] = frozen
 
     def reset_group(self, actor_id: int) -> None:
-        """Begin the cycle of the light's group anew."""
+        """Restart the cycle of the light's group."""
         self._restart(int(self._group[self.index(actor_id)]))
 
     def reset_all(self) -> None:
-        """Begin all cycles anew."""
+        """Restart all cycles."""
         for group in range(len(self._phases)):
             self._restart(group)
 
@@ -182,7 +184,7 @@ def _number_phases(lights: list[Signal]) -> tuple[Ints, Ints, list[list[int]]]:
     return (
         np.array(group, np.int64),
         np.array([light.phase for light in lights], np.int64),
-        [sorted(each) for each in phases],
+        [sorted(group_phases) for group_phases in phases],
     )
 
 

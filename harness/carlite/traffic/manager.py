@@ -117,7 +117,7 @@ class TrafficManager:
         self._wish(actor).auto_change = enable
 
     def set_distance_to_leading_vehicle(self, actor: int, distance: float) -> None:
-        """Keep at least this many metres to whoever is ahead."""
+        """Keep at least this many metres to the vehicle ahead."""
         self._wish(actor).distance = max(distance, 0.0)
 
     def set_global_distance_to_leading_vehicle(self, distance: float) -> None:
@@ -154,7 +154,7 @@ class TrafficManager:
         self._wish(actor).random_right = percentage
 
     def set_random_device_seed(self, seed: int) -> None:
-        """Start all random choices anew."""
+        """Restart all random streams."""
         self.fleet.reseed(seed)
 
     def set_path(self, actor: int, path: list[tuple[float, float, float]], _empty: bool) -> None:
@@ -231,9 +231,9 @@ class TrafficManager:
     def _wish(self, actor: int) -> Wishes:
         self._wishes_changed = True
         if actor not in self._wishes and len(self._wishes) >= FORGOTTEN:
-            stale = [each for each in self._wishes if each not in self._members]
-            for each in stale[: len(stale) // 2]:
-                del self._wishes[each]
+            stale = [actor_id for actor_id in self._wishes if actor_id not in self._members]
+            for actor_id in stale[: len(stale) // 2]:
+                del self._wishes[actor_id]
         return self._wishes.setdefault(actor, Wishes())
 
     def _apply_members(self) -> None:

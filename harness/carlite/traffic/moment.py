@@ -8,16 +8,16 @@ import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.chance import settled
 from harness.carlite.traffic.drivers import Driver
+from harness.carlite.traffic.rng import settled
 
 
 class Moment(NamedTuple):
-    """The step's number and length, the lights, and who does not mind whom.
+    """The step's number and length, the lights, and which actors are ignored by which.
 
     Attributes:
         lights, shown: state of each light, and the seconds since it began.
-        exempt: pairs of actor ids of whom the first does not mind the second.
+        exempt: pairs of actor ids of which the first ignores the second.
         seed: of answers that are settled once and for all.
         first: the id from which the episode's actors count: in the next one all ids are higher.
     """

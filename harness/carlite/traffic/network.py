@@ -46,7 +46,7 @@ class Point(Protocol):
     """A place on the centre line of a link.
 
     Attributes:
-        left, right: the point beside, in the neighbouring lane of the same direction, -1 if none.
+        left, right: the nearest point in the neighbouring lane of the same direction, -1 if none.
         change: what the markings allow, bit 1 to the left, bit 2 to the right.
         link: its link. lane: its lane in the town.
     """
@@ -111,7 +111,7 @@ def build(lanes: Lanes) -> tuple[Network, Placement]:
     links["next_first"] = np.cumsum(links["next_count"]) - links["next_count"]
     links["dead_end"] = _dead_ends(onward)
     for side, neighbour in (("left", lanes.left), ("right", lanes.right)):
-        points[side] = _beside(lanes, placement, links, points, neighbour)
+        points[side] = _neighbours(lanes, placement, links, points, neighbour)
     network = Network(links, points, np.array([k for ways in onward for k in ways], np.int64))
     return network, placement
 
@@ -218,7 +218,7 @@ def _dead_ends(onward: list[list[int]]) -> Bools:
     return dead
 
 
-def _beside(
+def _neighbours(
     lanes: Lanes,
     placement: Placement,
     links: NDArray[np.void],

@@ -16,12 +16,12 @@ from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
 from harness.carlite.traffic.moment import Moment, ignores
+from harness.carlite.traffic.overhang import predict_overhang
 from harness.carlite.traffic.records import Rows, record_dtype
-from harness.carlite.traffic.swinging import foresee_swing
 
 VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
 MARGIN = 0.3
-"""Metres kept clear beside the vehicle."""
+"""Metres kept clear at the sides of the vehicle."""
 
 STOREY = 2.7
 """What is this much above or below the path is on another road."""
@@ -39,7 +39,7 @@ FORESIGHT = 3.0
 class Body(Protocol):
     """One thing on or near the road: its pose, its motion and its box, without mirrors.
 
-    `driver` is the index of whoever drives it, -1 for strangers.
+    `driver` is the index of its driver, -1 for strangers.
     """
 
     id: int
@@ -105,7 +105,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
         if dx * dx + dy * dy > limit * limit:
             continue
         if b[other].driver < 0 and not foreseen:
-            foresee_swing(me, b[slot].yaw, b[slot].half_length)
+            predict_overhang(me, b[slot].yaw, b[slot].half_length)
             foreseen = True
         share = me.ignore_walkers if b[other].kind == WALKER else me.ignore_vehicles
         if ignores(now, me, b[other].id, share):
@@ -142,13 +142,13 @@ def _make_way(me: Driver, b: Bodies, other: int, gap: float) -> None:
 
 
 @compiled
-def _margin(me: Driver, other: Body, own: Body) -> float:
-    """Room to leave beside another: little where both drive the same line, less when stuck."""
+def _margin(me: Driver, other: Body, body: Body) -> float:
+    """Room to leave at another's side: little where both drive the same line, less when stuck."""
     if other.kind != VEHICLE:
         return MARGIN
     if me.squeezed > SQUEEZE and other.driver >= 0:
         return 0.02
-    return 0.15 if abs(np.sin(other.yaw - own.yaw)) < 0.3 else MARGIN
+    return 0.15 if abs(np.sin(other.yaw - body.yaw)) < 0.3 else MARGIN
 
 
 @compiled
@@ -192,24 +192,24 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
     cy += s * b[other].centre_x + c * b[other].centre_y
     long, wide = b[other].half_length, b[other].half_width
     half = b[me.body].half_length
-    own = b[me.body].half_width + margin
+    corridor = b[me.body].half_width + margin
     spacing = me.spacing
-    n = int(max(half - own, 0.0) / spacing)
+    n = int(max(half - corridor, 0.0) / spacing)
     while n < SAMPLES:
         dx, dy = me.path_x[n] - cx, me.path_y[n] - cy
         u, v = c * dx + s * dy, c * dy - s * dx
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
         turning = half * half * abs(me.path_curvature[n]) * 0.5
-        most = own + max(turning, me.most_swing if b[other].driver < 0 else 0.0)
+        most = corridor + max(turning, me.most_overhang if b[other].driver < 0 else 0.0)
         if away <= most:
             tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             nx, ny = c * nu - s * nv, s * nu + c * nv
             ahead, aside = nx * tx + ny * ty, ny * tx - nx * ty
-            swept = min(own + max(turning, me.path_swing[n] * np.sign(aside)), most)
+            swept = min(corridor + max(turning, me.path_overhang[n] * np.sign(aside)), most)
             level = abs(b[other].z - me.path_z[n]) < STOREY
-            if away <= swept and ahead > -0.5 * own and level:
+            if away <= swept and ahead > -0.5 * corridor and level:
                 gap = n * spacing + max(ahead, 0.0) - half
                 pace = b[other].vx * tx + b[other].vy * ty
                 return gap, pace

@@ -21,17 +21,17 @@ def trail(heading: float, path_yaw: float, moved: float, half_length: float) -> 
 
 
 @compiled
-def foresee_swing(me: Driver, yaw: float, half_length: float) -> None:
+def predict_overhang(me: Driver, yaw: float, half_length: float) -> None:
     """Note how far to the right of each point of the path the front bumper will pass it."""
     ahead = int(half_length / me.spacing + 0.5)
     heading = yaw
-    me.path_swing[:] = 0.0
-    me.most_swing = 0.0
+    me.path_overhang[:] = 0.0
+    me.most_overhang = 0.0
     for n in range(SAMPLES - ahead):
         dx = me.path_x[n] + half_length * np.cos(heading) - me.path_x[n + ahead]
         dy = me.path_y[n] + half_length * np.sin(heading) - me.path_y[n + ahead]
         there = me.path_yaw[n + ahead]
         swing = dy * np.cos(there) - dx * np.sin(there)
-        me.path_swing[n + ahead] = swing
-        me.most_swing = max(me.most_swing, abs(swing))
+        me.path_overhang[n + ahead] = swing
+        me.most_overhang = max(me.most_overhang, abs(swing))
         heading = trail(heading, me.path_yaw[n], me.spacing, half_length)

@@ -1,4 +1,4 @@
-"""Routes that clients prescribe, and what is told of routes."""
+"""Routes that clients prescribe, and what is reported of routes."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def links_along(network: Network, path: Sequence[tuple[float, float, float]]) ->
 
 
 def _joining(network: Network, start: int, goal: int) -> list[int]:
-    """Return the links after `start` up to `goal` by the fewest hops; the lane beside is one."""
+    """Return the links after `start` up to `goal` by the fewest hops; a lane change is one."""
     if start == goal:
         return []
     came_from = {start: start}
     queue = deque([start])
     while queue and goal not in came_from and len(came_from) < SEARCHED:
         link = queue.popleft()
-        for neighbour in [*network.after(link), *_beside(network, link)]:
+        for neighbour in [*network.after(link), *_neighbouring_links(network, link)]:
             if neighbour not in came_from:
                 came_from[neighbour] = link
                 queue.append(neighbour)
@@ -53,7 +53,7 @@ def _joining(network: Network, start: int, goal: int) -> list[int]:
     return way[::-1]
 
 
-def _beside(network: Network, link: int) -> list[int]:
+def _neighbouring_links(network: Network, link: int) -> list[int]:
     if columns(network.links)["junction"][link] >= 0:
         return []
     points = network.points_of(link)
@@ -64,7 +64,7 @@ def _beside(network: Network, link: int) -> list[int]:
 
 
 def prescribe(me: np.void, kind: int, steps: Sequence[int]) -> None:
-    """Make a driver decide anew on everything that it is not yet cleared for."""
+    """Make a driver decide again on everything that it is not yet cleared for."""
     kept = list(steps)[:PLAN]
     me["plan"][: len(kept)] = kept
     me["plan_count"], me["plan_at"], me["plan_kind"] = len(kept), 0, kind

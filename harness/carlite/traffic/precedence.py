@@ -53,7 +53,7 @@ def in_the_way(
 def _taken(
     conf: Conflicts, d: Drivers, board: Board, now: Moment, i: int, z: int, arrive: float
 ) -> bool:
-    """Whether somebody who is cleared for a zone will still be there."""
+    """Whether a vehicle that is cleared for a zone will still be there."""
     entry = board.heads[conf.zones[z].other].held
     while entry >= 0:
         j = board.held[entry].driver
@@ -77,7 +77,7 @@ def _owed(
     z: int,
     gone: float,
 ) -> bool:
-    """Whether somebody who goes first comes to a zone before driver `i` would have left it."""
+    """Whether a vehicle that goes first comes to a zone before driver `i` would have left it."""
     entry = board.heads[conf.zones[z].other].coming
     while entry >= 0:
         j = board.coming[entry].driver

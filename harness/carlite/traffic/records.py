@@ -1,4 +1,4 @@
-"""Arrays of records, typed: compiled loops read `rows[i].speed`, everybody else `rows["speed"]`.
+"""Arrays of records, typed: compiled loops read `rows[i].speed`, other code `rows["speed"]`.
 
 A structured array is one argument to a compiled function where its columns would be fifty, which
 is the difference between seconds and a minute of compilation. A record's class lists its fields
@@ -27,7 +27,7 @@ class Rows(Protocol[Row_co]):
 
 
 def columns(rows: Rows[Any]) -> NDArray[np.void]:
-    """Return the same array as everybody else sees it."""
+    """Return the same array as code that is not compiled sees it."""
     return np.asarray(rows)
 
 

@@ -22,7 +22,7 @@ def mixed(value: np.uint64) -> float:
 
 
 @compiled
-def draw(me: Driver) -> float:
+def next_random(me: Driver) -> float:
     """Take the driver's next number in [0, 1)."""
     me.random = me.random + GOLDEN
     return mixed(me.random)

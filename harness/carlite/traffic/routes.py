@@ -6,9 +6,9 @@ import numpy as np
 
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.chance import draw
 from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
 from harness.carlite.traffic.network import Network
+from harness.carlite.traffic.rng import next_random
 
 AHEAD = 160.0
 """Metres of route that are decided ahead."""
@@ -158,7 +158,7 @@ def _any(net: Network, me: Driver, first: int, count: int) -> int:
     alive = 0
     for k in range(first, first + count):
         alive += not net.links[net.onward[k]].dead_end
-    pick = int(draw(me) * (alive if alive else count))
+    pick = int(next_random(me) * (alive if alive else count))
     for k in range(first, first + count):
         if alive and net.links[net.onward[k]].dead_end:
             continue

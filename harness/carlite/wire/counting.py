@@ -9,7 +9,7 @@ from harness.carlite.compiled import compiled
 
 
 def _widths() -> tuple[Ints, Ints]:
-    """Return, by a value's first byte, its bytes without a payload, and how many tell its length.
+    """Return, by a value's first byte, its bytes without a payload, and how many hold its length.
 
     Items of arrays and maps are values of their own, so a container is its head alone.
     """
@@ -30,12 +30,12 @@ WIDTH, LENGTH_BYTES = _widths()
 @compiled
 def values_in(message: Bytes, most: int) -> int:
     """Return how many values a whole message consists of; `most` + 1 where there are more."""
-    at = found = 0
-    while at < len(message) and found <= most:
+    at = values = 0
+    while at < len(message) and values <= most:
         head = message[at]
         length = 0
         for place in range(at + 1, at + 1 + LENGTH_BYTES[head]):
             length = 256 * length + message[place]
         at += WIDTH[head] + length
-        found += 1
-    return found
+        values += 1
+    return values

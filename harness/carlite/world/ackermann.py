@@ -1,4 +1,4 @@
-"""Vehicles that are told a speed and a steering angle instead of pedals and a wheel."""
+"""Vehicles that are given a speed and a steering angle instead of pedals and a wheel."""
 
 from __future__ import annotations
 

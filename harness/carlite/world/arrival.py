@@ -26,7 +26,7 @@ def described(wanted: ActorDescription) -> tuple[Blueprint, ActorDescription]:
     """Return the blueprint a client names and the actor's full description."""
     blueprint = library().get(wanted.id)
     if blueprint is None:
-        raise CallError(f"spawn_actor: there is no blueprint '{wanted.id}'")
+        raise CallError(f"spawn_actor: unknown blueprint '{wanted.id}'")
     values = validate(blueprint, {one.id: one.value for one in wanted.attributes})
     attributes = tuple(
         AttributeValue(one.id, one.type, values[one.id]) for one in blueprint.attributes
@@ -60,7 +60,7 @@ def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
 
 
 def is_litter(blueprint: Blueprint) -> bool:
-    """Tell whether vehicles drive over a prop without touching it."""
+    """Return whether vehicles drive over a prop without touching it."""
     flat = blueprint.extent[2] <= FLAT or blueprint.id in SOFT
     return blueprint.kind == Kind.PROP and flat
 

@@ -18,12 +18,12 @@ from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import ActorDescription, BoundingBox, Transform
 from harness.carlite.world import arrival
 from harness.carlite.world.ackermann import Ackermann
-from harness.carlite.world.backdrop import Backdrop
 from harness.carlite.world.geometry import moved
 from harness.carlite.world.motion import Motion
 from harness.carlite.world.observation import Moment, Observation
 from harness.carlite.world.pedals import Pedals
 from harness.carlite.world.population import Population, Resident
+from harness.carlite.world.scenery_state import SceneryState
 from harness.carlite.world.speed_limits import SpeedLimits
 
 OCCUPIED = "Spawn failed because of collision at spawn position"
@@ -60,8 +60,8 @@ class Episode:
         self.traffic = TrafficManager(town, self.table, self.lights, self.motion.physics, seed)
         self.pedals = Pedals()
         self.ackermann = Ackermann()
-        self.backdrop = Backdrop(town, self.table)
-        self.observation = Observation(self.population, self.backdrop, seed)
+        self.scenery_state = SceneryState(town, self.table)
+        self.observation = Observation(self.population, self.scenery_state, seed)
         self._limits = SpeedLimits(town.lanes)
         self._signal_blocks = np.zeros(len(town.signals), snapshot.SIGNAL)
         self._signal_blocks["sign_id"] = [
@@ -109,21 +109,21 @@ class Episode:
         self._leaving[walker] = self.elapsed + AFTERLIFE
 
     def show_scenery(self, ids: Iterable[int], visible: bool) -> None:
-        """Show or hide pieces of scenery, for sensors and for whoever might run into them."""
+        """Show or hide pieces of scenery, for sensors and for collisions."""
         self.touched = True
-        self.backdrop.show(ids, visible)
-        self.motion.see(self.backdrop.scenery)
+        self.scenery_state.show(ids, visible)
+        self.motion.see(self.scenery_state.scenery)
 
-    def start_afresh(self) -> None:
+    def restart_time(self) -> None:
         """Set an untouched episode back to its beginning."""
         self.elapsed = 0.0
         self.lights.reset_all()
-        self._limits.begin_anew()
+        self._limits.restart()
 
     def advance(self, dt: float) -> None:
         """Move everything on by `dt` seconds."""
         self.elapsed += dt
-        for walker in [each for each, end in self._leaving.items() if end <= self.elapsed]:
+        for walker in [actor for actor, end in self._leaving.items() if end <= self.elapsed]:
             if walker in self._leaving:
                 self.destroy(walker)
         population, table = self.population, self.table
@@ -152,7 +152,7 @@ class Episode:
         gravity: float,
         has_listener: Callable[[int], bool],
     ) -> list[tuple[int, bytes]]:
-        """Return what sensors have to tell, with their streams."""
+        """Return the frames of all sensors, with their streams."""
         now = Moment(frame, self.elapsed, dt, gravity, self.motion.contacts)
         return self.observation.capture(now, records, has_listener)
 
@@ -175,13 +175,13 @@ class Episode:
     def _make_sure_of_room(self, blueprint: Blueprint, pose: Transform) -> None:
         """Refuse to spawn into something; scenery that was made up for a foreign map gives way.
 
-        Whoever spawns there knows the place to be free in CARLA's own town of that name.
+        In CARLA's own town of that name the place is free.
         """
         centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
         place = centre, blueprint.touching, yaw
         if self.motion.is_free(*place):
             return
-        in_the_way = self.backdrop.standing_at(*place) if self._is_foreign else []
+        in_the_way = self.scenery_state.standing_at(*place) if self._is_foreign else []
         if in_the_way:
             self.show_scenery(in_the_way, False)
         if not in_the_way or not self.motion.is_free(*place):

@@ -22,7 +22,7 @@ class Motion:
 
     Attributes:
         physics: what is under the bonnets.
-        contacts: who touched whom during the latest step.
+        contacts: which actors touched during the latest step.
     """
 
     def __init__(self, town: Town, table: ActorTable) -> None:
@@ -35,7 +35,7 @@ class Motion:
         self.see(town.scenery)
 
     def see(self, scenery: Scenery) -> None:
-        """Take this for what stands beside the road."""
+        """Take this for what stands along the road."""
         self._obstacles = collisions.Obstacles(scenery)
 
     def add_vehicle(self, actor_id: int, blueprint: Blueprint) -> None:

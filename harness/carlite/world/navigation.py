@@ -27,7 +27,7 @@ class Navigation:
 
     @cached_property
     def path(self) -> str:
-        """The name clients keep it under, which tells one mesh from another."""
+        """The name clients keep it under; every mesh has another."""
         digest = hashlib.sha256(self.mesh).hexdigest()[:16]
         name = "".join(c if c.isalnum() else "_" for c in self._town.name)
         return f"Carla/Maps/Nav/{name}-{digest}.bin"

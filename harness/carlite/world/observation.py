@@ -1,4 +1,4 @@
-"""Sensors: which exist, which are due, and what they tell whoever listens."""
+"""Sensors: which exist, which are due, and what they send."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.frames import FrameKind
 from harness.carlite.wire.records import ActorDescription, BoundingBox
 from harness.carlite.wire.snapshot import Records
-from harness.carlite.world.backdrop import Backdrop
 from harness.carlite.world.population import Population, Resident
+from harness.carlite.world.scenery_state import SceneryState
 
 IN_CLIENT = "sensor.other.lane_invasion"
 SOON = 1e-6
@@ -36,7 +36,7 @@ class Moment:
     Attributes:
         elapsed: simulated seconds since the episode began. dt: since the tick before.
         gravity: what inertial sensors take for it.
-        contacts: who touched whom.
+        contacts: which actors touched.
     """
 
     frame: int
@@ -72,11 +72,11 @@ class Watch:
 
 
 class Observation:
-    """All sensors of an episode; those nobody listens to cost nothing."""
+    """All sensors of an episode; those without a reader cost nothing."""
 
-    def __init__(self, population: Population, backdrop: Backdrop, seed: int) -> None:
+    def __init__(self, population: Population, scenery_state: SceneryState, seed: int) -> None:
         self._population = population
-        self._backdrop = backdrop
+        self._scenery_state = scenery_state
         self._seed = seed
         self._watches: dict[int, Watch] = {}
 
@@ -105,21 +105,21 @@ class Observation:
     ) -> list[tuple[int, bytes]]:
         """Return the frames of all sensors that are heard and due, with their streams.
 
-        A frame tells the sensor's pose in the very bytes of the snapshot.
+        A frame has the sensor's pose in the very bytes of the snapshot.
         """
-        told: list[tuple[int, bytes]] = []
+        outgoing: list[tuple[int, bytes]] = []
         for actor_id, watch in self._watches.items():
             if has_listener(actor_id) and watch.is_due(now.elapsed):
                 slot = self._population.table.slot(actor_id)
                 pose = records["pose"][slot].tobytes()
                 header = frames.header(watch.kind, now.frame, now.elapsed, pose)
-                told += [(actor_id, header + body) for body in self._bodies(watch, slot, now)]
-        return told
+                outgoing += [(actor_id, header + body) for body in self._bodies(watch, slot, now)]
+        return outgoing
 
     def _bodies(self, watch: Watch, slot: int, now: Moment) -> list[bytes]:
         if watch.sensor is None:
             return self._collisions(watch.resident, now.contacts)
-        scene = self._backdrop.scene
+        scene = self._scenery_state.scene
         scene.refresh(now.frame)
         pose = _pose(self._population.table, slot, now.gravity)
         body = watch.sensor.capture(scene, pose, now.frame, now.dt)
@@ -147,14 +147,14 @@ class Observation:
         """Return the record of what an actor ran into."""
         if contact.piece < 0:
             return self._record(contact.other)
-        return self._record(0, int(self._backdrop.scenery.label[contact.piece]))
+        return self._record(0, int(self._scenery_state.scenery.label[contact.piece]))
 
     def _obstacle(self, sensor: Resident, body: bytes) -> bytes:
         """Spell out what an obstacle detector found."""
-        found = obstacle.unpack(body)
+        obstacle_hit = obstacle.unpack(body)
         bearer = self._population.get(sensor.parent) or sensor
-        other = self._record(found.actor, found.label)
-        return bytes(msgpack.packb([bearer.record(), other, found.distance]))
+        other = self._record(obstacle_hit.actor, obstacle_hit.label)
+        return bytes(msgpack.packb([bearer.record(), other, obstacle_hit.distance]))
 
     def _record(self, actor_id: int, label: int = Label.NONE) -> list[object]:
         """Return the record of an actor, or of a piece of the town with that label."""

@@ -28,7 +28,7 @@ class Pedals:
         self._pressed.add(actor_id)
 
     def step(self, table: ActorTable) -> None:
-        """Take away what was not given since the last tick; snapshots still told of it."""
+        """Take away what was not given since the last tick; snapshots still had it."""
         for actor_id in self._loose:
             if actor_id not in self._pressed:
                 slot = table.slot(actor_id)

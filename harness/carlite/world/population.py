@@ -48,7 +48,7 @@ class Resident:
         return next((a.value for a in self.description.attributes if a.id == name), "")
 
     def record(self, token: bytes = b"") -> list[Any]:
-        """Return the record by which clients know it; `token` tells where its stream is."""
+        """Return the record by which clients know it; `token` names its stream."""
         labels = bytes(self.labels)
         return codec.write(Actor(self.id, self.parent, self.description, self.box, labels, token))
 
@@ -84,7 +84,7 @@ class Population:
         """Return an actor that is one of `kinds`; CallError when there is none."""
         resident = self._residents.get(actor_id)
         if resident is None:
-            raise CallError(f"actor not found: there is no actor {actor_id}")
+            raise CallError(f"actor not found: {actor_id}")
         if kinds and resident.kind not in kinds:
             wanted = " or ".join(kind.name.lower().replace("_", " ") for kind in kinds)
             raise CallError(f"actor {actor_id} is a {resident.type_id}, not a {wanted}")

@@ -21,13 +21,13 @@ from harness.carlite.world.geometry import actor_box
 ANY = 255
 MOST_HITS = 64
 SKY = 1000.0
-NOBODY = ActorTable()
+NO_ACTORS = ActorTable()
 HEADS_WITHIN = 4.0
 SKIN = 0.01
 """Metres by which a ray goes on behind a surface it has met."""
 
 
-class Backdrop:
+class SceneryState:
     """A town's scenery, of which pieces can be hidden, and the scene sensors see.
 
     A piece is known by its index plus one: clients take 0 for nothing.
@@ -68,7 +68,7 @@ class Backdrop:
         return [
             int(i) + 1
             for i in np.flatnonzero(self._visible & (away < reach))
-            if overlaps(NOBODY, Obstacles(_solid(_picked(whole, [i]))), centre, column, yaw)
+            if overlaps(NO_ACTORS, Obstacles(_solid(_picked(whole, [i]))), centre, column, yaw)
         ]
 
     def objects(self, label: int) -> list[EnvironmentObject]:

@@ -22,7 +22,7 @@ class SpeedLimits:
         self._grid = LaneFinder(lanes).grid
         self._turn = 0
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Let it be the first share's turn."""
         self._turn = 0
 
@@ -42,10 +42,15 @@ class SpeedLimits:
 
 @compiled
 def _look_up(
-    grid: LaneGrid, limits: Floats, position: Floats, rotation: Floats, slots: Ints, found: Floats
+    grid: LaneGrid,
+    limits: Floats,
+    position: Floats,
+    rotation: Floats,
+    slots: Ints,
+    speed_limits: Floats,
 ) -> None:
     for slot in slots:
         x, y, z = position[slot]
         segment, _, _ = nearest(grid, x, y, z, rotation[slot, 1], DRIVING)
         if segment >= 0:
-            found[slot] = limits[grid.lane[segment]]
+            speed_limits[slot] = limits[grid.lane[segment]]

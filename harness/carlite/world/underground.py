@@ -16,12 +16,12 @@ from harness.carlite.towns.model import Ground
 
 
 def buried(table: ActorTable, slots: Ints, ground: Ground) -> Bools:
-    """Tell which actors in `slots` are below the ground from head to foot."""
-    found: Bools = _buried(
+    """Return which actors in `slots` are below the ground from head to foot."""
+    result: Bools = _buried(
         slots, *ground_arrays(ground), table.position, table.rotation, table.box_centre,
         table.extent,
     )  # fmt: skip
-    return found
+    return result
 
 
 @compiled
@@ -30,7 +30,7 @@ def _buried(
     position: Floats, rotation: Floats, box_centre: Floats, extent: Floats,
 ) -> Bools:  # fmt: skip
     """Compare the top of each box with the ground below its middle and its corners."""
-    found = np.zeros(len(slots), np.bool_)
+    result = np.zeros(len(slots), np.bool_)
     for index in range(len(slots)):
         slot = slots[index]
         x, y, z = position[slot]
@@ -44,5 +44,5 @@ def _buried(
             aside = extent[slot, 1] if corner % 2 == 0 else -extent[slot, 1]
             corner_x, corner_y = x + ahead * cos - aside * sin, y + ahead * sin + aside * cos
             below = below and top < height(x0, y0, cell, lower, upper, corner_x, corner_y, z)
-        found[index] = below
-    return found
+        result[index] = below
+    return result

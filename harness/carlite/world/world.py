@@ -24,10 +24,10 @@ UPLOADED = "OpenDriveMap"
 
 
 class Audience(Protocol):
-    """Whoever listens to the world's streams."""
+    """The readers of the world's streams."""
 
     def has_listener(self, stream_id: int) -> bool:
-        """Whether a frame published now would reach somebody."""
+        """Whether a frame published now would reach a reader."""
 
     def publish(self, stream_id: int, payload: bytes) -> None:
         """Send a frame to all who listen to a stream."""
@@ -88,12 +88,12 @@ class World:
         """Change how time runs, from the next tick on, and return the latest frame.
 
         An asynchronous world runs with the wall clock, so how far it got is chance. While no client
-        has changed anything in it, becoming synchronous starts its time afresh: what follows then
+        has changed anything in it, becoming synchronous resets its time: what follows then
         depends on the calls alone.
         """
         latest = self.frame
         if settings.synchronous_mode and not self.synchronous and not self.episode.touched:
-            self.episode.start_afresh()
+            self.episode.restart_time()
             self.frame += FRESH_FRAMES - self.frame % FRESH_FRAMES
         self.settings = settings
         return latest
@@ -109,18 +109,20 @@ class World:
         self._uploaded = opendrive
 
     def tick(self) -> int:
-        """Move the world by one step, tell everybody who listens, and return the frame."""
+        """Move the world by one step, send its streams, and return the frame."""
         self.frame += 1
         episode, dt = self.episode, self.step
         episode.advance(dt)
         records = episode.records()
-        told = episode.observe(records, self.frame, dt, self.gravity, self._audience.has_listener)
+        sensor_frames = episode.observe(
+            records, self.frame, dt, self.gravity, self._audience.has_listener
+        )
         header = frames.header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
         flags = snapshot.MAP_CHANGE if self._announce_map else 0
         self._announce_map = False
         body = snapshot.pack(records, episode.number, episode.elapsed, dt, flags)
         self._audience.publish(WORLD_STREAM, header + body)
-        for stream_id, payload in told:
+        for stream_id, payload in sensor_frames:
             self._audience.publish(stream_id, payload)
         return self.frame
 
