@@ -79,7 +79,7 @@ class Carlite:
         """Return what the server has said on stderr."""
         return Path(f"/proc/self/fd/{self._log.fileno()}").read_text()
 
-    def begin_anew(self) -> None:
+    def begin_episode(self) -> None:
         """Start a fresh episode before any client looks.
 
         The client library now and then crashes when the episode changes under it.
@@ -109,7 +109,7 @@ def carlite() -> Iterator[Carlite]:
 @pytest.fixture
 def client(carlite: Carlite) -> carla.Client:
     """Connect to the shared server, in a fresh episode with CARLA's own settings."""
-    carlite.begin_anew()
+    carlite.begin_episode()
     return carlite.client()
 
 

@@ -110,7 +110,7 @@ def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
 
 
 def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tuple[bool, bool]:
-    """Return which of two neighbouring streets must end further off for a round kerb between them."""
+    """Return which of two neighbouring streets must end further off for a round kerb."""
     entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(LEAD)
     leave = b.outward(cut_b).left(-b.kerb_right).ahead(-LEAD)
     turn = wrapped(leave.heading - entry.heading)

@@ -12,8 +12,8 @@ is pending.
 
 A stream may have further ids. The client library keeps its connections by stream id and crashes
 when it opens a stream again before the old connection is gone, so no client gets the same id twice.
-A client that was given such an id and dials late, because its machine is busy, gets the latest frame it
-missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
+A client that was given such an id and dials late, as its machine is busy, gets the latest frame
+it missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
 For the same reason a reader by such an id that has lost frames gets the last of them in the end.
 """
 

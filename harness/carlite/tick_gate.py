@@ -4,8 +4,8 @@ Two things can make it wait. A stream the client was just given may not be open 
 patient reader may be behind: then a frame would be lost. And a client that runs its own Traffic
 Manager needs a pause: the wheel's worker thread goes to sleep on a condition variable that the
 ticking thread signals without its mutex, and a signal in between is lost for ever. After a step the
-worker sends a batch, then `get_episode_settings`, then sleeps; `WorkerGate` keeps the tick away from
-that moment. It lowers the odds of a hang; only the server's own Traffic Manager has none.
+worker sends a batch, then `get_episode_settings`, then sleeps; `WorkerGate` keeps the tick away
+from that moment. It lowers the odds of a hang; only the server's own Traffic Manager has none.
 """
 
 from __future__ import annotations

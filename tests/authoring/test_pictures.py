@@ -15,7 +15,7 @@ from harness.authoring.plan_view import plan_view
 from harness.carlite import towns
 
 DOCS = Path(__file__).parents[2] / "docs"
-OWN = sorted(authoring.PLANS)
+SHIPPED = sorted(authoring.PLANS)
 SMALL = 400_000
 
 
@@ -40,7 +40,7 @@ def test_a_plan_shows_streets_houses_and_trees(tmp_path: Path) -> None:
     assert asphalt == pytest.approx(lanes / ((width + 44) * (height + 44)), rel=0.35)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_pictures_are_there_and_small(name: str) -> None:
     page = (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
     for picture in (f"{name}.png", f"{name}-lidar.png"):
@@ -49,14 +49,14 @@ def test_pictures_are_there_and_small(name: str) -> None:
         assert (DOCS / "images" / picture).stat().st_size <= SMALL
 
 
-def test_the_page_tells_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_has_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     assert capsys.readouterr().out in (DOCS / "reference" / "towns.md").read_text(encoding="utf-8")
 
 
 def test_check_finds_the_files_as_planned(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--check"]) == 0
-    assert capsys.readouterr().out.count("as planned") == len(OWN)
+    assert capsys.readouterr().out.count("as planned") == len(SHIPPED)
 
 
 def test_check_notices_a_changed_file(
@@ -83,7 +83,7 @@ def test_unknown_towns_are_named_in_one_line(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_draw_makes_both_pictures(tmp_path: Path) -> None:
+def test_both_pictures_are_made(tmp_path: Path) -> None:
     assert main(["--draw", "CrucibleOld", "--out", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         "CrucibleOld.png",

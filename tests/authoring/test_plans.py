@@ -38,7 +38,7 @@ def ways(document: Document) -> dict[str, set[str]]:
     names = {road.id: road.name for road in document.roads}
     roads = {road.id: road for road in document.roads}
     middle = next(junction for junction in document.junctions if junction.name == "middle")
-    found: dict[str, set[str]] = defaultdict(set)
+    successors: dict[str, set[str]] = defaultdict(set)
     for connection in middle.connections:
         connecting = roads[connection.connecting]
         driving = [lane for lane in connecting.sections[0].lanes if lane.type == "driving"]
@@ -50,8 +50,8 @@ def ways(document: Document) -> dict[str, set[str]]:
             assert lane.predecessor is not None
             assert lane.successor is not None
             here = f"{names[source.id]}/{outermost_in - lane.predecessor}"
-            found[here].add(f"{names[target.id]}/{lane.successor - outermost_out}")
-    return dict(found)
+            successors[here].add(f"{names[target.id]}/{lane.successor - outermost_out}")
+    return dict(successors)
 
 
 def test_a_crossing_of_wide_streets() -> None:
@@ -88,7 +88,7 @@ def test_opposite_streets_share_a_green() -> None:
     assert [len(controller.signs) for controller in junction.controllers] == [2, 2]
 
 
-def test_every_arm_may_have_a_green_of_its_own() -> None:
+def test_every_arm_may_have_a_green_alone() -> None:
     plan = star(east=WIDE, north=WIDE, west=WIDE, south=WIDE)
     nodes = plan.nodes | {"middle": replace(plan.nodes["middle"], turns=True)}
     south = replace(plan.streets[-1], pockets=(25.0, 0.0))
@@ -126,12 +126,12 @@ def test_the_last_bit_of_a_sine_changes_nothing(
 ) -> None:
     """Other machines' mathematics may differ in the last bit; the files may not."""
     expected = opendrive(name)
-    chance = random.Random(seed)
+    rng = random.Random(seed)
 
     def shaken(function: Callable[..., float]) -> Callable[..., float]:
         def evaluate(*values: float) -> float:
             exact = function(*values)
-            return math.nextafter(exact, chance.choice((-math.inf, exact, math.inf)))
+            return math.nextafter(exact, rng.choice((-math.inf, exact, math.inf)))
 
         return evaluate
 

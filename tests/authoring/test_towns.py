@@ -13,7 +13,7 @@ import pytest
 from harness import authoring
 
 TOWNS = sorted(authoring.PLANS)
-each_town = pytest.mark.parametrize("name", TOWNS)
+every_town = pytest.mark.parametrize("name", TOWNS)
 MINIMUM = {"Crucible05": (2000.0, 15)}
 
 
@@ -40,19 +40,19 @@ def distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
     return float(a.transform.location.distance(b.transform.location))
 
 
-@each_town
+@every_town
 def test_checked_in_file_equals_a_fresh_build(name: str) -> None:
     assert authoring.opendrive(name) == text_of(name)
     assert len(text_of(name)) < 1_500_000
 
 
-@each_town
+@every_town
 def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     carla.Map(name, text_of(name))
     assert capfd.readouterr() == ("", "")
 
 
-@each_town
+@every_town
 def test_every_driving_lane_leads_on(name: str) -> None:
     topology = map_of(name).get_topology()
     ids = [[(w.road_id, w.section_id, w.lane_id) for w in pair] for pair in topology]
@@ -62,18 +62,18 @@ def test_every_driving_lane_leads_on(name: str) -> None:
         assert waypoint.next(3.0)
 
 
-@each_town
+@every_town
 def test_only_turn_pockets_lack_a_way_in(name: str) -> None:
     topology = map_of(name).get_topology()
     entered = {(b.road_id, b.section_id, b.lane_id) for _, b in topology}
     for waypoint, _ in topology:
         if (waypoint.road_id, waypoint.section_id, waypoint.lane_id) not in entered:
-            beside = waypoint.next(2.0)[0]
-            assert "Right" in str(beside.lane_change) or "Both" in str(beside.lane_change)
-            assert beside.get_right_lane().lane_id * beside.lane_id > 0
+            neighbour = waypoint.next(2.0)[0]
+            assert "Right" in str(neighbour.lane_change) or "Both" in str(neighbour.lane_change)
+            assert neighbour.get_right_lane().lane_id * neighbour.lane_id > 0
 
 
-@each_town
+@every_town
 def test_lane_centres_are_smooth_and_a_car_can_follow_them(name: str) -> None:
     step = 0.5
     for waypoint in map_of(name).generate_waypoints(step):
@@ -83,7 +83,7 @@ def test_lane_centres_are_smooth_and_a_car_can_follow_them(name: str) -> None:
             assert math.radians(bend) <= distance(waypoint, following) / 5.5 + 1e-3
 
 
-@each_town
+@every_town
 def test_no_jump_where_lanes_meet(name: str) -> None:
     for waypoint, following in map_of(name).get_topology():
         ends = waypoint.next_until_lane_end(0.05)
@@ -93,7 +93,7 @@ def test_no_jump_where_lanes_meet(name: str) -> None:
         assert abs(last.lane_width - following.lane_width) < 0.02
 
 
-@each_town
+@every_town
 def test_size(name: str) -> None:
     length, junctions = MINIMUM.get(name, (1000.0, 6))
     streets = [road for road in xml_of(name).iter("road") if road.get("junction") == "-1"]
@@ -104,34 +104,34 @@ def test_size(name: str) -> None:
     assert max(p.y for p in reach) - min(p.y for p in reach) < 460
 
 
-@each_town
+@every_town
 def test_lane_changes_only_between_lanes_of_one_direction(name: str) -> None:
     allowed = 0
     for waypoint in map_of(name).generate_waypoints(5.0):
         change = str(waypoint.lane_change)
         if waypoint.is_junction:
             assert change == "NONE"
-        for side, beside in (
+        for side, neighbour in (
             ("Left", waypoint.get_left_lane()),
             ("Right", waypoint.get_right_lane()),
         ):
             if change in {side, "Both"}:
                 allowed += 1
-                assert beside is not None
-                assert beside.lane_type == carla.LaneType.Driving
-                assert beside.lane_id * waypoint.lane_id > 0
+                assert neighbour is not None
+                assert neighbour.lane_type == carla.LaneType.Driving
+                assert neighbour.lane_id * waypoint.lane_id > 0
     widest = max(street.profile.lanes for street in authoring.PLANS[name].streets)
     assert (allowed > 0) == (widest > 1)
 
 
-@each_town
-def test_lights_signs_and_crosswalks_are_found(name: str) -> None:
+@every_town
+def test_lights_signs_and_crosswalks_are_there(name: str) -> None:
     plan = authoring.PLANS[name]
-    found = Counter(landmark.type for landmark in map_of(name).get_all_landmarks())
+    landmarks = Counter(landmark.type for landmark in map_of(name).get_all_landmarks())
     lit = sum(node.control is authoring.Control.LIGHTS for node in plan.nodes.values())
-    assert found["1000001"] >= 3 * lit > 0
-    assert found["206"] + found["205"] > 0
-    assert found["274"] > 0
+    assert landmarks["1000001"] >= 3 * lit > 0
+    assert landmarks["206"] + landmarks["205"] > 0
+    assert landmarks["274"] > 0
     corners = map_of(name).get_crosswalks()
     painted = Counter(thing.get("name") for thing in xml_of(name).iter("object"))
     assert len(corners) // 5 == painted["SimpleCrosswalk"] >= 3 * len(plan.nodes)
@@ -140,7 +140,7 @@ def test_lights_signs_and_crosswalks_are_found(name: str) -> None:
         assert corners[place].distance(corners[place + 4]) < 1e-3
 
 
-@each_town
+@every_town
 def test_every_light_belongs_to_one_phase(name: str) -> None:
     root = xml_of(name)
     lights = Counter(s.get("id") for s in root.iter("signal") if s.get("type") == "1000001")
@@ -149,7 +149,7 @@ def test_every_light_belongs_to_one_phase(name: str) -> None:
     assert timed == Counter(c.get("id") for c in root.findall("controller"))
 
 
-@each_town
+@every_town
 def test_a_driver_meets_the_light_just_before_the_junction(name: str) -> None:
     met = set()
     for waypoint in map_of(name).generate_waypoints(4.0):
@@ -160,7 +160,7 @@ def test_a_driver_meets_the_light_just_before_the_junction(name: str) -> None:
     assert met == lights
 
 
-@each_town
+@every_town
 def test_sidewalks_go_round_every_corner(name: str) -> None:
     corners = 0
     for road in xml_of(name).iter("road"):

@@ -46,7 +46,7 @@ def main(name: str, host: str, port: str) -> None:
     body: Callable[..., None] = vars(importlib.import_module(module))[function].body
     carlite = Carlite()
     carlite.host, carlite.port = host, int(port)
-    carlite.begin_anew()
+    carlite.begin_episode()
     client = carlite.client()
     world = client.get_world()
     world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))

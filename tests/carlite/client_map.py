@@ -73,16 +73,16 @@ def check_samples(lanes: Lanes, reference: carla.Map, every: int, tolerance: flo
             around = lanes.change[point - 1 : point + 2]
             if (around == around[0]).all():
                 assert lanes.change[point] == (change >> 1 & 1) | (change & 1) << 1
-            for neighbour, beside in (
+            for neighbour, other_lane in (
                 (lanes.left[lane], waypoint.get_left_lane()),
                 (lanes.right[lane], waypoint.get_right_lane()),
             ):
                 same = (
-                    beside is not None
-                    and beside.lane_type == waypoint.lane_type
-                    and (beside.lane_id > 0) == (lane_id > 0)
+                    other_lane is not None
+                    and other_lane.lane_type == waypoint.lane_type
+                    and (other_lane.lane_id > 0) == (lane_id > 0)
                 )
-                assert neighbour == (lane_at[key_of(beside)] if same else -1)
+                assert neighbour == (lane_at[key_of(other_lane)] if same else -1)
             checked += 1
     return checked
 

@@ -11,6 +11,6 @@ from tests.conftest import Carlite
 
 @pytest.fixture(scope="session")
 def target() -> Iterator[Carlite]:
-    """Keep a server apart for what nobody should do to a shared one."""
+    """Keep a server apart for what is not to be done to a shared one."""
     with Carlite() as server:
         yield server

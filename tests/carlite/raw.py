@@ -54,7 +54,7 @@ def in_order(server: Carlite, client: carla.Client) -> None:
 
 
 def assert_finite(world: carla.World) -> None:
-    """Check every number that a snapshot tells of every actor."""
+    """Check every number that a snapshot has of every actor."""
     snapshot = world.get_snapshot()
     for actor in world.get_actors():
         seen = snapshot.find(actor.id)

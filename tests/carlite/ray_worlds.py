@@ -52,23 +52,23 @@ def ground(
 
 def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> Scenery:
     """Buildings, poles, crowns and parked cars, away from the middle."""
-    draw = np.random.default_rng(seed)
-    angle, radius = draw.uniform(-np.pi, np.pi, count), draw.uniform(clear + 6, reach, count)
-    shape = draw.choice([Shape.BOX, Shape.CYLINDER, Shape.BODY], count, p=[0.35, 0.4, 0.25])
-    big = draw.random(count) < 0.3
+    rng = np.random.default_rng(seed)
+    angle, radius = rng.uniform(-np.pi, np.pi, count), rng.uniform(clear + 6, reach, count)
+    shape = rng.choice([Shape.BOX, Shape.CYLINDER, Shape.BODY], count, p=[0.35, 0.4, 0.25])
+    big = rng.random(count) < 0.3
     extent = np.where(
         (shape == Shape.BOX)[:, None],
-        np.where(big[:, None], draw.uniform(2, 6, (count, 3)), draw.uniform(0.1, 1, (count, 3))),
+        np.where(big[:, None], rng.uniform(2, 6, (count, 3)), rng.uniform(0.1, 1, (count, 3))),
         np.array([2.396, 1.082, 0.744]),
     )
     pole = shape == Shape.CYLINDER
-    extent[pole] = np.stack([draw.uniform(0.08, 1.5, pole.sum())] * 3, axis=1)
-    extent[pole, 2] = draw.uniform(1, 4, pole.sum())
+    extent[pole] = np.stack([rng.uniform(0.08, 1.5, pole.sum())] * 3, axis=1)
+    extent[pole, 2] = rng.uniform(1, 4, pole.sum())
     label = np.select([shape == Shape.BOX, pole], [Label.BUILDING, Label.POLE], Label.CAR)
     return Scenery(
         centre=np.column_stack([radius * np.cos(angle), radius * np.sin(angle), extent[:, 2]]),
         extent=extent,
-        yaw=draw.uniform(-np.pi, np.pi, count),
+        yaw=rng.uniform(-np.pi, np.pi, count),
         shape=shape.astype(np.uint8),
         body=np.where(
             shape == Shape.BODY, bodies.library().index("vehicle.tesla.model3"), -1
@@ -86,22 +86,22 @@ def town(hills: float = 0.0, deck: bool = False, pieces: int = 300, seed: int = 
 
 def crowd(count: int, seed: int, clear: float = 6.0, reach: float = 80.0) -> ActorTable:
     """Vehicles and walkers at odd angles, all about the middle."""
-    draw = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     table = ActorTable()
     names = list(MODELS)
     for n in range(count):
-        name = names[int(draw.choice(5, p=[0.5, 0.1, 0.1, 0.1, 0.2]))]
+        name = names[int(rng.choice(5, p=[0.5, 0.1, 0.1, 0.1, 0.2]))]
         label, extent = MODELS[name]
-        angle, radius = draw.uniform(-np.pi, np.pi), draw.uniform(clear, reach)
+        angle, radius = rng.uniform(-np.pi, np.pi), rng.uniform(clear, reach)
         walker = label == Label.PEDESTRIAN
         table.add(
             100 + n,
             kind=Kind.WALKER if walker else Kind.VEHICLE,
             label=label,
             body=bodies.library().index(name),
-            position=(radius * np.cos(angle), radius * np.sin(angle), draw.uniform(0, 0.5)),
-            rotation=(draw.normal(0, 0.05), draw.uniform(-np.pi, np.pi), draw.normal(0, 0.05)),
-            velocity=draw.normal(0, 5, 3),
+            position=(radius * np.cos(angle), radius * np.sin(angle), rng.uniform(0, 0.5)),
+            rotation=(rng.normal(0, 0.05), rng.uniform(-np.pi, np.pi), rng.normal(0, 0.05)),
+            velocity=rng.normal(0, 5, 3),
             box_centre=(0, 0, 0 if walker else extent[2]),
             extent=extent,
         )
@@ -195,29 +195,29 @@ def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) ->
         if stuff.shape[n] == Shape.CYLINDER:
             extent[1] = extent[0]
             points, faces = _octagon()
-            own = np.zeros(len(faces), np.uint8)
+            face_labels = np.zeros(len(faces), np.uint8)
         elif stuff.shape[n] == Shape.BODY:
-            points, faces, own = _body(int(stuff.body[n]))
+            points, faces, face_labels = _body(int(stuff.body[n]))
         else:
-            points, faces, own = BOX, BOX_TRIANGLES, np.zeros(12, np.uint8)
+            points, faces, face_labels = BOX, BOX_TRIANGLES, np.zeros(12, np.uint8)
         matrix = turned(np.array([0, stuff.yaw[n], 0]))
         world = stuff.centre[n] + (points * extent) @ matrix.T
-        add(world[faces], 0, np.where(own == 0, stuff.label[n], own), solid=True)
+        add(world[faces], 0, np.where(face_labels == 0, stuff.label[n], face_labels), solid=True)
     for slot in range(len(table)):
         if table.body[slot] >= 0:
-            points, faces, own = _body(int(table.body[slot]))
+            points, faces, face_labels = _body(int(table.body[slot]))
             local = table.box_centre[slot] + points * table.extent[slot]
             world = table.position[slot] + local @ turned(table.rotation[slot]).T
-            label = np.where(own == 0, table.label[slot], own)
+            label = np.where(face_labels == 0, table.label[slot], face_labels)
             add(world[faces], int(table.id[slot]), label, solid=True)
     return Triangles(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _body(index: int) -> tuple[Floats, Ints, Bytes]:
     library = bodies.library()
-    own = slice(library.first[index], library.first[index] + library.count[index])
-    triangles = library.triangles[own].astype(np.int64)
-    return library.vertices.astype(np.float64), triangles, library.label[own]
+    span = slice(library.first[index], library.first[index] + library.count[index])
+    triangles = library.triangles[span].astype(np.int64)
+    return library.vertices.astype(np.float64), triangles, library.label[span]
 
 
 def _terrain(
@@ -249,10 +249,10 @@ def embree_hits(
     scene: rtcore_scene.EmbreeScene, origin: Floats, directions: Floats
 ) -> tuple[Floats, Ints]:
     """Distance (inf if none) and triangle of each ray's first hit."""
-    found = scene.run(
+    hits = scene.run(
         np.broadcast_to(origin, directions.shape).astype(np.float32),
         directions.astype(np.float32),
         output=True,
     )
-    hit = found["primID"] >= 0
-    return np.where(hit, found["tfar"], np.inf), found["primID"]
+    hit = hits["primID"] >= 0
+    return np.where(hit, hits["tfar"], np.inf), hits["primID"]

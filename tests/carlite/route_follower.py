@@ -1,4 +1,4 @@
-"""A driver that knows nothing but the client's API: lanes, lights, and who is ahead."""
+"""A driver that uses the client's API alone: lanes, lights, and who is ahead."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Follower:
 
     Attributes:
         done: metres of the way that lie behind. waited: whether it ever stood at a light.
-        held_back: for how many ticks somebody ahead was slower.
+        held_back: for how many ticks a vehicle ahead was slower.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Follower:
         return bool(can_stop)
 
     def _speed_behind(self) -> float:
-        """Return a speed that leaves room behind whoever stands or drives on our way."""
+        """Return a speed that leaves room behind what stands or drives on our way."""
         stretch = self._points[self.done : self.done + CAR_SIGHT]
         fastest = math.inf
         for other, size in self._others:

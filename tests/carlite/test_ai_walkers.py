@@ -37,15 +37,15 @@ def surface(town: Town, *areas: Area) -> shapely.Geometry:
 
 def footprints(scenery: Scenery) -> shapely.Geometry:
     """Return the ground plan of whatever stands in a walker's way."""
-    found = []
+    outlines = []
     for centre, extent, yaw in zip(
         scenery.centre[scenery.solid], scenery.extent[scenery.solid], scenery.yaw[scenery.solid],
         strict=True,
     ):  # fmt: skip
         box = shapely.box(-extent[0], -extent[1], extent[0], extent[1])
         turned = shapely.affinity.rotate(box, yaw, origin=(0, 0), use_radians=True)
-        found.append(shapely.affinity.translate(turned, *centre[:2]))
-    return shapely.union_all(found)
+        outlines.append(shapely.affinity.translate(turned, *centre[:2]))
+    return shapely.union_all(outlines)
 
 
 @pytest.fixture(scope="module")
@@ -170,10 +170,10 @@ def test_who_is_run_over_is_gone_after_ten_seconds(world: carla.World) -> None:
     world.spawn_actor(car, begin).set_transform(place)
     for _ in range(180):
         world.tick()
-    assert struck.id in {each.id for each in world.get_snapshot()}
+    assert struck.id in {actor.id for actor in world.get_snapshot()}
     for _ in range(40):
         world.tick()
-    left = {each.id for each in world.get_snapshot()}
+    left = {actor.id for actor in world.get_snapshot()}
     assert struck.id not in left
     assert spared.id in left
     for controller in controllers:

@@ -40,9 +40,7 @@ def test_spawning_then_more(client: carla.Client, world: carla.World) -> None:
         assert car.get_light_state() == carla.VehicleLightState.Fog
 
 
-def test_who_was_spawned_is_told_of_whatever_follows(
-    client: carla.Client, world: carla.World
-) -> None:
+def test_a_spawned_actor_is_named_to_what_follows(client: carla.Client, world: carla.World) -> None:
     """As in CARLA: what cannot be done with an actor does not undo it, nor hinder the rest."""
     future = carla.command.FutureActor
     walk = carla.command.ApplyWalkerControl(future, carla.WalkerControl())
@@ -55,7 +53,7 @@ def test_who_was_spawned_is_told_of_whatever_follows(
     assert car.get_control().throttle == 0.5
 
 
-def test_each_command_fails_for_itself(client: carla.Client, world: carla.World) -> None:
+def test_a_command_fails_alone(client: carla.Client, world: carla.World) -> None:
     once = spawns(world, 1)
     batch = [
         *once,

@@ -132,11 +132,11 @@ def test_the_dead_lie_still_for_ten_seconds(world: carla.World, carlite: Carlite
     walker.apply_control(carla.WalkerControl(carla.Vector3D(1, 0, 0), 2.0))
     for _ in range(195):
         world.tick()
-    assert walker.id in {each.id for each in world.get_snapshot()}
+    assert walker.id in {actor.id for actor in world.get_snapshot()}
     assert walker.get_location().distance(place) < 0.01
     for _ in range(10):
         world.tick()
-    assert walker.id not in {each.id for each in world.get_snapshot()}
+    assert walker.id not in {actor.id for actor in world.get_snapshot()}
 
 
 def test_gravity_can_be_switched_off(world: carla.World) -> None:

@@ -15,7 +15,7 @@ from tests.carlite.byte_client import Raw
 from tests.carlite.test_determinism import description
 from tests.conftest import Carlite
 
-NOBODY = 4_000_000
+NO_ACTOR = 4_000_000
 NAN3 = [math.nan, 0.0, 0.0]
 POSE = [[0.0, 0.0, 50.0], [0.0, 0.0, 0.0]]
 
@@ -65,15 +65,15 @@ def test_an_unknown_call(raw: Raw) -> None:
     ],
 )
 def test_actors_that_never_existed(raw: Raw, name: str, argument: object) -> None:
-    assert str(NOBODY) in complaint(raw, name, NOBODY, argument)
+    assert str(NO_ACTOR) in complaint(raw, name, NO_ACTOR, argument)
 
 
 def test_looking_for_actors_that_never_existed(raw: Raw) -> None:
     empty = [[0, 0, 0], [0, 0, 0], [0, 0, 0], 0]
-    assert raw.value("get_actor_bounding_box", NOBODY) == empty
-    assert raw.value("get_actors_by_id", [NOBODY, 1, 0]) == []
-    assert str(NOBODY) in complaint(raw, "destroy_actor", NOBODY)
-    assert str(NOBODY) in complaint(raw, "get_telemetry_data", NOBODY)
+    assert raw.value("get_actor_bounding_box", NO_ACTOR) == empty
+    assert raw.value("get_actors_by_id", [NO_ACTOR, 1, 0]) == []
+    assert str(NO_ACTOR) in complaint(raw, "destroy_actor", NO_ACTOR)
+    assert str(NO_ACTOR) in complaint(raw, "get_telemetry_data", NO_ACTOR)
 
 
 def test_calls_for_other_kinds_of_actors(raw: Raw) -> None:
@@ -118,13 +118,13 @@ def test_spawning_what_cannot_be(raw: Raw) -> None:
     wrong = [0, "vehicle.tesla.model3", [["wings", 4, "2"]]]
     assert "wings" in complaint(raw, "spawn_actor", wrong, POSE)
     child = description("sensor.other.imu")
-    assert str(NOBODY) in complaint(raw, "spawn_actor_with_parent", child, POSE, NOBODY, 0, "")
+    assert str(NO_ACTOR) in complaint(raw, "spawn_actor_with_parent", child, POSE, NO_ACTOR, 0, "")
     assert "file" in complaint(raw, "request_file", "../../etc/passwd")
 
 
 def test_every_call_survives_nonsense(raw: Raw) -> None:
     ticking = {"tick_cue", "load_new_episode"}
-    nonsense: list[list[Any]] = [[], [None], [[]] * 3, ["x", {}], [-1, -1], [NOBODY] * 5]
+    nonsense: list[list[Any]] = [[], [None], [[]] * 3, ["x", {}], [-1, -1], [NO_ACTOR] * 5]
     for name in sorted(set(calls.table()) - ticking):
         for arguments in nonsense:
             raw.reply(name, *arguments)

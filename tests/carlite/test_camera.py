@@ -84,7 +84,7 @@ def test_embree_sees_the_same_picture(scene: Scene, pose: Pose) -> None:
     assert (np.where(number < 0x8000, number, 0) == actor).mean() > 0.999
 
 
-def test_every_piece_of_scenery_has_a_number_of_its_own(scene: Scene) -> None:
+def test_every_piece_of_scenery_has_another_number(scene: Scene) -> None:
     instance = image("instance_segmentation", scene, POSES["from above"]).astype(int)
     number = instance[..., 1] + 256 * instance[..., 0]
     labels = instance[..., 2]

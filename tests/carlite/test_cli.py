@@ -38,7 +38,7 @@ def complaint(*options: str) -> str:
         (["--port", "65534"], "65534"),
         (["--seed", "-1"], "--seed"),
         (["--maps", "/no/such/folder"], "/no/such/folder"),
-        (["--traffic-manager", "nobody"], "nobody"),
+        (["--traffic-manager", "neither"], "neither"),
         (["--moon"], "--moon"),
         (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
         (["--host", "203.0.113.7", "--port", "0"], "203.0.113.7"),
@@ -50,7 +50,7 @@ def test_bad_options_get_one_line(options: list[str], words: str) -> None:
     assert words in complaint(*options)
 
 
-def test_an_unknown_town_is_told_what_exists() -> None:
+def test_an_unknown_town_is_refused_with_the_valid_names() -> None:
     line = complaint("--port", "0", "--town", "Atlantis")
     assert "Atlantis" in line
     assert "Crucible05" in line
@@ -120,7 +120,7 @@ def test_every_town_of_ours_starts(town: str) -> None:
         assert server.client().get_world().get_map().name.endswith(town)
 
 
-def test_it_listens_where_it_is_told_and_nowhere_else() -> None:
+def test_it_listens_at_the_given_address_only() -> None:
     with Carlite() as server, pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", server.port), 1)
     with Carlite("--host", "127.0.0.2") as server:
@@ -128,7 +128,7 @@ def test_it_listens_where_it_is_told_and_nowhere_else() -> None:
         assert server.client().get_world().wait_for_tick().frame > 0
 
 
-def test_on_all_addresses_each_client_is_told_its_own() -> None:
+def test_on_all_addresses_a_client_gets_the_one_it_dialled() -> None:
     with Carlite("--host", "0.0.0.0") as server:
         for host in ("127.0.0.1", "127.0.0.3"):
             client = carla.Client(host, server.port)
@@ -136,7 +136,7 @@ def test_on_all_addresses_each_client_is_told_its_own() -> None:
             assert client.get_world().wait_for_tick().frame > 0
 
 
-def test_help_tells_all_options() -> None:
+def test_help_lists_all_options() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "harness.carlite", "--help"],
         cwd=ROOT,

@@ -114,7 +114,7 @@ def test_a_head_on_crash_of_equals_stops_both_where_they_meet() -> None:
     assert abs(place.table.yaw_rate).max() < 1e-9
 
 
-def test_fast_cars_do_not_pass_through_each_other() -> None:
+def test_fast_cars_do_not_pass_through_one_another() -> None:
     place = Place()
     place.car(at=(0.0, 0.0, 0.0), velocity=(50.0, 0.0))
     place.car(LINCOLN, at=(40.0, 0.2, 0.0), yaw=math.pi, velocity=(-50.0, 0.0))
@@ -175,7 +175,7 @@ def test_a_queue_is_pushed_together_without_overlap() -> None:
     assert place.table.position[4, 0] > 22.5
 
 
-def test_cars_above_each_other_do_not_touch() -> None:
+def test_cars_above_one_another_do_not_touch() -> None:
     place = Place()
     place.car(velocity=(10.0, 0.0))
     place.car(at=(8.0, 0.0, 6.0))

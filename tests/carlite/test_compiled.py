@@ -67,13 +67,13 @@ class House:
 
     def ask(self) -> tuple[float, bool]:
         """Return the answer a new process gives, and whether it came from the disk."""
-        return told(self.start())
+        return answer_of(self.start())
 
     def entries(self) -> Iterator[Path]:
         return (path for path in self.kept.iterdir() if path.name.startswith("caller.answer-"))
 
 
-def told(process: subprocess.Popen[str]) -> tuple[float, bool]:
+def answer_of(process: subprocess.Popen[str]) -> tuple[float, bool]:
     answer, complaint = process.communicate(timeout=120)
     assert (process.returncode, complaint) == (0, "")
     value, *hits = answer.split()
@@ -115,7 +115,7 @@ def test_what_is_needed_for_the_first_time_is_reported(house: House, is_on_disk:
 
 def test_two_servers_start_at_once(house: House) -> None:
     both = [house.start(), house.start()]
-    assert [told(process)[0] for process in both] == [42.0, 42.0]
+    assert [answer_of(process)[0] for process in both] == [42.0, 42.0]
     assert house.ask() == (42.0, True)
     assert len(list(house.kept.iterdir())) == 2
 
@@ -151,11 +151,11 @@ def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
 
 def test_a_full_disk_is_no_accident(house: House) -> None:
     small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
-    assert told(house.start(small + ASK)) == (42.0, False)
+    assert answer_of(house.start(small + ASK)) == (42.0, False)
     assert list(house.kept.iterdir()) == []
 
 
-def test_what_nobody_has_loaded_for_long_is_removed(house: House) -> None:
+def test_entries_not_loaded_for_long_are_removed(house: House) -> None:
     house.ask()
     (entry,) = house.entries()
     forgotten = time.time() - compiled.LONGEST_UNUSED - 60.0

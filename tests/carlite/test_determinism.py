@@ -34,7 +34,7 @@ def description(name: str, given: dict[str, str] | None = None) -> list[object]:
 
 
 def settle(client: Raw) -> None:
-    """Become synchronous, sharing the world's clock with nobody."""
+    """Become synchronous; no one else shares the world's clock."""
     client.value("set_episode_settings", SYNCHRONOUS)
 
 

@@ -101,7 +101,7 @@ def test_the_judge_catches_a_reckless_driver(world: carla.World) -> None:
 
 
 def test_a_car_put_at_a_waypoint_lands_on_its_wheels(world: carla.World) -> None:
-    """Waypoints of the client tell a pitch of 360 degrees where the road is level."""
+    """Waypoints of the client have a pitch of 360 degrees where the road is level."""
     poses = [waypoint.transform for waypoint in world.get_map().generate_waypoints(20.0)]
     pose = next(pose for pose in poses if pose.rotation.pitch == 360.0)
     pose.location.z += 0.3

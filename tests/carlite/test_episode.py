@@ -32,43 +32,43 @@ class Witness:
     """Hears every snapshot."""
 
     def __init__(self) -> None:
-        self.told: list[bytes] = []
+        self.snapshots: list[bytes] = []
 
     def has_listener(self, stream_id: int) -> bool:
         return stream_id == 1
 
     def publish(self, stream_id: int, payload: bytes) -> None:
-        self.told.append(payload)
+        self.snapshots.append(payload)
 
 
 def episode_in(name: str) -> Episode:
     return Episode(1, replace(towns.load(TOWN, None), name=name), 0, count(2))
 
 
-def spot(episode: Episode, index: int) -> Transform:
+def spawn_pose(episode: Episode, index: int) -> Transform:
     x, y, z, pitch, yaw, roll = episode.town.spawn_points[index].tolist()
     return Transform((x, y, z), Rotation((pitch, yaw, roll)))
 
 
 def enter(episode: Episode, name: str, where: int | Transform, parent: int = 0) -> int:
-    place = spot(episode, where) if isinstance(where, int) else where
+    place = spawn_pose(episode, where) if isinstance(where, int) else where
     return episode.spawn(ActorDescription(0, name, ()), place, parent).id
 
 
 def house(episode: Episode) -> Transform:
     """Return a place within a building."""
-    found = episode.scenery_state.objects(Label.BUILDING)[0]
-    return Transform(found.transform.location, found.transform.rotation)
+    building = episode.scenery_state.objects(Label.BUILDING)[0]
+    return Transform(building.transform.location, building.transform.rotation)
 
 
 def snapshots(idle: int) -> list[bytes]:
-    """Let a world run idle, then take hold of it and return what it tells of a car moved about."""
+    """Let a world run idle, then take hold of it and return its snapshots of a car moved about."""
     witness = Witness()
     world = World(TOWN, None, 0, witness)
     for _ in range(idle):
         world.tick()
     world.configure(EpisodeSettings(synchronous_mode=True, fixed_delta_seconds=STEP))
-    witness.told.clear()
+    witness.snapshots.clear()
     car = enter(world.episode, MODEL3, 0)
     limits = world.town.lanes.speed_limit
     lanes = world.town.lanes
@@ -77,10 +77,10 @@ def snapshots(idle: int) -> list[bytes]:
         world.episode.table.position[slot] = lanes.points[lanes.first[lane]]
         for _ in range(7):
             world.tick()
-    return witness.told
+    return witness.snapshots
 
 
-def test_what_follows_does_not_depend_on_how_long_nobody_came() -> None:
+def test_what_follows_does_not_depend_on_the_idle_time() -> None:
     assert snapshots(idle=0) == snapshots(idle=3)
 
 
@@ -121,7 +121,7 @@ def test_who_finds_no_room_changes_nothing() -> None:
 def test_the_server_drives_only_where_clients_bring_no_manager(
     address: tuple[str, int] | None, expected: int
 ) -> None:
-    """A batch that switches the autopilot on tells the server, too."""
+    """A batch that switches the autopilot on reaches the server, too."""
     world = World(TOWN, None, 0, Witness())
     car = enter(world.episode, MODEL3, 0)
     session = Session("", "127.0.0.1", cast(StreamHub, None), address)
@@ -147,7 +147,7 @@ def test_the_autopilot_takes_over_from_ackermann_for_good() -> None:
     assert episode.table.brake[slot] < 1.0
 
 
-def test_ackermann_starts_anew_after_pedals() -> None:
+def test_ackermann_starts_again_after_pedals() -> None:
     """Of what it did before, only the gains are left."""
     episode = episode_in(TOWN)
     car = enter(episode, MODEL3, 0)
@@ -158,12 +158,12 @@ def test_ackermann_starts_anew_after_pedals() -> None:
         episode.advance(STEP)
     episode.ackermann.release(car)
     episode.ackermann.apply(car, AckermannControl(steer=0.4, steer_speed=0.1, speed=5.0))
-    anew = episode.ackermann.driver(car)
-    assert (anew.steer, anew.trim, anew.settings.speed_kp) == (0.0, 0.0, 0.5)
+    after = episode.ackermann.driver(car)
+    assert (after.steer, after.trim, after.settings.speed_kp) == (0.0, 0.0, 0.5)
 
 
 def drive_past_lights(world: World) -> list[float]:
-    """Begin anew and let cars drive that mind about every second light and vehicle."""
+    """Start again and let cars drive that ignore about every second light and vehicle."""
     world.load("", False)
     episode = world.episode
     cars = [enter(episode, MODEL3, index) for index in range(0, 24, 2)]
@@ -176,6 +176,6 @@ def drive_past_lights(world: World) -> list[float]:
     return [float(x) for car in cars for x in episode.table.position[episode.table.slot(car)]]
 
 
-def test_a_second_episode_repeats_the_first_whoever_is_ignored() -> None:
+def test_a_second_episode_repeats_the_first_also_with_ignored_actors() -> None:
     world = World(TOWN, None, 0, Witness())
     assert drive_past_lights(world) == drive_past_lights(world)

@@ -1,4 +1,4 @@
-"""Machine code is loaded from folders only that nobody else can write to."""
+"""Machine code is loaded only from folders that no other user can write to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from harness.carlite.folders import NOWHERE, cache_folder
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be somebody without a home; return where the cache then belongs."""
+    """Be a user without a home; return where the cache then belongs."""
 
-    def nobody(uid: int) -> pwd.struct_passwd:
+    def unknown_user(uid: int) -> pwd.struct_passwd:
         raise KeyError(uid)
 
     for name in ("XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(pwd, "getpwuid", unknown_user)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path / f"carlite-{os.getuid()}"
 
@@ -50,7 +50,7 @@ def test_a_link_or_a_file_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_somebody_else_s_is_refused(folder: Path) -> None:
+def test_the_folder_of_another_user_is_refused(folder: Path) -> None:
     folder.mkdir(mode=0o700)
     os.chown(folder, 12345, 12345)
     assert cache_folder() == NOWHERE

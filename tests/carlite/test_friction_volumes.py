@@ -37,16 +37,16 @@ def touch(place: Place, laid: FrictionVolumes) -> None:
 def test_a_car_has_the_volumes_friction_while_it_touches_it() -> None:
     place = Place()
     place.car(velocity=(20.0, 0.0))
-    own = frictions(place)
+    before = frictions(place)
     laid = volumes(place, (30.0, 0.0, 5.0, 3.0, ICE))
     half = float(place.table.extent[0, 0])
     for _ in range(60):
         touch(place, laid)
         inside = abs(float(place.table.position[0, 0]) - 30.0) < 5.0 + half
-        assert frictions(place) == ({ICE} if inside else own)
+        assert frictions(place) == ({ICE} if inside else before)
         place.tick()
     assert place.table.position[0, 0] > 40.0
-    assert frictions(place) == own
+    assert frictions(place) == before
 
 
 @pytest.mark.parametrize(("yaw", "reached"), [(0.0, False), (math.pi / 2, True)])
@@ -61,7 +61,7 @@ def test_volumes_are_turned_like_their_actor(yaw: float, reached: bool) -> None:
 def test_the_youngest_volume_rules_and_a_bridge_above_is_out_of_reach() -> None:
     place = Place()
     place.car()
-    own = frictions(place)
+    before = frictions(place)
     laid = volumes(place, (0.0, 0.0, 5.0, 5.0, ICE), (0.0, 0.0, 5.0, 5.0, 1.0))
     touch(place, laid)
     assert frictions(place) == {1.0}
@@ -70,27 +70,27 @@ def test_the_youngest_volume_rules_and_a_bridge_above_is_out_of_reach() -> None:
     assert frictions(place) == {ICE}
     place.table.position[place.table.slot(1000), 2] = 8.0
     touch(place, laid)
-    assert frictions(place) == own
+    assert frictions(place) == before
 
 
-def test_tyres_are_their_own_again_whatever_was_applied_inside() -> None:
+def test_tyres_are_as_before_whatever_was_applied_inside() -> None:
     """As in CARLA: what was before is put back when the vehicle leaves."""
     place = Place()
     place.car(TESLA)
     laid = volumes(place, (0.0, 0.0, 5.0, 5.0, ICE))
-    own = place.control()
+    before = place.control()
     touch(place, laid)
     assert frictions(place) == {ICE}
     place.physics.apply(place.table, 1, replace(place.control(), mass=2000.0))
     touch(place, laid)
     assert frictions(place) == {ICE}
-    worn = [replace(wheel, tire_friction=1.0) for wheel in own.wheels]
+    worn = [replace(wheel, tire_friction=1.0) for wheel in before.wheels]
     place.physics.apply(place.table, 1, replace(place.control(), wheels=tuple(worn)))
     touch(place, laid)
     assert frictions(place) == {1.0}
     laid.forget(1000)
     touch(place, laid)
-    assert place.control() == replace(own, mass=2000.0)
+    assert place.control() == replace(before, mass=2000.0)
 
 
 def friction_felt(car: carla.Vehicle) -> float:
@@ -112,7 +112,7 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         volume = spawn(world, TRIGGER, start, friction=friction, **area)
         car = spawn(world, MODEL3, start)
         assert isinstance(car, carla.Vehicle)
-        own = friction_felt(car)
+        before = friction_felt(car)
         for _ in range(20):
             world.tick()
         assert friction_felt(car) == pytest.approx(float(friction))
@@ -129,7 +129,7 @@ def test_brakes_fail_on_ice_through_the_client(world: carla.World) -> None:
         ways.append(car.get_location().distance(start.location))
         assert volume.destroy()
         world.tick()
-        assert friction_felt(car) == pytest.approx(own)
+        assert friction_felt(car) == pytest.approx(before)
         assert car.get_physics_control().mass == pytest.approx(heavier.mass)
         car.destroy()
     assert ways[0] < 8.0
@@ -160,6 +160,6 @@ def test_a_trigger_is_felt_from_its_edge_to_its_edge(world: carla.World) -> None
             world.tick()
             seen.append([car.get_physics_control().wheels[0].tire_friction for car in cars])
         trigger.set_transform(start)
-    own = seen[0][0]
-    assert seen[:3] == [[own, own], [5.0, own], [own, own]]
-    assert seen[3:] == [[5.0, own], [own, own], [own, own]]
+    before = seen[0][0]
+    assert seen[:3] == [[before, before], [5.0, before], [before, before]]
+    assert seen[3:] == [[5.0, before], [before, before], [before, before]]

@@ -48,10 +48,10 @@ def assert_agrees(opendrive: str) -> None:
     client_map = carla.Map("town", opendrive)
     for place in PLACES:
         expected = client_map.transform_to_geolocation(carla.Location(*place))
-        found = reference_of(opendrive).locate(*place)
-        assert found[0] == pytest.approx(expected.latitude, abs=1e-12)
-        assert found[1] == pytest.approx(expected.longitude, abs=1e-12)
-        assert found[2] == pytest.approx(expected.altitude, abs=1e-9)
+        located = reference_of(opendrive).locate(*place)
+        assert located[0] == pytest.approx(expected.latitude, abs=1e-12)
+        assert located[1] == pytest.approx(expected.longitude, abs=1e-12)
+        assert located[2] == pytest.approx(expected.altitude, abs=1e-9)
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -67,7 +67,7 @@ def test_agrees_on_carlas_towns(town: str) -> None:
     assert_agrees(Path(maps, f"{town}.xodr").read_text())
 
 
-def test_agrees_on_our_own_town() -> None:
+def test_agrees_on_a_shipped_town() -> None:
     data = Path(__file__).parents[2] / "harness/carlite/towns/data"
     assert_agrees((data / "Crucible05.xodr").read_text())
 

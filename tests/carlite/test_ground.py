@@ -30,8 +30,8 @@ def ground_of(name: str) -> tuple[Lanes, Ground]:
 def test_lanes_lie_on_the_ground(name: str) -> None:
     """Sampled lanes equal the client's waypoints; where roads overlap, theirs differ by 4 cm."""
     lanes, ground = ground_of(name)
-    found = heights(*ground_arrays(ground), lanes.points)
-    gap = np.abs(found - lanes.points[:, 2])
+    surface = heights(*ground_arrays(ground), lanes.points)
+    gap = np.abs(surface - lanes.points[:, 2])
     assert gap.max() < 0.05
     assert (gap < 0.03).mean() > 0.99
 
@@ -60,7 +60,7 @@ def test_the_ground_is_whole_and_of_modest_size(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOWNS)
-def test_labels_tell_road_from_sidewalk(name: str) -> None:
+def test_labels_separate_road_and_sidewalk(name: str) -> None:
     lanes, ground = ground_of(name)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     column = np.rint((lanes.points[:, 0] - ground.x) / ground.cell).astype(int)
@@ -89,7 +89,7 @@ def bridge() -> Ground:
 
 
 def test_over_and_under_a_bridge() -> None:
-    """Whoever drives on the deck stays on it all along, whoever passes beneath stays beneath."""
+    """What drives on the deck stays on it all along, what passes beneath stays beneath."""
     ground = ground_arrays(bridge())
     for y in np.arange(-59.0, 59.0, 0.1):
         for x in (-3.4, -1.75, 0.0, 1.75, 3.4):
@@ -152,23 +152,23 @@ def test_gaps_between_the_lanes_of_a_junction_are_road(name: str) -> None:
         hull = shapely.union_all([strips[lane] for lane in np.flatnonzero(driven)]).convex_hull
         for patch in patches[shapely.intersects(patches, hull)]:
             if patch.within(hull.buffer(-0.5)):
-                found = labels_in(ground, patch)
-                assert set(found) <= {Label.ROAD}
-                gaps += len(found)
+                labels = labels_in(ground, patch)
+                assert set(labels) <= {Label.ROAD}
+                gaps += len(labels)
             elif patch.area > 1000.0:
-                found = labels_in(ground, patch.intersection(hull).buffer(-0.5))
-                assert set(found) <= {Label.TERRAIN}
-                blocks += len(found)
+                labels = labels_in(ground, patch.intersection(hull).buffer(-0.5))
+                assert set(labels) <= {Label.TERRAIN}
+                blocks += len(labels)
     assert gaps > 50
     assert blocks > 50
 
 
 def strip_of(lanes: Lanes, lane: int) -> shapely.Polygon:
     """Return the outline of a lane's surface."""
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-    across = np.stack([-np.sin(lanes.yaw[own]), np.cos(lanes.yaw[own])], axis=1)
-    half = across * (lanes.width[own, None] / 2 + relief.EDGE)
-    middle = lanes.points[own, :2]
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    across = np.stack([-np.sin(lanes.yaw[span]), np.cos(lanes.yaw[span])], axis=1)
+    half = across * (lanes.width[span, None] / 2 + relief.EDGE)
+    middle = lanes.points[span, :2]
     return shapely.make_valid(shapely.Polygon([*(middle - half), *(middle + half)[::-1]]))
 
 

@@ -56,7 +56,7 @@ def test_acceleration_ahead_is_along_x_whatever_the_heading() -> None:
         assert feel(sensor(), (0, yaw, 0), ahead)[0] == pytest.approx((2, 0, GRAVITY))
 
 
-def test_a_turn_is_felt_about_the_sensors_own_up() -> None:
+def test_a_turn_is_felt_about_the_up_axis_of_the_sensor() -> None:
     assert feel(sensor(), (0, 1.0, 0), spin=(0, 0, 0.4))[1] == pytest.approx((0, 0, 0.4))
     assert feel(sensor(), (math.pi / 2, 0, 0), spin=(0, 0, 0.4))[1] == pytest.approx((0.4, 0, 0))
 

@@ -86,11 +86,11 @@ def test_position_is_where_the_map_says(world: carla.World, car: carla.Vehicle) 
     sensor, frames = attach(car, "gnss", carla.Transform(carla.Location(x=1.0, z=2.0)))
     car.apply_control(carla.VehicleControl(throttle=0.6))
     for _ in range(20):
-        found = next_frame(world, frames)
+        measured = next_frame(world, frames)
         truth = world.get_map().transform_to_geolocation(sensor.get_transform().location)
-        assert found.latitude == pytest.approx(truth.latitude, abs=1e-9)
-        assert found.longitude == pytest.approx(truth.longitude, abs=1e-9)
-        assert found.altitude == pytest.approx(truth.altitude, abs=1e-5)
+        assert measured.latitude == pytest.approx(truth.latitude, abs=1e-9)
+        assert measured.longitude == pytest.approx(truth.longitude, abs=1e-9)
+        assert measured.altitude == pytest.approx(truth.altitude, abs=1e-5)
     sensor.destroy()
 
 
@@ -103,10 +103,10 @@ def test_obstacle_ahead_is_named(world: carla.World, car: carla.Vehicle) -> None
         world.tick()
     place = carla.Transform(carla.Location(x=2.4, z=1.0))
     sensor, frames = attach(car, "obstacle", place, distance="20", only_dynamics="true")
-    found = next_frame(world, frames)
-    assert found.actor.id in (car.id, sensor.id)
-    assert found.other_actor.id == truck.id
+    measured = next_frame(world, frames)
+    assert measured.actor.id in (car.id, sensor.id)
+    assert measured.other_actor.id == truck.id
     gap = 12.0 - truck.bounding_box.extent.x - 2.4 - 0.5
-    assert found.distance == pytest.approx(gap, abs=0.4)
+    assert measured.distance == pytest.approx(gap, abs=0.4)
     truck.destroy()
     sensor.destroy()

@@ -120,7 +120,7 @@ def test_speed_limits_are_read_in_every_unit() -> None:
     assert limit('<speed max="no limit"/>') == pytest.approx(50 / 3.6)
 
 
-def nearest_by_hand(lanes: Lanes, point: np.ndarray, kinds: int) -> float:
+def nearest_of_all_segments(lanes: Lanes, point: np.ndarray, kinds: int) -> float:
     """Return the distance to the nearest lane, by looking at every segment."""
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)
     wanted = (kinds >> lanes.kind[lane[:-1]].astype(int)) & 1 == 1
@@ -142,11 +142,11 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
     for point in points:
         x, y, z = (float(v) for v in point)
         lane, station, lateral = finder.nearest(x, y, z, kinds)
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        foot = [np.interp(station, lanes.station[own], lanes.points[own, k]) for k in range(3)]
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        foot = [np.interp(station, lanes.station[span], lanes.points[span, k]) for k in range(3)]
         distance = float(np.linalg.norm(point - foot))
-        assert distance == pytest.approx(nearest_by_hand(lanes, point, kinds), abs=1e-6)
-        if np.abs(lanes.station[own] - station).min() > 1e-9:  # beside a segment, not at a corner
+        assert distance == pytest.approx(nearest_of_all_segments(lanes, point, kinds), abs=1e-6)
+        if np.abs(lanes.station[span] - station).min() > 1e-9:  # next to a segment, not at a corner
             assert abs(lateral) == pytest.approx(math.dist(point[:2], foot[:2]), abs=1e-6)
 
 
@@ -158,10 +158,10 @@ def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:
     assert east_arm[2] == pytest.approx(1.0, abs=1e-6)
     for heading in (0.0, math.pi / 2, math.pi, -math.pi / 2):
         lane, station, _ = finder.nearest(0.0, 0.0, 0.0, yaw=heading)
-        own = lanes.first[lane] + int(
+        index = lanes.first[lane] + int(
             np.searchsorted(lanes.station[lanes.first[lane] :][: lanes.count[lane]], station)
         )
-        assert math.cos(lanes.yaw[own] - heading) > 0.7
+        assert math.cos(lanes.yaw[index] - heading) > 0.7
 
 
 def test_no_lane_of_that_kind_is_said_so() -> None:

@@ -72,15 +72,15 @@ def said(process: subprocess.Popen[str]) -> str:
 
 
 def test_a_client_far_behind_gets_the_snapshot_of_its_tick() -> None:
-    """It was frozen while another ticked, which is dead when it ticks itself; nobody else does."""
+    """It was frozen while another ticked, which is dead when it ticks; no other client does."""
     with Carlite() as server:
         client = server.client()
         world = client.get_world()
         world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
         kiosk = world.get_blueprint_library().find("static.prop.kiosk_01")
         places = [carla.Location(10.0 * (k % 20), 10.0 * (k // 20), 60.0) for k in range(400)]
-        spawning = [carla.command.SpawnActor(kiosk, carla.Transform(each)) for each in places]
-        assert not any(each.error for each in client.apply_batch_sync(spawning))
+        spawning = [carla.command.SpawnActor(kiosk, carla.Transform(pose)) for pose in places]
+        assert not any(answer.error for answer in client.apply_batch_sync(spawning))
         with program(server, ONE_TICK) as frozen:
             assert said(frozen) == "ready"
             frozen.send_signal(signal.SIGSTOP)
@@ -97,4 +97,4 @@ def test_slow_callbacks_leave_ticks_alone_where_threads_are_left(carlite: Carlit
     """Three sensors in an asynchronous world occupy three threads of the client; one is left."""
     with program(carlite, SLOW_CALLBACKS, threads=4) as busy:
         assert said(busy) == "ticked"
-    carlite.begin_anew()
+    carlite.begin_episode()

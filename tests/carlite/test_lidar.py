@@ -1,4 +1,4 @@
-"""The LiDARs' frames: pattern, turning, losses, noise, and what the semantic one tells."""
+"""The LiDARs' frames: pattern, turning, losses, noise, and what the semantic one adds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plain() -> Scene:
     return Scene(ray_worlds.town(pieces=0), ActorTable())
 
 
-def test_each_channel_fires_its_share_of_the_points(plain: Scene) -> None:
+def test_every_channel_fires_its_share_of_the_points(plain: Scene) -> None:
     _, counts, points = read(lidar(**DOWNWARD).capture(plain, POSE, 1, 0.05))
     np.testing.assert_array_equal(counts, 360)
     elevation = np.degrees(np.arctan2(points[:, 2], np.hypot(points[:, 0], points[:, 1])))
@@ -91,7 +91,7 @@ def test_several_turns_in_one_tick_see_the_same_twice(scene: Scene) -> None:
         start += count
 
 
-def test_the_frame_is_the_sensors_own(scene: Scene) -> None:
+def test_points_are_in_the_frame_of_the_sensor(scene: Scene) -> None:
     """Points, carried into the world by the pose, lie on the ground or above it."""
     pose = Pose((3.0, 1.0, 4.0), (0.1, 2.0, -0.2))
     _, _, points = read(lidar(**DOWNWARD).capture(scene, pose, 1, 0.05))
@@ -172,17 +172,17 @@ DIGEST = """
 import hashlib
 from tests.carlite import test_lidar as t, ray_worlds as w
 scene = t.Scene(w.town(hills=1.0, deck=True), w.crowd(60, seed=3))
-told = hashlib.sha256()
+digest = hashlib.sha256()
 for kind in (t.LIDAR, t.SEMANTIC, "sensor.other.radar", "sensor.camera.rgb"):
     sensor = t.sensors.make(kind, {"noise_stddev": "0.02"}, 4, 2)
     for frame in range(3):
-        told.update(sensor.capture(scene, t.POSE, frame, 0.05))
-print(told.hexdigest())
+        digest.update(sensor.capture(scene, t.POSE, frame, 0.05))
+print(digest.hexdigest())
 """
 
 
 def test_other_processes_sense_the_same_bytes() -> None:
-    told = [
+    digests = [
         subprocess.run(
             [sys.executable, "-c", DIGEST],
             capture_output=True,
@@ -191,8 +191,8 @@ def test_other_processes_sense_the_same_bytes() -> None:
         ).stdout
         for n in ("1", "2")
     ]
-    assert len(told[0]) == 65
-    assert told[0] == told[1]
+    assert len(digests[0]) == 65
+    assert digests[0] == digests[1]
 
 
 def test_the_car_that_carries_the_sensor_is_seen() -> None:
@@ -213,7 +213,7 @@ def test_the_car_that_carries_the_sensor_is_seen() -> None:
     assert -0.5 < np.median(roof["z"]) < 0.0
 
 
-def test_semantic_points_tell_incidence_actor_and_label() -> None:
+def test_semantic_points_have_incidence_actor_and_label() -> None:
     place, table = ray_worlds.town(hills=2.0), ray_worlds.crowd(60, seed=3)
     scene, pose = Scene(place, table), Pose((0.0, 0.0, 2.4), (0.1, 0.5, -0.1))
     body = sensors.make(SEMANTIC, {**TURN, "range": "80"}, 0, 1).capture(scene, pose, 1, 0.05)

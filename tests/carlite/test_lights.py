@@ -1,4 +1,4 @@
-"""Traffic lights: the cycle, what clients change, whom a light holds."""
+"""Traffic lights: the cycle, what clients change, which vehicles a light holds."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_times_hold_for_all_lights_of_the_phase(crossing: TrafficLights) -> None
     assert list(crossing.green) == [4.0, 4.0, 10.0, 10.0]
 
 
-def test_reset_begins_the_cycle_anew(crossing: TrafficLights) -> None:
+def test_reset_restarts_the_cycle(crossing: TrafficLights) -> None:
     crossing.step(17.0)
     assert states(crossing)[2] == State.GREEN
     crossing.reset_group(12)

@@ -66,11 +66,11 @@ def digest_of(town: Town) -> str:
     return total.hexdigest()
 
 
-def test_own_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
-    own = towns.available(None)
-    assert "Crucible05" in own
-    assert own == sorted(own)
-    assert towns.available(maps) == sorted([*own, "Corner", "Lane_Opt"])
+def test_shipped_towns_and_a_folder_of_maps_are_listed(maps: Path) -> None:
+    shipped = towns.available(None)
+    assert "Crucible05" in shipped
+    assert shipped == sorted(shipped)
+    assert towns.available(maps) == sorted([*shipped, "Corner", "Lane_Opt"])
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_clients_may_spell_a_town_in_several_ways(maps: Path, asked: str, given:
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "", "..", "../maps/Corner.txt", "/etc/passwd", "a\0b"])
-def test_unknown_towns_are_told_what_there_is(maps: Path, name: str) -> None:
-    with pytest.raises(UserError, match="unknown town") as told:
+def test_unknown_towns_are_refused_with_the_valid_names(maps: Path, name: str) -> None:
+    with pytest.raises(UserError, match="unknown town") as refusal:
         towns.load(name, maps)
-    assert "Crucible05" in str(told.value)
-    assert "Corner" in str(told.value)
+    assert "Crucible05" in str(refusal.value)
+    assert "Corner" in str(refusal.value)
 
 
 def test_a_folder_of_maps_that_is_not_there(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Pat
     assert_same(built, kept)
 
 
-def test_a_changed_file_is_built_anew(maps: Path) -> None:
+def test_a_changed_file_is_built_again(maps: Path) -> None:
     before = towns.load("Corner", maps)
     (maps / "Corner.xodr").write_text(samples.straight_road(), encoding="utf-8")
     after = towns.load("Corner", maps)
@@ -128,14 +128,14 @@ def test_damaged_entries_are_built_again(maps: Path, cache_folder: Path) -> None
     town = towns.load("Corner", maps)
     (entry,) = cache_folder.iterdir()
     whole = entry.read_bytes()
-    chance = random.Random(2)
+    rng = random.Random(2)
     for trial in range(60):
         broken = bytearray(whole)
         if trial % 3:
-            for _ in range(chance.randint(1, 50)):
-                broken[chance.randrange(len(broken))] = chance.randrange(256)
+            for _ in range(rng.randint(1, 50)):
+                broken[rng.randrange(len(broken))] = rng.randrange(256)
         else:
-            del broken[chance.randrange(len(broken)) :]
+            del broken[rng.randrange(len(broken)) :]
         entry.write_bytes(bytes(broken))
         kept = cache.read(town.name, town.opendrive)
         if kept is not None:
@@ -182,8 +182,8 @@ def test_another_town_of_that_name_has_another_mesh(maps: Path) -> None:
 def street(sidewalk: float) -> str:
     """A straight road with sidewalks of this width."""
     width = f'<width sOffset="0" a="{sidewalk}" b="0" c="0" d="0"/>'
-    beside = [samples.lane(number, "sidewalk", width) for number in (2, -2)]
-    row = samples.section([beside[0], samples.lane(1), samples.lane(-1), beside[1]])
+    sidewalks = [samples.lane(number, "sidewalk", width) for number in (2, -2)]
+    row = samples.section([sidewalks[0], samples.lane(1), samples.lane(-1), sidewalks[1]])
     plan = samples.geometry(0.0, 0.0, 0.0, 0.0, 100.0, "<line/>")
     return samples.document(samples.road(1, 100.0, plan, row))
 

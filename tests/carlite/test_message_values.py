@@ -134,7 +134,7 @@ def peak(server: Carlite) -> int:
 def test_thousands_of_commands_in_one_call_are_served(
     client: carla.Client, world: carla.World
 ) -> None:
-    """Six hundred thousand values; most commands find their place taken, and are told so."""
+    """Six hundred thousand values; most commands find their place taken, and fail."""
     blueprint = world.get_blueprint_library().find("vehicle.tesla.model3")
     point = world.get_map().get_spawn_points()[0]
     commands = [carla.command.SpawnActor(blueprint, point)] * 10_000

@@ -19,7 +19,7 @@ from harness.carlite.towns import load, navmesh
 from harness.carlite.towns.detour import Area, Mesh, write
 from harness.carlite.towns.model import LaneKind, Scenery, Shape, Town
 
-OWN = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
+SHIPPED = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
 CARLAS = ["Town01", "Town02", "Town05"]
 
 
@@ -52,26 +52,26 @@ def read(data: bytes) -> Tile:
     at = 100
     points = np.frombuffer(body, "<f4", 3 * vertices, at).reshape(-1, 3)
     at += 12 * vertices
-    found = Tile(points[:, [0, 2, 1]].astype(np.float64), [], [], [], [], [], links)
+    tile = Tile(points[:, [0, 2, 1]].astype(np.float64), [], [], [], [], [], links)
     for i in range(polygons):
         _, *rest = struct.unpack_from("<I6H6HHBB", body, at + 32 * i)
         count = rest[13]
-        found.corners.append(rest[:count])
-        found.neighbours.append([n - 1 for n in rest[6 : 6 + count]])
-        found.flags.append(rest[12])
-        found.area.append(rest[14] & 63)
+        tile.corners.append(rest[:count])
+        tile.neighbours.append([n - 1 for n in rest[6 : 6 + count]])
+        tile.flags.append(rest[12])
+        tile.area.append(rest[14] & 63)
     at += 32 * polygons + 12 * links
     for i in range(polygons):
         _, first, _, count = struct.unpack_from("<IIBB", body, at + 12 * i)
         start = at + 12 * polygons + 4 * first
-        found.fans.append([tuple(body[start + 4 * k : start + 4 * k + 4]) for k in range(count)])
+        tile.fans.append([tuple(body[start + 4 * k : start + 4 * k + 4]) for k in range(count)])
     assert at + 12 * polygons + 4 * triangles == len(body)
-    return found
+    return tile
 
 
 @cache
 def town(name: str) -> Town:
-    if name in OWN:
+    if name in SHIPPED:
         return load(name, None)
     maps = os.environ.get("CRUCIBLE_MAPS")
     if not maps:
@@ -84,10 +84,10 @@ def mesh(name: str) -> Mesh:
     return navmesh.mesh(town(name))
 
 
-def outlines(found: Mesh, area: Area) -> list[Polygon]:
+def outlines(walkable: Mesh, area: Area) -> list[Polygon]:
     return [
-        Polygon(found.vertices[list(polygon)][:, :2])
-        for polygon, what in zip(found.polygons, found.areas, strict=True)
+        Polygon(walkable.vertices[list(polygon)][:, :2])
+        for polygon, what in zip(walkable.polygons, walkable.areas, strict=True)
         if what is area
     ]
 
@@ -96,17 +96,17 @@ def lane_surface(place: Town, *kinds: LaneKind) -> shapely.Geometry:
     lanes = place.lanes
     quads = []
     for lane in np.flatnonzero(np.isin(lanes.kind, kinds)):
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-        across = np.stack([-np.sin(lanes.yaw[own]), np.cos(lanes.yaw[own])], axis=1)
-        half = across * lanes.width[own, None] / 2
-        left, right = lanes.points[own, :2] - half, lanes.points[own, :2] + half
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        across = np.stack([-np.sin(lanes.yaw[span]), np.cos(lanes.yaw[span])], axis=1)
+        half = across * lanes.width[span, None] / 2
+        left, right = lanes.points[span, :2] - half, lanes.points[span, :2] + half
         quads += [Polygon(corners).buffer(0.01) for corners in
                   np.stack([left[:-1], left[1:], right[1:], right[:-1]], axis=1)]  # fmt: skip
     return shapely.union_all(quads)
 
 
-def components(found: Mesh) -> list[int]:
-    across, seen, sizes = found.neighbours(), set[int](), []
+def components(walkable: Mesh) -> list[int]:
+    across, seen, sizes = walkable.neighbours(), set[int](), []
     for start in range(len(across)):
         if start not in seen:
             stack, size = [start], 0
@@ -120,15 +120,15 @@ def components(found: Mesh) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-@pytest.mark.parametrize("name", OWN + CARLAS)
+@pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_file_holds_the_mesh(name: str) -> None:
-    found, tile = mesh(name), read(navmesh.build(town(name)))
-    assert tile.vertices == pytest.approx(found.vertices, abs=1e-4)
-    assert [tuple(c) for c in tile.corners] == list(found.polygons)
-    assert tile.neighbours == found.neighbours()
-    assert tile.area == list(found.areas)
-    assert tile.flags == [1 << area for area in found.areas]
-    assert tile.links == sum(n >= 0 for own in tile.neighbours for n in own)
+    walkable, tile = mesh(name), read(navmesh.build(town(name)))
+    assert tile.vertices == pytest.approx(walkable.vertices, abs=1e-4)
+    assert [tuple(c) for c in tile.corners] == list(walkable.polygons)
+    assert tile.neighbours == walkable.neighbours()
+    assert tile.area == list(walkable.areas)
+    assert tile.flags == [1 << area for area in walkable.areas]
+    assert tile.links == sum(n >= 0 for around in tile.neighbours for n in around)
     for corners, fan in zip(tile.corners, tile.fans, strict=True):
         assert [triangle[:3] for triangle in fan] == [(0, i + 1, i + 2) for i in range(len(fan))]
         border = {(a, (a + 1) % len(corners)) for a in range(len(corners))}
@@ -137,36 +137,36 @@ def test_file_holds_the_mesh(name: str) -> None:
                 assert bool(marks >> 2 * bit & 1) == (edge in border)
 
 
-@pytest.mark.parametrize("name", OWN + CARLAS)
+@pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_polygons_are_convex_and_turn_the_same_way(name: str) -> None:
-    found = mesh(name)
-    for polygon in found.polygons:
-        corners = found.vertices[list(polygon)][:, :2]
+    walkable = mesh(name)
+    for polygon in walkable.polygons:
+        corners = walkable.vertices[list(polygon)][:, :2]
         along = np.roll(corners, -1, axis=0) - corners
         after = np.roll(along, -1, axis=0)
         assert (along[:, 0] * after[:, 1] - along[:, 1] * after[:, 0]).max() <= 1e-9
         assert Polygon(corners).area > 0.005
 
 
-@pytest.mark.parametrize("name", OWN + CARLAS)
+@pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_every_place_can_be_reached(name: str) -> None:
     sizes = components(mesh(name))
     assert sizes[0] > 0.97 * sum(sizes)
 
 
-@pytest.mark.parametrize("name", OWN + CARLAS)
+@pytest.mark.parametrize("name", SHIPPED + CARLAS)
 def test_few_enough_polygons_for_the_clients_search(name: str) -> None:
     assert len(mesh(name).polygons) < 2048 + 512
 
 
-@pytest.mark.parametrize("name", [*OWN, "Town05"])
+@pytest.mark.parametrize("name", [*SHIPPED, "Town05"])
 def test_crosswalks_link_sidewalks(name: str) -> None:
-    found = mesh(name)
-    marked = sum(area is Area.CROSSWALK for area in found.areas)
+    walkable = mesh(name)
+    marked = sum(area is Area.CROSSWALK for area in walkable.areas)
     assert marked >= 0.9 * len(town(name).crosswalks) > 0
-    for across, area in zip(found.neighbours(), found.areas, strict=True):
+    for across, area in zip(walkable.neighbours(), walkable.areas, strict=True):
         if area is Area.CROSSWALK:
-            assert sum(n >= 0 and found.areas[n] is not Area.ROAD for n in across) >= 2
+            assert sum(n >= 0 and walkable.areas[n] is not Area.ROAD for n in across) >= 2
 
 
 @pytest.mark.parametrize("name", ["Town01", "Town02"])
@@ -177,25 +177,25 @@ def test_towns_without_crosswalks_get_crossings_at_junctions(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["CrucibleRing", "Town05"])
 def test_sidewalk_polygons_lie_on_sidewalks(name: str) -> None:
-    found = outlines(mesh(name), Area.SIDEWALK)
+    walkable = outlines(mesh(name), Area.SIDEWALK)
     ground = lane_surface(town(name), LaneKind.SIDEWALK).buffer(0.1)
-    off = sum(polygon.difference(ground).area for polygon in found)
-    assert off < 0.005 * sum(polygon.area for polygon in found)
+    off = sum(polygon.difference(ground).area for polygon in walkable)
+    assert off < 0.005 * sum(polygon.area for polygon in walkable)
 
 
 def test_crosswalk_polygons_lie_where_crosswalks_are() -> None:
     marked = shapely.union_all([Polygon(c[:, :2]) for c in town("Crucible05").crosswalks])
-    found = shapely.union_all(outlines(mesh("Crucible05"), Area.CROSSWALK))
+    walkable = shapely.union_all(outlines(mesh("Crucible05"), Area.CROSSWALK))
     road = lane_surface(town("Crucible05"), LaneKind.DRIVING)
-    assert found.intersection(road).difference(marked.buffer(0.5)).area < 0.02 * found.area
-    assert marked.intersection(road).difference(found).area < 0.15 * marked.area
+    assert walkable.intersection(road).difference(marked.buffer(0.5)).area < 0.02 * walkable.area
+    assert marked.intersection(road).difference(walkable).area < 0.15 * marked.area
 
 
 def test_heights_follow_the_ground() -> None:
-    found = mesh("CrucibleRing")
-    assert np.ptp(found.vertices[:, 2]) > 3.0
+    walkable = mesh("CrucibleRing")
+    assert np.ptp(walkable.vertices[:, 2]) > 3.0
     lanes = town("CrucibleRing").lanes
-    for vertex in found.vertices[::7]:
+    for vertex in walkable.vertices[::7]:
         flat = np.linalg.norm(lanes.points[:, :2] - vertex[:2], axis=1)
         near = lanes.points[flat < flat.min() + 1.5, 2]
         assert np.abs(near - vertex[2]).min() < 0.5
@@ -206,10 +206,10 @@ def poles(place: Town, spacing: float, lateral: float) -> Scenery:
     lanes = place.lanes
     centres = []
     for lane in np.flatnonzero((lanes.kind == LaneKind.SIDEWALK) & (lanes.length > 3)):
-        own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+        span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         for s in np.arange(1.5, lanes.length[lane] - 1.5, spacing):
-            i = int(np.argmin(np.abs(lanes.station[own] - s)))
-            yaw, point = lanes.yaw[own][i], lanes.points[own][i]
+            i = int(np.argmin(np.abs(lanes.station[span] - s)))
+            yaw, point = lanes.yaw[span][i], lanes.points[span][i]
             aside = np.array([-np.sin(yaw) * lateral, np.cos(yaw) * lateral, 1.5])
             centres.append(point + aside)
     count = len(centres)
@@ -224,9 +224,9 @@ def poles(place: Town, spacing: float, lateral: float) -> Scenery:
 def test_walkers_are_led_past_poles(lateral: float) -> None:
     bare = town("Crucible05")
     place = replace(bare, scenery=poles(bare, 17.0, lateral))
-    found = navmesh.mesh(place)
-    assert components(found) == [len(found.polygons)]
-    paths = shapely.STRtree(outlines(found, Area.SIDEWALK))
+    walkable = navmesh.mesh(place)
+    assert components(walkable) == [len(walkable.polygons)]
+    paths = shapely.STRtree(outlines(walkable, Area.SIDEWALK))
     for centre in place.scenery.centre:
         pole = shapely.Point(centre[:2]).buffer(0.15 + 0.1)
         assert not len(paths.query(pole, predicate="intersects"))

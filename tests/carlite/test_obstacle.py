@@ -12,7 +12,7 @@ from harness.carlite.blueprints import library, validate
 from harness.carlite.bodies import library as bodies
 from harness.carlite.labels import Label
 from harness.carlite.sensors import Pose
-from harness.carlite.sensors.obstacle import ObstacleHit, Obstacle, unpack
+from harness.carlite.sensors.obstacle import Obstacle, ObstacleHit, unpack
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.towns.model import Ground, Lanes, Scenery, Shape, Town
 
@@ -62,21 +62,21 @@ def look(
     return None if body is None else unpack(body)
 
 
-def test_finds_the_car_ahead_and_not_its_own() -> None:
-    found = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="20", height=0.6)
-    assert found is not None
-    assert found.actor == OTHER
-    assert found.label is Label.CAR
+def test_finds_the_car_ahead_and_not_its_carrier() -> None:
+    hit = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="20", height=0.6)
+    assert hit is not None
+    assert hit.actor == OTHER
+    assert hit.label is Label.CAR
     rear = 15.0 - library()["vehicle.tesla.model3"].extent[0]
-    assert found.distance == pytest.approx(rear - 2.4 - 0.5, abs=0.1)
+    assert hit.distance == pytest.approx(rear - 2.4 - 0.5, abs=0.1)
 
 
 def test_distance_is_that_of_the_ball() -> None:
     for radius in (0.0, 0.3, 1.0):
-        found = look(scene_with((EGO, 0.0, 0.0)), distance="40", hit_radius=str(radius), height=1.5)
-        assert found is not None
-        assert (found.actor, found.label) == (0, Label.BUILDING)
-        assert found.distance == pytest.approx(WALL_AT - 2.4 - radius, abs=0.01)
+        hit = look(scene_with((EGO, 0.0, 0.0)), distance="40", hit_radius=str(radius), height=1.5)
+        assert hit is not None
+        assert (hit.actor, hit.label) == (0, Label.BUILDING)
+        assert hit.distance == pytest.approx(WALL_AT - 2.4 - radius, abs=0.01)
 
 
 def test_out_of_reach_is_free() -> None:
@@ -88,18 +88,18 @@ def test_out_of_reach_is_free() -> None:
 def test_only_dynamics_leaves_out_the_town() -> None:
     alone = scene_with((EGO, 0.0, 0.0))
     assert look(alone, distance="40", only_dynamics="true") is None
-    found = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="40",
+    hit = look(scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 0.0)), distance="40",
                  only_dynamics="true")  # fmt: skip
-    assert found is not None
-    assert found.actor == OTHER
+    assert hit is not None
+    assert hit.actor == OTHER
 
 
 def test_radius_widens_the_view() -> None:
     scene = scene_with((EGO, 0.0, 0.0), (OTHER, 15.0, 1.6))
     assert look(scene, distance="20", hit_radius="0.1", height=0.5) is None
-    found = look(scene, distance="20", hit_radius="1.0", height=0.5)
-    assert found is not None
-    assert found.actor == OTHER
+    hit = look(scene, distance="20", hit_radius="1.0", height=0.5)
+    assert hit is not None
+    assert hit.actor == OTHER
 
 
 def test_the_ground_is_no_obstacle() -> None:

@@ -82,8 +82,8 @@ def winding_road(shape: str) -> str:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
-    drawn = SHAPES[shape]
-    text = winding_road(drawn if drawn.startswith("<") else parametric(drawn))
+    course = SHAPES[shape]
+    text = winding_road(course if course.startswith("<") else parametric(course))
     lanes = sampling.build(opendrive.parse(text))
     reference = carla.Map(shape, text)
     assert check_samples(lanes, reference, every=1) > 150
@@ -114,7 +114,7 @@ def test_pieces_meet_and_ends_hold() -> None:
     np.testing.assert_allclose([x[1], y[1], heading[1]], [20.0, 10.0, math.pi / 2], atol=1e-12)
 
 
-def test_cubics_take_the_last_row_that_has_begun() -> None:
+def test_cubics_take_the_last_row_that_has_started() -> None:
     profile = np.array([[0.0, 1.0, 2.0, 0.0, 0.0], [5.0, 0.0, 0.0, 1.0, 0.5]])
     value, slope = cubic(profile, np.array([-1.0, 4.0, 5.0, 7.0]))
     np.testing.assert_allclose(value, [-1.0, 9.0, 0.0, 8.0])
@@ -181,9 +181,9 @@ def test_broken_files_are_refused_in_one_clear_line(fault: str, tmp_path: Path) 
     assert hint in str(wrong.value)
     file = tmp_path / "Broken.xodr"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refusal:
         towns.load("Broken", tmp_path)
-    assert str(told.value) == f"{file}: {wrong.value}"
+    assert str(refusal.value) == f"{file}: {wrong.value}"
 
 
 def test_elements_may_be_nested_as_deeply_as_is_said() -> None:
@@ -207,16 +207,14 @@ def test_deep_nesting_is_refused_before_the_rest_is_read() -> None:
 
 def test_damaged_files_never_fail_in_another_way() -> None:
     """Random cuts, swaps and replaced values end in a town or a ValueError."""
-    chance = random.Random(11)
+    rng = random.Random(11)
     refused = 0
     for _ in range(200):
         text = CROSSING
-        for _ in range(chance.randint(1, 3)):
-            at = chance.randrange(len(text))
-            until = at + chance.randint(0, 40)
-            text = (
-                text[:at] + chance.choice(["", "9", "-", "nan", "<", text[-until:]]) + text[until:]
-            )
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(text))
+            until = at + rng.randint(0, 40)
+            text = text[:at] + rng.choice(["", "9", "-", "nan", "<", text[-until:]]) + text[until:]
         try:
             town = towns.from_opendrive("damaged", text)
         except ValueError:

@@ -38,8 +38,8 @@ def road() -> Scene:
 
 
 def test_velocity_is_relative_and_along_the_ray(road: Scene) -> None:
-    told = detections(road)
-    velocity, azimuth, altitude, depth = told.T
+    measured = detections(road)
+    velocity, azimuth, altitude, depth = measured.T
     forward = np.cos(azimuth) * np.cos(altitude)
     speed = velocity / forward
     ahead = np.abs(speed + 6.0) < 1e-3

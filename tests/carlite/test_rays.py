@@ -59,17 +59,17 @@ def scan(scene: Scene, pose: Pose, **attributes: str) -> tuple[Floats, np.ndarra
     where = np.stack([points["x"], points["y"], points["z"]], axis=1).astype(np.float64)
     reach = np.linalg.norm(where, axis=1)
     distance = np.full(len(rays), np.inf)
-    found = np.zeros(len(rays), POINT)
+    points_hit = np.zeros(len(rays), POINT)
     start = 0
     for channel, count in enumerate(counts):
-        own = slice(start, start + count)
-        azimuth = np.degrees(np.arctan2(where[own, 1], where[own, 0]))
+        part = slice(start, start + count)
+        azimuth = np.degrees(np.arctan2(where[part, 1], where[part, 0]))
         firing = np.rint((azimuth + 180) * FIRINGS / 360).astype(int) % FIRINGS
         assert len(np.unique(firing)) == count
-        distance[channel * FIRINGS + firing] = reach[own]
-        found[channel * FIRINGS + firing] = points[own]
+        distance[channel * FIRINGS + firing] = reach[part]
+        points_hit[channel * FIRINGS + firing] = points[part]
         start += count
-    return distance, found
+    return distance, points_hit
 
 
 POSES = {
@@ -93,8 +93,8 @@ WRONG = 0.0003
 
 
 def disagreement(town: Town, table: ActorTable, pose: Pose, **attributes: str) -> float:
-    """Compare one scan with Embree; returns the share of rays told differently."""
-    distance, found = scan(Scene(town, table), pose, **attributes)
+    """Compare one scan with Embree; returns the share of rays that differ."""
+    distance, points_hit = scan(Scene(town, table), pose, **attributes)
     upper, lower = (float(attributes.get(k, ATTRIBUTES[k])) for k in ("upper_fov", "lower_fov"))
     origin = np.array(pose.position)
     rays = directions(upper, lower) @ ray_worlds.turned(np.array(pose.rotation)).T
@@ -103,14 +103,16 @@ def disagreement(town: Town, table: ActorTable, pose: Pose, **attributes: str) -
     expected, which = ray_worlds.embree_hits(ray_worlds.embree_scene(triangles), origin, rays)
     hit = expected <= reach
     expected[~hit] = np.inf
-    label, actor = (np.where(hit, told[which], 0) for told in (triangles.label, triangles.actor))
+    label, actor = (
+        np.where(hit, column[which], 0) for column in (triangles.label, triangles.actor)
+    )
     with np.errstate(invalid="ignore"):
         same = (np.abs(distance - expected) < 0.01) | (distance == expected)
-    same_label = (found["label"] == label) | (
-        np.isin(label, GROUNDS) & np.isin(found["label"], GROUNDS)
+    same_label = (points_hit["label"] == label) | (
+        np.isin(label, GROUNDS) & np.isin(points_hit["label"], GROUNDS)
     )
     assert hit.any()
-    return float(1 - (same & same_label & (found["actor"] == actor)).mean())
+    return float(1 - (same & same_label & (points_hit["actor"] == actor)).mean())
 
 
 @pytest.mark.parametrize("pose", POSES.values(), ids=POSES.keys())
@@ -164,7 +166,7 @@ def test_embree_agrees_in_real_towns(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["upright", "tilted", "above the roofs"])
 def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
-    """All things drawn together give what the nearest of them, each drawn alone, would give."""
+    """All things rasterised together give what the nearest of them, each alone, would give."""
     scene = Scene(PLACES["crowded"], ray_worlds.crowd(60, seed=7))
     scene.refresh(1)
     pose = POSES[name]
@@ -173,16 +175,16 @@ def test_nothing_is_hidden_that_could_be_seen(name: str) -> None:
     slopes = np.tan(np.radians(np.linspace(-40, 15, 60)))
     fan, _ = make_fan(np.cos(azimuth), np.sin(azimuth), np.ones(700), slopes)
 
-    def drawn(things: Things) -> Floats:
+    def rasterised(things: Things) -> Floats:
         nearness, source = np.full((700, 60), 1 / REACH), np.zeros((700, 60), np.int32)
         rasterise_things(things, scene.meshes, rotation, origin, REACH, fan, nearness, source)
         return nearness
 
-    together = drawn(scene.things)
+    together = rasterised(scene.things)
     alone = np.full_like(together, 1 / REACH)
     for n in range(len(scene.things.mesh)):
         one = Things._make(column[n : n + 1] for column in scene.things)
-        np.maximum(alone, drawn(one), out=alone)
+        np.maximum(alone, rasterised(one), out=alone)
     np.testing.assert_array_equal(together, alone)
 
 

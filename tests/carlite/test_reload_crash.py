@@ -64,13 +64,13 @@ def episodes(carlite: Carlite, program: str) -> list[int]:
 
 
 def test_a_client_whose_listeners_are_slow(carlite: Carlite) -> None:
-    carlite.begin_anew()
+    carlite.begin_episode()
     numbers = episodes(carlite, BUSY)
     assert numbers == list(range(numbers[0], numbers[0] + RELOADS))
 
 
 def test_a_client_with_a_traffic_manager(carlite: Carlite) -> None:
-    carlite.begin_anew()
+    carlite.begin_episode()
     numbers = episodes(carlite, TRAFFIC)
     assert numbers == list(range(numbers[0], numbers[0] + RELOADS))
 
@@ -80,15 +80,15 @@ def episode_of(frame: bytes) -> int:
     return int(struct.unpack_from("<Q", frame, 48)[0])
 
 
-def told(client: Raw) -> int:
-    """Return the id by which a client is told to dial the world's stream."""
+def given_stream_id(client: Raw) -> int:
+    """Return the id that a client is given for the world's stream."""
     _, (token,) = client.value("get_episode_info")
     return int.from_bytes(token[:4], "little")
 
 
-def test_nobody_is_told_the_same_stream_id_twice(carlite: Carlite) -> None:
+def test_no_client_gets_the_same_stream_id_twice(carlite: Carlite) -> None:
     with Raw(carlite) as one, Raw(carlite) as other:
-        ids = [told(client) for client in (one, other, one, one, other)]
+        ids = [given_stream_id(client) for client in (one, other, one, one, other)]
     assert len(set(ids)) == len(ids)
 
 
@@ -108,7 +108,7 @@ def test_all_ids_of_a_stream_carry_the_same_frames() -> None:
     run(story())
 
 
-def test_whoever_begins_an_episode_hears_of_it_later_but_whole(
+def test_a_client_that_begins_an_episode_hears_of_it_later_but_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def story() -> None:

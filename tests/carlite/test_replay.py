@@ -1,4 +1,4 @@
-"""Records of a real CARLA driven again: how near carlite comes, and what bad records are told."""
+"""Records of a real CARLA driven again: how near carlite comes, and what is said of bad records."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def test_more_throttle_is_never_slower_and_a_little_creeps() -> None:
 def test_every_fitted_value_changes_the_drive(name: str) -> None:
     drive = read_drive(DATA / "mkz2020-throttle-0.8.csv")
     _, ground = under(drive, flat=False)
-    own = simulate(drive, MKZ, ground, Values())
+    drive_speed = simulate(drive, MKZ, ground, Values())
     fitted_ones = {
         "low_torque": LOW_TORQUE, "high_torque": HIGH_TORQUE, "up": SHIFT_UP, "down": SHIFT_DOWN,
         "switch_time": SWITCH_TIME, "latency": LATENCY,
     }  # fmt: skip
     same = simulate(drive, MKZ, ground, Values(**{name: fitted_ones[name]}))
     other = simulate(drive, MKZ, ground, Values(**{name: 1.1 * fitted_ones[name]}))
-    np.testing.assert_allclose(same, own, atol=1e-6)
-    assert np.abs(other - own).max() > 0.05
+    np.testing.assert_allclose(same, drive_speed, atol=1e-6)
+    assert np.abs(other - drive_speed).max() > 0.05
 
 
 def test_a_fit_minds_a_figure_that_is_never_reached_no_more_than_twice_what_is_allowed() -> None:
@@ -96,10 +96,10 @@ def test_a_record_that_states_its_pedals_is_driven_with_them(tmp_path: Path) -> 
     ]
     path = tmp_path / "own.csv"
     path.write_text("\n".join(rows))
-    own = read_drive(path)
-    assert own.stated
+    stated = read_drive(path)
+    assert stated.stated
     assert not drive.stated
-    speed = simulate(own, MKZ, flat_ground(), Values())
+    speed = simulate(stated, MKZ, flat_ground(), Values())
     assert speed[0] == 10.0
     assert speed[60] > 10.5
     assert speed[-1] == 0.0
@@ -121,12 +121,12 @@ def test_fitting_finds_what_was_changed() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
     _, ground = under(drive, flat=False)
     worse = Values(low_torque=1.0, high_torque=1.0)
-    found = fitted([(drive, ground)], MKZ, Values(1.0, 1.0, 0.4603, 0.2272, 0.168, 0.463))
-    assert cost([(drive, ground)], MKZ, found) < cost([(drive, ground)], MKZ, worse)
+    refitted = fitted([(drive, ground)], MKZ, Values(1.0, 1.0, 0.4603, 0.2272, 0.168, 0.463))
+    assert cost([(drive, ground)], MKZ, refitted) < cost([(drive, ground)], MKZ, worse)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "complaint"),
     [
         ("a.csv", EVEN, "no throttle"),
         ("m-throttle-0.5.csv", "time_s,speed_kmh\n0,1\n0.05,x\n", ":3: speed_kmh is no number"),
@@ -136,10 +136,12 @@ def test_fitting_finds_what_was_changed() -> None:
         ("m-throttle-0.5.csv", "time_s,speed_kmh\n" + "0,1\n" * 30, "do not grow"),
     ],
 )  # fmt: skip
-def test_bad_records_are_told_in_one_line(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_bad_records_are_refused_in_one_line(
+    tmp_path: Path, name: str, text: str, complaint: str
+) -> None:
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=complaint) as caught:
         read_drive(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)

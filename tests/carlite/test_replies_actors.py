@@ -36,13 +36,13 @@ def spawn(
     """Spawn something, by default at the first spawn point."""
     if isinstance(place, int):
         place = world.get_map().get_spawn_points()[place]
-    found = world.get_blueprint_library().find(blueprint)
+    definition = world.get_blueprint_library().find(blueprint)
     for name, value in attributes.items():
-        found.set_attribute(name, value)
-    return world.spawn_actor(found, place, attach_to=parent)
+        definition.set_attribute(name, value)
+    return world.spawn_actor(definition, place, attach_to=parent)
 
 
-def spot(blueprint: Blueprint, world: carla.World, index: int) -> carla.Transform:
+def free_place(blueprint: Blueprint, world: carla.World, index: int) -> carla.Transform:
     """Find room for one of several actors: vehicles on the road, the rest high above it."""
     place = world.get_map().get_spawn_points()[index]
     if blueprint.kind != Kind.VEHICLE:
@@ -75,7 +75,7 @@ def test_every_kind_of_actor_is_what_its_blueprint_says(world: carla.World) -> N
     names = [name for name, one in library().items() if not one.refusal]
     for index, name in enumerate(names):
         ours = library()[name]
-        actor = spawn(world, name, spot(ours, world, index))
+        actor = spawn(world, name, free_place(ours, world, index))
         assert actor.type_id == name
         assert actor.parent is None
         assert actor.attributes == {one.id: one.value for one in ours.attributes}

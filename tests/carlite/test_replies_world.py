@@ -78,7 +78,7 @@ def test_available_maps(client: carla.Client) -> None:
     assert names == towns.available(None)
 
 
-def test_snapshot_tells_what_actors_tell(world: carla.World) -> None:
+def test_snapshot_has_what_actors_report(world: carla.World) -> None:
     actors = [spawn(world, MODEL3, index) for index in range(4)]
     for actor in actors:
         assert isinstance(actor, carla.Vehicle)

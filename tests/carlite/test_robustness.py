@@ -80,7 +80,7 @@ def test_a_client_that_dies_or_freezes_in_the_middle(number: signal.Signals) -> 
             victim.communicate()
 
 
-def test_a_subscriber_that_stops_reading_stops_nobody(target: Carlite) -> None:
+def test_a_subscriber_that_stops_reading_stops_no_one(target: Carlite) -> None:
     client = target.client()
     client.reload_world()
     world = client.get_world()
@@ -126,12 +126,12 @@ def test_ids_that_never_existed(target: Carlite) -> None:
     with rpc(target) as connection:
         for name in ("get_actor_bounding_box", "get_physics_control", "destroy_actor"):
             assert call(connection, name, 4_000_000)
-        with stream(target) as nobody:
-            nobody.sendall(struct.pack("<I", 4_000_000))
+        with stream(target) as unread:
+            unread.sendall(struct.pack("<I", 4_000_000))
             in_order(target, client)
 
 
-def test_a_log_that_nobody_reads() -> None:
+def test_a_log_without_a_reader() -> None:
     command = [sys.executable, "-m", "harness.carlite", "--port", "0"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -99,33 +99,33 @@ def test_no_push_is_too_hard(target: Carlite) -> None:
     world.apply_settings(carla.WorldSettings())
 
 
-def number(chance: random.Random) -> object:
+def number(rng: random.Random) -> object:
     """Return some number, often that of an actor that exists."""
-    whole = [chance.randrange(150), -1, 2**31, 2**32 - 1, 2**63, -(2**63), 2**64 - 1]
+    whole = [rng.randrange(150), -1, 2**31, 2**32 - 1, 2**63, -(2**63), 2**64 - 1]
     broken = [0.5, -1.5, 1e308, *NONSENSE]
-    return chance.choice(whole if chance.random() < 0.6 else broken)
+    return rng.choice(whole if rng.random() < 0.6 else broken)
 
 
-def anything(chance: random.Random, depth: int = 0) -> object:
+def anything(rng: random.Random, depth: int = 0) -> object:
     """Return some value msgpack can carry, often one that almost makes sense."""
-    vector = [chance.uniform(-100, 100) for _ in range(3)]
+    vector = [rng.uniform(-100, 100) for _ in range(3)]
     likely: list[object] = [
-        chance.randrange(150),
-        number(chance),
-        [number(chance) for _ in range(chance.choice([2, 3, 5, 7, 11, 14]))],
+        rng.randrange(150),
+        number(rng),
+        [number(rng) for _ in range(rng.choice([2, 3, 5, 7, 11, 14]))],
         vector,
-        [vector, [number(chance) for _ in range(3)]],
+        [vector, [number(rng) for _ in range(3)]],
         [0, "vehicle.tesla.model3", [["color", 5, "1,2,3"]]],
-        [chance.random() < 0.5, vector],
-        chance.random() < 0.5,
+        [rng.random() < 0.5, vector],
+        rng.random() < 0.5,
         None,
-        chance.choice(["", "Town05", "vehicle.tesla.model3", "../../etc/passwd", "\0" * 9]),
-        chance.randbytes(chance.randrange(40)),
-        {str(chance.randrange(9)): "x"},
+        rng.choice(["", "Town05", "vehicle.tesla.model3", "../../etc/passwd", "\0" * 9]),
+        rng.randbytes(rng.randrange(40)),
+        {str(rng.randrange(9)): "x"},
     ]
-    if depth < 4 and chance.random() < 0.3:
-        return [anything(chance, depth + 1) for _ in range(chance.choice([0, 1, 2, 3, 7, 11, 14]))]
-    return chance.choice(likely)
+    if depth < 4 and rng.random() < 0.3:
+        return [anything(rng, depth + 1) for _ in range(rng.choice([0, 1, 2, 3, 7, 11, 14]))]
+    return rng.choice(likely)
 
 
 def test_every_call_survives_any_arguments(target: Carlite) -> None:
@@ -136,13 +136,13 @@ def test_every_call_survives_any_arguments(target: Carlite) -> None:
     populate(world)
     table = calls.table()
     assert len(table) > 80
-    chance = random.Random(11)
+    rng = random.Random(11)
     with rpc(target) as connection:
         for name in sorted(table):
             wanted = len(inspect.signature(table[name].run).parameters) - 2
             for _ in range(40):
-                count = wanted if chance.random() < 0.9 else chance.randrange(5)
-                call(connection, name, *(anything(chance) for _ in range(count)))
+                count = wanted if rng.random() < 0.9 else rng.randrange(5)
+                call(connection, name, *(anything(rng) for _ in range(count)))
     assert "Traceback" not in target.log()
     fresh = target.client()
     fresh.get_world().tick()

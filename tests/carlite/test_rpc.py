@@ -219,7 +219,7 @@ def test_requests_are_answered_in_order_however_the_bytes_fall() -> None:
         ),
     ],
 )
-def test_garbage_ends_its_own_connection_only(
+def test_garbage_ends_only_the_connection_it_came_by(
     garbage: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async def story() -> None:
@@ -235,7 +235,7 @@ def test_garbage_ends_its_own_connection_only(
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
-def test_half_a_message_waits_and_harms_nobody() -> None:
+def test_half_a_message_waits_and_harms_no_one() -> None:
     async def story() -> None:
         async with opened() as (_, connect):
             half, whole = await connect(), await connect()
@@ -268,7 +268,7 @@ async def until(reached: Callable[[], bool]) -> None:
 
 
 def test_what_is_unfinished_is_bounded_over_all_connections() -> None:
-    """The fullest is closed, whoever sent the last byte; then there is room again."""
+    """The fullest is closed, whichever sent the last byte; then there is room again."""
     length, part = 1_700_000, 600_000
     head = b"\x94\x00\x01\xa4echo\x92\x91\xc2\xc6" + length.to_bytes(4, "big")
 
@@ -410,7 +410,7 @@ def test_the_guard_holds_a_tick_until_the_worker_sleeps(monkeypatch: pytest.Monk
             assert guard.may_tick()
             hear("apply_batch")
             now += tick_gate.LONGEST
-            assert guard.may_tick(), "a batch of the user's own holds nobody for long"
+            assert guard.may_tick(), "a batch of the user's program holds no one for long"
 
     run(story())
 

@@ -33,7 +33,7 @@ os._exit(0)
 """
 
 
-def test_a_client_may_bring_its_own_traffic_manager() -> None:
+def test_a_client_may_bring_a_traffic_manager() -> None:
     with Carlite("--traffic-manager", "client") as server:
         for _ in range(3):
             with socket.create_server(("127.0.0.1", 0)) as free:

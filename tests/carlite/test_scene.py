@@ -43,7 +43,7 @@ def test_single_rays_agree_with_embree() -> None:
     scene = Scene(place, table)
     scene.refresh(1)
     everything = ray_worlds.triangles_of(place, table, np.zeros(3), 200.0)
-    wrong = found = 0
+    wrong = hits = 0
     for origin in at(0, 0, 4), at(-40, 22, 9), at(12, 30, 3), at(60, -50, 15):
         directions = rays(500, seed=int(origin[0, 0]) + 100)
         distance, actor, label = scene.first_hit(np.repeat(origin, 500, axis=0), directions, 70.0)
@@ -54,9 +54,9 @@ def test_single_rays_agree_with_embree() -> None:
         wrong += (abs(distance[near] - expected[near]) > 0.01).sum()
         wrong += np.isfinite(distance[~near]).sum()
         wrong += (actor != seen.actor[which])[near].sum() + (label[~near] != Label.NONE).sum()
-        found += near.sum()
+        hits += near.sum()
     assert wrong <= 2
-    assert 500 < found < 1900
+    assert 500 < hits < 1900
 
 
 def test_an_actor_can_be_seen_through() -> None:
@@ -101,11 +101,11 @@ def test_decks_are_seen_from_both_sides_and_hide_what_is_beyond() -> None:
     assert (above[0], label[0]) == (pytest.approx(4.0, abs=1e-4), Label.ROAD)
     beneath, _, _ = scene.first_hit(at(0.3, 30.2, 1), -DOWN, 50.0)
     assert beneath[0] == pytest.approx(5.0, abs=1e-4)
-    beside, _, _ = scene.first_hit(at(0.3, 50.2, 10), DOWN, 50.0)
-    assert beside[0] == pytest.approx(10.0)
+    next_to_it, _, _ = scene.first_hit(at(0.3, 50.2, 10), DOWN, 50.0)
+    assert next_to_it[0] == pytest.approx(10.0)
 
 
-def test_decks_cover_each_cell_once_however_it_is_cut() -> None:
+def test_decks_cover_every_cell_once_however_it_is_cut() -> None:
     land = ray_worlds.ground(hills=1.0, deck=True)
     land.upper[np.isfinite(land.upper)] += land.lower[np.isfinite(land.upper)]
     area = 0.0
@@ -143,12 +143,12 @@ def test_triangles_are_turned_outwards_and_paired() -> None:
 
 
 def test_rotations_are_those_of_the_client() -> None:
-    draw = np.random.default_rng(1)
-    for pitch, yaw, roll in draw.uniform(-180, 180, (50, 3)):
+    rng = np.random.default_rng(1)
+    for pitch, yaw, roll in rng.uniform(-180, 180, (50, 3)):
         pose = carla.Transform(carla.Location(), carla.Rotation(pitch, yaw, roll))
         expected = np.array(pose.get_matrix())[:3, :3]
-        own = rotation_matrix(*np.radians([pitch, yaw, roll]))
-        np.testing.assert_allclose(own, expected, atol=1e-5)
+        matrix = rotation_matrix(*np.radians([pitch, yaw, roll]))
+        np.testing.assert_allclose(matrix, expected, atol=1e-5)
 
 
 def test_level_country_is_crossed_in_one_stride() -> None:
@@ -179,7 +179,7 @@ def test_what_cannot_be_built_is_refused_by_name(kind: str, attributes: dict[str
 
 @pytest.mark.parametrize("kind", sorted(set(sensors.KINDS) - {"sensor.other.gnss"}))
 @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300, -1e9])
-def test_senseless_poses_harm_nobody(kind: str, odd: float) -> None:
+def test_senseless_poses_harm_no_one(kind: str, odd: float) -> None:
     """Whatever the pose of a sensor or an actor, a frame comes back and the next one is right."""
     scene = Scene(ray_worlds.town(hills=1.0, deck=True), ray_worlds.crowd(20, seed=3))
     attributes = {one.id: one.value for one in blueprints.library()[kind].attributes}

@@ -1,4 +1,4 @@
-"""Scenery against the streets it stands beside, checked with shapely."""
+"""Scenery against the streets it stands along, checked with shapely."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from harness.carlite.labels import Label
 from harness.carlite.towns.model import LaneKind, Lanes, Scenery, Shape, Town
 from harness.carlite.towns.scenery import furnish
 
-OWN = towns.available(None)
+SHIPPED = towns.available(None)
 CARLA = ["Town01", "Town02", "Town05"]
 MAPS = os.environ.get("CRUCIBLE_MAPS")
 needs_maps = pytest.mark.skipif(MAPS is None, reason="CRUCIBLE_MAPS names no folder of CARLA maps")
-own_town = pytest.mark.parametrize("name", OWN)
+shipped_town = pytest.mark.parametrize("name", SHIPPED)
 every_town = pytest.mark.parametrize(
-    "name", [*OWN, *(pytest.param(name, marks=needs_maps) for name in CARLA)]
+    "name", [*SHIPPED, *(pytest.param(name, marks=needs_maps) for name in CARLA)]
 )
 
 
@@ -51,9 +51,9 @@ def outline(scenery: Scenery, index: int) -> BaseGeometry:
 
 
 def surface(lanes: Lanes, lane: int) -> BaseGeometry:
-    own = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
-    right = np.column_stack([-np.sin(lanes.yaw[own]), np.cos(lanes.yaw[own])])
-    half, centre = lanes.width[own, None] / 2, lanes.points[own, :2]
+    span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
+    right = np.column_stack([-np.sin(lanes.yaw[span]), np.cos(lanes.yaw[span])])
+    half, centre = lanes.width[span, None] / 2, lanes.points[span, :2]
     ring = np.concatenate([centre - right * half, (centre + right * half)[::-1]])
     return make_valid(Polygon(ring))
 
@@ -73,7 +73,7 @@ def pieces_of(name: str) -> list[BaseGeometry]:
 
 
 @every_town
-def test_nothing_stands_on_or_beside_what_is_driven_on(name: str) -> None:
+def test_nothing_stands_on_or_next_to_what_is_driven_on(name: str) -> None:
     lanes, scenery = town_of(name).lanes, town_of(name).scenery
     driving = lanes_of(lanes, LaneKind.DRIVING)
     swept = [surface(lanes, lane).buffer(0.48, join_style="mitre") for lane in driving]
@@ -91,8 +91,8 @@ def test_junctions_are_open_ground(name: str) -> None:
     pieces = pieces_of(name)
     interiors = []
     for junction in np.unique(lanes.junction[lanes.junction >= 0]):
-        own = np.flatnonzero((lanes.junction == junction) & (lanes.kind == LaneKind.DRIVING))
-        merged = unary_union([surface(lanes, int(lane)).buffer(0.1) for lane in own])
+        span = np.flatnonzero((lanes.junction == junction) & (lanes.kind == LaneKind.DRIVING))
+        merged = unary_union([surface(lanes, int(lane)).buffer(0.1) for lane in span])
         parts = getattr(merged, "geoms", [merged])
         interiors += [Polygon(p.exterior) for p in parts if isinstance(p, Polygon)]
     assert overlapping(pieces, interiors) == []
@@ -132,7 +132,7 @@ def test_spawn_points_are_free(name: str) -> None:
 
 
 @every_town
-def test_solid_things_do_not_run_into_each_other(name: str) -> None:
+def test_solid_things_do_not_overlap(name: str) -> None:
     scenery = town_of(name).scenery
     solid = np.flatnonzero(scenery.solid)
     shapes = [outline(scenery, int(k)) for k in solid]
@@ -187,7 +187,7 @@ def test_how_much_there_is(name: str) -> None:
     assert count[Label.TRAFFIC_LIGHT] > 0
 
 
-@own_town
+@shipped_town
 def test_buildings_hide_one_street_from_the_other(name: str) -> None:
     """From 25 m before a junction, most cars coming from the side are out of sight."""
     lanes, scenery = town_of(name).lanes, town_of(name).scenery
@@ -202,13 +202,13 @@ def test_buildings_hide_one_street_from_the_other(name: str) -> None:
             for lane in inner
             for k in lanes.previous[lanes.previous_first[lane] :][: lanes.previous_count[lane]]
         }
-        spots = []
+        poses = []
         for lane in sorted(entries):
             last = lanes.first[lane] + lanes.count[lane] - 1
             near = max(int(last) - 25, int(lanes.first[lane]))
-            spots.append((Point(lanes.points[near, :2]), float(lanes.yaw[near])))
-        for a, yaw_a in spots:
-            for b, yaw_b in spots:
+            poses.append((Point(lanes.points[near, :2]), float(lanes.yaw[near])))
+        for a, yaw_a in poses:
+            for b, yaw_b in poses:
                 if abs(math.sin(yaw_a - yaw_b)) > 0.7 and a.x < b.x:
                     sight = LineString([a, b])
                     hidden += len(blocks.query(sight, predicate="intersects")) > 0
@@ -216,7 +216,7 @@ def test_buildings_hide_one_street_from_the_other(name: str) -> None:
     assert hidden / seen > 0.6
 
 
-@own_town
+@shipped_town
 def test_parked_cars_are_bodies_in_parking_lanes_or_bays(name: str) -> None:
     scenery = town_of(name).scenery
     cars = scenery.label == Label.CAR

@@ -185,7 +185,7 @@ def test_a_reference_inside_the_junction_stops_traffic_before_it() -> None:
     assert held == {(0, 0, -1), (2, 0, -1)}
 
 
-def test_maps_drawn_in_roadrunner_go_by_their_signs() -> None:
+def test_maps_made_in_roadrunner_go_by_their_signs() -> None:
     """A sign's limit holds from its lane on, until the next sign."""
     text = samples.crossing(light_type="274").replace('subtype="-1"', 'subtype="90"', 1)
     text = text.replace('subtype="-1"', 'subtype="40"')

@@ -44,10 +44,10 @@ def test_spawn_points_keep_their_distance(name: str) -> None:
     np.fill_diagonal(apart, np.inf)
     assert apart.min() > 2.9
     for index, (x, y, z) in enumerate(points[:, :3].tolist()):
-        own = reference.get_waypoint(carla.Location(x, y, z))
+        point_there = reference.get_waypoint(carla.Location(x, y, z))
         for other in np.flatnonzero(apart[index] < 8.0):
             place = carla.Location(*points[other, :3].tolist())
-            assert reference.get_waypoint(place).lane_id != own.lane_id
+            assert reference.get_waypoint(place).lane_id != point_there.lane_id
 
 
 def test_the_first_few_are_all_over_the_town() -> None:

@@ -55,10 +55,10 @@ def test_other_controls_last_one_tick(world: carla.World, sticky: str) -> None:
 def test_a_control_in_the_batch_that_spawns_counts(
     client: carla.Client, world: carla.World
 ) -> None:
-    found = world.get_blueprint_library().find(MODEL3)
-    found.set_attribute("sticky_control", "false")
+    blueprint = world.get_blueprint_library().find(MODEL3)
+    blueprint.set_attribute("sticky_control", "false")
     place = world.get_map().get_spawn_points()[0]
-    spawning = carla.command.SpawnActor(found, place).then(
+    spawning = carla.command.SpawnActor(blueprint, place).then(
         carla.command.ApplyVehicleControl(carla.command.FutureActor, FULL)
     )
     (answer,) = client.apply_batch_sync([spawning], True)

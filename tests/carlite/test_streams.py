@@ -14,7 +14,7 @@ from harness.carlite.streams import HIGH_WATER, StreamHub, token
 
 
 class Client:
-    """A reader as the wheel has it, one that only reads when told to."""
+    """A reader as the wheel has it, one that only reads when asked to."""
 
     def __init__(self, hub: StreamHub, greeting: bytes) -> None:
         self.socket = socket.create_connection(("127.0.0.1", hub.port))
@@ -67,7 +67,7 @@ def test_token_layout() -> None:
     assert token(7, "127.0.0.1", 2001).hex() == "07000000d10701017f000001" + "00" * 12
 
 
-def test_frames_reach_everybody_who_listens_and_nobody_else() -> None:
+def test_frames_reach_all_readers_of_the_stream_and_no_others() -> None:
     async def story() -> None:
         async with opened() as hub:
             one, other = await dial(hub, 3), await dial(hub, 4)
@@ -75,7 +75,7 @@ def test_frames_reach_everybody_who_listens_and_nobody_else() -> None:
             await until(lambda: len(hub._readers[3]) == 2)
             hub.publish(3, b"three")
             hub.publish(4, b"four")
-            hub.publish(5, b"nobody")
+            hub.publish(5, b"no one")
             assert await one.frame() == await another.frame() == b"three"
             assert await other.frame() == b"four"
 

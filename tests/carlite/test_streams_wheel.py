@@ -71,7 +71,7 @@ def test_a_synchronous_world_waits(world: carla.World) -> None:
 def test_who_dials_late_still_hears_of_the_tick_it_asked_for(
     carlite: Carlite, world: carla.World
 ) -> None:
-    """A client waits for its tick's snapshot; nobody else may ever tick again."""
+    """A client waits for its tick's snapshot; no other may ever tick again."""
     assert world.get_settings().synchronous_mode
     for earlier in (0, 3):
         with Raw(carlite) as raw:

@@ -15,7 +15,7 @@ from tests.carlite.opendrive_samples import straight_road
 
 
 def with_objects(*objects: str) -> str:
-    """The straight road with things beside it."""
+    """The straight road with things along it."""
     text = straight_road()
     assert "</road>" in text
     assert "<objects" not in text

@@ -38,7 +38,7 @@ def test_clients_see_the_box_that_carla_reports(world: carla.World) -> None:
     bus.destroy()
 
 
-def test_the_body_has_its_own_width_and_other_bodies_that_of_their_box() -> None:
+def test_the_body_has_the_real_width_and_other_bodies_that_of_their_box() -> None:
     for blueprint in library().values():
         length, width, height = blueprint.extent
         wanted = 1.25 if blueprint.id == BUS else width
@@ -48,7 +48,7 @@ def test_the_body_has_its_own_width_and_other_bodies_that_of_their_box() -> None
 @pytest.mark.parametrize(("aside", "touches"), [(2.36, True), (2.5, False)])
 def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) -> None:
     """A car slides towards a bus, to its side or to no nearer than where the mirrors are."""
-    link = scenario.links_where(60.0, beside=True)[0]
+    link = scenario.links_where(60.0, neighbour=True)[0]
     bus = scenario.spawn(BUS, scenario.on_link(link, 30.0))
     car = scenario.spawn(CAR, scenario.on_link(link, 30.0, aside))
     slot = scenario.table.slot(car)
@@ -59,11 +59,11 @@ def test_only_the_body_touches(scenario: Scenario, aside: float, touches: bool) 
 
 
 def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
-    """List (approach, right turn, lane that ends beside where the turn ends)."""
+    """List (approach, right turn, lane that ends next to where the turn ends)."""
     network = scenario.manager.fleet.network
     links = columns(network.links)
     outside = np.flatnonzero((links["junction"] < 0) & (links["length"] > 25.0)).tolist()
-    found = []
+    places = []
     for approach in outside:
         for turn in network.after(approach):
             end = network.points_of(turn)[-1]
@@ -71,8 +71,8 @@ def facing_right_turns(scenario: Scenario) -> list[tuple[int, int, int]]:
                 last = network.points_of(lane)[-1]
                 near = np.hypot(end["x"] - last["x"], end["y"] - last["y"]) < 5.0
                 if near and links["turn"][turn] > 1.2 and np.cos(end["yaw"] - last["yaw"]) < -0.9:
-                    found.append((approach, turn, lane))
-    return found
+                    places.append((approach, turn, lane))
+    return places
 
 
 def test_stops_for_a_standing_ego_that_its_nose_would_sweep(scenario: Scenario) -> None:

@@ -111,7 +111,7 @@ def test_equal_seeds_drive_alike_through_the_client(client: carla.Client) -> Non
 
 @apart
 def test_waits_for_a_standing_ego_of_another_client(carlite: Carlite, world: carla.World) -> None:
-    """Everyone who comes upon a car that nobody drives stops behind it, and none hits it."""
+    """Every vehicle that comes upon a car without a driver stops behind it, and none hits it."""
     client = carlite.client()
     blueprint = world.get_blueprint_library().find("vehicle.lincoln.mkz_2020")
     town = world.get_map()
@@ -244,7 +244,7 @@ def test_what_strangers_send_gets_a_line_and_no_traceback() -> None:
     [b"\xc1" * 50, b"\xdd\xff\xff\xff\xff", msgpack.packb({1: 2}), b"\x91" * 5000,
      msgpack.packb([9, 9, 9, 9]), msgpack.packb([0, "x", "y", []]), b"GET / HTTP/1.1\r\n\r\n"],
 )  # fmt: skip
-def test_garbage_ends_its_own_connection_alone(carlite: Carlite, garbage: bytes) -> None:
+def test_garbage_ends_only_the_connection_it_came_by(carlite: Carlite, garbage: bytes) -> None:
     with connect(carlite) as bystander:
         with connect(carlite) as vandal:
             vandal.sendall(garbage)

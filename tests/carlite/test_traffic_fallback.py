@@ -58,10 +58,10 @@ def kept_busy(server: Carlite) -> Iterator[None]:
     """Ask for so many ticks at once that the world is busy for seconds, again and again."""
     tick = msgpack.packb([0, 1, "tick_cue", [[False]]])
     with Raw(server) as raw:
-        begun = time.monotonic()
+        start = time.monotonic()
         for _ in range(200):
             raw.value("tick_cue")
-        count = int(200 * BUSY / (time.monotonic() - begun))
+        count = int(200 * BUSY / (time.monotonic() - start))
     done = threading.Event()
 
     def ask(connection: socket.socket) -> None:
@@ -97,7 +97,7 @@ def test_a_busy_server_keeps_its_traffic_manager() -> None:
 
 
 class Misdirection:
-    """Hands a server's calls on, but tells clients of a Traffic Manager that never answers."""
+    """Hands a server's calls on, but names to clients a Traffic Manager that never answers."""
 
     def __init__(self, server: Carlite) -> None:
         with Raw(server) as raw:
@@ -115,9 +115,9 @@ class Misdirection:
             client, _ = self.listener.accept()
             there = socket.create_connection((self._server.host, self._server.port))
             for ends in ((client, there), (there, client)):
-                threading.Thread(target=self._hand_on, args=ends, daemon=True).start()
+                threading.Thread(target=self._forward, args=ends, daemon=True).start()
 
-    def _hand_on(self, source: socket.socket, target: socket.socket) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
                 target.sendall(data.replace(self._real, self._false))

@@ -89,7 +89,7 @@ def test_what_is_let_go_keeps_its_controls(scenario: Scenario) -> None:
     assert scenario.table.steer[slot] == 0.01
 
 
-def test_whoever_is_moved_by_other_hands_drives_on_from_there(scenario: Scenario) -> None:
+def test_a_moved_vehicle_drives_on_from_there(scenario: Scenario) -> None:
     car = scenario.populate(1, 1)[0]
     scenario.run(3.0)
     for link in scenario.links_where(85.0)[:6]:
@@ -136,18 +136,18 @@ def test_links_are_whole(town: str) -> None:
             start = net.points_of(follower)[0]
             assert np.hypot(end["x"] - start["x"], end["y"] - start["y"]) < 0.5
             assert np.cos(end["yaw"] - start["yaw"]) > 0.9
-    beside = points[points["right"] >= 0]
-    other = points[beside["right"]]
-    aside = (other["y"] - beside["y"]) * np.cos(beside["yaw"])
-    aside -= (other["x"] - beside["x"]) * np.sin(beside["yaw"])
+    with_right = points[points["right"] >= 0]
+    other = points[with_right["right"]]
+    aside = (other["y"] - with_right["y"]) * np.cos(with_right["yaw"])
+    aside -= (other["x"] - with_right["x"]) * np.sin(with_right["yaw"])
     assert (aside > 1.5).all()
     assert (aside < 5.0).all()
 
 
 def test_conflicts_are_mutual() -> None:
     net, _ = network.build(load("Crucible05").lanes)
-    found = conflicts.find(net)
-    zones, owner = columns(found.zones), np.repeat(np.arange(len(net.links)), np.diff(found.first))
+    pairs = conflicts.find(net)
+    zones, owner = columns(pairs.zones), np.repeat(np.arange(len(net.links)), np.diff(pairs.first))
     rows = {
         (int(a), int(z["other"]), float(z["enter"]), float(z["other_enter"]))
         for a, z in zip(owner, zones, strict=True)

@@ -64,7 +64,7 @@ def test_brakes_for_a_walker_that_steps_out(scenario: Scenario, walking: float) 
     assert slowest < 3.0
 
 
-def test_a_walker_on_the_pavement_stops_nobody(scenario: Scenario) -> None:
+def test_a_walker_on_the_pavement_stops_no_one(scenario: Scenario) -> None:
     car, link = up_to_speed(scenario)
     station = float(scenario.driver(car)["station"])
     x, y, *_ = scenario.on_link(link, station + 30.0, 3.5)
@@ -93,7 +93,7 @@ def test_stops_behind_a_standing_ego(scenario: Scenario, blueprint: str) -> None
     assert 0.5 < gap < 4.0
 
 
-def test_keeps_the_distance_it_is_told(scenario: Scenario) -> None:
+def test_keeps_the_given_distance(scenario: Scenario) -> None:
     car, link = up_to_speed(scenario)
     scenario.manager.set_distance_to_leading_vehicle(car, 6.0)
     scenario.manager.set_auto_lane_change(car, False)
@@ -106,7 +106,7 @@ def test_keeps_the_distance_it_is_told(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("pace", [4.0, 8.0])
 def test_brakes_for_an_ego_that_crosses(scenario: Scenario, pace: float) -> None:
-    """The ego, driven by nobody, comes from the side and is there just when they would meet."""
+    """The ego, without a driver, comes from the side and is there just when they would meet."""
     car, link = up_to_speed(scenario)
     meet = float(scenario.driver(car)["station"]) + 4.0 * scenario.speed(car)
     x, y, z, _, yaw, _ = scenario.on_link(link, meet)
@@ -173,7 +173,7 @@ def test_waits_at_a_red_light_and_goes_at_green(scenario: Scenario) -> None:
     assert link not in me["route"][me["at"] : me["known"]]
 
 
-def test_runs_a_red_light_when_told_to(scenario: Scenario) -> None:
+def test_runs_a_red_light_when_asked_to(scenario: Scenario) -> None:
     car, link, _ = at_light(scenario, State.RED)
     scenario.manager.set_percentage_running_light(car, 100.0)
     scenario.run(12.0)
@@ -214,7 +214,7 @@ def test_halts_at_a_stop_sign_then_goes(scenario: Scenario) -> None:
     assert gone
 
 
-def test_runs_a_stop_sign_when_told_to(scenario: Scenario) -> None:
+def test_runs_a_stop_sign_when_asked_to(scenario: Scenario) -> None:
     fleet = scenario.manager.fleet
     link = int(np.flatnonzero(fleet.approaches["sign"] == Sign.STOP)[0])
     line = float(fleet.approaches["line"][link])

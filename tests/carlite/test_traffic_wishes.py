@@ -24,8 +24,8 @@ def green(scenario: Scenario) -> None:
     scenario.lights.freeze(True)
 
 
-def cruising(scenario: Scenario, beside: bool | None = None) -> tuple[int, int]:
-    link = scenario.links_where(110.0, beside)[0]
+def cruising(scenario: Scenario, neighbour: bool | None = None) -> tuple[int, int]:
+    link = scenario.links_where(110.0, neighbour)[0]
     return scenario.drive(CAR, scenario.on_link(link, 8.0)), link
 
 
@@ -59,7 +59,7 @@ def test_nothing_of_the_limit_is_a_standstill(scenario: Scenario, nothing: str) 
     assert top_speed(scenario, car) < 0.001
 
 
-def test_the_global_difference_holds_for_all_without_their_own(scenario: Scenario) -> None:
+def test_the_global_difference_holds_for_all_without_one(scenario: Scenario) -> None:
     green(scenario)
     car, link = cruising(scenario)
     limit = float(scenario.manager.fleet.network.points_of(link)["speed_limit"][0])
@@ -108,7 +108,7 @@ def test_forced_lane_change(scenario: Scenario, to_the_left: bool) -> None:
     assert lane_under(scenario, car) in set(fleet.network.points_of(goal)["lane"].tolist())
 
 
-def test_no_lane_change_into_somebody(scenario: Scenario) -> None:
+def test_no_lane_change_into_another_vehicle(scenario: Scenario) -> None:
     green(scenario)
     link = scenario.links_where(110.0, True)[0]
     car = scenario.drive(CAR, scenario.on_link(link, 20.0))

@@ -167,7 +167,7 @@ def test_a_manual_gear_is_kept_and_neutral_does_not_drive() -> None:
     assert place.speed() == pytest.approx(top, rel=0.05)
 
 
-def test_the_hand_brake_stops_a_car_more_gently_than_the_pedal() -> None:
+def test_the_handbrake_stops_a_car_more_gently_than_the_pedal() -> None:
     ways = []
     for pedal in (True, False):
         place = Place()

@@ -48,7 +48,7 @@ def test_a_braked_car_stands_on_a_slope(car: str, grade: float, yaw: float) -> N
     assert not place.table.velocity.any()
 
 
-def test_the_hand_brake_holds_a_car_on_a_slope() -> None:
+def test_the_handbrake_holds_a_car_on_a_slope() -> None:
     place = Place(ramp(0.15))
     place.car()
     place.table.hand_brake[0] = True

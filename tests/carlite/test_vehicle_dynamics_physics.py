@@ -49,7 +49,7 @@ def test_the_model_3_has_the_tyres_that_are_published_of_it() -> None:
     assert {wheel.lat_stiff_value for wheel in place.control(lincoln).wheels} == {13.5}
 
 
-def test_each_vehicle_has_its_own_and_a_new_one_takes_the_row_of_a_gone_one() -> None:
+def test_every_vehicle_has_a_row_and_a_new_one_takes_that_of_a_gone_one() -> None:
     place = Place()
     for _ in range(200):
         place.car()

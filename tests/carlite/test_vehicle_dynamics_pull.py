@@ -28,15 +28,15 @@ def drift(place: Place, slot: int, throttle: float = 0.0) -> float:
 @pytest.mark.parametrize("blueprint_id", BLUEPRINTS)
 @pytest.mark.parametrize("throttle", [0.0, 0.5])
 def test_a_straight_wheel_leads_hardly_astray(blueprint_id: str, throttle: float) -> None:
-    found = []
+    drifts = []
     for number in range(4):
         place = Place()
         for other in range(number):
             place.car(at=(0.0, 20.0 + 10.0 * other, 0.0))
-        found.append(drift(place, place.car(blueprint_id, velocity=(15.0, 0.0)), throttle))
-    assert all(0.002 < abs(y) < 0.12 for y in found)
-    assert len({y > 0.0 for y in found}) == 2
-    assert len({round(y, 5) for y in found}) == 4
+        drifts.append(drift(place, place.car(blueprint_id, velocity=(15.0, 0.0)), throttle))
+    assert all(0.002 < abs(y) < 0.12 for y in drifts)
+    assert len({y > 0.0 for y in drifts}) == 2
+    assert len({round(y, 5) for y in drifts}) == 4
 
 
 def test_pulls_differ_in_sign_and_size() -> None:

@@ -23,7 +23,7 @@ def test_a_walker_without_orders_stands_exactly_still() -> None:
 
 @pytest.mark.parametrize("heading", [0.0, 1.0, -2.5, 3.1])
 @pytest.mark.parametrize("dt", [0.05, 0.1])
-def test_a_walker_goes_where_it_is_told_and_faces_there(heading: float, dt: float) -> None:
+def test_a_walker_goes_where_it_is_sent_and_faces_there(heading: float, dt: float) -> None:
     place = Place(dt=dt)
     place.walker()
     place.table.walk_direction[0] = (math.cos(heading), math.sin(heading), 0.0)

@@ -82,7 +82,7 @@ def test_nothing_is_compiled_in_mid_session() -> None:
         assert server.log() == ""
 
 
-def test_the_notice_is_told_once_and_only_when_something_is_compiled(
+def test_the_notice_is_printed_once_and_only_when_something_is_compiled(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     notice = CompilationNotice()

@@ -114,12 +114,12 @@ def test_switching_back_and_forth(client: carla.Client) -> None:
 def test_listening_on_ticks(world: carla.World) -> None:
     heard: list[int] = []
     number = world.on_tick(lambda snapshot: heard.append(snapshot.frame))
-    told = [world.tick() for _ in range(5)]
+    frames = [world.tick() for _ in range(5)]
     deadline = time.monotonic() + 5
-    while len(heard) < len(told) and time.monotonic() < deadline:
+    while len(heard) < len(frames) and time.monotonic() < deadline:
         time.sleep(0.001)
     world.remove_on_tick(number)
-    assert heard == told
+    assert heard == frames
 
 
 def test_several_clients_share_the_world(world: carla.World, carlite: Carlite) -> None:

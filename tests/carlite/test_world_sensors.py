@@ -38,7 +38,7 @@ def level(world: carla.World, index: int = 0) -> carla.Transform:
     return [p for p in world.get_map().get_spawn_points() if abs(p.rotation.pitch) < 0.01][index]
 
 
-def test_headers_tell_the_snapshots_pose_to_the_last_bit(
+def test_headers_have_the_snapshots_pose_to_the_last_bit(
     world: carla.World, carlite: Carlite
 ) -> None:
     car = spawn(world, MODEL3)
@@ -126,7 +126,7 @@ def test_several_may_listen_to_one_sensor(world: carla.World, carlite: Carlite) 
         assert bytes(mine.raw_data) == bytes(theirs.raw_data)
 
 
-def test_both_parties_of_a_collision_are_told(world: carla.World) -> None:
+def test_both_parties_of_a_collision_get_the_event(world: carla.World) -> None:
     place = level(world)
     ahead = place.get_forward_vector()
     first = spawn(world, MODEL3, place)
@@ -142,9 +142,9 @@ def test_both_parties_of_a_collision_are_told(world: carla.World) -> None:
     first.set_target_velocity(ahead * 10)
     for _ in range(20):
         world.tick()
-    told = [ear.next() for ear in ears]
-    assert all(isinstance(event, carla.CollisionEvent) for event in told)
-    hit, struck = told
+    events = [ear.next() for ear in ears]
+    assert all(isinstance(event, carla.CollisionEvent) for event in events)
+    hit, struck = events
     assert (hit.actor.id, hit.other_actor.id) == (first.id, second.id)
     assert (struck.actor.id, struck.other_actor.id) == (second.id, first.id)
     push = np.array(floats(struck.normal_impulse))
@@ -153,7 +153,7 @@ def test_both_parties_of_a_collision_are_told(world: carla.World) -> None:
     assert hit.frame == struck.frame
 
 
-def test_running_into_a_building_is_told(world: carla.World) -> None:
+def test_running_into_a_building_is_reported(world: carla.World) -> None:
     building = world.get_environment_objects(carla.CityObjectLabel.Buildings)[0]
     wall = building.transform
     out = wall.get_forward_vector()
@@ -177,7 +177,7 @@ def test_running_into_a_building_is_told(world: carla.World) -> None:
     assert list(event.other_actor.semantic_tags) == [Label.BUILDING]
 
 
-def test_an_obstacle_ahead_is_told(world: carla.World) -> None:
+def test_an_obstacle_ahead_is_reported(world: carla.World) -> None:
     place = level(world)
     car = spawn(world, MODEL3, place)
     other = spawn(

@@ -124,16 +124,16 @@ class Scenario:
         )
         return np.array((x - lateral * np.sin(yaw), y + lateral * np.cos(yaw), z, 0.0, yaw, 0.0))
 
-    def links_where(self, length: float, beside: bool | None = None) -> list[int]:
+    def links_where(self, length: float, neighbour: bool | None = None) -> list[int]:
         """List straight links outside junctions, this long, with or without a lane to the right."""
-        network, found = self.manager.fleet.network, []
+        network, links = self.manager.fleet.network, []
         for link, row in enumerate(columns(network.links)):
             points = network.points_of(link)
             straight = np.abs(points["curvature"]).max() < 5e-3 and row["junction"] < 0
-            fits = beside is None or bool((points["right"] >= 0).all()) == beside
+            fits = neighbour is None or bool((points["right"] >= 0).all()) == neighbour
             if straight and fits and row["length"] > length:
-                found.append(link)
-        return found
+                links.append(link)
+        return links
 
     def populate(self, count: int, seed: int, fleet: Sequence[str] = FLEET) -> list[int]:
         """Spawn and register mixed vehicles at random spawn points where they fit."""
@@ -151,8 +151,8 @@ class Scenario:
 
     def driver(self, actor: int) -> np.void:
         """What the manager's driver of a vehicle has in mind."""
-        found: np.void = self.manager.fleet.drivers[self.manager.vehicles.index(actor)]
-        return found
+        driver: np.void = self.manager.fleet.drivers[self.manager.vehicles.index(actor)]
+        return driver
 
     def _fits(self, blueprint_id: str, place: Floats) -> bool:
         blueprint, table = blueprints.library()[blueprint_id], self.table

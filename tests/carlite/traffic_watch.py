@@ -22,7 +22,7 @@ STUCK = 60.0
 
 @dataclass(frozen=True)
 class Event:
-    """Something that should not happen: when, where, to whom, and what led to it."""
+    """Something that should not happen: when, where, to which vehicles, and what led to it."""
 
     time: float
     x: float
@@ -48,7 +48,7 @@ class Record:
 
     def __str__(self) -> str:
         kinds = ("collisions", "stuck", "off_road", "ran_red")
-        return "\n".join(f"{kind}: {each}" for kind in kinds for each in getattr(self, kind))
+        return "\n".join(f"{kind}: {event}" for kind in kinds for event in getattr(self, kind))
 
 
 class Watch:
@@ -84,9 +84,9 @@ class Watch:
             self._touched[pair] = self.scenario.time
 
     def _collision(self, actor: int, other: int) -> Event:
-        told = [self._mind(self._index[each]) for each in (actor, other) if each in self._index]
+        minds = [self._mind(self._index[one]) for one in (actor, other) if one in self._index]
         x, y, _ = self.scenario.table.position[self.scenario.table.slot(actor)]
-        return Event(self.scenario.time, x, y, (actor, other), " | ".join(told))
+        return Event(self.scenario.time, x, y, (actor, other), " | ".join(minds))
 
     def _look_around(self, dt: float) -> None:
         for k, actor in enumerate(self.actors):

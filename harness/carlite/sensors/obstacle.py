@@ -54,7 +54,7 @@ def unpack(body: bytes) -> ObstacleHit:
 
 
 class Obstacle:
-    """`sensor.other.obstacle`: the body is a packed `ObstacleHit`, or None while the way is free."""
+    """`sensor.other.obstacle`: a packed `ObstacleHit`, or None while the way is free."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._reach = float(attributes["distance"])

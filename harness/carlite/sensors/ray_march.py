@@ -176,10 +176,10 @@ def trace_rays(
                 near = -above / fall if fall < 0 else np.inf
             px, py = x + near * dx, y + near * dy
             inside = near <= last and left <= px <= right and front <= py <= back
+            # In a level block the lid is the ground; otherwise the triangle there, then all cells.
             if inside and span[i, j] > 0:
                 hit = near
                 break
-            # In a level block the lid is the ground; otherwise the triangle there, then all cells.
             if inside:
                 row, column = min(int(py), rows - 1), min(int(px), columns - 1)
                 hit = near + _facet_hit(

@@ -1,4 +1,4 @@
-"""What stands along the roads as the OpenDRIVE file itself says: buildings, trees, poles, barriers."""
+"""What an OpenDRIVE file itself places along its roads: buildings, trees, poles, barriers."""
 
 from __future__ import annotations
 

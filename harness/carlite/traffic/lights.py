@@ -1,4 +1,4 @@
-"""Traffic lights: the cycle of each group, what clients may change, and which vehicles a light holds."""
+"""Traffic lights: the cycle of a group, what clients may change, which vehicles a light holds."""
 
 from __future__ import annotations
 

@@ -264,18 +264,18 @@ WALKER: Table = {
 
 def _strolls(stage: Stage) -> bool:
     """Take a walker through all that its controller can do."""
-    spot = stage.world.get_random_location_from_navigation() + carla.Location(z=1.0)
-    walker = stage.put("walker.pedestrian.0002", carla.Transform(spot))
+    start = stage.world.get_random_location_from_navigation() + carla.Location(z=1.0)
+    walker = stage.put("walker.pedestrian.0002", carla.Transform(start))
     controller = stage.put("controller.ai.walker", carla.Transform(), walker)
     stage.tick()
     controller.start()
-    goal = spot
-    while not 20.0 < goal.distance(spot) < 60.0:
+    goal = start
+    while not 20.0 < goal.distance(start) < 60.0:
         goal = stage.world.get_random_location_from_navigation()
     controller.go_to_location(goal)
     controller.set_max_speed(2.0)
     stage.tick(60)
-    gone = walker.get_location().distance(spot)
+    gone = walker.get_location().distance(start)
     controller.stop()
     stage.tick(2)
     return gone > 1.0 and bool(controller.destroy() and walker.destroy())

@@ -87,7 +87,7 @@ def _before_light(stage: Stage) -> Any:
     return stage.light.get_stop_waypoints()[0].previous(5.0)[0]
 
 
-def _beside(waypoint: Any) -> bool:
+def _neighbour_lanes(waypoint: Any) -> bool:
     return any(
         lane is not None and lane.road_id == waypoint.road_id
         for lane in (waypoint.get_left_lane(), waypoint.get_right_lane())
@@ -117,8 +117,8 @@ WAYPOINT: Table = {
     "previous": lambda s: s.waypoint.next(2.0)[0].previous(2.0)[0].s - s.waypoint.s < 0.1,
     "next_until_lane_end": lambda s: s.waypoint.next_until_lane_end(1.0),
     "previous_until_lane_start": lambda s: s.waypoint.previous_until_lane_start(1.0),
-    "get_right_lane": lambda s: _beside(s.waypoint),
-    "get_left_lane": lambda s: _beside(s.waypoint),
+    "get_right_lane": lambda s: _neighbour_lanes(s.waypoint),
+    "get_left_lane": lambda s: _neighbour_lanes(s.waypoint),
     "get_junction": lambda s: _in_junction(s).get_junction().id == _in_junction(s).junction_id,
     "get_landmarks": lambda s: (
         s.light.get_opendrive_id() in [mark.id for mark in _before_light(s).get_landmarks(10.0)]

@@ -56,13 +56,13 @@ class Stage:
         return self.tick(ticks)
 
     def heard(self, listen: Callable[[Callable[[Any], None]], object]) -> Any:
-        """Return the first thing a callback is told while the world moves on."""
-        told: list[Any] = []
-        listen(told.append)
+        """Return the first thing a callback gets while the world moves on."""
+        events: list[Any] = []
+        listen(events.append)
         for _ in range(PATIENCE):
             self.tick()
-            if told:
-                return told[0]
+            if events:
+                return events[0]
             time.sleep(0.005)
         raise AssertionError("nothing was heard")
 

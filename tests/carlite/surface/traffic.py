@@ -61,12 +61,12 @@ def _manager(stage: Stage) -> Any:
 
 
 def _takes(name: str, *arguments: object, of_a_car: bool = True) -> Check:
-    """Tell the manager something about a car it drives, and see that it still drives."""
+    """Set something for a car that the manager drives, and see that it still drives."""
 
     def ask(stage: Stage) -> bool:
         stage.car.set_autopilot(True, _manager(stage).get_port())
-        told = ([stage.car] if of_a_car else []) + list(arguments)
-        return stage.after(getattr(_manager(stage), name)(*told), ticks=3)
+        values = ([stage.car] if of_a_car else []) + list(arguments)
+        return stage.after(getattr(_manager(stage), name)(*values), ticks=3)
 
     return ask
 

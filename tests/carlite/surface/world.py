@@ -13,7 +13,7 @@ DIFFUSE = carla.MaterialParameter.Diffuse
 PAINT, PAINT_FLOATS = "apply_color_texture_to_objects", "apply_float_color_texture_to_objects"
 
 
-def _ticks_are_told(stage: Stage) -> bool:
+def _ticks_are_heard(stage: Stage) -> bool:
     handle = None
 
     def listen(callback: object) -> None:
@@ -26,9 +26,9 @@ def _ticks_are_told(stage: Stage) -> bool:
 
 
 def _silence_is_kept(stage: Stage) -> bool:
-    told: list[object] = []
-    stage.world.remove_on_tick(stage.world.on_tick(told.append))
-    return stage.tick(3) and not told
+    events: list[object] = []
+    stage.world.remove_on_tick(stage.world.on_tick(events.append))
+    return stage.tick(3) and not events
 
 
 def _time_passes_by_itself(stage: Stage) -> bool:
@@ -56,7 +56,7 @@ WORLD: Table = {
     "get_settings": lambda s: s.world.get_settings().fixed_delta_seconds == 0.05,
     "tick": lambda s: s.world.tick() == s.world.get_snapshot().frame,
     "wait_for_tick": _time_passes_by_itself,
-    "on_tick": _ticks_are_told,
+    "on_tick": _ticks_are_heard,
     "remove_on_tick": _silence_is_kept,
     "get_snapshot": lambda s: len(s.world.get_snapshot()) == len(s.world.get_actors()),
     "get_actor": lambda s: s.world.get_actor(s.car.id).type_id == s.car.type_id,
@@ -226,8 +226,8 @@ BLUEPRINT: Table = {
 
 
 def _attribute(stage: Stage, blueprint: str, name: str) -> carla.ActorAttribute:
-    found: carla.ActorAttribute = stage.library.find(blueprint).get_attribute(name)
-    return found
+    attribute: carla.ActorAttribute = stage.library.find(blueprint).get_attribute(name)
+    return attribute
 
 
 ATTRIBUTE: Table = {
