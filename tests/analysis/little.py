@@ -31,6 +31,7 @@ from tests.keys import key_of
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
 """`alone` reads no messages: its cooperative boxes are its own."""
 LENGTH = 100.0
+SIZE = {"length": 4.0, "width": 2.0, "height": 1.5}
 KINDS = ("collision_vehicle", "collision_pedestrian", "off_road", "blocked")
 PENALTY = {"collision_vehicle": 0.6, "collision_pedestrian": 0.5}
 FLAWS = {"none": 0.1, "latency": 0.5}
@@ -114,6 +115,8 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
         writer.table("poses", pose_columns(frames, key))
         writer.table("map", map_columns())
         writer.table("events", empty("events"))
+        for name, columns in surroundings(steps, drive.seconds).items():
+            writer.table(name, columns)
         last = frames_in_windows(times, float(drive.seconds))["end_10s"]
         result = result_of(key, drive, frames, times, book.record(last), simulator)
         writer.json("result", result)
@@ -201,6 +204,33 @@ def box_rows(frame: int, source: str, part: EvaluatedBoxes) -> list[dict[str, An
         }
         for row in range(len(part.boxes))
     ]
+
+
+def surroundings(steps: Any, seconds: int) -> dict[str, dict[str, Any]]:
+    """Return tracks of every tick, in which road users jump once a second, and one building."""
+    ticks = np.arange(20 * (seconds - 1) + 1)
+    ego = np.zeros((len(ticks), 6))
+    ego[:, 1], ego[:, 2] = ticks, 1e3 * ticks / 20 * LENGTH / seconds
+    parts = [ego]
+    for number, (_, truth) in enumerate(steps):
+        held = ticks[20 * number : 20 * number + 20]
+        ahead = 1e3 * number * LENGTH / seconds
+        for actor, geometry in zip(truth.actor_ids, truth.boxes_in_lidar.geometry, strict=True):
+            x, y, z = 1e3 * geometry[:3]
+            rows = [(actor, tick, ahead + x, y, z, 1e4 * geometry[6]) for tick in held]
+            parts.append(np.array(rows).reshape(-1, 6))
+    tracks = np.rint(np.concatenate(parts)).astype(np.int64)
+    tracks = tracks[np.lexsort((tracks[:, 1], tracks[:, 0]))]
+    actors = np.unique(tracks[:, 0])
+    sizes = {name: np.full(len(actors), size) for name, size in SIZE.items()}
+    kinds = {"class": [CLASSES[0]] * len(actors), "type": ["vehicle.audi.tt"] * len(actors)}
+    building = {"kind": ["building"], "x": [20.0], "y": [15.0], "z": [4.0], "yaw": [0.3]}
+    return {
+        "tracks": dict(zip(TABLES["tracks"].names, tracks.T, strict=True)),
+        "actors": {"actor_id": actors, **kinds, **sizes},
+        "sightings": {"frame": [0], "sender": ["ego"], "actor_id": [1], "hits": [9]},
+        "scenery": {**building, "length": [12.0], "width": [8.0], "height": [8.0]},
+    }
 
 
 def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:
