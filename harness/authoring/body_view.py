@@ -1,4 +1,4 @@
-"""`python -m harness.carlite.bodies [FILE]` draws every body into one picture."""
+"""`python -m harness.authoring.body_view [FILE]` draws every body into one picture."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_
     assert "recorded" in printed
     assert "RMSE" in printed
     assert command.main([str(tmp_path / "nowhere")]) == 2
-    assert "no such file" in capsys.readouterr().err
+    assert "file or folder not found" in capsys.readouterr().err
     assert command.main([str(DATA / "mkz2020-throttle-1.0.csv"), "--vehicle", "vehicle.x"]) == 2
 
 

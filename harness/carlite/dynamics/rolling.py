@@ -51,6 +51,7 @@ def move(
     mass, inertia = vehicle["mass"], vehicle["yaw_inertia"]
     a, b = vehicle["front"], vehicle["rear"]
     cos, sin = math.cos(wheel_angle), math.sin(wheel_angle)
+    # Brakes, drag of the engine, gravity on a slope: the same during all steps.
     brake, hand_brake = state[BRAKE], state[HANDBRAKE]
     front_brake = brake * vehicle["front_brake"] + hand_brake * vehicle["front_hand_brake"]
     rear_brake = brake * vehicle["rear_brake"] + hand_brake * vehicle["rear_hand_brake"]
@@ -69,6 +70,7 @@ def move(
     steps = SLOW_STEPS if abs(along) < SLOW else 1
     h = dt / steps
     for _ in range(steps):
+        # Forces of the tyres under their present load.
         front_force = front_side = rear_force = rear_side = 0.0
         if grounded:
             # a load transfer of 1 is the whole weight over the wheelbase
@@ -96,6 +98,7 @@ def move(
                 ),
                 vehicle["rear_inertia"], h,
             )  # fmt: skip
+        # Engine and wheels; brakes stop a wheel and do not turn it back.
         new_front, new_rear, engine = spin_up(
             vehicle, ratio, accel, drag, front_share, front, rear, engine,
             -front_force * vehicle["front_radius"] - _against(front, front_brake),
@@ -106,6 +109,7 @@ def move(
         if rear_brake > 0.0 and rear * new_rear <= 0.0:
             new_rear = 0.0
         front, rear = new_front, new_rear
+        # The body: speeds, yaw rate and the load that moves between the axles.
         x_force = front_force * cos - front_side * sin + rear_force
         front_push = front_force * sin + front_side * cos
         gain = x_force / mass - vehicle["drag"] * along * abs(along) / mass + push_along
@@ -117,9 +121,11 @@ def move(
         forward, aside = along + h * gain, across + h * side
         turned, swung = math.cos(angle), math.sin(angle)
         along, across = forward * turned + aside * swung, aside * turned - forward * swung
+        # How long it has stood almost still.
         locked = (front == 0.0 and front_brake > 0.0) or (rear == 0.0 and rear_brake > 0.0)
         slow = abs(along) < STICKY_SPEED and not setting_off and grounded
         state[STILL] = state[STILL] + h if slow else 0.0
+    # Tyres at rest stick to the road.
     grip = GRAVITY * min(vehicle["front_friction"], vehicle["rear_friction"]) * upright
     held = math.hypot(push_along, push_across) < grip
     if state[STILL] > (0.0 if locked else STICKY_AFTER) and held and abs(across) < STICKY_SPEED:
