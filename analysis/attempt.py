@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.evaluation.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
+from harness.records.metrics import MetricValue, metrics_of
 from harness.records.reading import Campaign
 from harness.records.schema import ALL_TABLES, SOURCES
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
@@ -23,6 +24,8 @@ from harness.vocabulary import BANDS, CLASSES, PATTERNS
 SPANS = ("total", *WINDOWS)
 """Periods over which errors are counted: the whole drive, and the windows before its end."""
 COUNTED = (*PATTERNS, "truth_all")
+UNITS = "metrics"
+"""The column with the units of an attempt's metrics by name, as JSON."""
 NAN = float("nan")
 LONGEST = 1e6
 """Longest possible drive, s."""
@@ -72,6 +75,7 @@ def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
         **message_columns(MessageUsage.of(result)),
         **precision_columns(ours["average_precision"]["cooperative"], "ap"),
         **precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
+        **metric_columns(metrics_of(result)),
     }
 
 
@@ -85,6 +89,15 @@ def message_columns(usage: MessageUsage) -> dict[str, Any]:
         "messages_differ": usage.different,
         "silence_asked": usage.silence_asked,
         "disturbances": checked_text(json.dumps(usage.disturbances)),
+    }
+
+
+def metric_columns(metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
+    """Return a column for each metric, and one with their units."""
+    units = {name: checked_text(metric.unit) for name, metric in metrics.items()}
+    return {
+        UNITS: checked_text(json.dumps(units)),
+        **{name: metric.value for name, metric in metrics.items()},
     }
 
 
@@ -170,6 +183,9 @@ def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
         elif field.name in NAMES:
             for value in sorted(set(column.unique()) - set(NAMES[field.name])):
                 yield f"unknown {field.name} {value!r}"
+    for metric in table.columns.difference(ALL_TABLES[name].names):
+        if np.isinf(table[metric].to_numpy(np.float64)).any():
+            yield f"{metric} is infinite"
     for clock in ("frame", "time") if name == "frames" else ():
         if (np.diff(table[clock].to_numpy()) <= 0).any():
             yield f"{clock} does not increase from row to row"

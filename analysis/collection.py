@@ -22,7 +22,7 @@ from analysis.arms import (
     notes_on_arms,
     without_faulty,
 )
-from analysis.attempt import COUNTED, SPANS, checked_text, read_result, writable
+from analysis.attempt import COUNTED, SPANS, UNITS, checked_text, read_result, writable
 from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
@@ -156,7 +156,7 @@ def with_factors(
 def empty_attempts() -> pd.DataFrame:
     """Return the table of a campaign without any result."""
     texts = ("cluster", "arm", *CORE, "route", "simulator", "violation", "violation_with")
-    words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS)}
+    words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS, UNITS)}
     truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *FLAGS)
     flags = {name: pd.Series(dtype=bool) for name in truths}
     whole = {name: pd.Series(dtype=int) for name in ("campaign", "seed", "try", *COUNTS)}

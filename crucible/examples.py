@@ -42,6 +42,7 @@ EXAMPLES = {
         "crucible check late",
         "crucible check mylab.system:Mine threshold=0.3",
         "crucible check mylab.system:Mine --recording street.npz",
+        "crucible check mylab.metric:Mine",
     ),
     "collect": (
         "crucible collect --out data/train",

@@ -71,7 +71,13 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         ),
     ),
     "Systems": (
-        *of("agents.__main__", "run,learn", check="check a system of your own"),
+        Subcommand(
+            name="check",
+            purpose="check a system, fusion module or metric of your own",
+            module="crucible.check",
+            extra="run,learn",
+            takes_name=False,
+        ),
         *of(
             "agents.training.__main__",
             "run,learn",

@@ -20,6 +20,7 @@ FailureClass = Literal[
     "disk",
     "interrupted",
     "interference_not_delivered",
+    "metric_exception",
 ]
 
 

@@ -32,6 +32,7 @@ COMMON_GROUND = (
     "harness.randomness",
     "harness.errors",
     "harness.files",
+    "harness.findings",
     "harness.nesting",
     "harness.options",
     "harness.suggestions",
@@ -51,6 +52,7 @@ ROOMS = {
 GROUND = {
     "errors",
     "files",
+    "findings",
     "geometry",
     "installation",
     "nesting",
@@ -67,6 +69,7 @@ HOUSE = {
     "evaluation": set[str](),
     "records": set[str](),
     "campaign": {"world", "channel", "evaluation", "records"},
+    "checks": {"world", "channel", "evaluation", "records", "campaign"},
     "doctor": {"world", "channel", "evaluation", "records", "campaign"},
     "commands": {"world", "channel", "evaluation", "records", "campaign", "doctor"},
 }

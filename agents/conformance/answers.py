@@ -7,8 +7,8 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from agents.conformance.findings import Finding
 from agents.merging import on_ego
+from harness.findings import Finding
 from harness.vocabulary import (
     CLASSES,
     Boxes,

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from agents.conformance.findings import Finding
 from agents.conformance.playback import Run, fingerprint
+from harness.findings import Finding
 from harness.vocabulary import Boxes, Step
 
 PERIOD = 0.2

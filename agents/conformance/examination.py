@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agents.conformance import answers, behaviour, frames, interface
-from agents.conformance.findings import Finding
 from agents.conformance.playback import Run, displaced, late, never, play
 from agents.conformance.recorded_steps import Recording
+from harness.findings import Finding
 
 DISPLACEMENT = 3.0 / 2**0.5
 """Metres along both axes: 3 m in total."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from agents.conformance.findings import Finding
 from agents.conformance.recorded_steps import RecordedStep
+from harness.findings import Finding
 from harness.geometry import boxes_between
 from harness.vocabulary import Boxes, Floats, Pose, Step
 

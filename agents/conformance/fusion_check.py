@@ -8,11 +8,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from agents.conformance.findings import Finding
 from agents.perception.designs import LITE
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
 from agents.perception.network import Network, one_thread
 from agents.perception.random_weights import random_weights
+from harness.findings import Check, Finding, make_checks
 from harness.vocabulary import Pose
 
 CHECKS = {
@@ -44,7 +44,7 @@ class FusionExamination:
     def __init__(self, make: Callable[[], IntermediateFusion]) -> None:
         one_thread()
         self._make = make
-        self._checks: dict[str, Callable[[], Iterator[Finding]]] = {
+        self._checks: dict[str, Check] = {
             "forward": self._forward,
             "shape": self._shape,
             "inputs": self._inputs,
@@ -59,18 +59,8 @@ class FusionExamination:
 
     def findings(self) -> list[Finding]:
         """Make every check, in order."""
-        made: list[Finding] = []
-        for check, meaning in CHECKS.items():
-            if any(each.verdict == "failed" for each in made if each.check in ("forward", "shape")):
-                made.append(Finding(check, "not checked", "something before it failed"))
-                continue
-            try:
-                findings = list(self._checks[check]())
-            except Exception as problem:  # whatever somebody's module raises
-                why = " ".join(str(problem).split())
-                findings = [Finding(check, "failed", f"{type(problem).__name__}: {why}")]
-            made += findings or [Finding(check, "passed", meaning)]
-        return made
+        checks = {name: (meaning, self._checks[name]) for name, meaning in CHECKS.items()}
+        return make_checks(checks, needed=("forward", "shape"))
 
     @cached_property
     def _network(self) -> Network:
@@ -204,6 +194,12 @@ class FusionExamination:
         count = sum(weight.numel() for weight in weights.values())
         said = f"the loss reaches all its {count:,} weights" if count else "it has no weights"
         yield Finding("gradients", "passed", said)
+
+
+def findings_of(make: Callable[[], IntermediateFusion]) -> list[Finding]:
+    """Return what the check of a fusion module finds."""
+    make()  # what its arguments lack is bad input
+    return FusionExamination(make).findings()
 
 
 def random_maps(module: IntermediateFusion, seed: int) -> Maps:

@@ -1,4 +1,4 @@
-"""From the arguments of a command line to a system."""
+"""From the arguments of a command line to a system or another plug-in."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     words = [word for word in given if "=" not in word]
     if words:
         raise UserError(f"{words[0]}: arguments are given as name=value")
-    if ":" in name or "." in name:
+    if is_class_name(name):
         settings: dict[str, Any] = {"_target_": ".".join(name.split(":"))}
-        refuse_no_class(name)
+        class_named(name)
     else:
         file = SHIPPED / f"{name}.yaml"
         if not file.is_file():
@@ -50,8 +50,13 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     return {str(key): value for key, value in plain.items()}
 
 
-def refuse_no_class(name: str) -> None:
-    """Refuse a name that cannot be imported as a class."""
+def is_class_name(name: str) -> bool:
+    """Return whether a name is that of a class, not of something shipped."""
+    return ":" in name or "." in name
+
+
+def class_named(name: str) -> type[Any]:
+    """Return the class of a name; refuse one that cannot be imported as a class."""
     sys.path[:0] = [""] * ("" not in sys.path)
     module, _, kind = name.replace(":", ".").rpartition(".")
     try:
@@ -60,6 +65,7 @@ def refuse_no_class(name: str) -> None:
         raise UserError(f"{name}: {type(problem).__name__}: {one_line(problem)}") from None
     if not isinstance(target, type):
         raise UserError(f"{name} is not a class")
+    return target
 
 
 def instantiate_system(name: str, settings: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from agents.conformance.findings import Finding
+from harness.findings import Finding
 from harness.vocabulary import is_privileged
 
 GIVEN = {

@@ -110,7 +110,7 @@ def driving(report: Report) -> Markup:
         " no spread."
         " n is the number of attempts."
     )
-    shown = table_section(report, "driving")
+    shown = [table_section(report, name) for name in ("driving", "metrics")]
     return section("driving", "Driving", paragraph(text, class_="quiet"), figures(rendered), shown)
 
 

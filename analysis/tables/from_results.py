@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from analysis.arms import WITHOUT
+from analysis.attempt import UNITS
 from analysis.collection import Collection
 from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
@@ -28,6 +30,7 @@ PRECISION: dict[str, Measure] = {
     "AP alone": mean_of("ap_ego_alone"),
 }
 DIGITS = dict.fromkeys(PRECISION, 2)
+METRIC_DIGITS = 3
 
 
 def tables_of_results(collection: Collection) -> list[Table]:
@@ -35,6 +38,7 @@ def tables_of_results(collection: Collection) -> list[Table]:
     attempts, arm = with_outcome(collection.attempts), collection.factors
     return [
         driving(attempts, arm, sorted({row.values(arm) for row in collection.arms})),
+        *metrics(attempts, arm),
         *patterns(attempts, arm),
         before_violation(attempts, arm),
         seeds(attempts, arm),
@@ -56,6 +60,20 @@ def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[s
     driving_cells = cells(attempts, arm, measures, rows)
     digits = dict.fromkeys(silent, 0)
     return Table("driving", f"{title} and {last}", arm, driving_cells, digits, arm=len(arm))
+
+
+def metrics(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Table]:
+    """Yield the means of the metrics that the settings name, if they name any."""
+    units: dict[str, str] = {}
+    for text in attempts[UNITS].unique():
+        units |= json.loads(text)
+    measures = {
+        f"{name}, {unit}" if unit else name: mean_of(name) for name, unit in sorted(units.items())
+    }
+    if measures:
+        title = f"Metrics: means over attempts, by {' and '.join(arm)}"
+        digits = dict.fromkeys(measures, METRIC_DIGITS)
+        yield Table("metrics", title, arm, cells(attempts, arm, measures), digits, len(arm))
 
 
 def patterns(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table]:

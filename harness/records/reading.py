@@ -18,6 +18,7 @@ from harness.nesting import check_yaml, parse_json
 from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
+from harness.records.metrics import are_metrics
 from harness.records.schema import ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
@@ -135,12 +136,11 @@ def broken(file: Path | str, problem: BaseException) -> UserError:
 
 
 def _read(file: Path, name: str) -> pa.Table:
-    schema = ALL_TABLES[name]
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             written = opened.schema_arrow
             version = (written.metadata or {}).get(b"crucible_schema")
-            if version != str(VERSION).encode() or not written.equals(schema):
+            if version != str(VERSION).encode() or not is_schema(written, name):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
             refuse_overlong(file, name, opened.metadata)
             table: pa.Table = opened.read()
@@ -148,6 +148,15 @@ def _read(file: Path, name: str) -> pa.Table:
     except BROKEN as problem:
         raise broken(file, problem) from None
     return table
+
+
+def is_schema(written: pa.Schema, name: str) -> bool:
+    """Return whether a table has the columns of its schema; only frames may have metrics too."""
+    known = ALL_TABLES[name]
+    fields = list(written)
+    more = fields[len(known) :]
+    same = pa.schema(fields[: len(known)]).equals(known)
+    return same and (not more or (name == "frames" and are_metrics(more)))
 
 
 def refuse_overlong(file: Path, name: str, footer: pq.FileMetaData) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,9 +68,19 @@ class EpisodeWriter:
             if folder.is_symlink():
                 raise AttemptError("disk", f"{folder}: {LINK}")
 
-    def table(self, name: str, columns: Mapping[str, Sequence[Any] | Any]) -> None:
-        """Write `<name>.parquet`; every column of its schema must be given, and no other."""
+    def table(
+        self,
+        name: str,
+        columns: Mapping[str, Sequence[Any] | Any],
+        metrics: Iterable[pa.Field] = (),
+    ) -> None:
+        """Write `<name>.parquet`; every column of its schema must be given, and no other.
+
+        `metrics` are columns behind those of the schema.
+        """
         schema = ALL_TABLES[name]
+        for field in metrics:
+            schema = schema.append(field)
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_array(columns[field.name], field) for field in schema]

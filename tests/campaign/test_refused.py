@@ -79,6 +79,18 @@ LINES = {
     "+driving.goal_share=99": "driving: goal_share = 99: must be from 0 to 1",
     "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle = 120: must be from 0 to 3.142",
     "channel.maximum_age=-1": "channel.maximum_age = -1 s: must be ≥ 0",
+    "metrics=[speed]": "Could not load 'metrics/speed'",
+    "+metrics.speed._target_=harness.evaluation.metrics.braking.HardestBraking": (
+        "metrics.speed: the name of a column of the records; choose another"
+    ),
+    "+metrics.A._target_=harness.evaluation.metrics.braking.HardestBraking": (
+        "metrics.A: a metric's name has a to z, 0 to 9 and _ only"
+    ),
+    "+metrics.m._target_=harness.evaluation.metrics.metric.Metric": (
+        "metrics.m: Metric overrides neither step nor attempt"
+    ),
+    "+metrics.m._target_=harness.evaluation.metrics.metric.StepData": "metrics.m needs time",
+    "+metrics.m._target_=os.system": "only harness.evaluation.metrics.*",
     "+system.ideal_single.eyes=3": "system.ideal_single: unknown key eyes; valid keys: min_hits",
 }
 

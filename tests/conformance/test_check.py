@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from agents.__main__ import main
 from agents.conformance.examination import CHECKS, Examination
-from agents.conformance.findings import Finding
 from agents.conformance.instantiation import SHIPPED, maker
 from agents.conformance.playback import play
 from agents.conformance.recorded_steps import Recording, read, write
 from agents.conformance.recording import cause
 from agents.examples.clusters import Clusters
+from crucible.check import main
+from harness.findings import Finding
 from tests.conformance.broken import BROKEN
 from tests.conftest import ROOT
 
@@ -85,7 +85,7 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
 def test_bad_input_is_one_line(
     words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", *words]) == 2
+    assert main(words) == 2
     printed = capsys.readouterr()
     assert expected in printed.err
     assert printed.err.count("\n") == 1
@@ -93,7 +93,7 @@ def test_bad_input_is_one_line(
 
 
 def test_the_command_line_records_checks_and_prints(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "agents", "check", "tests.conformance.broken:Deaf"]
+    command = [sys.executable, "-m", "crucible", "check", "tests.conformance.broken:Deaf"]
     done = subprocess.run(
         [*command, f"--recording={tmp_path / 'street.npz'}"],
         check=False,

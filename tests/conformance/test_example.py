@@ -42,7 +42,7 @@ def test_it_is_as_short_as_promised() -> None:
 
 
 def test_it_passes_the_check(mylab: dict[str, str], street_file: Path) -> None:
-    words = (sys.executable, "-m", "agents", "check", "mylab.system:Clusters", "fewest=9")
+    words = (sys.executable, "-m", "crucible", "check", "mylab.system:Clusters", "fewest=9")
     done = run(*words, f"--recording={street_file}", environment=mylab)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "failed" not in done.stdout

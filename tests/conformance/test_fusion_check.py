@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from agents.__main__ import main
 from agents.conformance.fusion_check import CHECKS, FusionExamination
 from agents.perception.fusion import FeatureSpec, IntermediateFusion, Partner
 from agents.perception.fusion.base import Maps
 from agents.perception.fusion.catalogue import INTERMEDIATE
+from crucible.check import main
 
 
 class Mean(IntermediateFusion):
@@ -162,11 +162,11 @@ def test_the_size_of_messages_is_reported() -> None:
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     name = "agents.perception.fusion.codriving:CoDriving"
-    assert main(["check", name, "confidence=0.5"]) == 0
+    assert main([name, "confidence=0.5"]) == 0
     assert "fusion module" in capsys.readouterr().out
-    assert main(["check", "tests.conformance.test_fusion_check:Deaf"]) == 1
+    assert main(["tests.conformance.test_fusion_check:Deaf"]) == 1
     assert "the output is the same without the partner" in " ".join(
         capsys.readouterr().out.replace("│", " ").split()
     )
-    assert main(["check", name, "confidence=2"]) == 2
+    assert main([name, "confidence=2"]) == 2
     assert "fusion.confidence = 2: must be between 0 and 1" in capsys.readouterr().err

@@ -35,6 +35,7 @@ GROUP_NOTES = {
     "interference": "Disturbances of messages; one or several ([interference](interference.md)).",
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
+    "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
     "executor": "Where attempts run ([campaigns](../how-to/campaigns.md#executors)).",
 }
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.__main__ import main as agents
 from agents.perception.fusion.base import NoFusion
 from agents.perception.loading import FOLDER, file_name
 from agents.training.__main__ import main
 from agents.training.layout import PROTOCOL
+from crucible.check import main as check
 from tests.training.made_up import write_recording
 
 
@@ -98,8 +98,8 @@ def test_check_wants_a_recording(
 ) -> None:
     file = tmp_path / "words.npz"
     file.write_bytes(content)
-    words = ["check", "agents.examples.clusters:Clusters", "--recording"]
-    assert agents([*words, str(file)]) == 2
+    words = ["agents.examples.clusters:Clusters", "--recording"]
+    assert check([*words, str(file)]) == 2
     assert f"{file}: not a recording for `check`" in said(capsys.readouterr().err)
-    assert agents([*words, str(file / "street.npz")]) == 2
+    assert check([*words, str(file / "street.npz")]) == 2
     assert f"{file}: " in said(capsys.readouterr().err)

@@ -12,10 +12,10 @@ from typing import Any
 import carla
 
 from harness.campaign.attempt.drive_monitor import DriveMonitor
+from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.perception import Perception
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import (
-    PrecisionAccumulator,
     crucible_record,
     driving_record,
     hazard_record,
@@ -31,6 +31,7 @@ from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.inputs import other_files
 from harness.campaign.settings.config import Settings, build
 from harness.campaign.settings.cooperation import cooperation_of, reference_of
+from harness.campaign.settings.metrics import metrics_in
 from harness.channel.channel import Channel
 from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
@@ -89,10 +90,10 @@ def run_attempt(task: Task) -> str:
         scenery = scenery_near(context.world, context.route)
     channel.audit.verify()
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
-        recorder.write(writer, channel.audit.close(), lines, scenery)
-        precision = actors.perception.precision
+        perception = actors.perception
+        recorder.write(writer, channel.audit.close(), lines, scenery, perception.metrics)
         messages = {"reads": system.reads_messages, **channel.audit.record()}
-        result = result_of(task, settings, drive, recorder, precision, messages, context.seed)
+        result = result_of(task, settings, drive, recorder, perception, messages, context.seed)
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
@@ -122,7 +123,7 @@ def result_of(
     settings: Settings,
     drive: Drive,
     recorder: Recorder,
-    precision: PrecisionAccumulator,
+    perception: Perception,
     messages: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
@@ -132,13 +133,16 @@ def result_of(
     rules: WindowRules = build(settings["windows"], "windows")
     in_windows = windows_of(recorder.frames, drive, end - recorder.start, rules)
     result = result_record(task.key, drive, coefficients, recorder)
+    driving = driving_record(drive, coefficients, recorder)
+    metrics = perception.metrics.of_attempt(recorder.frames, drive, driving["driving_score"])
     result["crucible"] = crucible_record(
-        **driving_record(drive, coefficients, recorder),
+        **driving,
         patterns=pattern_record(recorder.frames, in_windows),
-        average_precision=precision.record(in_windows["end_10s"]),
+        average_precision=perception.precision.record(in_windows["end_10s"]),
         messages=messages,
         attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
         hazards=hazard_record(recorder.hazards, recorder.start),
+        **({"metrics": metrics} if metrics else {}),
     )
     return result
 
@@ -280,6 +284,7 @@ def set_up_perception(
         period_of(settings),
         build(settings["patterns"], "patterns"),
         reads_points(settings, system),
+        AttemptMetrics(metrics_in(settings), context.route),
     )
     stack.callback(perception.end)
     return perception

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from harness.campaign.attempt.metrics import AttemptMetrics, step_data
 from harness.campaign.attempt.recorder import Hits, Recorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
@@ -52,9 +53,11 @@ class Perception:
         period: float,
         rules: EvaluationSettings,
         reads_points: bool,
+        metrics: AttemptMetrics,
     ) -> None:
         self.partners = partners
         self.precision = PrecisionAccumulator()
+        self.metrics = metrics
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
         self._system = system
@@ -119,6 +122,19 @@ class Perception:
         ages = [scan.time - message.capture_time for message in messages]
         recorder.frame(state, step.control, evaluated, ages)
         recorder.boxes(state.frame, evaluated, truth.actor_ids, hits)
+        if self.metrics.columns:
+            self.metrics.step(
+                step_data(
+                    state,
+                    recorder.start,
+                    scan.lidar_in_world,
+                    messages,
+                    step,
+                    truth,
+                    evaluated,
+                    self._ego_id,
+                )
+            )
         self._spent("evaluation", clock)
         return step.control
 

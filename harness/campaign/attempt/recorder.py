@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.surroundings import Sightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import Infraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
+from harness.records.metrics import metric_fields
 from harness.records.points import packed
 from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
 from harness.records.writing import EpisodeWriter
@@ -202,9 +204,11 @@ class Recorder:
         messages: Iterable[MessageRecord],
         lines: Iterable[MapLine],
         scenery: Mapping[str, Sequence[Any]],
+        metrics: AttemptMetrics,
     ) -> None:
         """Write all tables."""
-        writer.table("frames", self.frames)
+        columns = {**self.frames, **metrics.columns}
+        writer.table("frames", columns, metric_fields(metrics.units))
         writer.table("boxes", self._boxes)
         writer.table("poses", self._poses)
         writer.table("events", self._events)

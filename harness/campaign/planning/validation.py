@@ -7,12 +7,14 @@ from typing import Any, Literal, TypedDict, get_type_hints
 
 from harness.campaign.running.executors.interface import Executor
 from harness.campaign.settings.config import INPUTS, Settings, build, find_class
+from harness.campaign.settings.metrics import metrics_in
 from harness.campaign.settings.trust import targets
 from harness.campaign.settings.type_checks import mistakes
 from harness.channel.channel import Channel
 from harness.errors import UserError
 from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.suggestions import unknown
@@ -90,6 +92,7 @@ class Top(TypedDict):
     perceive_every: int
     system: dict[str, Any]
     interference: dict[str, list[Any]]
+    metrics: dict[str, Metric]
     executor: Executor
 
 
@@ -105,6 +108,7 @@ def refuse_misshapen(settings: Settings) -> None:
     for place, part in targets(settings, ""):
         refuse_misfit(place, part)
     made_here = {name: build(settings[name], name) for name in MADE_HERE}
+    metrics_in(settings)
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])
     for name, disturbances in settings["interference"].items():

@@ -36,6 +36,7 @@ OURS = {
     "windows": "harness.evaluation.",
     "channel": "harness.channel.",
     "interference": "harness.channel.",
+    "metrics": "harness.evaluation.metrics.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)

@@ -39,7 +39,7 @@ def in_table(one: Path, other: Path, name: str) -> str:
         column: np.flatnonzero(
             ~alike(first[column].to_numpy()[:rows], second[column].to_numpy()[:rows])
         )
-        for column in ALL_TABLES[name].names
+        for column in map(str, first.columns.intersection(second.columns))
     }
     earliest = min((int(at[0]) for at in differing.values() if len(at)), default=None)
     if earliest is None:

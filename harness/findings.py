@@ -1,10 +1,10 @@
-"""What a check finds, and the table that is printed of it."""
+"""What a check of a plug-in finds, and the table that is printed of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +20,25 @@ class Finding:
     check: str
     verdict: Verdict
     sentence: str = ""
+
+
+Check: TypeAlias = Callable[[], Iterable[Finding]]
+
+
+def make_checks(checks: Mapping[str, tuple[str, Check]], needed: Collection[str]) -> list[Finding]:
+    """Make checks in order, each with its meaning; after one of `needed` failed, make no more."""
+    made: list[Finding] = []
+    for name, (meaning, check) in checks.items():
+        if any(finding.verdict == "failed" and finding.check in needed for finding in made):
+            made.append(Finding(name, "not checked", "a check before it failed"))
+            continue
+        try:
+            findings = list(check())
+        except Exception as problem:  # whatever a plug-in raises
+            why = " ".join(str(problem).split())
+            findings = [Finding(name, "failed", f"{type(problem).__name__}: {why}")]
+        made += findings or [Finding(name, "passed", meaning)]
+    return made
 
 
 COLOURS = {

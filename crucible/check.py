@@ -1,0 +1,80 @@
+"""`crucible check`: whether a plug-in of yours does what a campaign needs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from agents.commandline import ended
+from agents.conformance.instantiation import class_named, is_class_name, maker
+from harness.errors import UserError
+from harness.findings import Finding
+from harness.options import Parser
+
+KINDS = {
+    "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
+    "agents.perception.fusion.base.IntermediateFusion": (
+        "a fusion module",
+        "agents.conformance.fusion_check",
+    ),
+}
+"""What a class is by the base that it inherits from, and the module that checks it."""
+OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
+NAMES = "package.module:Class of a system, a fusion module or a metric; or a shipped system's name"
+
+
+def main(arguments: Sequence[str], program: str = "crucible check") -> int:
+    """Check a plug-in; 0 if nothing failed, 1 if something did, 2 if it is none."""
+    parser = Parser(prog=program, description=__doc__)
+    parser.add_argument("plug_in", metavar="NAME", help=NAMES)
+    parser.add_argument("settings", nargs="*", metavar="name=value", help="its arguments")
+    parser.add_argument(
+        "--recording",
+        type=Path,
+        metavar="FILE",
+        help="of systems: keep the recorded street, or use it again",
+    )
+    options = parser.parse_args(arguments)
+    return ended(lambda: run_check(options))
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Check a plug-in, and print a table of what was found."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from harness.findings import show  # noqa: PLC0415
+
+    kind, findings = examined(options.plug_in, options.settings, options.recording)
+    show(f"{options.plug_in} as {kind}", findings, Console())
+    return int(any(finding.verdict == "failed" for finding in findings))
+
+
+def examined(
+    name: str, settings: Sequence[str], recording: Path | None
+) -> tuple[str, list[Finding]]:
+    """Return what a plug-in is, and what its check finds."""
+    make = maker(name, settings)
+    if is_class_name(name):
+        named = class_named(name)
+        for base in named.__mro__:
+            if known := KINDS.get(f"{base.__module__}.{base.__qualname__}"):
+                kind, module = known
+                return kind, list(import_module(module).findings_of(make))
+        if not any(hasattr(named, attribute) for attribute in OF_SYSTEMS):
+            bases = ", ".join(base.rpartition(".")[2] for base in KINDS)
+            raise UserError(
+                f"{name} is no plug-in: neither a subclass of {bases}, nor a system, which has"
+                f" {', '.join(OF_SYSTEMS)}"
+            )
+    from agents.conformance.examination import Examination  # noqa: PLC0415
+    from agents.conformance.recording import recorded  # noqa: PLC0415
+
+    make()
+    return "a system under test", Examination(make, recorded(recording)).findings()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

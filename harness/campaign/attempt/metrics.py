@@ -1,0 +1,113 @@
+"""The metrics of one attempt: asked at every planning step and at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from harness.errors import AttemptError
+from harness.evaluation.driving import Drive
+from harness.evaluation.frame_evaluation import EvaluatedFrame
+from harness.evaluation.metrics.metric import (
+    AttemptData,
+    Metric,
+    StepData,
+    checked,
+    measures_steps,
+)
+from harness.records.metrics import MetricValue
+from harness.vocabulary import Boxes, Message, Pose, Route, Step, Truth
+from harness.world.attempt_context import EgoState
+
+
+class AttemptMetrics:
+    """Collects the numbers of an attempt's metrics."""
+
+    def __init__(self, metrics: Mapping[str, Metric], route: Route) -> None:
+        self._metrics, self._route = metrics, route
+        self.units = {
+            name: metric.unit for name, metric in metrics.items() if measures_steps(metric)
+        }
+        self.columns: dict[str, list[float]] = {name: [] for name in self.units}
+        for name, metric in metrics.items():
+            with blaming(name):
+                metric.reset(route)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def step(self, data: StepData) -> None:
+        """Ask for the numbers of a planning step."""
+        for name, column in self.columns.items():
+            with blaming(name):
+                column.append(checked(self._metrics[name].step(data), "step"))
+
+    def of_attempt(
+        self, frames: Mapping[str, Sequence[Any]], drive: Drive, driving_score: float
+    ) -> dict[str, Any]:
+        """Return the numbers of the attempt, as `result.json` has them."""
+        return {
+            name: self._value(name, frames, drive, driving_score).record() for name in self._metrics
+        }
+
+    def _value(
+        self, name: str, frames: Mapping[str, Sequence[Any]], drive: Drive, driving_score: float
+    ) -> MetricValue:
+        metric = self._metrics[name]
+        steps = len(frames["time"])
+        data = AttemptData(
+            route=self._route,
+            values=np.array(self.columns.get(name, [math.nan] * steps)),
+            frames={column: np.array(values, np.float64) for column, values in frames.items()},
+            infractions=tuple(drive.infractions),
+            completion=drive.completion_before_violation,
+            driving_score=driving_score,
+        )
+        with blaming(name):
+            return MetricValue(checked(metric.attempt(data), "attempt"), metric.unit)
+
+
+def step_data(
+    state: EgoState,
+    start: float,
+    lidar_in_world: Pose,
+    messages: tuple[Message, ...],
+    step: Step,
+    truth: Truth,
+    evaluated: EvaluatedFrame,
+    first_id: int,
+) -> StepData:
+    """Return what metrics are shown of a planning step: copies, so that none can change a drive."""
+    return StepData(
+        time=state.time - start,
+        ego_in_world=state.vehicle_in_world,
+        lidar_in_world=lidar_in_world,
+        speed=state.speed,
+        station=state.station,
+        control=step.control,
+        messages=messages,
+        truth=copied(truth.boxes_in_lidar),
+        actor_ids=tuple(int(actor_id) - first_id for actor_id in truth.actor_ids),
+        counted=tuple(bool(one) for one in evaluated.truth.counted[: len(truth)]),
+        ego_alone=copied(step.ego_alone),
+        cooperative=copied(step.cooperative),
+    )
+
+
+def copied(boxes: Boxes) -> Boxes:
+    """Return boxes that share no memory with these."""
+    return Boxes(boxes.geometry.copy(), boxes.classes.copy(), boxes.scores.copy())
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Give whatever a metric raises its failure class and its name."""
+    try:
+        yield
+    except Exception as problem:
+        text = f"metrics.{name}: {type(problem).__name__}: {problem}"
+        raise AttemptError("metric_exception", text) from problem

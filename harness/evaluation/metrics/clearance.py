@@ -1,0 +1,73 @@
+"""How near the ego came to other road users."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from harness.evaluation.frame_evaluation import EGO_BOX
+from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
+from harness.vocabulary import Floats
+
+CORNERS = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
+"""In lengths and widths of a box."""
+
+
+class Clearance(Metric):
+    """Metres from the ego's body to the nearest road user, from above; the smallest counts."""
+
+    safe_from_file = True
+    unit: ClassVar[str] = "m"
+
+    def step(self, data: StepData) -> float | None:
+        """Return the distance to the nearest ground-truth box, if there is one in range."""
+        ego = EGO_BOX.geometry[0]
+        return min((distance(ego, box) for box in data.truth.geometry), default=None)
+
+    def attempt(self, data: AttemptData) -> float | None:
+        """Return the smallest distance of the drive."""
+        known = data.values[~np.isnan(data.values)]
+        return float(known.min()) if len(known) else None
+
+
+def distance(one: Floats, other: Floats) -> float:
+    """Return how far two boxes (x y z length width height yaw) are apart in the plane; 0 if not.
+
+    Boxes that do not overlap are nearest at a corner of one of them.
+    """
+    if overlapping(one, other):
+        return 0.0
+    return float(min(corner_distance(one, other), corner_distance(other, one)))
+
+
+def corner_distance(one: Floats, other: Floats) -> float:
+    """Return the distance from a box to the nearest corner of another."""
+    corners = in_frame_of(one, corners_of(other))
+    outside = np.maximum(np.abs(corners) - one[3:5] / 2, 0.0)
+    return float(np.hypot(outside[:, 0], outside[:, 1]).min())
+
+
+def overlapping(one: Floats, other: Floats) -> bool:
+    """Return whether no edge of either box lies between them."""
+    for box, others in ((one, corners_of(other)), (other, corners_of(one))):
+        seen = in_frame_of(box, others)
+        if (seen.min(axis=0) > box[3:5] / 2).any() or (seen.max(axis=0) < -box[3:5] / 2).any():
+            return False
+    return True
+
+
+def corners_of(box: Floats) -> Floats:
+    """Return a box's corners (4, 2)."""
+    return np.asarray(CORNERS * box[3:5] @ turn(box[6]).T + box[:2])
+
+
+def in_frame_of(box: Floats, points: Floats) -> Floats:
+    """Return points as seen from the middle of a box."""
+    return np.asarray((points - box[:2]) @ turn(box[6]))
+
+
+def turn(yaw: float) -> Floats:
+    """Return the rotation by an angle."""
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    return np.array([[cos, -sin], [sin, cos]])

@@ -1,0 +1,99 @@
+"""Metrics in the records: further columns of `frames.parquet`, a field of `result.json`.
+
+A metric has the name that the settings give it. Analysis puts metrics among the columns of steps
+and of attempts, so that no metric can have the name of one of these.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+
+from harness.records.arms import CORE
+from harness.records.schema import FRAMES
+from harness.vocabulary import BANDS, CLASSES, PATTERNS
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+PARTS = (
+    *("", "_all_point", "_pooled_all_point"),
+    *("_end_10s", "_end_10s_all_point", "_end_10s_pooled_all_point"),
+    *(f"_{part}" for part in (*CLASSES, *BANDS)),
+)
+COUNTS = product((*PATTERNS, "truth_all"), ("total", "t1", "t2", "t3", "end_10s"))
+OF_ATTEMPTS = frozenset(
+    {
+        *("campaign", "cluster", "try", "arm", *CORE, "route", "seed", "simulator", "outcome"),
+        *("driving_score", "completion", "penalty", "collided", "collided_with_road_user"),
+        *("violated", "violation", "violation_time", "violation_with", "ego_stationary"),
+        *("duration", "route_length", "reads_messages", "without_messages", "messages_sent"),
+        *("messages_used", "messages_differ", "silence_asked", "disturbances", "metrics"),
+        *(f"hazards_{name}" for name in ("planned", "absent", "run")),
+        *(f"hazards_{cause}" for cause in ("no_place", "ended_before", "passed")),
+        *(f"{name}_{span}" for name, span in COUNTS),
+        *(f"{source}{part}" for source, part in product(("ap", "ap_ego_alone"), PARTS)),
+    }
+)
+"""Columns of a table of attempts."""
+RESERVED = OF_ATTEMPTS | set(FRAMES.names)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """A metric's number of one attempt."""
+
+    value: float  # NaN where there is none
+    unit: str
+
+    def record(self) -> dict[str, Any]:
+        """Return it as `result.json` has it."""
+        return {"value": None if math.isnan(self.value) else self.value, "unit": self.unit}
+
+
+def name_problem(name: str) -> str | None:
+    """Return why a metric cannot have a name, if it cannot."""
+    if not NAME.fullmatch(name):
+        return "a metric's name has a to z, 0 to 9 and _ only, a letter first, 40 at most"
+    return "the name of a column of the records; choose another" if name in RESERVED else None
+
+
+def metric_fields(units: Mapping[str, str]) -> list[pa.Field]:
+    """Return the columns that metrics add to `frames.parquet`, with their units."""
+    described = "metric; NaN where there is none"
+    return [
+        pa.field(
+            name, pa.float64(), nullable=False, metadata={"unit": unit, "description": described}
+        )
+        for name, unit in units.items()
+    ]
+
+
+def are_metrics(fields: Iterable[pa.Field]) -> bool:
+    """Return whether columns behind those of the schema are metrics."""
+    fields = list(fields)
+    names = [field.name for field in fields]
+    return len(set(names)) == len(names) and all(
+        field.type == pa.float64() and not field.nullable and name_problem(field.name) is None
+        for field in fields
+    )
+
+
+def metrics_of(result: Mapping[str, Any]) -> dict[str, MetricValue]:
+    """Return the metrics of a `result.json`; ValueError if one is none."""
+    records = result["crucible"].get("metrics", {})
+    if not isinstance(records, dict):
+        raise ValueError("metrics: not an object")
+    values = {}
+    for name, record in records.items():
+        value = math.nan if record["value"] is None else float(record["value"])
+        if problem := name_problem(name):
+            raise ValueError(f"metric {name[:40]!r}: {problem}")
+        if math.isinf(value):
+            raise ValueError(f"metric {name}: not a finite number")
+        values[name] = MetricValue(value, str(record["unit"]))
+    return values
