@@ -79,7 +79,7 @@ LINES = {
     "+driving.goal_share=99": "driving: goal_share = 99: must be from 0 to 1",
     "+driving.wrong_lane_angle=120": "driving: wrong_lane_angle = 120: must be from 0 to 3.142",
     "channel.maximum_age=-1": "channel.maximum_age = -1 s: must be ≥ 0",
-    "metrics=[speed]": "Could not load 'metrics/speed'",
+    "metrics=[clearence]": "metrics: unknown choice clearence; did you mean clearance?",
     "+metrics.speed._target_=harness.evaluation.metrics.braking.HardestBraking": (
         "metrics.speed: the name of a column of the records; choose another"
     ),
