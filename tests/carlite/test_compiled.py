@@ -42,6 +42,8 @@ class House:
         self.cache = root / "cache"
         self.kept = self.cache / "carlite" / "compiled"
         self.carlite.mkdir(parents=True)
+        for package in (self.carlite.parent, self.carlite):
+            (package / "__init__.py").touch()
         for module in (compiled, folders):
             shutil.copy(str(module.__file__), self.carlite)
         self.write("callee", CALLEE)
