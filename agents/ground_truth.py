@@ -1,13 +1,58 @@
-"""What of the truth a privileged system gives itself: boxes alone, never whose they are."""
+"""What the ideal systems share: boxes of the ground truth as perception, and the driver."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from harness.vocabulary import Boxes, Mask, Truth
+from agents.driving.driver import Driver
+from agents.driving.settings import DrivingSettings
+from harness.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Mask,
+    Message,
+    Observation,
+    Route,
+    Step,
+)
 
 WHOLE_RANGE = (85.0, 85.0)
-"""Metres ahead or behind, and aside: as far as the LiDARs reach."""
+"""Metres ahead or behind, and aside: the range of the LiDARs."""
+
+
+class IdealSystem:
+    """Perceives the ground-truth boxes that the ego's LiDAR hits, without messages."""
+
+    privileged: Literal[True] = True
+    reads_points = False
+    reads_messages = False
+
+    def __init__(
+        self,
+        min_hits: int = 5,
+        range_window: tuple[float, float] = WHOLE_RANGE,
+        driving: DrivingSettings | None = None,
+    ) -> None:
+        self._min_hits, self._window = min_hits, range_window
+        self._driver = Driver(driving)
+
+    def reset(self, seed: int, route: Route) -> None:
+        """Start an attempt; nothing here is random."""
+        self._driver.reset(route)
+
+    def share(self, observation: Observation, truth: GroundTruth) -> Boxes:
+        """Return nothing: no message is read."""
+        return Boxes.none()
+
+    def step(
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
+    ) -> Step:
+        """Perceive and drive."""
+        boxes = within(seen(truth, self._min_hits), self._window)
+        return Step(self._driver.step(observation, boxes), boxes, boxes)
 
 
 def within(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:
@@ -16,6 +61,6 @@ def within(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:
     return boxes_in_lidar[inside]
 
 
-def seen(truth: Truth, min_hits: int) -> Boxes:
-    """Return the boxes that the observer's own LiDAR hits often enough."""
+def seen(truth: GroundTruth, min_hits: int) -> Boxes:
+    """Return the ground-truth boxes with at least so many hits of the observer's LiDAR."""
     return truth.boxes_in_lidar[truth.hits >= min_hits]

@@ -12,21 +12,20 @@ EGO = Pose(0.0, 0.0)
 CLOSEST, FARTHEST = 1.0, 2.5
 """Metres between the centres of two boxes that may be one road user, small or large."""
 
-OWN_BODY = (2.9, 1.5)
+EGO_BODY = (2.9, 1.5)
 """Metres ahead or behind, and aside, of the ego's centre: a box there is the ego itself."""
 
 
 def merge(
-    own: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, lidar_in_ego: Pose
+    of_ego: Boxes, messages: tuple[Message, ...], lidar_in_world: Pose, lidar_in_ego: Pose
 ) -> Boxes:
     """Return the ego's boxes and what partners add to them, in the ego's LiDAR frame now.
 
-    Partners' boxes come from where their senders believed to be when they captured. Where two may
-    be one road user, the ego's own counts before those of others, the newest message before older
-    ones.
+    Partners' boxes are placed by the pose that the sender believed at capture. Where two may
+    be one road user, the ego's box counts first, then that of the newest message.
     """
-    merged = own
-    newest_first = sorted(messages, key=lambda each: (-each.capture_time, each.sender))
+    merged = of_ego
+    newest_first = sorted(messages, key=lambda message: (-message.capture_time, message.sender))
     for message in newest_first:
         if not isinstance(message.payload, Boxes):
             raise TypeError(f"{message.sender} sent no boxes")
@@ -37,7 +36,7 @@ def merge(
 
 
 def known(boxes: Boxes, already: Boxes) -> Mask:
-    """Tell which boxes may be somebody that is there already."""
+    """Return which boxes may be a road user that is among the others."""
     away = np.linalg.norm(boxes.geometry[:, None, :2] - already.geometry[None, :, :2], axis=2)
     reach = np.clip(0.5 * already.geometry[:, 3], CLOSEST, FARTHEST)
     same = (away < reach) & (boxes.classes[:, None] == already.classes)
@@ -46,8 +45,8 @@ def known(boxes: Boxes, already: Boxes) -> Mask:
 
 
 def on_ego(boxes_in_lidar: Boxes, lidar_in_ego: Pose) -> Mask:
-    """Tell which boxes stand where the ego stands."""
+    """Return which boxes are where the ego is."""
     boxes_in_ego = boxes_between(boxes_in_lidar, lidar_in_ego, EGO).geometry
-    ahead, aside = OWN_BODY
+    ahead, aside = EGO_BODY
     result: Mask = (np.abs(boxes_in_ego[:, 0]) < ahead) & (np.abs(boxes_in_ego[:, 1]) < aside)
     return result

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from harness.records.arms import COOPERATION, NONE, SYSTEM, Arm, in_key, label, sort_key, telling
+from harness.records.arms import COOPERATION, NONE, SYSTEM, Arm, in_key, label, sort_key, varying
 from harness.records.message_usage import MessageUsage, fault_of
 
 ARM = "arm"
@@ -48,7 +48,7 @@ def settings_in(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
     A system that reads no messages is driven once, and stands under every cooperation.
     """
     arms = list(arms)
-    factors = [name for name in telling(arms) if name != SYSTEM]
+    factors = [name for name in varying(arms) if name != SYSTEM]
     groups: dict[tuple[str, ...], list[Arm]] = {}
     alone = [arm for arm in arms if COOPERATION in factors and arm.cooperation == NONE]
     for arm in (arm for arm in arms if arm not in alone):
@@ -132,7 +132,7 @@ def without_faulty(rows: pd.DataFrame, faults: Sequence[Fault]) -> pd.DataFrame:
 
 def notes_on_arms(attempts: pd.DataFrame, faults: Sequence[Fault]) -> Iterator[str]:
     """Yield a line for each faulty arm, and for each arm with attempts without messages."""
-    factors = telling([*arms_in(attempts), *(fault.arm for fault in faults)])
+    factors = varying([*arms_in(attempts), *(fault.arm for fault in faults)])
     for fault in faults:
         name = short_name(fault.arm, factors)
         yield f"arm without effect: {name}: {fault.reason}; it is in no table"

@@ -151,7 +151,7 @@ def finite(value: Any) -> float:
 
 UNKNOWN = {
     "frames": {"oldest_age"},
-    "messages": {"delivered_time", "age_asked", "age_found"},
+    "messages": {"delivered_time", "age_asked", "age_measured"},
     "events": {"x", "y", "ego_speed", "relative_speed"},
 }
 """Columns in which NaN means that there is no value."""

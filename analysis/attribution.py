@@ -172,7 +172,7 @@ def sorted_twins(driven: Mapping[Change, AttemptKey]) -> list[tuple[Change, Atte
 def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
     """Return a twin's outcome from its records."""
     result, messages = read_result(twins, key), checked_table(twins, "messages", key)
-    ages = messages["age_found"].dropna()
+    ages = messages["age_measured"].dropna()
     return Twin(
         change.condition("").strip() or "unchanged",
         result["violation"],

@@ -27,7 +27,7 @@ from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
 from harness.errors import UserError
-from harness.records.arms import CORE, Arm, telling
+from harness.records.arms import CORE, Arm, varying
 from harness.records.keys import AttemptKey
 from harness.records.ledger import key_of as ledger_key
 from harness.records.ledger import lines
@@ -88,7 +88,7 @@ class Collection:
     @cached_property
     def factors(self) -> tuple[str, ...]:
         """The factors that distinguish its arms: columns of the attempts."""
-        return telling(self.arms)
+        return varying(self.arms)
 
 
 def key_of(arm: str, route: str, seed: int) -> AttemptKey:

@@ -15,7 +15,7 @@ from analysis.statistics.intervals import mean
 from analysis.statistics.significance import holm, mcnemar, sign_flip
 from analysis.tables.table import codes_of
 from harness.errors import UserError
-from harness.records.arms import Arm, meant, telling
+from harness.records.arms import Arm, meant, varying
 from harness.vocabulary import Mask
 
 MEASURES = {
@@ -58,7 +58,7 @@ def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
     matches = meant(text, there)
     if len(matches) == 1:
         return matches[0]
-    factors = telling(there)
+    factors = varying(there)
     what = f"{text}: not one arm with results" if not matches else f"{text}: several arms"
     known = ", ".join(short_name(arm, factors) for arm in matches or there)
     raise UserError(f"{what}; there are {known or 'none'}")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.arms import arms_in, of_arms, short_name
-from harness.records.arms import telling
+from harness.records.arms import varying
 from harness.vocabulary import Mask
 
 ABSENT, RAN, PLANNED = "hazards_absent", "hazards_run", "hazards_planned"
@@ -69,7 +69,7 @@ def warnings(attempts: pd.DataFrame) -> Iterator[str]:
     """Yield a line for each arm with hazards not run: a warning where they are more than 5 %."""
     arms = arms_in(attempts)
     for arm in arms:
-        rows, name = attempts[of_arms(attempts, [arm])], short_name(arm, telling(arms))
+        rows, name = attempts[of_arms(attempts, [arm])], short_name(arm, varying(arms))
         counts = {cause: int(rows[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
         planned, missed = int(rows[PLANNED].sum()), sum(counts.values())
         if missed:

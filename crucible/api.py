@@ -255,7 +255,7 @@ def written(value: object) -> str:
         text = str(value).replace("\\", "\\\\").replace("'", "\\'")
         return f"'{text}'"
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{written(each)}" for key, each in value.items()) + "}"
+        return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
     return "[" + ",".join(map(written, listed(value))) + "]"
 
 

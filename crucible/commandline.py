@@ -29,9 +29,9 @@ def start(arguments: list[str]) -> int:
         return BAD_INPUT
     sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
     from crucible.subcommands import main  # noqa: PLC0415 - needs a supported Python
-    from harness.installation import own_packages_first  # noqa: PLC0415
+    from harness.installation import crucible_packages_first  # noqa: PLC0415
 
-    own_packages_first()
+    crucible_packages_first()
     return main(arguments)
 
 

@@ -26,10 +26,10 @@ from harness.installation import CONF
 from harness.options import unknown_argument
 
 SWEEPS = ("-m", "--multirun")
-OWN_CONFIG = ("--config-dir", "-cd")
+CONFIG_FOLDER = ("--config-dir", "-cd")
 
 
-class OwnConfigFirst(SearchPathPlugin):
+class UserConfigFirst(SearchPathPlugin):
     """Lets files of `--config-dir DIR` take the place of shipped ones; Hydra only adds them."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
@@ -42,7 +42,7 @@ class OwnConfigFirst(SearchPathPlugin):
 def config_folders(arguments: list[str]) -> list[Path]:
     """Return the folders that a command line names with `--config-dir`."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument(*OWN_CONFIG, type=Path, action="append", default=[], dest="folders")
+    parser.add_argument(*CONFIG_FOLDER, type=Path, action="append", default=[], dest="folders")
     folders: list[Path] = parser.parse_known_args(arguments)[0].folders
     return folders
 
@@ -66,7 +66,7 @@ def overrides_in(arguments: list[str]) -> list[str]:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def compose(config: DictConfig) -> None:
-    """Run the campaign this configuration describes; a fault of ours is told in full."""
+    """Run the campaign of a configuration; an unexpected error is printed with its traceback."""
     try:
         code = run(config)
     except Exception:
@@ -82,7 +82,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         if any(word in SWEEPS for word in arguments):
             raise ValueError("no sweeps: a campaign takes lists of systems, conditions and seeds")
         refuse_unknown_options(arguments)
-        Plugins.instance().register(OwnConfigFirst)
+        Plugins.instance().register(UserConfigFirst)
         compose()
     except Exception as problem:  # Hydra and OmegaConf have no common one
         why = explained(problem, overrides_in(arguments), config_folders(arguments))

@@ -15,7 +15,7 @@ from crucible.examples import examples_text
 
 BAD_INPUT = 2
 HELP = {"-h", "--help"}
-OWN = {"harness", "agents", "analysis", "crucible"}
+PACKAGES = {"harness", "agents", "analysis", "crucible"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         ),
     ),
 }
-SUBCOMMANDS = {each.name: each for group in GROUPS.values() for each in group}
+SUBCOMMANDS = {subcommand.name: subcommand for group in GROUPS.values() for subcommand in group}
 FIRST = """examples:
   crucible run                                        four routes, three arms
   crucible run study=demo out=runs/demo               the same command again resumes it
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str]) -> int:
         return started(chosen, rest)
     except ModuleNotFoundError as problem:
         module = problem.name or ""
-        if module.partition(".")[0] in OWN:
+        if module.partition(".")[0] in PACKAGES:
             raise
         from harness.installation import missing  # noqa: PLC0415 - nothing else here needs it
 
@@ -164,7 +164,9 @@ def help_text() -> str:
     lines = ["usage: crucible SUBCOMMAND ...", "", "Closed-loop tests of cooperative driving.", ""]
     for group, subcommands in GROUPS.items():
         lines.append(f"{group}:")
-        lines += [f"  {each.name:<{width}}  {each.purpose}" for each in subcommands]
+        lines += [
+            f"  {subcommand.name:<{width}}  {subcommand.purpose}" for subcommand in subcommands
+        ]
         lines.append("")
     last = "`crucible SUBCOMMAND --help` lists its options and has examples."
     return "\n".join([*lines, FIRST, last])

@@ -46,7 +46,7 @@ def install_command(extra: str) -> str:
     return "source .venv/bin/activate" if VENV.is_dir() else "make setup"
 
 
-def own_packages_first() -> None:
+def crucible_packages_first() -> None:
     """Import Crucible's packages before any of the same name, such as CARLA's `agents`.
 
     Python puts PYTHONPATH before site-packages. The standard library goes before both: an old

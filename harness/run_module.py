@@ -14,9 +14,9 @@ def main() -> None:
 
     import runpy  # noqa: PLC0415 - this file's folder was first on the path until now
 
-    from harness.installation import own_packages_first  # noqa: PLC0415
+    from harness.installation import crucible_packages_first  # noqa: PLC0415
 
-    own_packages_first()
+    crucible_packages_first()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

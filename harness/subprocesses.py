@@ -16,7 +16,7 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 def foreign_environment() -> dict[str, str]:
     """Return the environment of a program whose `agents` are CARLA's, not Crucible's."""
-    environment, own = dict(os.environ), os.path.realpath(PACKAGES)
+    environment, ours = dict(os.environ), os.path.realpath(PACKAGES)
     entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in entries if entry and os.path.realpath(entry) != own]
+    kept = [entry for entry in entries if entry and os.path.realpath(entry) != ours]
     return environment | ({"PYTHONPATH": os.pathsep.join(kept)} if kept else {})

@@ -113,15 +113,15 @@ Payload: TypeAlias = Boxes | Points | Features
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class GroundTruth:
     """What really stands round one observer: for judges and privileged systems only."""
 
     boxes_in_lidar: Boxes  # scores are 1
     actor_ids: Integers
     hits: Integers  # returns of this observer's own LiDAR on each
 
-    def __getitem__(self, chosen: Mask | Integers) -> Truth:
-        return Truth(self.boxes_in_lidar[chosen], self.actor_ids[chosen], self.hits[chosen])
+    def __getitem__(self, chosen: Mask | Integers) -> GroundTruth:
+        return GroundTruth(self.boxes_in_lidar[chosen], self.actor_ids[chosen], self.hits[chosen])
 
     def __len__(self) -> int:
         return len(self.actor_ids)
@@ -243,11 +243,11 @@ class PrivilegedSystem(Protocol):
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt."""
 
-    def share(self, observation: Observation, truth: Truth) -> Payload:
+    def share(self, observation: Observation, truth: GroundTruth) -> Payload:
         """Return what a partner sends; `truth` is the ground truth within its own LiDAR's range."""
 
     def step(
-        self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
         """Perceive, plan and act; `truth` is the ground truth within range, hit or not."""
 

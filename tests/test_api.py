@@ -62,7 +62,7 @@ def test_attempts_and_their_tables_are_frames(campaign: crucible.Campaign) -> No
     assert campaign.settings["seeds"] == [1]
     late = campaign.messages(condition="latency")
     assert set(late["condition"]) == {"latency"}
-    assert late["age_found"].max() > campaign.messages(condition="none")["age_found"].max()
+    assert late["age_measured"].max() > campaign.messages(condition="none")["age_measured"].max()
     both = campaign.boxes(route=["hop"], seed=1)
     assert set(both["condition"]) == {"latency", "none"}
     assert len(campaign.frames()) == len(campaign.table("frames"))

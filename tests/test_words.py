@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 EXEMPT = ROOT / "docs" / "study" / "2026-a0f44b3"
-ROOMS: tuple[str, ...] = ("agents/perception",)  # whose names and texts have been gone through
+ROOMS = ("harness", "agents", "analysis", "crucible")
+PENDING = (ROOT / "harness" / "carlite",)  # not yet gone through
 PAGES = sorted(
     path
     for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
@@ -26,6 +27,15 @@ WORD = re.compile(r"[a-z]+(?:_[a-z]+)*")
 QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”")
 TEXTS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
 PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+FOREIGN = frozenset(  # names of other packages, which we cannot choose
+    [
+        *("FileNotFoundError", "ModuleNotFoundError", "PackageNotFoundError"),  # Python's
+        "hand_brake",  # carla.VehicleControl
+        *("ImageDraw", "Draw"),  # Pillow
+        "draw_geometries",  # Open3D
+        *("RIGHT_HAND_Z_UP", "draw_order"),  # Rerun
+    ]
+)
 
 
 @cache
@@ -59,6 +69,8 @@ def in_python(source: str) -> Iterator[tuple[int, str]]:
     """Yield lines and words: in names, comments, docstrings and texts."""
     words, names, _ = avoided()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.string in FOREIGN:
+            continue
         if token.type == tokenize.NAME:
             parts = {part.lower() for part in PARTS.findall(token.string)} | {token.string}
             hits: Iterator[str] = iter(sorted(parts & (words | names)))
@@ -97,6 +109,7 @@ def test_the_glossary_avoids_words_names_and_phrases() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_code_uses_the_words(room: str) -> None:
     paths = [path for path in sorted((ROOT / room).rglob("*.py")) if path != Path(__file__)]
+    paths = [path for path in paths if not {*PENDING} & {*path.parents}]
     assert paths
     hits = [hit for path in paths for hit in located(path, in_python(path.read_text()))]
     assert not hits, shown(hits)

@@ -154,7 +154,7 @@ def wrong_in_array(
         yield f"{name} holds numbers that are not finite"
 
 
-def own_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
+def ego_body(steps: Sequence[Step], seen: Sequence[EgoObservation]) -> Iterator[Finding]:
     """Yield whether the ego detects itself."""
     count = sum(
         int(on_ego(detected, observation.lidar_in_vehicle).sum())

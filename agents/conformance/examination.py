@@ -90,7 +90,7 @@ class Examination:
             steps = self._recording.steps
             self._note("frame", frames.frame(first.steps, steps))
             seen = [step.observation for step in steps]
-            self._note("own body", answers.own_body(first.steps, seen))
+            self._note("own body", answers.ego_body(first.steps, seen))
 
     def _repeat(self, first: Run) -> None:
         fresh = play(self._make(), self._recording, SEED)

@@ -178,7 +178,9 @@ class FusionExamination:
 
     def _gradients(self) -> Iterator[Finding]:
         weights = dict(self._module.named_parameters())
-        sent = [tuple(level.clone().requires_grad_() for level in each.maps) for each in self._all]
+        sent = [
+            tuple(level.clone().requires_grad_() for level in partner.maps) for partner in self._all
+        ]
         partners = [
             Partner(self._network.receive(self._network.send(maps)), pose)
             for maps, pose in zip(sent, POSES, strict=True)

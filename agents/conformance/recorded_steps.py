@@ -12,7 +12,15 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.nesting import parse_json
-from harness.vocabulary import Boxes, EgoObservation, LightAhead, Observation, Pose, Route, Truth
+from harness.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    LightAhead,
+    Observation,
+    Pose,
+    Route,
+)
 
 Arrays: TypeAlias = Iterator[Any]
 
@@ -32,7 +40,7 @@ class PartnerView:
     """What one partner sensed, and the ground truth around it."""
 
     observation: Observation
-    truth: Truth
+    truth: GroundTruth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +48,7 @@ class RecordedStep:
     """One planning step: what the ego and its partners sensed, and the ground truth of each."""
 
     observation: EgoObservation
-    truth: Truth
+    truth: GroundTruth
     partners: tuple[PartnerView, ...]
 
 
@@ -126,5 +134,5 @@ def view_of(record: list[Any], arrays: Arrays) -> PartnerView:
     """Return what one observer sensed; its arrays are the next ones."""
     sender, kind, frame, time, pose = record
     points, geometry, classes, scores, actor_ids, hits = (next(arrays) for _ in range(6))
-    truth = Truth(Boxes(geometry, classes, scores), actor_ids, hits)
+    truth = GroundTruth(Boxes(geometry, classes, scores), actor_ids, hits)
     return PartnerView(Observation(sender, kind, frame, time, Pose(*pose), points), truth)

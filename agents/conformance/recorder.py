@@ -7,7 +7,7 @@ from typing import Literal
 
 from agents.conformance.recorded_steps import PartnerView, RecordedStep, Recording, write
 from agents.driving.driver import Driver
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step, Truth
+from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Route, Step
 
 
 class Recorder:
@@ -28,13 +28,13 @@ class Recorder:
         self._views: list[PartnerView] = []
         self._steps: list[RecordedStep] = []
 
-    def share(self, observation: Observation, truth: Truth) -> Boxes:
+    def share(self, observation: Observation, truth: GroundTruth) -> Boxes:
         """Record this partner's view; send nothing."""
         self._views.append(PartnerView(observation, truth))
         return Boxes.none()
 
     def step(
-        self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
         """Record the step, and drive."""
         views, self._views = tuple(self._views), []

@@ -16,7 +16,7 @@ ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
 <waypoint x="209.8" y="87.5" z="2.0" pitch="0" roll="0" yaw="90"/>
 </route></routes>"""
-"""A street with enough road users in sight to tell frames apart."""
+"""A street with so many road users in sight that frames differ."""
 TRIES = 4
 """On a busy machine a server may time out more than once."""
 NOTICE = re.compile("carlite: ")

@@ -1,4 +1,4 @@
-"""Whom a plan would touch, with how much room and how soon."""
+"""Which road users a plan would touch, with how much room and how soon."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from agents.driving.tracking import Tracks, sets_off
 from harness.vocabulary import CYCLIST, PEDESTRIAN, Floats, Mask
 
 SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
-"""For coming close; for touching; for each metre that we drive in touch."""
+"""Cost of coming close, of contact, and of each metre driven in contact."""
 
-CERTAIN = 0.4
-"""Of a contact at the end of the horizon, what is left of its price."""
+CERTAINTY_AT_HORIZON = 0.4
+"""Share of the cost of a contact that counts at the end of the horizon."""
 
-GETTING_AWAY, RIDING = 3.0, 4.5
-"""m/s² and m/s that a cyclist who sets off across our way may reach."""
+SETTING_OFF_ACCELERATION, RIDING_SPEED = 3.0, 4.5
+"""m/s² and m/s that a cyclist who sets off across the ego's path may reach."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
-    """Room in metres that is kept around us and around them."""
+    """Room in metres that is kept around the ego and around other road users."""
 
     front: float
     rear: float
-    side: Floats  # (T,) beside us
-    their_front: Floats  # (N, T), or (N, 1) where it stays the same
+    side: Floats  # (T,) on either side of the ego
+    their_front: Floats  # (N, T), or (N, 1) if constant
     their_rear: Floats  # (N,)
     their_side: Floats  # (N,)
 
 
-def liked(tracks: Tracks, future: Future, times: Floats) -> Margins:
-    """Return the room one likes to keep: half a second before those who cross our way."""
+def comfort_margins(tracks: Tracks, future: Future, times: Floats) -> Margins:
+    """Return the room for comfort: half a second ahead of road users who cross the path."""
     crossing = ~future.standing & (np.abs(np.sin(future.heading)) > 0.4)
     walking = ~future.standing & (tracks.classes == PEDESTRIAN)
     return Margins(
@@ -50,29 +50,29 @@ def liked(tracks: Tracks, future: Future, times: Floats) -> Margins:
     )
 
 
-def needed(tracks: Tracks, future: Future, times: Floats) -> Margins:
-    """Return the room without which we count as touching; predictions blur with time."""
+def contact_margins(tracks: Tracks, future: Future, times: Floats) -> Margins:
+    """Return the room within which it counts as contact; it grows as predictions get uncertain."""
     return Margins(
         front=0.5,
         rear=0.3,
         side=0.2 + 0.03 * times,
-        their_front=0.15 * future.speed[:, None] + gained(tracks, future, times),
+        their_front=0.15 * future.speed[:, None] + setting_off_distance(tracks, future, times),
         their_rear=np.zeros(len(tracks)),
         their_side=np.where(tracks.classes == PEDESTRIAN, 0.1, 0.0),
     )
 
 
-def gained(tracks: Tracks, future: Future, times: Floats) -> Floats:
-    """Return metres (N, T) by which cyclists who set off across our way may be farther on.
+def setting_off_distance(tracks: Tracks, future: Future, times: Floats) -> Floats:
+    """Return metres (N, T) by which cyclists who set off across the path may be farther.
 
-    Steady speed is what all others are foreseen with. Taken for somebody as slow as in the first
-    moments, a cyclist seems to let us pass and then does not.
+    All predictions assume constant speed. A cyclist predicted to stay as slow as in the first
+    moments seems to let the ego pass, and then does not.
     """
     crossing = np.abs(np.sin(future.heading)) > 0.4
     may = sets_off(tracks) & crossing & ~future.standing & (tracks.classes == CYCLIST)
-    more = np.where(may, np.maximum(RIDING - future.speed, 0.0), 0.0)[:, None]
-    until = np.minimum(times, more / GETTING_AWAY)
-    way: Floats = 0.5 * GETTING_AWAY * until**2 + more * (times - until)
+    more = np.where(may, np.maximum(RIDING_SPEED - future.speed, 0.0), 0.0)[:, None]
+    until = np.minimum(times, more / SETTING_OFF_ACCELERATION)
+    way: Floats = 0.5 * SETTING_OFF_ACCELERATION * until**2 + more * (times - until)
     return way
 
 
@@ -84,17 +84,19 @@ def contact_cost(
     times: Floats,
     car: Car,
 ) -> Floats:
-    """Return what each profile costs for whom it meets.
+    """Return the cost of each profile for the road users that it comes close to or touches.
 
-    The first future is what everybody seems to be about, the second what they can be relied on for:
-    it alone counts for contact.
+    The first prediction is the likely one; the second is what can be relied on, and it alone counts
+    for contact.
     """
     if not len(tracks):
         return np.zeros(len(profiles.speed))
     likely, reliable = futures
-    close = meets(path, profiles, tracks, likely, liked(tracks, likely, times), car)
-    contact = meets(path, profiles, tracks, reliable, needed(tracks, reliable, times), car)
-    fading = 1.0 - (1.0 - CERTAIN) * times / times[-1]
+    close = contacts(path, profiles, tracks, likely, comfort_margins(tracks, likely, times), car)
+    contact = contacts(
+        path, profiles, tracks, reliable, contact_margins(tracks, reliable, times), car
+    )
+    fading = 1.0 - (1.0 - CERTAINTY_AT_HORIZON) * times / times[-1]
     touch = (HARD_PRICE * fading * contact).max(1)
     moving = (profiles.speed * fading * contact).sum(1) * (times[1] - times[0])
     near = (SOFT_PRICE * (1.0 - times / (times[-1] + 1.0)) * close).max(1)
@@ -102,13 +104,13 @@ def contact_cost(
     return cost
 
 
-def meets(
+def contacts(
     path: Path, profiles: Profiles, tracks: Tracks, future: Future, margins: Margins, car: Car
 ) -> Mask:
-    """Tell when each profile touches anybody, (C, T).
+    """Return when each profile touches a road user, (C, T).
 
-    Who is beside us closer than we like, but does not touch us, must not nail us down: for them no
-    room is kept beside us.
+    A road user that is already within the side margin but does not touch the ego must not keep it
+    from moving: for those, the side margin is zero.
     """
     theirs = grown(
         future.centre,
@@ -128,5 +130,5 @@ def meets(
 
     wide, slim = touching(ours(margins.side), theirs), touching(ours(np.zeros(1)), theirs)
     squeezed = wide[:, :, :1] & ~slim[:, :, :1]
-    met: Mask = np.any(np.where(squeezed, slim, wide), axis=1)
-    return met
+    contact: Mask = np.any(np.where(squeezed, slim, wide), axis=1)
+    return contact

@@ -1,4 +1,4 @@
-"""From a plan to pedals and wheel."""
+"""From a plan to throttle, brake and steering."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from harness.geometry import wrap
 from harness.vocabulary import Pose
 
 HOLD_BRAKE = 0.5
-"""Brake with which the car stands."""
+"""Brake while standing."""
 
-SPEED_MEMORY, MOST_MEMORY = 0.3, 3.0
-"""1/s, at each step, on the speed missed; m/s² that memory may add."""
+INTEGRAL_GAIN, MAX_INTEGRAL = 0.3, 3.0
+"""1/s, at each step, on the speed error; m/s² that the integral may add."""
 
 FIRM_BRAKING = 4.0
-"""m/s² of planned braking from which on the brake does it, and the engine's drag comes on top."""
+"""m/s² of planned braking from which the brake is used, in addition to the engine's drag."""
 
 HEADING_GAIN, OFFSET_GAIN, PREVIEW = 0.9, 1.0, 0.2
-"""Wheel angle per heading error; 1/s on the offset; seconds that the wheel looks ahead."""
+"""Steering angle per heading error; 1/s on the offset; seconds of preview."""
 
 
 class Pedals:
-    """Speed control with feed-forward; remembers what the car falls short of."""
+    """Speed control: feed-forward, and an integral of the speed error."""
 
     def __init__(self, car: Car) -> None:
         self._car = car
-        self._short, self._firm = 0.0, False
+        self._integral, self._firm = 0.0, False
         self._expected: float | None = None
 
     def press(self, plan: Plan, speed: float) -> tuple[float, float]:
         """Return throttle and brake."""
         if plan.stays and speed < 0.5:
-            self._short, self._expected = 0.0, None
+            self._integral, self._expected = 0.0, None
             return 0.0, HOLD_BRAKE
         firm = plan.acceleration <= -FIRM_BRAKING
         if firm != self._firm:
-            self._firm, self._short, self._expected = firm, 0.0, None
+            self._firm, self._integral, self._expected = firm, 0.0, None
         if self._expected is not None:
-            missed = SPEED_MEMORY * (self._expected - speed)
-            self._short = float(np.clip(self._short + missed, -MOST_MEMORY, MOST_MEMORY))
+            missed = INTEGRAL_GAIN * (self._expected - speed)
+            self._integral = float(np.clip(self._integral + missed, -MAX_INTEGRAL, MAX_INTEGRAL))
         self._expected = plan.speed
         if firm:
-            share = -(plan.acceleration + min(self._short, 0.0)) / self._car.full_brake
+            share = -(plan.acceleration + min(self._integral, 0.0)) / self._car.full_brake
             return 0.0, float(np.clip(share, 0.0, 1.0))
-        wish = max(plan.acceleration + self._short, -self._car.coasting(speed))
+        wish = max(plan.acceleration + self._integral, -self._car.coasting(speed))
         return self._car.pedals(wish, speed)
 
 
 def steering(
     path: Path, pose: Pose, station: float, offset: float, speed: float, car: Car
 ) -> float:
-    """Return the wheel: the path's bend ahead, and back to it from where we are.
+    """Return the steering input: the path's curvature ahead, heading error and offset.
 
-    The car's centre is kept on the path: in a bend its nose points outward of the tangent.
+    The car's centre is kept on the path: in a bend the body points outward of the tangent.
     """
     ahead = station + PREVIEW * speed
     bend = float(path.bend(np.array(ahead)))

@@ -1,7 +1,7 @@
-"""The driver: from what is detected, where the route goes and what the lights show to the pedals.
+"""The driver: from detections, route and traffic lights to throttle, brake and steering.
 
-It knows its route, its own pose as believed, its speed and the lights on the route; everything
-about others it makes up from boxes, one look after the other.
+Its input is the route, the ego's believed pose and speed, and the lights on the route; all that it
+knows of other road users comes from the boxes of successive steps.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ WORLD = Pose(0.0, 0.0)
 
 
 class Driver:
-    """Drives one route at a time; the same hands and feet for every system under test."""
+    """Drives one route at a time; the same driver for every system under test."""
 
     def __init__(self, settings: DrivingSettings | None = None) -> None:
         self._settings = settings or DrivingSettings()
 
     def reset(self, route: Route) -> None:
-        """Take a seat at the start of a route."""
+        """Start a route."""
         self._path = Path(route)
         self._planner = Planner(self._path, self._settings)
         self._pedals = Pedals(self._settings.car)
@@ -35,7 +35,7 @@ class Driver:
         self._station = 0.0
 
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
-        """Return pedals and wheel until the next look."""
+        """Return the control until the next step."""
         pose, speed = observation.vehicle_in_world, observation.speed
         lidar_in_world = compose(pose, observation.lidar_in_vehicle)
         boxes_in_world = boxes_between(detections_in_lidar, lidar_in_world, WORLD)

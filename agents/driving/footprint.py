@@ -36,7 +36,7 @@ def grown(
     rear: Floats,
     side: Floats,
 ) -> Rectangles:
-    """Return rectangles of (length, width) with room added before, behind and beside them."""
+    """Return rectangles of (length, width) with room added ahead, behind and on both sides."""
     shift = 0.5 * (front - rear)
     ahead = np.stack([np.cos(yaw), np.sin(yaw)], -1)
     return Rectangles(
@@ -48,7 +48,7 @@ def grown(
 
 
 def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
-    """Tell which pairs overlap, broadcasting: no axis of either parts them."""
+    """Return which pairs overlap, broadcasting: no axis of either separates them."""
     off = theirs.centre - ours.centre
     turn = theirs.yaw - ours.yaw
     c, s = np.abs(np.cos(turn)), np.abs(np.sin(turn))
@@ -62,7 +62,7 @@ def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
     return ~apart
 
 
-def spread(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
+def corners_of(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:
     """Return the corners (N, 4, 2) of rectangles."""
     signs = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) * 0.5
     local = signs * np.stack([length, width], -1)[:, None]

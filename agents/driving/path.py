@@ -11,15 +11,15 @@ from harness.vocabulary import Floats, Route
 BEHIND, AHEAD = 5.0, 20.0
 """Metres around the last known station in which the car is looked for."""
 
-ASTRIDE = 4.0
-"""How much longer along the path than in the world a box may look before it is seen to be torn."""
+MAX_STRETCH = 4.0
+"""How much longer a box may be along the path than in the world before it is projected whole."""
 
 BEND_REACH = 2.0
 """Metres to either side over which the bend of the path is measured."""
 
 
 class Path:
-    """A route's centre line by arc length; straight on beyond both ends."""
+    """A route's centre line by arc length; extended straight beyond both ends."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
@@ -36,7 +36,7 @@ class Path:
         return float(self._station[-1])
 
     def shifted(self, rightwards: Floats) -> Path:
-        """Return a path that runs so many metres beside this one, at the same stations."""
+        """Return a path that runs so many metres to the right of this one, at the same stations."""
         right = np.stack([-np.sin(self._yaw), np.cos(self._yaw)], -1)
         xyz = self.route.xyz.copy()
         xyz[:, :2] += rightwards[:, None] * right
@@ -79,20 +79,20 @@ class Path:
     def outlines(self, corners: Floats, start: float, end: float) -> tuple[Floats, Floats]:
         """Return stations and offsets (N, 4) of boxes with respect to one stretch of the path.
 
-        All of a box lies where its middle does: far inside a bend its corners may each be nearest
-        to another part of the path, and it would seem to lie across all between.
+        Far inside a bend, the corners of a box may be nearest to different parts of the path, so
+        that it would seem to cover all between. Such a box is projected at its centre.
         """
         stations, offsets = self.stretch(corners.reshape(-1, 2), start, end)
         stations, offsets = stations.reshape(-1, 4), offsets.reshape(-1, 4)
         middle = corners.mean(1)
         station, offset = self.stretch(middle, start, end)
         reach = np.linalg.norm(corners - middle[:, None], axis=-1)
-        torn = (np.abs(stations - station[:, None]) > ASTRIDE * reach).any(1)
-        _, yaw = self.at(station[torn])
-        off = (corners - middle[:, None])[torn]
+        stretched = (np.abs(stations - station[:, None]) > MAX_STRETCH * reach).any(1)
+        _, yaw = self.at(station[stretched])
+        off = (corners - middle[:, None])[stretched]
         cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
-        stations[torn] = station[torn, None] + off[..., 0] * cos + off[..., 1] * sin
-        offsets[torn] = offset[torn, None] + off[..., 1] * cos - off[..., 0] * sin
+        stations[stretched] = station[stretched, None] + off[..., 0] * cos + off[..., 1] * sin
+        offsets[stretched] = offset[stretched, None] + off[..., 1] * cos - off[..., 0] * sin
         return stations, offsets
 
     def _project(self, xy: Floats, first: int, last: int) -> tuple[Floats, Floats]:

@@ -1,8 +1,8 @@
-"""How fast to go: many speed profiles along the route, the best that hits nobody.
+"""Speed planning: of many speed profiles along the path, the one with the lowest cost.
 
-Every profile heeds bends, limits, lights and leaders by construction. What it costs beside time and
-comfort is whom it would touch, with little room around both or with the room one likes to keep;
-later is less certain and so cheaper.
+Every profile respects bends, limits, lights and leaders by construction. Its cost is time, comfort,
+and the road users that it touches or comes too close to; later contacts are less certain and cost
+less.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy as np
 from agents.driving.contact import contact_cost
 from agents.driving.path import Path
 from agents.driving.prediction import predict
-from agents.driving.rules import heed_lights, keep_clear
+from agents.driving.rules import keep_clear, stop_at_lights
 from agents.driving.settings import DrivingSettings
-from agents.driving.speed import Profiles, Stop, foreseen, road_speed, roll_out
+from agents.driving.speed import Profiles, Stop, reachable_speeds, road_speed, roll_out
 from agents.driving.surroundings import find_leader, followers, slowed_by_standing, surroundings
 from agents.driving.tracking import Tracks
 from harness.vocabulary import Floats, LightAhead
 
 YIELDING = 2.5
-"""m/s² by which crossing traffic can be expected to brake for our green light."""
+"""m/s² by which crossing traffic is expected to brake if the ego has a green light."""
 
 WORTH_MOVING = 0.3
-"""Metres under which a car that stands stays where it is."""
+"""Metres; a plan that is shorter keeps the vehicle standing."""
 
 AT_REST, PATIENCE = 0.3, 8.0
-"""m/s under which the car waits, and seconds that it does so for a queue beyond a junction."""
+"""m/s below which the ego waits; seconds that it waits for a queue behind a junction."""
 
 TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
-"""Per metre not driven; per (m/s²)² and second of braking harder than is comfortable."""
+"""Cost per metre not driven; per (m/s²)² and second of braking harder than comfortable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chosen profile in short: what the pedals are to do until the next plan."""
+    """The chosen profile until the next plan."""
 
     acceleration: float
     speed: float  # at the next step
-    stays: bool  # where it is, as far as the plan goes
+    stays: bool  # the ego stands still over the whole plan
 
 
 class Planner:
@@ -61,28 +61,30 @@ class Planner:
         tracks: Tracks,
         lights: tuple[LightAhead, ...],
     ) -> Plan:
-        """Return the best of the candidate profiles along a path: the route, or a little beside."""
+        """Return the best of the candidate profiles along a path: the route, or a shifted one."""
         settings, car, times = self._settings, self._settings.car, self._times
         tracks = tracks[~followers(path, tracks, station, car)]
         future = predict(tracks, path, station, times)
         around = surroundings(path, tracks, station, car)
-        signals = heed_lights(lights, station, speed, settings)
+        signals = stop_at_lights(lights, station, speed, settings)
         leader = find_leader(future, around, station, speed, settings)
-        clear = self._out_of_patience(keep_clear(path, station, speed, leader, settings), speed)
+        clear = self._unless_waited_too_long(
+            keep_clear(path, station, speed, leader, settings), speed
+        )
         stop = nearer(signals.stop, clear)
         allowed = slowed_by_standing(self._road_speed, path, tracks, future, around, car)
-        allowed = foreseen(allowed, path.route.station, settings.comfort_braking)
+        allowed = reachable_speeds(allowed, path.route.station, settings.comfort_braking)
         profiles = roll_out(path, allowed, (station, speed), stop, leader, settings)
-        yielding = predict(tracks, path, station, times, YIELDING) if signals.ours else future
-        cost = way_cost(profiles, settings)
+        yielding = predict(tracks, path, station, times, YIELDING) if signals.has_green else future
+        cost = progress_cost(profiles, settings)
         cost += contact_cost(path, profiles, tracks, (future, yielding), times, car)
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
         return Plan(acceleration, float(ahead[1]), driven < WORTH_MOVING)
 
-    def _out_of_patience(self, stop: Stop | None, speed: float) -> Stop | None:
-        """Forget about keeping a junction clear when the queue beyond does not move on."""
+    def _unless_waited_too_long(self, stop: Stop | None, speed: float) -> Stop | None:
+        """Return no stop after waiting too long for a queue behind a junction."""
         if stop is None:
             self._waited = 0.0
         elif speed < AT_REST:
@@ -90,7 +92,7 @@ class Planner:
         return stop if self._waited < PATIENCE else None
 
 
-def way_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:
+def progress_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:
     """Return what each profile costs in time and comfort."""
     driven = profiles.station[:, -1] - profiles.station[:, 0]
     possible = settings.cruise_speed * settings.horizon
@@ -102,6 +104,6 @@ def way_cost(profiles: Profiles, settings: DrivingSettings) -> Floats:
 
 
 def nearer(first: Stop | None, second: Stop | None) -> Stop | None:
-    """Return the one that comes first."""
+    """Return the stop that comes first."""
     stops = [stop for stop in (first, second) if stop is not None]
     return min(stops, key=lambda stop: stop.station, default=None)

@@ -1,7 +1,7 @@
-"""Where everybody will be during the next seconds, if they go on as they do.
+"""Motion prediction: where road users will be during the next seconds.
 
-Who drives along our lane or along its neighbours, with or against us, is taken to follow the road;
-everybody else keeps speed and, for a while, turn rate. Who stands goes on standing.
+Vehicles and cyclists along the ego's lane or the next ones, in either direction, follow the road.
+All others keep their speed and, for a while, their turn rate. Standing road users stay.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from agents.driving.tracking import Tracks
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
 STANDING = np.array([0.5, 0.25, 0.5])
-"""m/s under which a vehicle, pedestrian, cyclist stands."""
+"""m/s below which a vehicle, pedestrian, cyclist stands."""
 
 TURN_MEMORY = 1.5
-"""Seconds in which a turn fades to a straight line."""
+"""Time constant in seconds with which a turn rate decays."""
 
 LANE_REACH, LANE_ANGLE = 6.0, 0.4
-"""Metres and radians off our path at which somebody still drives along our road."""
+"""Metres and radians off the path within which a road user counts as following the road."""
 
 SIGHT_AHEAD, SIGHT_BEHIND = 80.0, 30.0
-"""The stretch of our path, in metres from us, on which others can be said to follow the road."""
+"""The part of the path, in metres from the ego, on which others can follow the road."""
 
 BENT_JUNCTION = 0.3
-"""Radians by which our path must turn inside a junction for the road not to be ours alone."""
+"""Radians of turning inside a junction from which others need not follow the ego's path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Future:
-    """Everybody at the moments of a plan, the first of which is now."""
+    """Predicted road users at the times of a plan, the first of which is now."""
 
     centre: Floats  # (N, T, 2) in the world
     yaw: Floats  # (N, T)
     speed: Floats  # (N,)
-    along: Floats  # (N,) m/s in the direction of our path
-    station: Floats  # (N,) of the centre on our path, now
-    offset: Floats  # (N,) metres right of our path, now
-    heading: Floats  # (N,) of motion, or of the body of those who stand, less that of our path
+    along: Floats  # (N,) m/s in the direction of the path
+    station: Floats  # (N,) of the centre on the path, now
+    offset: Floats  # (N,) metres right of the path, now
+    heading: Floats  # (N,) of motion (of the body, if standing), relative to the path
     standing: Mask  # (N,)
 
 
 def predict(
-    tracks: Tracks, path: Path, own_station: float, times: Floats, yielding: float = 0.0
+    tracks: Tracks, path: Path, ego_station: float, times: Floats, yielding: float = 0.0
 ) -> Future:
     """Return where the tracks will be at these times from now.
 
-    With `yielding`, who crosses our way is taken to brake by so many m/s².
+    With `yielding`, road users that cross the path brake by so many m/s².
     """
     speed, heading = motion(tracks)
     standing = speed < STANDING[tracks.classes]
     station, offset = path.stretch(
-        tracks.position, own_station - SIGHT_BEHIND, own_station + SIGHT_AHEAD
+        tracks.position, ego_station - SIGHT_BEHIND, ego_station + SIGHT_AHEAD
     )
     path_yaw = path.at(station)[1]
     relative = wrapped(heading - path_yaw)
@@ -84,7 +84,7 @@ def predict(
 
 
 def motion(tracks: Tracks) -> tuple[Floats, Floats]:
-    """Return speeds and headings; a vehicle moves along its own axis, forwards or backwards."""
+    """Return speeds and headings; a vehicle moves along its axis, forwards or backwards."""
     vx, vy = tracks.velocity.T
     speed, heading = np.hypot(vx, vy), np.arctan2(vy, vx)
     drift = wrapped(heading - tracks.yaw)
@@ -107,7 +107,7 @@ def distances(speed: Floats, braking: Floats, times: Floats) -> Floats:
 def kept_course(
     tracks: Tracks, travelled: Floats, heading: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
-    """Return centres and body headings with steady speed and a turn that fades."""
+    """Return centres and body headings with constant speed and a decaying turn rate."""
     turned = tracks.turn_rate[:, None] * TURN_MEMORY * (1.0 - np.exp(-times / TURN_MEMORY))
     turns = (travelled[:, -1:] > 0.0) & (tracks.classes != PEDESTRIAN)[:, None]
     turned = np.where(turns, turned, 0.0)
@@ -119,7 +119,7 @@ def kept_course(
 
 
 def crosses_bent_junction(path: Path, start: Floats, end: Floats) -> Mask:
-    """Tell whether our path turns in a junction between two stations: others need not."""
+    """Return whether the path turns in a junction between two stations: others need not."""
     inside = path.route.in_junction
     bends = np.abs(path.bend(path.route.station)) * inside
     pieces = np.diff(path.route.station, append=path.length)

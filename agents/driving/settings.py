@@ -1,4 +1,4 @@
-"""The car and the manners of its driver."""
+"""The vehicle model and the settings of the driver."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Car:
-    """What the driver knows of the vehicle it sits in; by default CARLA's Lincoln MKZ."""
+    """The driver's model of the ego vehicle; by default CARLA's Lincoln MKZ."""
 
     length: float = 4.90  # m
     width: float = 2.13  # m, mirrors included
     wheelbase: float = 2.86  # m
     track: float = 1.59  # m between the front wheels
     wheel_lock: float = math.radians(70.0)  # of the inner wheel at standstill
-    mass: float = 1736.0  # kg, with what the turning wheels count for
-    engine_inertia: float = 1.0  # kg m², which counts the more the lower the gear
+    mass: float = 1736.0  # kg, with the inertia of the wheels
+    engine_inertia: float = 1.0  # kg m²; its effect is larger in low gears
     torque: Curve = ((105.0, 360.0), (157.0, 540.0), (209.0, 630.0), (293.0, 700.0))  # rad/s, N m
     levers: tuple[float, ...] = (41.4, 26.8, 17.3, 13.1, 9.0, 6.7)  # rad of engine per metre
-    upshift: float = 270.0  # rad/s about which the gearbox takes the next gear
+    upshift: float = 270.0  # rad/s near which the gearbox shifts up
     closed_drag: float = 1.67  # N m per rad/s with the throttle closed, through the clutch
     open_drag: float = 0.15  # N m per rad/s at full throttle
-    full_brake: float = 5.2  # m/s² beyond what the engine's drag costs
+    full_brake: float = 5.2  # m/s² in addition to the engine's drag
 
     def lock_at(self, speed: float) -> float:
         """Return how far the inner wheel turns: CARLA turns it less the faster the car is."""
@@ -37,7 +37,7 @@ class Car:
         return float(self.wheel_lock * share)
 
     def slip(self, bend: Floats) -> Floats:
-        """Return by how much the body looks out of a bend that its middle follows."""
+        """Return the angle between body and path in a bend that the centre follows."""
         return np.arcsin(np.clip(0.5 * self.wheelbase * bend, -0.9, 0.9))
 
     def steer(self, angle: float, speed: float) -> float:
@@ -57,24 +57,26 @@ class Car:
         """Return throttle and brake for an acceleration; braking gently still needs throttle."""
         engine, lever = self._engine(speed)
         wanted = self._mass(lever) * acceleration / lever + self.closed_drag * engine
-        throttle = wanted / self._gained(engine)
+        throttle = wanted / self._throttle_torque(engine)
         if throttle >= 0.0:
             return min(throttle, 1.0), 0.0
         short = -self._mass(lever) * (acceleration + self.coasting(speed))
         return 0.0, min(short / (self.mass * self.full_brake), 1.0)
 
     def acceleration(self, throttle: float, brake: float, speed: float) -> float:
-        """Return what the pedals give: the inverse of `pedals`."""
+        """Return the acceleration for throttle and brake: the inverse of `pedals`."""
         engine, lever = self._engine(speed)
-        pull = throttle * self._gained(engine) * lever - self.mass * self.full_brake * brake
+        pull = (
+            throttle * self._throttle_torque(engine) * lever - self.mass * self.full_brake * brake
+        )
         return pull / self._mass(lever) - self.coasting(speed)
 
     def coasting(self, speed: float) -> float:
-        """Return the deceleration with both pedals up."""
+        """Return the deceleration without throttle and brake."""
         engine, lever = self._engine(speed)
         return self.closed_drag * engine * lever / self._mass(lever)
 
-    def _gained(self, engine: float) -> float:
+    def _throttle_torque(self, engine: float) -> float:
         """Return the torque between a closed and an open throttle."""
         speeds, torques = np.array(self.torque).T
         torque = float(np.interp(engine, speeds, torques))
@@ -84,7 +86,7 @@ class Car:
         return self.mass + self.engine_inertia * lever**2
 
     def _engine(self, speed: float) -> tuple[float, float]:
-        """Return the engine's speed and how far it turns for each metre, in the likely gear."""
+        """Return the engine's speed and its radians per metre, in the likely gear."""
         lever = next(
             (lever for lever in self.levers if lever * speed < self.upshift), self.levers[-1]
         )
@@ -93,18 +95,18 @@ class Car:
 
 @dataclass(frozen=True, slots=True)
 class DrivingSettings:
-    """How the driver likes to drive."""
+    """Speeds, accelerations and distances of the driver."""
 
     safe_from_file = True
     cruise_speed: float = 8.0  # m/s
     sideways: float = 2.5  # m/s² in bends
     acceleration: float = 2.0  # m/s²
     comfort_braking: float = 2.0  # m/s²
-    yellow_braking: float = 4.0  # m/s²: what stopping for a yellow light may cost
+    yellow_braking: float = 4.0  # m/s² at most to stop for a yellow light
     hardest_braking: float = 7.0  # m/s²
     headway: float = 1.2  # s behind a leader
-    standing_gap: float = 3.0  # m behind someone who stands
+    standing_gap: float = 3.0  # m behind a standing leader
     line_gap: float = 1.5  # m between bumper and stop line
     horizon: float = 4.8  # s
-    step: float = 0.2  # s between two plans, and between two moments of a plan
+    step: float = 0.2  # s between two plans, and between two times of a plan
     car: Car = field(default_factory=Car)

@@ -1,10 +1,10 @@
-"""Room for those who stand beside our way: the path swerves, little more than its lane allows."""
+"""Passing standing road users: the path moves aside, little more than its lane allows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.driving.footprint import spread
+from agents.driving.footprint import corners_of
 from agents.driving.path import Path
 from agents.driving.prediction import STANDING, motion
 from agents.driving.settings import Car
@@ -12,16 +12,16 @@ from agents.driving.tracking import Tracks
 from harness.vocabulary import PEDESTRIAN, Floats
 
 ROOM, ROOM_FOR_PEOPLE = 0.6, 1.0
-"""Metres we like between our side and whoever stands there."""
+"""Metres wanted between the ego's side and a standing vehicle or cyclist; a pedestrian."""
 
 OVER_THE_LINE = 0.3
-"""Metres by which our side may leave the lane."""
+"""Metres by which the ego's side may leave the lane."""
 
 SIGHT = 40.0
-"""Metres ahead."""
+"""Metres ahead of the ego within which standing road users count."""
 
 EASE = 8.0
-"""Metres over which to swerve."""
+"""Metres over which the path moves aside."""
 
 
 def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
@@ -30,7 +30,7 @@ def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
     stations = path.route.station
     rightwards, leftwards = np.zeros(len(stations)), np.zeros(len(stations))
     if len(tracks):
-        corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
+        corners = corners_of(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
         along, aside = path.outlines(corners, station - 10.0, station + SIGHT)
         on_the_left = aside.mean(1) < 0.0
         clearance = np.where(on_the_left, -aside.max(1), aside.min(1)) - 0.5 * car.width
@@ -38,16 +38,16 @@ def sidestep(path: Path, tracks: Tracks, station: float, car: Car) -> Path:
         reach = 0.5 * car.length + 0.5 * EASE
         most = 0.5 * path.route.lane_width - 0.5 * car.width + OVER_THE_LINE
         for i in np.flatnonzero((wished > 0.0) & (clearance > -most.max())):
-            beside = (stations > along[i].min() - reach) & (stations < along[i].max() + reach)
+            nearby = (stations > along[i].min() - reach) & (stations < along[i].max() + reach)
             side = rightwards if on_the_left[i] else leftwards
-            side[beside] = np.maximum(side[beside], np.minimum(wished[i], most[beside]))
+            side[nearby] = np.maximum(side[nearby], np.minimum(wished[i], most[nearby]))
     if not (rightwards.any() or leftwards.any()):
         return path
-    return path.shifted(eased(rightwards - leftwards))
+    return path.shifted(smoothed(rightwards - leftwards))
 
 
-def eased(shift: Floats) -> Floats:
-    """Return a shift that comes and goes gently; rows are a metre apart."""
+def smoothed(shift: Floats) -> Floats:
+    """Return the shift smoothed along the path; rows are a metre apart."""
     window = np.hanning(int(EASE) + 3)[1:-1]
     padded = np.pad(shift, len(window) // 2, mode="edge")
     return np.convolve(padded, window / window.sum(), mode="valid")

@@ -1,4 +1,4 @@
-"""How fast the road may be driven, and what different pedals would make of the next seconds."""
+"""How fast the road may be driven, and candidate speed profiles of the next seconds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agents.driving.path import Path
 from agents.driving.settings import DrivingSettings
 from harness.vocabulary import Floats
 
-MANNERLY = 3.0
-"""m/s² at most with which a bend, a limit or somebody who stands aside slows us down."""
+GENTLE_BRAKING = 3.0
+"""m/s² of braking at most for a bend, a limit or a standing road user at the side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A place that our centre must not pass, and how hard stopping there brakes."""
+    """A station that the ego's centre must not pass, and the braking for it."""
 
     station: float
     braking: float  # m/s²
@@ -24,29 +24,29 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Somebody ahead in our way, whom we follow or stop behind."""
+    """A road user ahead on the path, which the ego follows or stops behind."""
 
     station: float  # of its rear, now
-    speed: float  # along our path
+    speed: float  # along the path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profiles:
-    """Candidates for the next seconds: stations and speeds of our centre, (C, T)."""
+    """Candidates for the next seconds: stations and speeds of the ego's centre, (C, T)."""
 
     station: Floats
     speed: Floats
 
 
 def road_speed(path: Path, settings: DrivingSettings) -> Floats:
-    """Return how fast each metre of the route may be passed, bends and limits considered."""
+    """Return the speed allowed at each metre of the route by bends and limits."""
     bend = np.abs(path.bend(path.route.station))
     bends = np.sqrt(settings.sideways / np.maximum(bend, 1e-4))
     return np.minimum(np.minimum(path.route.speed_limit, settings.cruise_speed), bends)
 
 
-def foreseen(allowed: Floats, station: Floats, braking: float) -> Floats:
-    """Return speeds from which every slower place ahead can still be met."""
+def reachable_speeds(allowed: Floats, station: Floats, braking: float) -> Floats:
+    """Return the speeds from which the limits ahead can be met by braking."""
     energy = allowed**2 + 2.0 * braking * station
     ahead = np.minimum.accumulate(energy[::-1])[::-1] - 2.0 * braking * station
     return np.sqrt(np.maximum(ahead, 0.0))
@@ -61,8 +61,8 @@ def candidates(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]
         for share in (0.0, 0.35, 0.7)
         for rate in (1.5, 3.0, 5.0, settings.hardest_braking)
     ]
-    towards, rates = np.array(aims).T
-    return towards, rates
+    targets, rates = np.array(aims).T
+    return targets, rates
 
 
 def roll_out(
@@ -73,16 +73,16 @@ def roll_out(
     leader: Leader | None,
     settings: DrivingSettings,
 ) -> Profiles:
-    """Return what each candidate makes of the next seconds from a station and a speed."""
-    towards, rates = candidates(start[1], settings)
+    """Return the profiles of all candidates from a station and a speed."""
+    targets, rates = candidates(start[1], settings)
     station, speed = np.full(len(rates), start[0]), np.full(len(rates), start[1])
     stations, speeds = [station], [speed]
     step = settings.step
     for k in range(1, round(settings.horizon / step) + 1):
-        wish = speed + np.clip(towards - speed, -rates * step, rates * step)
+        wish = speed + np.clip(targets - speed, -rates * step, rates * step)
         ahead = station + 0.5 * step * speed
         cap = np.interp(ahead, path.route.station, allowed)
-        cap = np.maximum(cap, speed - MANNERLY * step)
+        cap = np.maximum(cap, speed - GENTLE_BRAKING * step)
         if stop is not None:
             room = np.maximum(stop.station - ahead, 0.0)
             cap = np.minimum(cap, np.sqrt(2.0 * stop.braking * room))
@@ -103,5 +103,5 @@ def follow(speed: Floats, gap: Floats, leader_speed: float, settings: DrivingSet
     strength = settings.acceleration
     closing = speed * (speed - leader_speed) / (2.0 * np.sqrt(strength * settings.comfort_braking))
     wanted = settings.standing_gap + np.maximum(speed * settings.headway + closing, 0.0)
-    answer: Floats = strength * (1.0 - (wanted / np.maximum(gap, 0.1)) ** 2)
-    return answer
+    acceleration: Floats = strength * (1.0 - (wanted / np.maximum(gap, 0.1)) ** 2)
+    return acceleration

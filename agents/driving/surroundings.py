@@ -1,4 +1,4 @@
-"""Others with respect to our way: whom we follow, who follows us, how much room they leave."""
+"""Road users relative to the path: the leader, followers, and how much room they leave."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.footprint import spread
+from agents.driving.footprint import corners_of
 from agents.driving.path import Path
 from agents.driving.prediction import Future
 from agents.driving.settings import Car, DrivingSettings
@@ -15,40 +15,41 @@ from agents.driving.tracking import Tracks
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
 PASSABLE = 0.3
-"""Metres beside a standing thing that are enough to pass."""
+"""Metres at the side of a standing road user that are enough to pass."""
 
 EASY, EASY_FOR_PEOPLE = 0.8, 1.2
-"""Metres beside a standing thing at which it slows nobody down."""
+"""Metres at the side of a standing vehicle or cyclist, and a pedestrian, from which the ego keeps
+its speed."""
 
 SQUEEZING_SPEED, EASY_SPEED = 3.0, 8.0
-"""m/s past standing things that leave just enough room, and easy room."""
+"""m/s past standing road users that leave just enough room, and ample room."""
 
 SIGHT_BEHIND, SIGHT_AHEAD = 10.0, 70.0
-"""Metres of our way on which others are looked for."""
+"""Metres of the path behind and ahead on which others count."""
 
-OWN_LANE, LANE_CHANGE_AHEAD = 1.8, 30.0
-"""Metres aside within which somebody follows us; metres within which changing lanes matters."""
+FOLLOWER_REACH, LANE_CHANGE_AHEAD = 1.8, 30.0
+"""Metres aside within which a road user is a follower; metres within which lane changes count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """Others as they lie along our way, one row each."""
+    """Road users as they lie along the path, one row each."""
 
-    clearance: Floats  # (N,) metres between their side and ours if we pass; negative: in the way
+    clearance: Floats  # (N,) metres between their side and the ego's; negative: in the way
     rear: Floats  # (N,) lowest station of their box
     front: Floats  # (N,) highest
 
 
 def surroundings(path: Path, tracks: Tracks, station: float, car: Car) -> Surroundings:
-    """Return how others lie along our way."""
-    corners = spread(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
+    """Return how road users lie along the path."""
+    corners = corners_of(tracks.position, tracks.yaw, tracks.size[:, 0], tracks.size[:, 1])
     stations, offsets = path.outlines(corners, station - SIGHT_BEHIND, station + SIGHT_AHEAD)
     clearance = np.maximum(offsets.min(1), -offsets.max(1)) - 0.5 * car.width
     return Surroundings(clearance, stations.min(1), stations.max(1))
 
 
 def followers(path: Path, tracks: Tracks, station: float, car: Car) -> Mask:
-    """Tell who follows us: it is theirs to keep away, unless we change into their lane."""
+    """Return who follows the ego: they keep their distance, unless it changes into their lane."""
     xy, yaw = path.at(np.array(station))
     off = tracks.position - xy
     along = off[:, 0] * np.cos(yaw) + off[:, 1] * np.sin(yaw)
@@ -56,14 +57,16 @@ def followers(path: Path, tracks: Tracks, station: float, car: Car) -> Mask:
     same_way = np.cos(tracks.yaw - yaw) > 0.5
     near = np.abs(path.route.station - station) < LANE_CHANGE_AHEAD
     changing = bool((path.route.lane_change & near).any())
-    behind: Mask = (along < -0.5 * car.length) & same_way & ((aside < OWN_LANE) | (not changing))
+    behind: Mask = (
+        (along < -0.5 * car.length) & same_way & ((aside < FOLLOWER_REACH) | (not changing))
+    )
     return behind
 
 
 def find_leader(
     future: Future, around: Surroundings, station: float, speed: float, settings: DrivingSettings
 ) -> Leader | None:
-    """Return whoever ahead in our way asks for the most braking."""
+    """Return the road user ahead on the path for which the ego has to brake most."""
     aligned = (np.abs(future.heading) < 0.8) | future.standing
     in_way = aligned & (around.clearance < PASSABLE) & (around.front > station)
     in_way &= future.station > station + 0.5
@@ -82,14 +85,14 @@ def find_leader(
 def slowed_by_standing(
     allowed: Floats, path: Path, tracks: Tracks, future: Future, around: Surroundings, car: Car
 ) -> Floats:
-    """Return how fast the road may be driven past those who stand beside our way."""
+    """Return the allowed speeds, lower next to standing road users."""
     allowed, stations = allowed.copy(), path.route.station
     easy = np.where(tracks.classes == PEDESTRIAN, EASY_FOR_PEOPLE, EASY)
     close = future.standing & (around.clearance > 0.0) & (around.clearance < easy)
     reach = 0.5 * car.length + 1.0
     for i in np.flatnonzero(close):
         room = max(around.clearance[i] - PASSABLE, 0.0) / (easy[i] - PASSABLE)
-        beside = (stations > around.rear[i] - reach) & (stations < around.front[i] + reach)
+        nearby = (stations > around.rear[i] - reach) & (stations < around.front[i] + reach)
         slow = SQUEEZING_SPEED + (EASY_SPEED - SQUEEZING_SPEED) * room
-        allowed[beside] = np.minimum(allowed[beside], slow)
+        allowed[nearby] = np.minimum(allowed[nearby], slow)
     return allowed

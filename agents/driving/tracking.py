@@ -1,10 +1,11 @@
-"""Who moves how: detections become tracks, and positions in time become velocities.
+"""Tracking: detections become tracks, and positions over time become velocities.
 
 Each track is a Kalman filter with constant velocity. Both axes share one covariance, so that all
-tracks are stepped at once. Nothing but positions, sizes and headings of detections comes in.
+tracks are stepped at once. Its input is positions, sizes and headings of
+detections, nothing else.
 
-Networks invent and tremble. So nobody is believed before the second look, and who keeps close to
-where he has been lately rests there.
+Detections of networks can be additional, and jitter. So a track is confirmed by its second
+detection, and one that stays close to its mean position of the last seconds counts as resting.
 """
 
 from __future__ import annotations
@@ -17,40 +18,40 @@ from agents.driving.angles import half_wrapped, wrapped
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 POSITION_NOISE = 0.35
-"""Metres by which a detection's centre may be off from one look to the next."""
+"""Standard deviation in metres of a detection's centre."""
 
-UNRULY = np.array([3.0, 4.0, 3.0])
-"""m/s² by which a vehicle, pedestrian, cyclist may surprise."""
+ACCELERATION_NOISE = np.array([3.0, 4.0, 3.0])
+"""Standard deviation in m/s² of the acceleration of a vehicle, pedestrian, cyclist."""
 
-FIRST_GUESS = np.array([8.0, 2.0, 5.0])
-"""m/s: how fast one may turn out to be who was only seen once."""
+INITIAL_SPEED = np.array([8.0, 2.0, 5.0])
+"""Standard deviation in m/s of the speed of a track with one detection."""
 
 TOP_SPEED = np.array([20.0, 6.0, 12.0])
-"""m/s at which somebody of a class can still be the same one at the second look."""
+"""m/s up to which a second detection is matched with a first, by class."""
 
 GATE = np.array([2.0, 0.8, 1.5])
-"""Metres between where a track should be and a detection of it."""
+"""Metres at most between a predicted track and its detection."""
 
-BELIEVED, CLOCKED = 2, 3
-"""Looks from which somebody is taken to be there, and to move."""
+CONFIRMED, MOVING = 2, 3
+"""Detections from which a track is reported, and from which it can move."""
 
-PATIENCE = 3
-"""Looks that a track outlives unseen, if it has had as many."""
+MAX_MISSED = 3
+"""Steps without a detection that a track survives, if it has had as many with one."""
 
-LATELY = 1.5
-"""Seconds that count for where somebody has been lately."""
+RECENT = 1.5
+"""Seconds over which the recent position is a mean."""
 
-AT_HOME = np.array([0.6, 0.3, 0.6])
-"""Metres from there within which a vehicle, pedestrian, cyclist may only seem to move."""
+JITTER_DISTANCE = np.array([0.6, 0.3, 0.6])
+"""Metres from the recent position within which a vehicle, pedestrian, cyclist may only jitter."""
 
-TREMBLING = np.array([1.5, 0.8, 1.5])
-"""m/s up to which that may be so."""
+JITTER_SPEED = np.array([1.5, 0.8, 1.5])
+"""m/s up to which motion may be jitter."""
 
 FASTEST_TURN = 0.8
-"""rad/s"""
+"""Turn rate of a track at most, in rad/s."""
 
-WELL_KNOWN, STEADY_SHARE = 10, 0.5
-"""Looks from which it shows whether somebody is steady; the share of the steady's way from home."""
+STEADY_DETECTIONS, STEADY_SHARE = 10, 0.5
+"""Detections from which steady motion shows; share of the distance that steady motion covers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +65,9 @@ class Tracks:
     turn_rate: Floats  # (N,) rad/s
     size: Floats  # (N, 2) length, width
     classes: Integers  # (N,)
-    looks: Integers  # (N,) how often detected
-    missed: Integers  # (N,) looks since then
-    home: Floats  # (N, 2) where they have been lately
+    detections: Integers  # (N,) number of detections
+    missed: Integers  # (N,) steps since the last one
+    recent: Floats  # (N, 2) mean position of the last seconds
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -85,12 +86,12 @@ class Tracks:
         )
 
     @staticmethod
-    def born(boxes_in_world: Boxes) -> Tracks:
-        """Return a track for each detection nobody expected."""
+    def started(boxes_in_world: Boxes) -> Tracks:
+        """Return a new track for each unmatched detection."""
         count, classes = len(boxes_in_world), boxes_in_world.classes
         variance = np.zeros((count, 3))
         variance[:, 0] = POSITION_NOISE**2
-        variance[:, 2] = FIRST_GUESS[classes] ** 2
+        variance[:, 2] = INITIAL_SPEED[classes] ** 2
         return Tracks(
             position=boxes_in_world.geometry[:, :2].copy(),
             velocity=np.zeros((count, 2)),
@@ -99,9 +100,9 @@ class Tracks:
             turn_rate=np.zeros(count),
             size=boxes_in_world.geometry[:, 3:5].copy(),
             classes=classes.copy(),
-            looks=np.ones(count, np.int64),
+            detections=np.ones(count, np.int64),
             missed=np.zeros(count, np.int64),
-            home=boxes_in_world.geometry[:, :2].copy(),
+            recent=boxes_in_world.geometry[:, :2].copy(),
         )
 
 
@@ -109,28 +110,28 @@ class Tracker:
     """Keeps the tracks of one attempt."""
 
     def __init__(self) -> None:
-        self.tracks = Tracks.born(Boxes.none())
+        self.tracks = Tracks.started(Boxes.none())
         self._time: float | None = None
 
     def step(self, time: float, boxes_in_world: Boxes) -> Tracks:
-        """Take in what is detected now and return who is believed to be where."""
+        """Update the tracks with the detections of now and return the confirmed ones."""
         elapsed = 0.0 if self._time is None else time - self._time
         self._time = time
-        expected = moved_on(self.tracks, elapsed)
-        mine, theirs = pairs(expected, boxes_in_world, elapsed)
-        seen = updated(expected[mine], boxes_in_world[theirs], elapsed)
-        unseen = np.setdiff1d(np.arange(len(expected)), mine)
-        patience = np.minimum(expected.looks, PATIENCE)
+        expected = predicted(self.tracks, elapsed)
+        matched, by = pairs(expected, boxes_in_world, elapsed)
+        seen = updated(expected[matched], boxes_in_world[by], elapsed)
+        unseen = np.setdiff1d(np.arange(len(expected)), matched)
+        patience = np.minimum(expected.detections, MAX_MISSED)
         coasting = expected[unseen[expected.missed[unseen] <= patience[unseen]]]
-        new = np.setdiff1d(np.arange(len(boxes_in_world)), theirs)
-        self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.born(boxes_in_world[new]))
-        return settled(self.tracks[self.tracks.looks >= BELIEVED])
+        new = np.setdiff1d(np.arange(len(boxes_in_world)), by)
+        self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.started(boxes_in_world[new]))
+        return settled(self.tracks[self.tracks.detections >= CONFIRMED])
 
 
-def moved_on(tracks: Tracks, elapsed: float) -> Tracks:
-    """Return the tracks as they should be a moment later."""
+def predicted(tracks: Tracks, elapsed: float) -> Tracks:
+    """Return the tracks predicted by the elapsed seconds."""
     position, mixed, velocity = tracks.variance.T
-    noise = UNRULY[tracks.classes] ** 2
+    noise = ACCELERATION_NOISE[tracks.classes] ** 2
     variance = np.stack(
         [
             position + 2 * elapsed * mixed + elapsed**2 * velocity + noise * elapsed**4 / 4,
@@ -147,31 +148,31 @@ def moved_on(tracks: Tracks, elapsed: float) -> Tracks:
         turn_rate=tracks.turn_rate,
         size=tracks.size,
         classes=tracks.classes,
-        looks=tracks.looks,
+        detections=tracks.detections,
         missed=tracks.missed + 1,
-        home=tracks.home,
+        recent=tracks.recent,
     )
 
 
 def pairs(expected: Tracks, boxes_in_world: Boxes, elapsed: float) -> tuple[Integers, Integers]:
-    """Return which track is which detection: nearest pairs first, each once, within a class."""
+    """Match tracks and detections of a class: nearest pairs first, each once."""
     away = np.linalg.norm(expected.position[:, None] - boxes_in_world.geometry[None, :, :2], axis=2)
     reach = GATE[expected.classes]
-    unknown = expected.looks == 1
+    unknown = expected.detections == 1
     reach = np.where(unknown, GATE[expected.classes] + TOP_SPEED[expected.classes] * elapsed, reach)
     possible = (away < reach[:, None]) & (expected.classes[:, None] == boxes_in_world.classes)
     rows, columns = np.nonzero(possible)
-    mine: list[int] = []
-    theirs: list[int] = []
+    matched: list[int] = []
+    by: list[int] = []
     for k in np.argsort(away[rows, columns], kind="stable"):
-        if rows[k] not in mine and columns[k] not in theirs:
-            mine.append(int(rows[k]))
-            theirs.append(int(columns[k]))
-    return np.array(mine, np.int64), np.array(theirs, np.int64)
+        if rows[k] not in matched and columns[k] not in by:
+            matched.append(int(rows[k]))
+            by.append(int(columns[k]))
+    return np.array(matched, np.int64), np.array(by, np.int64)
 
 
 def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
-    """Return tracks corrected by their detections."""
+    """Return tracks updated with their detections."""
     position, mixed, velocity = expected.variance.T
     total = position + POSITION_NOISE**2
     pull, push = position / total, mixed / total
@@ -181,8 +182,8 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
     )
     turned = half_wrapped(detected.geometry[:, 6] - expected.yaw)
     drift = 0.4 * turned / elapsed if elapsed > 0 else np.zeros(len(expected))
-    looks = expected.looks + 1
-    weight = np.maximum(1.0 / looks, min(elapsed / LATELY, 1.0))
+    detections = expected.detections + 1
+    weight = np.maximum(1.0 / detections, min(elapsed / RECENT, 1.0))
     here = expected.position + pull[:, None] * off
     tracks = Tracks(
         position=here,
@@ -192,9 +193,9 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
         turn_rate=np.clip(expected.turn_rate + drift, -FASTEST_TURN, FASTEST_TURN),
         size=expected.size + weight[:, None] * (detected.geometry[:, 3:5] - expected.size),
         classes=expected.classes,
-        looks=looks,
+        detections=detections,
         missed=np.zeros(len(expected), np.int64),
-        home=expected.home + weight[:, None] * (here - expected.home),
+        recent=expected.recent + weight[:, None] * (here - expected.recent),
     )
     steadied = wrapped(expected.yaw + weight * turned)
     rests = resting(tracks)
@@ -206,27 +207,27 @@ def updated(expected: Tracks, detected: Boxes, elapsed: float) -> Tracks:
 
 
 def settled(tracks: Tracks) -> Tracks:
-    """Return the tracks with those who rest at home."""
+    """Return the tracks, resting ones standing at their recent position."""
     rests = resting(tracks)[:, None]
     return replace(
         tracks,
-        position=np.where(rests, tracks.home, tracks.position),
+        position=np.where(rests, tracks.recent, tracks.position),
         velocity=np.where(rests, 0.0, tracks.velocity),
     )
 
 
 def resting(tracks: Tracks) -> Mask:
-    """Tell who only seems to move: so close to home, or known so little."""
-    away = np.linalg.norm(tracks.position - tracks.home, axis=1)
+    """Return which tracks only jitter, or have too few detections to move."""
+    away = np.linalg.norm(tracks.position - tracks.recent, axis=1)
     speed = np.linalg.norm(tracks.velocity, axis=1)
-    trembles = (away < AT_HOME[tracks.classes]) & (speed < TREMBLING[tracks.classes])
-    rests: Mask = trembles | (tracks.looks < CLOCKED)
+    jitters = (away < JITTER_DISTANCE[tracks.classes]) & (speed < JITTER_SPEED[tracks.classes])
+    rests: Mask = jitters | (tracks.detections < MOVING)
     return rests
 
 
 def sets_off(tracks: Tracks) -> Mask:
-    """Tell who has just left home: at a steady pace they would be farther away from there."""
-    away = np.linalg.norm(tracks.position - tracks.home, axis=1)
-    steady = LATELY * np.linalg.norm(tracks.velocity, axis=1)
-    leaves: Mask = (tracks.looks >= WELL_KNOWN) & (away < STEADY_SHARE * steady)
-    return leaves
+    """Return who has just set off: steady motion would be farther from the recent position."""
+    away = np.linalg.norm(tracks.position - tracks.recent, axis=1)
+    steady = RECENT * np.linalg.norm(tracks.velocity, axis=1)
+    started_now: Mask = (tracks.detections >= STEADY_DETECTIONS) & (away < STEADY_SHARE * steady)
+    return started_now

@@ -20,7 +20,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.geometry import boxes_between
 from harness.nesting import parse_json
-from harness.vocabulary import CLASSES, Boxes, Pose, Singles, Truth
+from harness.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles
 
 PROTOCOL = "data_protocol.yaml"
 POINT_UNIT = 1 / 256
@@ -38,7 +38,7 @@ class Look:
     time: float
     lidar_in_world: Pose
     points_in_lidar: Singles
-    truth: Truth  # hits are this agent's own
+    truth: GroundTruth  # hits are this agent's own
     parked_in_lidar: Boxes  # cars that are scenery
 
 
@@ -173,8 +173,8 @@ def _boxes(records: Collection[dict[str, Any]]) -> Boxes:
     )
 
 
-def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> Truth:
-    return Truth(
+def _truth(vehicles: dict[str, dict[str, Any]], lidar_in_world: Pose) -> GroundTruth:
+    return GroundTruth(
         boxes_between(_boxes(vehicles.values()), WORLD, lidar_in_world),
         np.array([int(actor) for actor in vehicles], np.int64),
         np.array([record["hits"] for record in vehicles.values()], np.int64),

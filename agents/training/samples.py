@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.training.layout import Look, Scenario, read_look
 from harness.randomness import stream
-from harness.vocabulary import Boxes, Integers, Pose, Singles, Truth
+from harness.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2
 """At most: the roadside unit, then the nearest vehicles."""
@@ -48,7 +48,7 @@ class Sample:
 
     ego: View
     partners: tuple[View, ...]
-    truth: Truth  # in the ego's LiDAR frame; hits are the ego's own
+    truth: GroundTruth  # in the ego's LiDAR frame; hits are the ego's own
     hits_anyone: Integers  # most returns that any of them has of each, before the channel
     parked: Boxes  # in the ego's LiDAR frame: scenery, neither to be found nor wrong to find
 
@@ -107,7 +107,7 @@ def nearest(place: Place, ego: Look, most: int) -> list[Look]:
     return [look for gap, look in order if gap <= PARTNER_RANGE][:most]
 
 
-def most_hits(truth: Truth, partners: Iterable[Look]) -> Integers:
+def most_hits(truth: GroundTruth, partners: Iterable[Look]) -> Integers:
     """Return the most returns that the ego or any partner has of each true box."""
     hits = truth.hits.copy()
     for partner in partners:

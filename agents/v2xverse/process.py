@@ -1,4 +1,4 @@
-"""A child process in another Python, asked over its pipes; nobody waits for it for ever."""
+"""A child process in another Python, asked over its pipes, with a time limit for every answer."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class V2Xverse:
         self._child.ask(asked, {"route": route.xyz[:, :2]}, self._patience)
 
     def share(self, observation: Observation) -> Points:
-        """Return the sweep: V2Xverse encodes everybody's points at the ego."""
+        """Return the sweep: V2Xverse encodes the points of all agents at the ego."""
         return Points(observation.points_in_lidar)
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
@@ -172,7 +172,7 @@ def others(name: str, detected: dict[str, Any], observation: EgoObservation) -> 
 
 
 def boxes_in_lidar(name: str, detected: dict[str, Any], height: float) -> Boxes:
-    """Return boxes from corners, whose heights V2Xverse tells from the world's zero."""
+    """Return boxes from corners, whose heights V2Xverse gives from the world's zero."""
     corners: Floats = np.array(detected[f"{name}_corners"], np.float64).reshape(-1, 8, 3)
     scores: Floats = np.array(detected[f"{name}_scores"], np.float64)
     classes: Integers = np.array(detected[f"{name}_classes"], np.int64)

@@ -21,7 +21,7 @@ from analysis.figures.driving import pairs_figure
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
-from harness.records.arms import telling
+from harness.records.arms import varying
 from harness.records.names import safe_name
 
 SHOWN = 12
@@ -114,7 +114,7 @@ def side_in(collection: Collection, folders: Sequence[Path], text: str) -> Side:
     attempts = collection.attempts[collection.attempts["campaign"].isin(numbers)]
     arm = arm_named(text, attempts)
     refuse_duplicates(attempts[of_arms(attempts, [arm])], folders)
-    return side_of(attempts, arm, short_name(arm, telling([*arms_in(attempts), *collection.arms])))
+    return side_of(attempts, arm, short_name(arm, varying([*arms_in(attempts), *collection.arms])))
 
 
 def with_distinct_names(

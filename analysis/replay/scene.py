@@ -147,12 +147,12 @@ def ages(messages: pd.DataFrame) -> tuple[Floats, Floats]:
     heard = messages[messages["delivered_time"].notna()].sort_values(
         "delivered_time", kind="stable"
     )
-    return heard["delivered_time"].to_numpy(np.float64), rounded(heard["age_found"])
+    return heard["delivered_time"].to_numpy(np.float64), rounded(heard["age_measured"])
 
 
 def displacements(messages: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return when messages were captured and how far off their sender believed to be."""
-    away = np.hypot(messages["found_x"].to_numpy(float), messages["found_y"].to_numpy(float))
+    away = np.hypot(messages["measured_x"].to_numpy(float), messages["measured_y"].to_numpy(float))
     return messages["capture_time"].to_numpy(np.float64), rounded(away)
 
 

@@ -105,12 +105,14 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
     """Yield an attempt's sums over its messages, by kind of sender."""
     table = checked_table(campaign, "messages", key)
     for kind, rows in table.groupby(table["kind"].astype(str)):
-        age = rows["age_found"].to_numpy(np.float64)
+        age = rows["age_measured"].to_numpy(np.float64)
         heard = np.isfinite(age)
         fates = rows["fate"].astype(str)
         on_air = (fates != ON_AIR).to_numpy()
         sent = rows["bytes"].to_numpy(np.float64)[on_air]
-        shift = np.hypot(rows["found_x"].to_numpy(np.float64), rows["found_y"].to_numpy(np.float64))
+        shift = np.hypot(
+            rows["measured_x"].to_numpy(np.float64), rows["measured_y"].to_numpy(np.float64)
+        )
         yield {
             "kind": str(kind),
             "messages": float(len(rows)),

@@ -35,11 +35,11 @@ class MessageRecord:
     capture_time: float
     size_bytes: int
     asked_shift: Shift
-    found_shift: Shift
+    measured_shift: Shift
     delay: float  # s, as sampled
     delivered_time: float = math.nan
     age_asked: float = math.nan
-    age_found: float = math.nan
+    age_measured: float = math.nan
     fate: str = "in_flight"
     uses: int = 0
 
@@ -131,7 +131,7 @@ class DeliveryAudit:
             self.tally.first_used(underway)
             record.fate = "delivered"
             record.delivered_time = now
-            record.age_found = now - record.capture_time
+            record.age_measured = now - record.capture_time
             age = now - underway.message.capture_time
             self._problems += self._aged(record, age, "by its stamp")
 
@@ -166,7 +166,7 @@ class DeliveryAudit:
                 problems += self._aged(record, record.age_asked, "as asked")
             elif key in due:
                 problems.append(f"{named(key)} was due at {due[key]:.3f} s and never delivered")
-            problems += shift_problems(key, record.found_shift, record.asked_shift)
+            problems += shift_problems(key, record.measured_shift, record.asked_shift)
         if problems := problems or self.tally.cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise AttemptError("interference_not_delivered", problems[0] + more)
@@ -204,11 +204,11 @@ class DeliveryAudit:
         return "in_flight" if arrives > last + SAME_MOMENT else "unheard"
 
     def _aged(self, record: MessageRecord, age: float, whence: str) -> list[str]:
-        if abs(record.age_found - age) <= self.tick_seconds / 2:
+        if abs(record.age_measured - age) <= self.tick_seconds / 2:
             return []
         key = (record.sender, record.capture_frame)
         return [
-            f"{named(key)} was {record.age_found:.3f} s old when delivered, {age:.3f} s {whence}"
+            f"{named(key)} was {record.age_measured:.3f} s old when delivered, {age:.3f} s {whence}"
         ]
 
 

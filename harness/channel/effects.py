@@ -1,7 +1,7 @@
-"""What a disturbance comes to at the system's door: how late, how misplaced, what else was sent.
+"""The effect of a disturbance on delivered messages: their age, displacement and content.
 
-A system cannot know what happened on the air. It is given messages at planning steps, and without
-any disturbance it would be given, of every partner in range, the message of that very step.
+A system is given messages at planning steps. Without any disturbance it would be given, of every
+partner in range, the message of the same step.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def table_of(attributions: list[Attribution], tick: float) -> Table:
             escape(str(attribution.of)),
             attribution.kind.replace("_", " "),
             escape(", ".join(describe_attribution(attribution))),
-            f"{sum(attribution.redrawn)} of {len(attribution.redrawn)}",
+            f"{sum(attribution.resampled)} of {len(attribution.resampled)}",
             describe_windows(attribution, tick),
         )
     return table

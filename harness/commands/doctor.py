@@ -102,11 +102,11 @@ def show(findings: Sequence[Finding]) -> None:
     except ImportError:
         print("\n".join(plain(findings)))
         return
-    table = Table("check", "", "found", show_lines=False, box=None, padding=(0, 2, 0, 0))
+    table = Table("check", "", "details", show_lines=False, box=None, padding=(0, 2, 0, 0))
     for finding in findings:
         cure = f"\n-> {finding.cure}" if finding.cure else ""
         verdict = Text(finding.verdict, COLOURS[finding.verdict])
-        table.add_row(Text(finding.name), verdict, Text(finding.found + cure))
+        table.add_row(Text(finding.name), verdict, Text(finding.details + cure))
     Console().print(table)
     print(conclusion(findings))
 
@@ -117,7 +117,7 @@ def plain(findings: Sequence[Finding]) -> list[str]:
     indent = " " * 29
     lines = []
     for finding in findings:
-        text = finding.found + (f" -> {finding.cure}" if finding.cure else "")
+        text = finding.details + (f" -> {finding.cure}" if finding.cure else "")
         head = f"{finding.name:20}{finding.verdict:9}"
         lines += textwrap.wrap(text, width, initial_indent=head, subsequent_indent=indent)
     return [*lines, conclusion(findings)]

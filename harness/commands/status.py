@@ -14,7 +14,7 @@ from rich.table import Table
 
 from harness.campaign.planning.survey import ArmProgress, Failures, Means, Survey, survey
 from harness.campaign.printing.terminal import console, print_line
-from harness.records.arms import label, telling
+from harness.records.arms import label, varying
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -62,7 +62,7 @@ def show(state: Survey) -> None:
     console.print(table_of("", [(arm, arm.final) for arm in arms]))
     if any(arm.first != arm.final for arm in arms):
         console.print(table_of("at the first try", [(arm, arm.first) for arm in arms]))
-    factors = telling(arm.arm for arm in state.arms)
+    factors = varying(arm.arm for arm in state.arms)
     for arm in state.arms:
         for line in notes_on(arm, factors):
             print_escaped(line)
@@ -89,7 +89,7 @@ def notes_on(arm: ArmProgress, factors: Sequence[str]) -> Iterator[str]:
 def table_of(title: str, arms: Sequence[tuple[ArmProgress, Means | None]]) -> Table:
     """Return one row for each arm, from all its results or some of them."""
     table = Table(title=title or None, title_justify="left")
-    factors = telling(arm.arm for arm, _ in arms)
+    factors = varying(arm.arm for arm, _ in arms)
     for name in factors:
         table.add_column(name, overflow="fold")
     for name in ("results", "DS (by seed)", "CR % (by seed)"):

@@ -12,11 +12,11 @@ Verdict: TypeAlias = Literal["ok", "warning", "fault"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     verdict: Verdict  # fault: a campaign on carlite cannot run
-    found: str
+    details: str
     cure: str = ""
 
 

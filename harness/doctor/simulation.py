@@ -123,11 +123,11 @@ def check_maps(places: Places) -> Finding:
 
 
 def check_files() -> Finding:
-    """Check whether everything is there that is shipped beside the code."""
+    """Check whether all files that are shipped with the code are there."""
     counts = {name: len(list(SHIPPED.glob(pattern))) for name, pattern in FILES.items()}
     counts |= {name: len(list(PACKAGES.glob(pattern))) for name, pattern in PACKAGE_FILES.items()}
     missing = [name for name, count in counts.items() if not count]
     if missing:
-        found = f"none in {SHIPPED}: {', '.join(missing)}"
-        return Finding("files", "fault", found, "reinstall the project")
+        details = f"none in {SHIPPED}: {', '.join(missing)}"
+        return Finding("files", "fault", details, "reinstall the project")
     return Finding("files", "ok", ", ".join(f"{count} {name}" for name, count in counts.items()))

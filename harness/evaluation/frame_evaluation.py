@@ -25,9 +25,9 @@ from harness.vocabulary import (
     VEHICLE,
     Boxes,
     Floats,
+    GroundTruth,
     Integers,
     Mask,
-    Truth,
 )
 
 TruthFilter: TypeAlias = Literal["reference", "anyone", "ego", "none"]
@@ -140,7 +140,7 @@ class EvaluatedFrame:
 
 
 def evaluate_frame(
-    truth: Truth,
+    truth: GroundTruth,
     hits_observers: Integers,
     ego_alone: Boxes,
     cooperative: Boxes,
@@ -191,7 +191,7 @@ def _refuse_strangers(detections: Boxes) -> None:
         )
 
 
-def visible(truth: Truth, hits_observers: Integers, settings: EvaluationSettings) -> Mask:
+def visible(truth: GroundTruth, hits_observers: Integers, settings: EvaluationSettings) -> Mask:
     """Return which ground-truth boxes count by the truth filter."""
     if settings.truth_filter == "none":
         return np.ones(len(truth), np.bool_)

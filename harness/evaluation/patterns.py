@@ -1,13 +1,13 @@
 """The six cooperative error patterns (paper, section III-B), frame by frame.
 
-`D_E` says of a true box that the ego alone detects it: an ego-alone box overlaps it by more than τ.
+`D_E`: the ego alone detects a true box, that is, an ego-alone box overlaps it by more than τ.
 
 | pattern     | counted per     | condition                                                     |
 | LCME / CCME | true box        | D_E / not D_E, and no cooperative box overlaps it             |
-| LCLE / CCLE | true box        | D_E / not D_E, and misplaced by the chosen rule               |
+| LCLE / CCLE | true box        | D_E / not D_E, and mislocalised by the chosen rule            |
 | LADE / CADE | cooperative box | overlaps no true box, and no / some ego-alone box             |
 
-Misplaced, by rule: `max`: the best overlap lies in (0, τ]; `exists`: some overlap does, even if
+Mislocalised, by rule: `max`: the best overlap lies in (0, τ]; `exists`: some overlap does, even if
 another box matches well (the paper's words); `pairs`: as many times as there are such boxes (the
 code of the study's offline part). See docs/reference/patterns.md.
 """
@@ -79,7 +79,7 @@ def classify_overlaps(
 
 
 def mislocalisations(truth_coop: Floats, tau: float | Floats, rule: Rule) -> Integers:
-    """Return how often each true box counts as misplaced by cooperation."""
+    """Return how often each true box counts as mislocalised by cooperation."""
     if rule not in RULES:
         raise ValueError(f"rule {rule!r}: {', '.join(RULES)}")
     if rule == "max":

@@ -101,7 +101,7 @@ class Arm:
         )
 
 
-def telling(arms: Iterable[Arm]) -> tuple[str, ...]:
+def varying(arms: Iterable[Arm]) -> tuple[str, ...]:
     """Return the factors in which arms differ; system and condition are always among them."""
     arms = set(arms)
     others = sorted({name for arm in arms for name in arm.names} - {*CORE})

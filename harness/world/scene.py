@@ -16,9 +16,9 @@ from harness.vocabulary import (
     PEDESTRIAN,
     VEHICLE,
     Boxes,
+    GroundTruth,
     Integers,
     Pose,
-    Truth,
 )
 
 WORLD = Pose(0.0, 0.0)
@@ -56,14 +56,14 @@ class GroundTruthScene:
 
     def truth_for(
         self, lidar_in_world: Pose, hits: Mapping[int, int], reach: float, without: int
-    ) -> Truth:
+    ) -> GroundTruth:
         """Return who stands within reach of a LiDAR, and how often it hits each."""
         centres = self.boxes_in_world.geometry[:, :2]
         near = np.hypot(centres[:, 0] - lidar_in_world.x, centres[:, 1] - lidar_in_world.y) <= reach
         near &= self.actor_ids != without
         ids = self.actor_ids[near]
         boxes = boxes_between(self.boxes_in_world[near], WORLD, lidar_in_world)
-        return Truth(
+        return GroundTruth(
             boxes, ids, np.array([hits.get(int(actor_id), 0) for actor_id in ids], np.int64)
         )
 

@@ -1,4 +1,4 @@
-"""A world without a simulator: a kinematic car, others that move as told, boxes as detections."""
+"""A world without a simulator: a kinematic car, others on given paths, boxes as detections."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def right_turn(radius: float, before: float = 50.0, after: float = 150.0) -> Rou
 
 @dataclass
 class Other:
-    """Somebody: where and which way at a time."""
+    """A road user: position and heading at a time."""
 
     kind: int
     pose: Callable[[float], tuple[float, float, float]]
@@ -79,7 +79,7 @@ class Other:
 
 @dataclass
 class Ego:
-    """A car that answers its pedals a little late."""
+    """A car that responds to its pedals with a delay."""
 
     x: float = 0.0
     y: float = 0.0
@@ -155,7 +155,7 @@ class LittleWorld:
         return observation, boxes_between(self.boxes_in_world(), WORLD, lidar)
 
     def boxes_in_world(self) -> Boxes:
-        """Return where everybody is seen now."""
+        """Return the boxes of all others now."""
         if not self.others:
             return Boxes.none()
         rows = []
@@ -187,14 +187,14 @@ class LittleWorld:
 
 
 def stands(kind: int, x: float, y: float, yaw: float = 0.0) -> Other:
-    """Return somebody who stays."""
+    """Return a standing road user."""
     return Other(kind, lambda _: (x, y, yaw))
 
 
 def moves(
     kind: int, start: tuple[float, float], yaw: float, speed: float, begin: float = 0.0
 ) -> Other:
-    """Return somebody who goes straight on from a moment."""
+    """Return a road user that goes straight on from a time on."""
 
     def pose(time: float) -> tuple[float, float, float]:
         way = speed * max(time - begin, 0.0)
@@ -206,7 +206,7 @@ def moves(
 def gets_away(
     kind: int, start: tuple[float, float], yaw: float, speed: float, rate: float, begin: float
 ) -> Other:
-    """Return somebody who stands, sets off at a moment at so many m/s² and goes straight on."""
+    """Return a road user that stands, sets off with so many m/s² and goes straight on."""
 
     def pose(time: float) -> tuple[float, float, float]:
         going = max(time - begin, 0.0)

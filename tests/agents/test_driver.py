@@ -1,4 +1,4 @@
-"""The driver in a world without a simulator: what it does about whom it meets."""
+"""The driver in a world without a simulator: how it reacts to other road users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from agents.driving.footprint import spread
+from agents.driving.footprint import corners_of
 from agents.driving.path import Path
 from agents.driving.settings import Car
 from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, LightState
@@ -97,19 +97,19 @@ def test_who_stands_in_the_lane_is_waited_for() -> None:
     assert 1.5 < 60.0 - world.ego.x - 4.75 < 4.5
 
 
-def test_parked_cars_beside_the_lane_are_passed() -> None:
+def test_parked_cars_next_to_the_lane_are_passed() -> None:
     parked = [stands(VEHICLE, x, 2.6) for x in (30.0, 37.0, 44.0)]
     world = LittleWorld(straight(), parked).drive(20)
     assert not world.touched
     assert world.ego.x > 80.0
 
 
-def test_somebody_standing_half_in_the_lane_is_passed_slowly() -> None:
+def test_a_pedestrian_standing_half_in_the_lane_is_passed_slowly() -> None:
     world = LittleWorld(straight(), [stands(PEDESTRIAN, 50.0, 0.9)]).drive(22)
     assert not world.touched
     assert world.ego.x > 70.0
-    beside = [v for v, (x, _) in zip(world.speeds, world.places, strict=True) if 47 < x < 53]
-    assert max(beside) < 5.5
+    next_to = [v for v, (x, _) in zip(world.speeds, world.places, strict=True) if 47 < x < 53]
+    assert max(next_to) < 5.5
     assert min(y for _, y in world.places) > -1.0
 
 
@@ -131,7 +131,7 @@ def on_the_bend(angle: float, radius: float, inward: float = 0.0) -> tuple[float
     return 20.0 + away * math.sin(angle), radius - away * math.cos(angle)
 
 
-def test_traffic_in_the_other_lane_slows_nobody_down() -> None:
+def test_traffic_in_the_other_lane_does_not_slow_the_ego() -> None:
     oncoming = [moves(VEHICLE, (60.0 + 25.0 * k, -3.5), math.pi, 8.0) for k in range(5)]
     world = LittleWorld(straight(), oncoming).drive(15)
     assert not world.touched
@@ -179,7 +179,7 @@ def test_turning_across_an_oncoming_car_waits() -> None:
     assert world.ego.y < -30.0
 
 
-def test_nobody_is_driven_into_who_creeps_up_to_us() -> None:
+def test_the_ego_stops_for_an_oncoming_car_that_creeps() -> None:
     creeping = moves(VEHICLE, (70.0, 0.0), math.pi, 1.0, 6.0)
     world = LittleWorld(straight(), [creeping])
     while not world.touched:
@@ -210,7 +210,7 @@ def test_a_box_far_inside_a_bend_lies_in_one_place() -> None:
     straight = np.stack([np.arange(-40.0, 0.0), np.zeros(40)], axis=1)
     on = bend[-1] + np.stack([np.zeros(40), np.arange(1.0, 41.0)], axis=1)
     path = Path(route_along(np.concatenate([straight, bend, on])))
-    box = spread(np.array([[-15.0, 25.0]]), np.array([0.8]), np.array([9.0]), np.array([2.5]))
+    box = corners_of(np.array([[-15.0, 25.0]]), np.array([0.8]), np.array([9.0]), np.array([2.5]))
     stations, offsets = path.outlines(box, 0.0, path.length)
     assert np.ptp(stations) < 10.0
     assert (offsets > 15.0).all()

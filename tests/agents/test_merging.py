@@ -37,7 +37,7 @@ def test_a_partners_box_arrives_where_it_stands() -> None:
     np.testing.assert_allclose(back.geometry, theirs.geometry, atol=1e-9)
 
 
-def test_the_egos_own_box_counts_where_both_see_the_same() -> None:
+def test_the_egos_box_counts_where_both_see_the_same() -> None:
     part = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
     sent = boxes_between(in_world((VEHICLE, 30.5, 25.4), (VEHICLE, 36.0, 25.0)), WORLD, ROADSIDE)
     merged = merge(part, (message(sent),), EGO_LIDAR, MOUNT)
@@ -45,7 +45,7 @@ def test_the_egos_own_box_counts_where_both_see_the_same() -> None:
     np.testing.assert_array_equal(merged.geometry[0], part.geometry[0])
 
 
-def test_a_pedestrian_beside_a_car_is_not_the_car() -> None:
+def test_a_pedestrian_next_to_a_car_is_not_the_car() -> None:
     part = boxes_between(in_world((VEHICLE, 30.0, 25.0)), WORLD, EGO_LIDAR)
     sent = boxes_between(in_world((PEDESTRIAN, 30.0, 26.3)), WORLD, ROADSIDE)
     assert len(merge(part, (message(sent),), EGO_LIDAR, MOUNT)) == 2

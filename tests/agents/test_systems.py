@@ -9,7 +9,7 @@ import numpy as np
 from agents.ideal_late import IdealLate
 from agents.ideal_single import IdealSingle
 from agents.oracle import Oracle
-from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose, Truth
+from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Pose
 from tests.agents.little_world import straight
 
 EGO = EgoObservation(
@@ -28,13 +28,13 @@ EGO = EgoObservation(
 EARLIER = replace(EGO, frame=96, time=4.8)
 
 
-def truth(*rows: tuple[float, float, int]) -> Truth:
+def truth(*rows: tuple[float, float, int]) -> GroundTruth:
     """Return pedestrians at places in the LiDAR's frame, hit so often."""
     geometry = np.array([[x, y, 0.0, 0.5, 0.5, 1.8, 0.0] for x, y, _ in rows])
     hits = np.array([hits for _, _, hits in rows])
     count = len(rows)
     boxes = Boxes(geometry, np.ones(count, np.int64), np.ones(count))
-    return Truth(boxes, np.arange(count) + 7, hits)
+    return GroundTruth(boxes, np.arange(count) + 7, hits)
 
 
 SCENE = truth((12.0, 0.0, 0), (20.0, 6.0, 4), (30.0, -6.0, 5), (90.0, 0.0, 50))
@@ -50,7 +50,7 @@ def test_the_oracle_sees_who_is_hidden_and_brakes() -> None:
     assert step.control.brake > 0.3
 
 
-def test_the_ideal_single_sees_what_its_own_lidar_hits() -> None:
+def test_the_ideal_single_sees_what_the_egos_lidar_hits() -> None:
     single = IdealSingle()
     single.reset(1, straight())
     step = single.step(EGO, (), SCENE)
@@ -58,7 +58,7 @@ def test_the_ideal_single_sees_what_its_own_lidar_hits() -> None:
     assert step.control.brake == 0.0
 
 
-def test_how_many_hits_make_somebody_seen_is_a_setting() -> None:
+def test_how_many_hits_make_a_box_visible_is_a_setting() -> None:
     single = IdealSingle(min_hits=4)
     single.reset(1, straight())
     assert len(single.step(EGO, (), SCENE).cooperative) == 2

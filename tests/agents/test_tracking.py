@@ -20,7 +20,7 @@ def boxes(*rows: tuple[int, float, float], yaw: float = 0.0) -> Boxes:
 
 
 @pytest.mark.parametrize(("kind", "speed"), [(VEHICLE, 12.0), (PEDESTRIAN, 2.0), (CYCLIST, 6.0)])
-def test_who_is_seen_once_is_not_believed_and_speed_is_near_at_the_third_look(
+def test_one_detection_is_not_reported_and_speed_is_near_at_the_third(
     kind: int, speed: float
 ) -> None:
     tracker = Tracker()
@@ -35,12 +35,12 @@ def test_who_is_seen_once_is_not_believed_and_speed_is_near_at_the_third_look(
     np.testing.assert_allclose(tracks.velocity, [[speed, 0.0]], atol=0.1)
 
 
-@pytest.mark.parametrize(("kind", "trembling"), [(VEHICLE, 0.3), (PEDESTRIAN, 0.1), (CYCLIST, 0.2)])
-def test_boxes_that_tremble_rest(kind: int, trembling: float) -> None:
+@pytest.mark.parametrize(("kind", "jitter"), [(VEHICLE, 0.3), (PEDESTRIAN, 0.1), (CYCLIST, 0.2)])
+def test_jittering_boxes_rest(kind: int, jitter: float) -> None:
     chance, tracker = np.random.default_rng(7), Tracker()
     moving, places, yaws = [], [], []
     for k in range(200):
-        x, y = trembling * chance.standard_normal(2)
+        x, y = jitter * chance.standard_normal(2)
         yaw = 0.2 * float(chance.standard_normal())
         tracks = tracker.step(k * STEP, boxes((kind, x, y), yaw=yaw))
         moving += (tracks.velocity != 0.0).any(1).tolist()
@@ -48,7 +48,7 @@ def test_boxes_that_tremble_rest(kind: int, trembling: float) -> None:
         yaws += tracks.yaw.tolist()
     assert len(tracks) == 1
     assert np.mean(moving) < 0.03
-    assert np.std(places[10:]) < 0.6 * trembling
+    assert np.std(places[10:]) < 0.6 * jitter
     assert np.std(yaws[10:]) < 0.1
 
 
@@ -65,7 +65,7 @@ def test_who_sets_off_is_soon_seen_to_move(kind: int, rate: float) -> None:
     assert min(t for t, speed in zip(seconds, speeds, strict=True) if speed > 0.0) <= 0.81
 
 
-def test_who_is_hidden_for_two_looks_goes_on_and_is_known_again() -> None:
+def test_a_track_hidden_for_two_steps_goes_on_and_is_matched_again() -> None:
     tracker = Tracker()
     for k in range(5):
         tracker.step(k * STEP, boxes((CYCLIST, k * 1.0, 0.0)))
@@ -73,17 +73,17 @@ def test_who_is_hidden_for_two_looks_goes_on_and_is_known_again() -> None:
     tracks = tracker.step(6 * STEP, Boxes.none())
     assert tracks.position[0, 0] == pytest.approx(6.0, abs=0.2)
     tracks = tracker.step(7 * STEP, boxes((CYCLIST, 7.0, 0.0)))
-    assert tracks.looks.tolist() == [6]
+    assert tracks.detections.tolist() == [6]
 
 
-@pytest.mark.parametrize(("looks", "lives"), [(1, 0), (2, 2), (3, 3), (9, 3)])
-def test_who_stays_away_is_forgotten_the_sooner_the_less_he_was_seen(
-    looks: int, lives: int
+@pytest.mark.parametrize(("detections", "lives"), [(1, 0), (2, 2), (3, 3), (9, 3)])
+def test_a_track_without_detections_ends_the_sooner_the_fewer_it_had(
+    detections: int, lives: int
 ) -> None:
     tracker = Tracker()
-    for k in range(looks):
+    for k in range(detections):
         tracker.step(k * STEP, boxes((VEHICLE, 0.0, 0.0)))
-    unseen = [len(tracker.step((looks + k) * STEP, Boxes.none())) for k in range(6)]
+    unseen = [len(tracker.step((detections + k) * STEP, Boxes.none())) for k in range(6)]
     assert unseen == [1] * lives + [0] * (6 - lives)
 
 
@@ -93,11 +93,11 @@ def test_a_pedestrian_never_becomes_a_car() -> None:
         tracker.step(k * STEP, boxes((PEDESTRIAN, 0.0, 0.0), (VEHICLE, 0.6, 0.0)))
     tracks = tracker.step(2 * STEP, boxes((VEHICLE, 0.0, 0.0)))
     vehicle = tracks[tracks.classes == VEHICLE]
-    assert vehicle.looks.tolist() == [3]
+    assert vehicle.detections.tolist() == [3]
     assert tracks[tracks.classes == PEDESTRIAN].missed.tolist() == [1]
 
 
-def test_neighbours_keep_their_own_tracks() -> None:
+def test_neighbours_keep_their_tracks() -> None:
     tracker = Tracker()
     for k in range(12):
         way = 8.0 * STEP * k
@@ -115,20 +115,20 @@ def test_turning_is_noticed() -> None:
     assert tracks.turn_rate[0] == pytest.approx(rate, abs=0.05)
 
 
-def test_who_sets_off_is_told_from_the_steady_and_from_those_who_tremble() -> None:
+def test_setting_off_differs_from_steady_motion_and_from_jitter() -> None:
     chance, tracker = np.random.default_rng(3), Tracker()
     leaving = []
     for k in range(60):
         time = max(k * STEP - 6.0, 0.0)
         starts, steady = 1.5 * time**2, 4.0 * k * STEP
-        trembles = float(np.clip(0.2 * chance.standard_normal(), -0.4, 0.4))
-        rows = ((CYCLIST, 0.0, starts), (CYCLIST, 50.0, steady), (CYCLIST, 100.0, trembles))
+        jitters = float(np.clip(0.2 * chance.standard_normal(), -0.4, 0.4))
+        rows = ((CYCLIST, 0.0, starts), (CYCLIST, 50.0, steady), (CYCLIST, 100.0, jitters))
         tracks = tracker.step(k * STEP, boxes(*rows))
         result = sets_off(tracks)[np.argsort(tracks.position[:, 0])] if k > 1 else [False] * 3
         leaving.append(result)
     starts_at = 30
-    left, steady_leaves, trembling_leaves = np.array(leaving).T
+    left, steady_leaves, jitter_leaves = np.array(leaving).T
     assert not left[: starts_at + 1].any()
     assert left[starts_at + 4 : starts_at + 8].all()
     assert not steady_leaves.any()
-    assert not trembling_leaves.any()
+    assert not jitter_leaves.any()

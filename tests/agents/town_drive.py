@@ -43,7 +43,7 @@ class Outcome:
 
 
 class TownDrive:
-    """The ego on a route, with everybody else that stands in the world by then."""
+    """The ego on a route, with all other actors in the world."""
 
     def __init__(self, world: carla.World, route: Route, driver: Driver) -> None:
         self.world, self.route, self.driver = world, route, driver
@@ -85,7 +85,7 @@ class TownDrive:
         return self.outcome
 
     def look(self, snapshot: carla.WorldSnapshot) -> tuple[EgoObservation, Boxes]:
-        """Return what the driver is told, and everybody within range."""
+        """Return the driver's observation, and the boxes of all others within range."""
         seen = snapshot.find(self.ego.id)
         at, velocity = seen.get_transform(), seen.get_velocity()
         vehicle = Pose(at.location.x, at.location.y, at.location.z, math.radians(at.rotation.yaw))
@@ -118,9 +118,9 @@ class TownDrive:
             speed=math.hypot(velocity.x, velocity.y),
             lights=lights,
         )
-        return observation, boxes_between(self._everybody(snapshot, vehicle), WORLD, lidar)
+        return observation, boxes_between(self._others(snapshot, vehicle), WORLD, lidar)
 
-    def _everybody(self, snapshot: carla.WorldSnapshot, ego: Pose) -> Boxes:
+    def _others(self, snapshot: carla.WorldSnapshot, ego: Pose) -> Boxes:
         rows, kinds = [], []
         for actor_id, (kind, box) in self._kinds.items():
             seen = snapshot.find(actor_id)

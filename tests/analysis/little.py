@@ -25,7 +25,7 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import append
 from harness.records.schema import FRAMES, TABLES, VERSION
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, PATTERNS, Boxes, Truth
+from harness.vocabulary import CLASSES, PATTERNS, Boxes, GroundTruth
 from tests.keys import key_of
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
@@ -124,7 +124,9 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
         return writer.commit()
 
 
-def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[EvaluatedFrame, Truth]:
+def step(
+    random: np.random.Generator, flaw: float, alone: bool
+) -> tuple[EvaluatedFrame, GroundTruth]:
     """Return a planning step: some true boxes are seen alone, more together, some mislocalised."""
     n = int(random.integers(2, 6))
     geometry = np.column_stack(
@@ -137,7 +139,7 @@ def step(random: np.random.Generator, flaw: float, alone: bool) -> tuple[Evaluat
     )
     classes = random.integers(0, len(CLASSES), n)
     hits = random.integers(0, 30, n)
-    truth = Truth(Boxes(geometry, classes, np.ones(n)), np.arange(1, n + 1), hits)
+    truth = GroundTruth(Boxes(geometry, classes, np.ones(n)), np.arange(1, n + 1), hits)
     ego = detections(random, geometry, classes, 0.6, 0.1)
     together = ego if alone else Boxes.join([detections(random, geometry, classes, 0.9, flaw)])
     return evaluate_frame(truth, hits, ego, together, EvaluationSettings()), truth
@@ -284,7 +286,7 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
         "delay": late,
         "delivered_time": times[:n] + age,
         "age_asked": age,
-        "age_found": age,
+        "age_measured": age,
         **dict(zip(names, shift, strict=True)),
         "bytes": random.integers(100, 900, n),
         "fate": np.where(lost, "lost", "delivered").tolist(),

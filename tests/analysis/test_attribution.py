@@ -151,7 +151,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
         messages = pd.read_parquet(
             folder / TWINS / "episodes" / key.path / "try1" / "messages.parquet"
         )
-        ages = sorted(age for age in messages["age_found"] if not math.isnan(age))
+        ages = sorted(age for age in messages["age_measured"] if not math.isnan(age))
         middle = (ages[(len(ages) - 1) // 2] + ages[len(ages) // 2]) / 2
         (row,) = table[table["twin"] == name].to_dict("records")
         assert (row["messages"], row["delivered"]) == (len(messages), len(ages))

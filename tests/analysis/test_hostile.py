@@ -148,8 +148,8 @@ def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
         ("frames", {"time": 3.0}),
         ("frames", {"frame": 0}),
         ("frames", {"oldest_age": INF}),
-        ("messages", {"found_x": NAN}),
-        ("messages", {"age_found": INF}),
+        ("messages", {"measured_x": NAN}),
+        ("messages", {"age_measured": INF}),
         ("poses", {"true_x": NAN}),
         ("map", {"y": NAN}),
     ],
@@ -166,5 +166,5 @@ def test_tables(
 
 def test_what_is_not_known_is_no_fault(campaign: Path) -> None:
     spoil(campaign, "frames", {"oldest_age": NAN})
-    spoil(campaign, "messages", {"delivered_time": NAN, "age_asked": NAN, "age_found": NAN})
+    spoil(campaign, "messages", {"delivered_time": NAN, "age_asked": NAN, "age_measured": NAN})
     assert main(["tables", str(campaign)]) == 0

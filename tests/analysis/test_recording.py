@@ -117,13 +117,13 @@ def test_curves_are_those_of_the_records(drive: Replayed, reading: Reading) -> N
     heard = messages[messages["delivered_time"].notna()]
     assert 0 < len(heard) < len(messages)
     ages = reading.of("/messages/age/roadside-1", "Scalar")
-    wanted = heard.groupby(heard["delivered_time"].round(6))["age_found"].apply(list)
+    wanted = heard.groupby(heard["delivered_time"].round(6))["age_measured"].apply(list)
     assert {time: sorted(value.tolist()) for time, value in ages.items()} == {
         time: pytest.approx(sorted(item)) for time, item in wanted.items()
     }
     away = reading.of("/messages/displacement/roadside-1", "Scalar")
     for _, message in messages.iterrows():
-        wide = math.hypot(message["found_x"], message["found_y"])
+        wide = math.hypot(message["measured_x"], message["measured_y"])
         assert away[message["capture_time"]] == pytest.approx([wide], abs=1e-6)
     for name in ("throttle", "brake", "steer"):
         result = [value[0] for value in reading.of(f"/controls/{name}", "Scalar").values()]

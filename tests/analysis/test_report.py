@@ -247,7 +247,9 @@ def test_ages_are_quantiles_of_all_delivered(little: Path, out: Path) -> None:
             for attempt in again.attempts(little)
             if (attempt.system, attempt.condition) == arm
         ]
-        ages = sorted(age for item in some for age in item.table("messages")["age_found"].dropna())
+        ages = sorted(
+            age for item in some for age in item.table("messages")["age_measured"].dropna()
+        )
         for name, share in shares.items():
             least = next(
                 age for number, age in enumerate(ages, 1) if number >= share * len(ages) - 1e-9

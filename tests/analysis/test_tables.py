@@ -204,10 +204,10 @@ def test_messages(tables: dict[str, Table], attempts: list[Attempt]) -> None:
             continue
         rows = pd.concat([item.table("messages") for item in some])
         seconds = sum(item.result["meta"]["duration_game"] for item in some)
-        heard = rows[rows["age_found"].notna()]
+        heard = rows[rows["age_measured"].notna()]
         slow[(*arm, "roadside")] = {
-            "age at delivery, s": heard["age_found"].mean(),
-            "displaced, m": np.hypot(rows["found_x"], rows["found_y"]).mean(),
+            "age at delivery, s": heard["age_measured"].mean(),
+            "displaced, m": np.hypot(rows["measured_x"], rows["measured_y"]).mean(),
             "kB per message": rows["bytes"].mean() / 1000,
             "kB/s": rows["bytes"].sum() / 1000 / seconds,
         }

@@ -27,7 +27,7 @@ from harness.evaluation.precision import (
     pool,
 )
 from harness.overlap import NOTHING, bev_iou
-from harness.vocabulary import PATTERNS, Boxes, Floats, Truth
+from harness.vocabulary import PATTERNS, Boxes, Floats, GroundTruth
 
 ROAD_USERS, FRAMES, ROUNDS = 50, 20, 5
 SIZES = np.array([[4.6, 2.0, 1.6], [0.6, 0.6, 1.8], [1.8, 0.7, 1.7]])
@@ -36,7 +36,7 @@ TAUS = np.array(EvaluationSettings().taus)
 
 Overlap: TypeAlias = Callable[[Boxes, Boxes], Floats]
 Frame: TypeAlias = tuple[Boxes, Boxes, Boxes]
-"""Truth, what the ego has alone, and what cooperation has."""
+"""GroundTruth, what the ego has alone, and what cooperation has."""
 
 
 def street(chance: np.random.Generator) -> Boxes:
@@ -133,7 +133,9 @@ def in_full(frame: Frame) -> None:
     """All that is recorded of a frame."""
     truth, ego, coop = frame
     hits = np.full(len(truth), 99)
-    evaluated = evaluate_frame(Truth(truth, hits, hits), hits, ego, coop, EvaluationSettings())
+    evaluated = evaluate_frame(
+        GroundTruth(truth, hits, hits), hits, ego, coop, EvaluationSettings()
+    )
     evaluated.counts(), evaluated.numbers()
     frame_matches(evaluated.truth, evaluated.cooperative)
     frame_matches(evaluated.truth, evaluated.ego_alone)

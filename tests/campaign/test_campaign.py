@@ -169,7 +169,7 @@ def test_a_disturbance_leaves_the_traffic_alone(
     parted = first_difference(controls(calm), controls(late))
     assert parted > 0
     assert_frame_equal(truth(calm, until=parted), truth(late, until=parted), check_exact=True)
-    assert read_table(late / "messages.parquet", "messages").age_found.min() > 0.4
+    assert read_table(late / "messages.parquet", "messages").age_measured.min() > 0.4
 
 
 def first_difference(one: pd.DataFrame, other: pd.DataFrame) -> int:

@@ -14,7 +14,7 @@ from harness.campaign.attempt.drive_monitor import nearest_lane
 from harness.campaign.attempt.perception import hits_on
 from harness.campaign.folder.inputs import with_inputs
 from harness.errors import AttemptError
-from harness.vocabulary import Boxes, Pose, Truth
+from harness.vocabulary import Boxes, GroundTruth, Pose
 from harness.world.rig import Scan
 
 LATE = "agents.perception.systems.Late"
@@ -39,7 +39,7 @@ def test_a_parking_lane_is_a_lane() -> None:
 
 def test_a_lidar_does_not_see_the_body_that_carries_it() -> None:
     boxes = Boxes(np.zeros((2, 7)), np.zeros(2, np.int64), np.ones(2))
-    truth = Truth(boxes, np.array([7, 8]), np.zeros(2, np.int64))
+    truth = GroundTruth(boxes, np.array([7, 8]), np.zeros(2, np.int64))
     scan = Scan(1, 0.05, Pose(0.0, 0.0), np.zeros((0, 4), np.float32), {7: 900, 8: 12})
     assert hits_on(truth, scan, 7).tolist() == [0, 12]
     assert hits_on(truth, scan, 0).tolist() == [900, 12]

@@ -9,7 +9,7 @@ from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.campaign.settings.config import Settings, build
 from harness.evaluation.frame_evaluation import EvaluatedFrame, evaluate_frame
 from harness.evaluation.windows import windows
-from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, Truth
+from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, GroundTruth
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.evaluation.scenes import row
 from tests.evaluation.test_text_and_code import NOBODY, of
@@ -24,7 +24,7 @@ def evaluated(
 ) -> EvaluatedFrame:
     """Judge a moment in which every LiDAR hits everybody so often."""
     often = np.full(len(truth), hits)
-    found = Truth(truth, np.arange(len(truth)), often)
+    found = GroundTruth(truth, np.arange(len(truth)), often)
     return evaluate_frame(found, often, ego, coop, build(settings["patterns"], "patterns"))
 
 
@@ -69,7 +69,9 @@ def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) 
 def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -> None:
     parked, nobody = of(row(x=9)), np.zeros(0, np.int64)
     rules = build(studies[study]["patterns"], "patterns")
-    frame = evaluate_frame(Truth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked)
+    frame = evaluate_frame(
+        GroundTruth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked
+    )
     assert frame.counts()["LADE"] == errors
 
 

@@ -43,7 +43,7 @@ def test_it_happens_and_the_door_agrees(path: Path) -> None:
     driven.channel.audit.verify()
     undisturbed = Episode(route="r31").run(60, PARTNERS[:1], SENT.get(path.stem, some_boxes))
     changed = [
-        [(record.delay, record.found_shift, record.fate, record.size_bytes) for record in one]
+        [(record.delay, record.measured_shift, record.fate, record.size_bytes) for record in one]
         for one in (driven.channel.audit.close(), undisturbed.channel.audit.close())
     ]
     corrupts = path.stem in ("feature_corruption", "channel_corruption")

@@ -134,10 +134,10 @@ def test_all_is_well_and_written_down() -> None:
     assert [record.fate for record in records] == ["delivered"] * 4 + ["in_flight"] * 2
     for step, record in enumerate(records[:4]):
         assert record.delivered_time == time_of(step + 2)
-        assert record.age_found == pytest.approx(0.4)
-        assert record.age_asked == pytest.approx(record.age_found)
-        assert record.found_shift == pytest.approx((0.5, -0.1, np.radians(2.0)))
-        assert record.asked_shift == pytest.approx(record.found_shift)
+        assert record.age_measured == pytest.approx(0.4)
+        assert record.age_asked == pytest.approx(record.age_measured)
+        assert record.measured_shift == pytest.approx((0.5, -0.1, np.radians(2.0)))
+        assert record.asked_shift == pytest.approx(record.measured_shift)
         assert record.size_bytes == 5 * 33
     assert episode.channel.audit.close() == records
 

@@ -100,7 +100,7 @@ def test_a_fixed_delay_is_usable_from_the_next_step_on(delay: float, late: int) 
     episode.channel.audit.verify()
     record = episode.channel.audit.close()[0]
     assert record.age_asked == pytest.approx(late * PERIOD)
-    assert record.age_found == pytest.approx(late * PERIOD)
+    assert record.age_measured == pytest.approx(late * PERIOD)
 
 
 def test_no_message_from_out_of_range() -> None:

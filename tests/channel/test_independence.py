@@ -64,7 +64,7 @@ def story(episode: Episode, sender: str = "vehicle-1") -> list[Any]:
     records = [
         (
             record.asked_shift,
-            record.found_shift,
+            record.measured_shift,
             record.delay,
             record.fate == "lost",
             record.size_bytes,

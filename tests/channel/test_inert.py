@@ -260,8 +260,8 @@ def test_the_sampled_delay_is_recorded_with_the_age_at_which_it_is_used() -> Non
     episode.channel.audit.verify()
     first = episode.channel.audit.close()[0]
     assert 0.5 < first.delay < 1.0
-    assert first.age_found == pytest.approx(math.ceil(first.delay / PERIOD) * PERIOD)
-    assert first.age_found != pytest.approx(first.delay)
+    assert first.age_measured == pytest.approx(math.ceil(first.delay / PERIOD) * PERIOD)
+    assert first.age_measured != pytest.approx(first.delay)
 
 
 def test_a_window_goes_with_the_ego() -> None:

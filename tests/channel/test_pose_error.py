@@ -21,7 +21,7 @@ def shifts(disturbance: Disturbance, steps: int = DRAWS, seed: int = 1) -> Float
     """Return found x, y (m) and yaw (degrees) of the roadside unit."""
     episode = Episode(disturbance, seed=seed).run(steps)
     episode.channel.audit.verify()
-    found = np.array([record.found_shift for record in episode.channel.audit.close()])
+    found = np.array([record.measured_shift for record in episode.channel.audit.close()])
     found[:, 2] = np.degrees(found[:, 2])
     return found
 
@@ -68,7 +68,7 @@ def test_walk_grows_as_the_root_of_time() -> None:
 
 def test_only_the_kinds_that_are_asked_for() -> None:
     episode = Episode(Constant(0.3, 0.0, 0.0, kinds=["ego"])).run(3)
-    assert all(record.found_shift == (0, 0, 0) for record in episode.channel.audit.close())
+    assert all(record.measured_shift == (0, 0, 0) for record in episode.channel.audit.close())
     episode.channel.audit.verify()
 
 

@@ -16,12 +16,12 @@ from harness.vocabulary import (
     Boxes,
     Control,
     EgoObservation,
+    GroundTruth,
     Message,
     Observation,
     Pose,
     Route,
     Step,
-    Truth,
 )
 
 Sent = tuple[Message, ...]
@@ -62,7 +62,7 @@ class Undecided(Clusters):
 
 
 class Curious(Clusters):
-    def step(self, observation: EgoObservation, messages: Sent, truth: Truth) -> Step:  # type: ignore[override]
+    def step(self, observation: EgoObservation, messages: Sent, truth: GroundTruth) -> Step:  # type: ignore[override]
         return Step(Control(), truth.boxes_in_lidar, truth.boxes_in_lidar)
 
 

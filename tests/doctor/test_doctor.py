@@ -123,15 +123,15 @@ def test_an_unneeded_extra_may_be_missing_but_not_in_part() -> None:
     missing = Requirement("no-such-thing", "", "", "ray")
     assert check_extra("ray", [missing]).verdict == "ok"
     half = check_extra("ray", [missing, Requirement("numpy", "", "", "ray")])
-    assert (half.verdict, half.found) == ("warning", "no-such-thing is missing")
+    assert (half.verdict, half.details) == ("warning", "no-such-thing is missing")
     assert check_extra("run", [missing]).verdict == "fault"
 
 
 def test_of_packages_for_different_platforms_one_is_enough() -> None:
     here = Requirement("numpy", "", "", "clouds", some_platforms=True)
     elsewhere = Requirement("no-such-thing", "", "", "clouds", some_platforms=True)
-    assert check_extra("clouds", [here, elsewhere]).found.startswith("numpy ")
-    assert check_extra("clouds", [elsewhere]).found.startswith("not installed")
+    assert check_extra("clouds", [here, elsewhere]).details.startswith("numpy ")
+    assert check_extra("clouds", [elsewhere]).details.startswith("not installed")
 
 
 def test_files_that_were_not_shipped_are_a_fault(
@@ -141,7 +141,7 @@ def test_files_that_were_not_shipped_are_a_fault(
     monkeypatch.setattr(simulation, "SHIPPED", tmp_path)
     bare = check_files()
     assert bare.verdict == "fault"
-    assert bare.found == f"none in {tmp_path}: configuration files, route files"
+    assert bare.details == f"none in {tmp_path}: configuration files, route files"
 
 
 def test_a_disk_that_takes_nothing_is_a_fault(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_disk_that_takes_nothing_is_a_fault(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     full = check_disk(Places(Path("/proc/runs")))
     assert full.verdict == "fault"
-    assert full.found.startswith("/proc: ")
+    assert full.details.startswith("/proc: ")
 
 
 def test_a_cache_that_takes_nothing_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,14 +181,14 @@ def install(folder: Path, version: str | None, mode: int = 0o755) -> Places:
 )
 def test_an_install_of_carla(version: str | None, says: str, tmp_path: Path) -> None:
     found = check_carla(install(tmp_path, version))
-    assert says in found.found
+    assert says in found.details
     right = version != "0.9.15" and os.geteuid() != 0
     assert found.verdict == ("ok" if right else "warning")
 
 
 def test_no_install_of_carla(tmp_path: Path) -> None:
-    assert "CarlaUE4.sh is missing" in check_carla(Places(tmp_path, carla=tmp_path)).found
-    assert "folder not found" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).found
+    assert "CarlaUE4.sh is missing" in check_carla(Places(tmp_path, carla=tmp_path)).details
+    assert "folder not found" in check_carla(Places(tmp_path, carla=tmp_path / "nowhere")).details
     assert check_carla(Places(tmp_path)).verdict == "ok"
 
 
@@ -197,16 +197,16 @@ def test_places_that_cannot_be_looked_at_cost_no_other_check(tmp_path: Path) -> 
     assert check_disk(Places(hidden)).verdict in ("ok", "warning")
     for check in (check_maps, check_carla):
         found = check(Places(tmp_path, carla=hidden, maps=hidden))
-        assert (found.verdict, found.found) == ("warning", f"{hidden}: File name too long")
+        assert (found.verdict, found.details) == ("warning", f"{hidden}: File name too long")
 
 
 def test_maps(tmp_path: Path) -> None:
     assert check_maps(Places(tmp_path)).verdict == "ok"
-    assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).found
+    assert "no OpenDRIVE file" in check_maps(Places(tmp_path, maps=tmp_path)).details
     ours = check_maps(Places(tmp_path, maps=SHIPPED_TOWNS))
-    assert (ours.verdict, "no Town05" in ours.found) == ("warning", True)
+    assert (ours.verdict, "no Town05" in ours.details) == ("warning", True)
     (tmp_path / "Town05.xodr").write_text("<OpenDRIVE/>")
-    assert "cannot be read" in check_maps(Places(tmp_path, maps=tmp_path)).found
+    assert "cannot be read" in check_maps(Places(tmp_path, maps=tmp_path)).details
     town = (SHIPPED_TOWNS / "CrucibleRing.xodr").read_text()
     (tmp_path / "Town05.xodr").write_text(town)
     assert check_maps(Places(tmp_path, maps=tmp_path)).verdict == "ok"
@@ -229,7 +229,7 @@ def test_a_gpu(
     monkeypatch.setenv("PATH", str(tmp_path))
     first = next(iter(check_gpu()))
     assert first.verdict == verdict
-    assert says in first.found
+    assert says in first.details
 
 
 def test_the_worst_counts() -> None:

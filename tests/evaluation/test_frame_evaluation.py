@@ -19,7 +19,7 @@ from harness.evaluation.frame_evaluation import (
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Rule, count
 from harness.records import schema
-from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, Truth
+from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import boxes, row, rows
 
 EVERYBODY = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, lateral=1e3)
@@ -31,8 +31,8 @@ def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
     return Boxes(found, np.full(len(found), of_class), np.ones(len(found)))
 
 
-def truth_of(found: Boxes, hits: int = 99) -> Truth:
-    return Truth(found, np.arange(len(found)), np.full(len(found), hits))
+def truth_of(found: Boxes, hits: int = 99) -> GroundTruth:
+    return GroundTruth(found, np.arange(len(found)), np.full(len(found), hits))
 
 
 def evaluated(

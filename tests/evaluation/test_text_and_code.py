@@ -13,7 +13,7 @@ from harness.evaluation.frame_evaluation import (
 from harness.evaluation.matching import MatchTable, frame_matches
 from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.windows import WindowRules, windows
-from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Truth
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import row, rows
 
 TEXT = EvaluationSettings(rule="exists", truth_filter="none")
@@ -31,7 +31,9 @@ def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
 
 def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings) -> EvaluatedFrame:
     unseen = np.zeros(len(truth), np.int64)
-    return evaluate_frame(Truth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings)
+    return evaluate_frame(
+        GroundTruth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings
+    )
 
 
 def test_tau_is_a_half_for_cyclists_or_nothing() -> None:

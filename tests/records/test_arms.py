@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.records.arms import Arm, in_order, label, meant, telling
+from harness.records.arms import Arm, in_order, label, meant, varying
 from tests.records.test_keys import NAMES
 
 OTHERS = st.dictionaries(st.sampled_from(["intervention", "weather", "z9"]), NAMES, max_size=3)
@@ -68,11 +68,11 @@ def test_a_factor_has_a_plain_name() -> None:
 
 def test_only_factors_that_differ_are_shown() -> None:
     one = [SINGLE, LATE, LATE.but(condition="none")]
-    assert telling(one) == telling([]) == ("system", "condition")
-    assert label(LATE, telling(one)) == "late / latency"
+    assert varying(one) == varying([]) == ("system", "condition")
+    assert label(LATE, varying(one)) == "late / latency"
     two = [*one, LATE.but(cooperation="connected")]
-    assert telling(two) == ("system", "cooperation", "condition")
-    assert telling([*one, LATE.but(intervention="x")]) == ("system", "condition", "intervention")
+    assert varying(two) == ("system", "cooperation", "condition")
+    assert varying([*one, LATE.but(intervention="x")]) == ("system", "condition", "intervention")
 
 
 def test_short_names_mean_an_arm_where_there_is_one() -> None:

@@ -13,7 +13,7 @@ import pytest
 from harness.evaluation import frame_evaluation as frames
 from harness.records.schema import FRAMES, SOURCES, TABLES
 from harness.records.writing import FILES
-from harness.vocabulary import PATTERNS, Boxes, Truth
+from harness.vocabulary import PATTERNS, Boxes, GroundTruth
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "records.md").read_text()
@@ -23,7 +23,7 @@ COUNTED = re.compile(rf"({'|'.join((*PATTERNS, *SOURCES))})(_.*)?")
 def test_every_count_the_judge_makes_has_a_column() -> None:
     none = np.zeros(0, np.int64)
     judged = frames.evaluate_frame(
-        Truth(Boxes.none(), none, none),
+        GroundTruth(Boxes.none(), none, none),
         none,
         Boxes.none(),
         Boxes.none(),

@@ -9,7 +9,16 @@ import numpy as np
 
 from agents.training.layout import PROTOCOL, Look, write_look
 from harness.geometry import boxes_between, points_between
-from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats, Pose, Singles, Truth
+from harness.vocabulary import (
+    CYCLIST,
+    PEDESTRIAN,
+    VEHICLE,
+    Boxes,
+    Floats,
+    GroundTruth,
+    Pose,
+    Singles,
+)
 
 WORLD = Pose(0.0, 0.0)
 MOMENTS = 3
@@ -57,7 +66,7 @@ def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
     bodies = np.concatenate([boxes.geometry, parked_in_world().geometry])
     points = points_in_world(bodies, np.random.default_rng(moment))
     hits = np.full(len(boxes), 60)
-    truth = Truth(boxes_between(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
+    truth = GroundTruth(boxes_between(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
     parked = boxes_between(parked_in_world(), WORLD, pose)
     return Look(agent, float(moment), pose, points_between(points, WORLD, pose), truth, parked)
 

@@ -1,4 +1,4 @@
-"""The far end: run by the Python of a V2Xverse checkout, it knows nothing of who started it."""
+"""The child process: run by the Python of a V2Xverse checkout, without Crucible's packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNAL_WHEN_PARENT_ENDS = 1
 
 
 def main() -> None:
-    """Answer frames until nobody asks any more; whatever is printed goes to stderr."""
+    """Answer frames until stdin is closed; whatever is printed goes to stderr."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
     answers = os.fdopen(os.dup(1), "wb")

@@ -60,7 +60,7 @@ class Stack:
         tools.check_missing_key = refuse_missing
         epoch, self._network = tools.load_saved_model(folder, self._network)
         if not epoch:
-            raise FileNotFoundError(f"{folder} holds no net_epoch*.pth")
+            raise FileNotFoundError(f"no net_epoch*.pth in {folder}")
         self._network.to(self._device).eval()
 
     def _load_planner(self) -> None:
@@ -215,9 +215,9 @@ class Unused:
 
 
 def refuse_disturbing(config: dict[str, Any], hypes: dict[str, Any]) -> None:
-    """Refuse settings by which messages are late or misplaced before they are looked at.
+    """Refuse settings with which V2Xverse itself delays or displaces messages.
 
-    Nobody would write that down: here the channel disturbs, and knows by how much.
+    The records would not show it; the channel of the harness disturbs and records by how much.
     """
     settings = {
         "simulation.comm_latency of the agent": config["simulation"].get("comm_latency"),
@@ -239,7 +239,7 @@ def refuse_missing(needed: Any, given: Any) -> None:
 
 
 def gps(xy: Any) -> Any:
-    """Return places as its route planner tells them: north and east, in metres."""
+    """Return positions as its route planner gives them: north and east, in metres."""
     return np.stack([-xy[:, 1], xy[:, 0]], axis=1)
 
 

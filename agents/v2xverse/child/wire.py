@@ -1,4 +1,4 @@
-"""How two processes tell each other numbers and words: no pickles, nothing is evaluated.
+"""The format of messages between the two processes: no pickles, nothing is evaluated.
 
 A frame is `CRUX`, two lengths, a JSON object and the bytes of its arrays. The same file serves both
 ends; the far one may be an old Python, so it keeps to the standard library and numpy.

@@ -17,6 +17,7 @@ from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_fra
 from harness.vocabulary import (
     Control,
     EgoObservation,
+    GroundTruth,
     Integers,
     LightAhead,
     Message,
@@ -25,7 +26,6 @@ from harness.vocabulary import (
     PrivilegedSystem,
     Step,
     System,
-    Truth,
     is_privileged,
 )
 from harness.world.attempt_context import AttemptContext, EgoState
@@ -142,7 +142,9 @@ class Perception:
         """Take the ego's LiDAR down."""
         self._post.end()
 
-    def _truth(self, scene: GroundTruthScene, scan: Scan, reach: float, carrier: int) -> Truth:
+    def _truth(
+        self, scene: GroundTruthScene, scan: Scan, reach: float, carrier: int
+    ) -> GroundTruth:
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, carrier)
         return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
 
@@ -201,14 +203,14 @@ class Perception:
         assert isinstance(believed, EgoObservation)
         return believed
 
-    def _payload(self, observation: Observation, truth: Truth) -> Payload:
+    def _payload(self, observation: Observation, truth: GroundTruth) -> Payload:
         with _blaming_the_system():
             if is_privileged(self._system):
                 return self._system.share(observation, truth)
             return self._system.share(observation)
 
     def _decide(
-        self, observation: EgoObservation, messages: tuple[Message, ...], truth: Truth
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
         with _blaming_the_system():
             if is_privileged(self._system):
@@ -234,7 +236,7 @@ class _blaming_the_system:  # noqa: N801
             ) from problem
 
 
-def most(truth: Truth, scans: Iterable[tuple[Scan, int]]) -> Integers:
+def most(truth: GroundTruth, scans: Iterable[tuple[Scan, int]]) -> Integers:
     """Return the most returns of the ego or of one of some LiDARs, each with its carrier."""
     hits = truth.hits.copy()
     for scan, carrier in scans:
@@ -242,7 +244,7 @@ def most(truth: Truth, scans: Iterable[tuple[Scan, int]]) -> Integers:
     return hits
 
 
-def hits_on(truth: Truth, scan: Scan, carrier: int) -> Integers:
+def hits_on(truth: GroundTruth, scan: Scan, carrier: int) -> Integers:
     """Return how often a LiDAR hits each; its own carrier's body is nothing that it sees."""
     hits = np.array([scan.hits.get(int(actor_id), 0) for actor_id in truth.actor_ids], np.int64)
     return np.asarray(hits * (truth.actor_ids != carrier))

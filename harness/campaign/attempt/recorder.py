@@ -240,9 +240,15 @@ def message_columns(
             "delay": message.delay,
             "delivered_time": message.delivered_time - start,
             "age_asked": message.age_asked,
-            "age_found": message.age_found,
+            "age_measured": message.age_measured,
             **dict(zip(("asked_x", "asked_y", "asked_yaw"), message.asked_shift, strict=True)),
-            **dict(zip(("found_x", "found_y", "found_yaw"), message.found_shift, strict=True)),
+            **dict(
+                zip(
+                    ("measured_x", "measured_y", "measured_yaw"),
+                    message.measured_shift,
+                    strict=True,
+                )
+            ),
             "bytes": message.size_bytes,
             "fate": message.fate,
             "uses": message.uses,

@@ -19,7 +19,7 @@ from harness.campaign.settings.cooperation import (
     refuse_uncommon_truth,
 )
 from harness.errors import UserError
-from harness.records.arms import NONE, Arm, label, telling
+from harness.records.arms import NONE, Arm, label, varying
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 from harness.vocabulary import Route
@@ -124,7 +124,7 @@ def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
     ]
     refuse_uncommon_truth(settings, arms)
     reasons = unfit(settings, arms)
-    factors = telling(arms)
+    factors = varying(arms)
     described = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
     return [arm for arm in arms if arm not in reasons], described
 

@@ -15,7 +15,7 @@ from harness.campaign.planning.estimate import Estimate, estimate
 from harness.campaign.planning.plan import Plan
 from harness.campaign.printing.terminal import NARROWEST, console, print_line
 from harness.campaign.printing.units import format_bytes, format_duration
-from harness.records.arms import Arm, label, telling
+from harness.records.arms import Arm, label, varying
 from harness.records.ledger import finished
 from harness.vocabulary import PATTERNS
 from harness.world.routes.kinds import NOT_RUN
@@ -33,7 +33,7 @@ def show_plan(plan: Plan, folder: Path) -> None:
     done = finished(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
     table = Table(title=f"{len(plan.attempts)} attempts in {plan.town}", title_justify="left")
-    factors = telling(key.arm for key in plan.attempts)
+    factors = varying(key.arm for key in plan.attempts)
     for name in factors:
         table.add_column(name)
     for name in ("routes", "seeds", "attempts", "done"):
@@ -130,7 +130,7 @@ def show_results(
 ) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
-    more = len(telling(row.arm for row in rows)) - len(NAMES)
+    more = len(varying(row.arm for row in rows)) - len(NAMES)
     if console.width >= NARROWEST + more * MARGIN:
         console.print(table_of(title, rows, (*DRIVING, *PATTERNS)))
     else:
@@ -143,7 +143,7 @@ def show_results(
             print_line(f"{row.arm}: {absent}")
     for reason in plan.unfit:
         print_line(f"not driven: {reason}")
-    factors = telling(key.arm for key in plan.attempts)
+    factors = varying(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
         print_line(f"arm without effect: {label(arm, factors)}: {fault}")
     done = finished(folder).intersection(plan.attempts)
@@ -158,7 +158,7 @@ def show_results(
 def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
     """Return some columns of the summary of each arm."""
     table = Table(title=title or None)
-    factors = telling(row.arm for row in rows)
+    factors = varying(row.arm for row in rows)
     for name in factors:
         table.add_column(name, overflow="fold")
     if "n" in columns and any(row.without_messages for row in rows):

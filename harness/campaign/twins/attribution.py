@@ -26,7 +26,7 @@ class Attribution:
     kind: str  # of violation
     again: bool
     without: dict[str, bool]  # each disturbance, and all of them under the name `all`
-    redrawn: tuple[bool, ...]
+    resampled: tuple[bool, ...]
     windows: tuple[Window, ...] | None  # ticks; none where it happens without the disturbance too
 
 
@@ -52,12 +52,12 @@ def attribute(
         absences |= {name: Change(without=(name,)) for name in names}
     placebo_changes = [Change(sample=number) for number in range(1, placebos + 1)]
     ended = drive([Change(), *absences.values(), *placebo_changes])
-    repeated, absent, redrawn = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
+    repeated, absent, resampled = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
     without = dict(zip(absences, absent, strict=True))
     windows = None
     if repeated and not without[ALL]:
         windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
-    return Attribution(of, kind, repeated, without, tuple(redrawn), windows)
+    return Attribution(of, kind, repeated, without, tuple(resampled), windows)
 
 
 def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:

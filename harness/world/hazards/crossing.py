@@ -51,7 +51,7 @@ def crossing_plans(
         if meeting is None:
             continue
         plan, line = EncounterPlan(mover, meeting), Sightline(track, mover, meeting)
-        if screens := screens_beside(track, station, mover, meeting):
+        if screens := screens_next_to(track, station, mover, meeting):
             gap, hidden = line.past(screens)
             screened.append(replace(plan, screens=screens, gap_at_sight=gap, hidden=hidden))
         met.append((way, plan, line))
@@ -66,7 +66,7 @@ def _best_first(plans: list[EncounterPlan]) -> list[EncounterPlan]:
     return sorted(plans, key=lambda plan: (not plan.sudden, plan.gap_at_sight > LATE, -plan.hidden))
 
 
-def screens_beside(
+def screens_next_to(
     track: Track, station: float, mover: Mover, meeting: Meeting
 ) -> tuple[Mover, ...]:
     """Return lorries in the lane next to the ego's that roll forward and let the mover pass."""

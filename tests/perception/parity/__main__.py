@@ -3,7 +3,7 @@
     V2XVERSE_ROOT=... python -m tests.perception.parity [scheme ...] [--rounds 3]
 
 Both get the same weights and the same points. Theirs runs its network twice, with messages and
-without, as telling cooperative from ego-alone detections asks of it; ours does both in one step.
+without, as varying cooperative from ego-alone detections asks of it; ours does both in one step.
 """
 
 from __future__ import annotations
