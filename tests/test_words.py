@@ -34,6 +34,7 @@ FOREIGN = frozenset(  # names of other packages, which we cannot choose
         *("ImageDraw", "Draw"),  # Pillow
         "draw_geometries",  # Open3D
         *("RIGHT_HAND_Z_UP", "draw_order"),  # Rerun
+        "data.draw",  # Hypothesis
     ]
 )
 
@@ -56,7 +57,7 @@ def avoided() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
     return frozenset(words), frozenset(names), tuple(sorted(phrases))
 
 
-def found_in(text: str) -> Iterator[str]:
+def hits_in(text: str) -> Iterator[str]:
     """Yield what is avoided in a text."""
     words, _, phrases = avoided()
     bare = QUOTED.sub(" ", text).lower()
@@ -68,16 +69,19 @@ def found_in(text: str) -> Iterator[str]:
 def in_python(source: str) -> Iterator[tuple[int, str]]:
     """Yield lines and words: in names, comments, docstrings and texts."""
     words, names, _ = avoided()
+    before = ["", ""]
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.string in FOREIGN:
+        dotted = "".join([*before, token.string])
+        before = [before[1], token.string]
+        if {token.string, dotted} & FOREIGN:
             continue
         if token.type == tokenize.NAME:
             parts = {part.lower() for part in PARTS.findall(token.string)} | {token.string}
             hits: Iterator[str] = iter(sorted(parts & (words | names)))
         elif token.type == tokenize.COMMENT:
-            hits = found_in(token.string)
+            hits = hits_in(token.string)
         elif token.type in TEXTS:
-            hits = found_in(token.string.strip("rbfRBF").strip("\"'"))
+            hits = hits_in(token.string.strip("rbfRBF").strip("\"'"))
         else:
             continue
         yield from ((token.start[0], hit) for hit in hits)
@@ -90,13 +94,13 @@ def in_page(text: str) -> Iterator[tuple[int, str]]:
         if line.lstrip().startswith("```"):
             fenced = not fenced
         elif not fenced:
-            yield from ((number, hit) for hit in found_in(line))
+            yield from ((number, hit) for hit in hits_in(line))
 
 
 def in_settings(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines and words of a file of settings: keys, values and comments."""
     for number, line in enumerate(text.splitlines(), 1):
-        yield from ((number, hit) for hit in found_in(line))
+        yield from ((number, hit) for hit in hits_in(line))
 
 
 def test_the_glossary_avoids_words_names_and_phrases() -> None:
@@ -139,7 +143,8 @@ def shown(hits: list[str]) -> str:
 
 def test_what_is_avoided_is_seen() -> None:
     source = 'def f(told_size):  # nobody\n    """Tells "nobody"."""\n    for each in (): ...\n'
-    expected = [(1, "nobody"), (1, "told"), (2, "tells"), (3, "each")]
+    source += "    a.draw(FileNotFoundError, data.draw(b))\n"
+    expected = [(1, "nobody"), (1, "told"), (2, "tells"), (3, "each"), (4, "draw")]
     assert sorted(in_python(source)) == expected
     assert list(in_page("new\n```\nnobody\n```\n`anew` afresh\n")) == [(5, "afresh")]
     assert list(in_settings("seed: 1 # anew\nkey: 2 # told\n")) == [(1, "anew"), (2, "told")]

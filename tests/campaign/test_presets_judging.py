@@ -12,7 +12,7 @@ from harness.evaluation.windows import windows
 from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, GroundTruth
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.evaluation.scenes import row
-from tests.evaluation.test_text_and_code import NOBODY, of
+from tests.evaluation.test_text_and_code import NO_BOXES, of
 
 __all__ = ["studies"]
 TIMES = np.linspace(0, 40, 201)
@@ -31,15 +31,15 @@ def evaluated(
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=1))
 def test_tau_of_cyclists(studies: dict[str, Settings], study: str, errors: int) -> None:
     cyclist, askew = (of(row(x=x, length=2), of_class=CYCLIST) for x in (9, 10.5))
-    assert evaluated(studies[study], cyclist, NOBODY, askew).counts()["CCLE"] == errors
+    assert evaluated(studies[study], cyclist, NO_BOXES, askew).counts()["CCLE"] == errors
 
 
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("of_class", [0, PEDESTRIAN])
 def test_tau_of_the_others(studies: dict[str, Settings], study: str, of_class: int) -> None:
     there, askew, near = (of(row(x=x, length=2), of_class=of_class) for x in (9, 10, 9.2))
-    assert evaluated(studies[study], there, NOBODY, askew).counts()["CCLE"] == 1
-    assert evaluated(studies[study], there, NOBODY, near).counts()["CCLE"] == 0
+    assert evaluated(studies[study], there, NO_BOXES, askew).counts()["CCLE"] == 1
+    assert evaluated(studies[study], there, NO_BOXES, near).counts()["CCLE"] == 0
 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=0))
@@ -54,8 +54,8 @@ def test_road_users_that_no_lidar_hits(
     studies: dict[str, Settings], study: str, unseen: int, hits: int
 ) -> None:
     car = of(row(x=9))
-    assert evaluated(studies[study], car, NOBODY, NOBODY, hits).counts()["CCME"] == unseen
-    assert evaluated(studies[study], car, NOBODY, NOBODY, 5).counts()["CCME"] == 1
+    assert evaluated(studies[study], car, NO_BOXES, NO_BOXES, hits).counts()["CCME"] == unseen
+    assert evaluated(studies[study], car, NO_BOXES, NO_BOXES, 5).counts()["CCME"] == 1
 
 
 @pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, recommended=1))
@@ -67,10 +67,10 @@ def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=1, recommended=0))
 def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -> None:
-    parked, nobody = of(row(x=9)), np.zeros(0, np.int64)
+    parked, no_hits = of(row(x=9)), np.zeros(0, np.int64)
     rules = build(studies[study]["patterns"], "patterns")
     frame = evaluate_frame(
-        GroundTruth(NOBODY, nobody, nobody), nobody, NOBODY, parked, rules, parked
+        GroundTruth(NO_BOXES, no_hits, no_hits), no_hits, NO_BOXES, parked, rules, parked
     )
     assert frame.counts()["LADE"] == errors
 
@@ -82,14 +82,16 @@ def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -
 def test_the_window(
     studies: dict[str, Settings], study: str, there: bool, x: float, y: float
 ) -> None:
-    assert evaluated(studies[study], of(row(x=x, y=y)), NOBODY, NOBODY).counts()["CCME"] == there
+    assert (
+        evaluated(studies[study], of(row(x=x, y=y)), NO_BOXES, NO_BOXES).counts()["CCME"] == there
+    )
 
 
 def test_average_precision_comes_in_every_studys_way(studies: dict[str, Settings]) -> None:
     """Cars are all found, walkers never: a mean of classes is a half, a pool is not."""
     truth = Boxes.join([of(row(x=9), row(x=19)), of(row(x=29), of_class=PEDESTRIAN)])
     book = PrecisionAccumulator()
-    book.add(evaluated(studies["recommended"], truth, NOBODY, of(row(x=9), row(x=19))))
+    book.add(evaluated(studies["recommended"], truth, NO_BOXES, of(row(x=9), row(x=19))))
     found = book.record()["cooperative"]
     assert found["eleven_point"] == found["all_point"] == pytest.approx(0.5)
     assert found["pooled_all_point"] == pytest.approx(2 / 3)

@@ -33,7 +33,7 @@ def time_of(step: int) -> float:
 
 
 def where(sender: str, step: int) -> Pose:
-    """Return the true pose of a LiDAR: everybody moves along x, side by side."""
+    """Return the true pose of a LiDAR: all agents move along x, side by side."""
     return Pose(2.0 * step, float(sum(sender.encode()) % 17), 1.85, yaw=0.1 * step)
 
 

@@ -12,9 +12,9 @@ from harness.vocabulary import Floats
 Cdf = Callable[[Floats], Floats]
 
 
-def follows(drawn: Sequence[float] | Floats, cdf: Cdf) -> bool:
+def follows(samples: Sequence[float] | Floats, cdf: Cdf) -> bool:
     """Return whether Kolmogorov and Smirnov see no difference (one in a thousand they would)."""
-    ordered = np.sort(np.asarray(drawn, float))
+    ordered = np.sort(np.asarray(samples, float))
     count = len(ordered)
     expected = cdf(ordered)
     above = np.max(np.arange(1, count + 1) / count - expected)

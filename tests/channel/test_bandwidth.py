@@ -56,7 +56,7 @@ def test_who_becomes_free_at_the_moment_of_capture_sends_what_has_waited() -> No
     assert [step for step, fate in enumerate(episode.fates()) if fate != "unsent"] == [0, 2, 4, 6]
 
 
-def test_every_sender_has_a_radio_of_its_own() -> None:
+def test_every_sender_has_a_separate_radio() -> None:
     partners: list[tuple[str, Kind]] = [("vehicle-1", "vehicle"), ("vehicle-2", "vehicle")]
     episode = Episode(Bandwidth(SWEEP / 0.15)).run(6, partners, sweep)
     assert episode.ages() == [[]] + [[1, 1]] * 5

@@ -62,7 +62,7 @@ def test_it_is_made_as_a_campaign_makes_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_settings_that_have_a_unit_say_it(path: Path) -> None:
+def test_settings_state_their_units(path: Path) -> None:
     text = path.read_text()
     assert text.startswith("# ")
     for line in text.splitlines():
@@ -79,13 +79,13 @@ def test_latency_is_what_the_sound_study_says() -> None:
     assert 0.95 < max(delays) <= 1.0
 
 
-def test_two_together_are_sampled_as_each_by_itself() -> None:
-    both, late, misplaced = (
+def test_two_together_are_sampled_as_either_alone() -> None:
+    both, late, displaced = (
         episode(name).channel.audit.close()[0]
         for name in ("latency_and_pose_error", "latency", "pose_error")
     )
     assert both.delay == late.delay
-    assert both.asked_shift == misplaced.asked_shift
+    assert both.asked_shift == displaced.asked_shift
 
 
 def test_paper_code_latency_is_the_roadside_units_by_route_number() -> None:

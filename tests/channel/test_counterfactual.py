@@ -21,7 +21,7 @@ from tests.channel.test_independence import EVERY, MORE, Make, story
 Fate = tuple[Shift, float, bool]
 STEPS = 12
 UNDISTURBED: Fate = (NO_SHIFT, 0.0, False)
-ON_THEIR_OWN: dict[str, Make] = {
+DISTURBANCES: dict[str, Make] = {
     "fixed": lambda: Fixed(0.4),
     "constant": lambda: Constant(0.5, -0.5, 1.0),
     "walk": lambda: Walk(0.3, 0.3),
@@ -61,12 +61,12 @@ def test_without_a_window_nothing_happens(name: str) -> None:
 
 
 @pytest.mark.parametrize("windows", [[(0, 8)], [(8, 20)], [(4, 8), (16, 24)]])
-@pytest.mark.parametrize("name", ON_THEIR_OWN)
+@pytest.mark.parametrize("name", DISTURBANCES)
 def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
     name: str, windows: Sequence[Ticks]
 ) -> None:
-    whole = happened(ON_THEIR_OWN[name]())
-    part = happened(Counterfactual(ON_THEIR_OWN[name](), windows))
+    whole = happened(DISTURBANCES[name]())
+    part = happened(Counterfactual(DISTURBANCES[name](), windows))
     assert part == {
         (sender, tick): fate if any(first <= tick < end for first, end in windows) else UNDISTURBED
         for (sender, tick), fate in whole.items()
@@ -75,19 +75,19 @@ def test_inside_the_windows_all_is_as_it_was_and_outside_as_if_nothing_were(
 
 
 def test_what_was_sent_at_once_is_not_taken_back() -> None:
-    window = Counterfactual(ON_THEIR_OWN["bandwidth"](), [(8, 20)])
+    window = Counterfactual(DISTURBANCES["bandwidth"](), [(8, 20)])
     records = Episode(window).run(STEPS).channel.audit.close()
     assert [record.fate for record in records][:2] == ["delivered", "delivered"]
 
 
-def test_new_samples_differ_from_each_other_and_repeat() -> None:
-    drawn = [happened(Counterfactual(Loss(0.5), sample=sample)) for sample in (0, 1, 2, 1)]
-    assert drawn[0] == happened(Loss(0.5))
-    assert drawn[1] == drawn[3]
-    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+def test_new_samples_differ_and_repeat() -> None:
+    samples = [happened(Counterfactual(Loss(0.5), sample=sample)) for sample in (0, 1, 2, 1)]
+    assert samples[0] == happened(Loss(0.5))
+    assert samples[1] == samples[3]
+    assert samples[0] != samples[1] != samples[2] != samples[0]
 
 
-def test_of_two_of_a_kind_each_keeps_its_own_streams() -> None:
+def test_two_of_a_kind_keep_separate_streams() -> None:
     both = happened(UniformLatency(0.1, 0.9), UniformLatency(0.1, 0.9))
     wrapped = happened(
         Counterfactual(UniformLatency(0.1, 0.9)), Counterfactual(UniformLatency(0.1, 0.9))

@@ -80,10 +80,10 @@ def test_the_rule_is_the_slow_rule_and_the_door_agrees(data: st.DataObject, step
     episode = Episode(Listed(listed))
     for step in range(steps):
         messages = episode.step([name for name in NAMES if name[0] in present[step]])
-        found = {
+        delivered = {
             (message.sender, (message.capture_frame - FIRST_FRAME) // TICKS) for message in messages
         }
-        assert found == slow_rule(listed, present, step, episode.channel.maximum_age)
+        assert delivered == slow_rule(listed, present, step, episode.channel.maximum_age)
     episode.channel.audit.verify()
 
 

@@ -1,4 +1,4 @@
-"""Road users who are not there, and those who are and are not told of."""
+"""Road users who are not there, and road users that messages leave out."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_ghosts_of_a_sweep_are_skins_that_a_lidar_could_see() -> None:
     sent = some_points().in_lidar
     assert np.array_equal(sweep_of(message)[: len(sent)], sent)
     extra = sweep_of(message)[len(sent) :, :3].astype(float)
-    told_as_box = boxes_of(Episode(Ghosts(count=1)).run(1).given[0][0]).geometry[-1]
-    yaw = told_as_box[6]
+    ghost = boxes_of(Episode(Ghosts(count=1)).run(1).given[0][0]).geometry[-1]
+    yaw = ghost[6]
     turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
     half = np.array(SIZE) / 2
-    extra_in_box = (extra - told_as_box[:3]) @ turn / half
-    lidar_in_box = -told_as_box[:3] @ turn / half
+    extra_in_box = (extra - ghost[:3]) @ turn / half
+    lidar_in_box = -ghost[:3] @ turn / half
     looked_at = np.abs(lidar_in_box) > 1
     on_face = np.isclose(extra_in_box, np.sign(lidar_in_box), atol=1e-5) & looked_at
     assert on_face.any(axis=1).all()
@@ -100,10 +100,10 @@ def test_of_a_sweep_whole_sectors_are_left_out() -> None:
     sent = some_points().in_lidar
     shares = []
     for (message,) in episode.given:
-        told = set(disturbance.sector_of(sweep_of(message)).tolist())
-        of_told = np.isin(disturbance.sector_of(sent), list(told))
-        assert np.array_equal(sweep_of(message), sent[of_told])
-        shares.append(len(told) / 12)
+        kept = set(disturbance.sector_of(sweep_of(message)).tolist())
+        in_kept = np.isin(disturbance.sector_of(sent), list(kept))
+        assert np.array_equal(sweep_of(message), sent[in_kept])
+        shares.append(len(kept) / 12)
     assert np.mean(shares) == pytest.approx(0.5, abs=0.06)
 
 
@@ -120,14 +120,14 @@ def test_nothing_to_remove_is_no_fault() -> None:
 
 
 def test_nothing_removed_although_all_but_impossible_fails() -> None:
-    class Tells(Removed):
+    class Unchanged(Removed):
         def alter(self, message: Message) -> Message:
             super().alter(message)
             return message
 
-    Episode(Tells(0.5)).run(3).channel.audit.verify()
+    Episode(Unchanged(0.5)).run(3).channel.audit.verify()
     with pytest.raises(AttemptError, match="removed: changed nothing in 5 messages"):
-        Episode(Tells(0.5)).run(5).channel.audit.verify()
+        Episode(Unchanged(0.5)).run(5).channel.audit.verify()
 
 
 @pytest.mark.parametrize("disturbance", [Ghosts(), Removed()])

@@ -1,4 +1,4 @@
-"""Equal seeds draw alike, whatever else is going on."""
+"""Equal seeds give equal samples, whatever else is going on."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(
             assert by_itself.delay == among_others.delay
 
 
-def test_two_of_a_kind_have_their_own_samples_and_go_by_number() -> None:
+def test_two_of_a_kind_have_separate_samples_and_go_by_number() -> None:
     shifts = [UniformPoseError(0.1, 0.6, 0.1, 0.6) for _ in range(2)]
     channel = Channel(shifts)
     channel.reset(1, "route-4")

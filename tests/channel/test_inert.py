@@ -81,18 +81,18 @@ def test_size_zero_next_to_another_leaves_the_other_as_it_is() -> None:
 @pytest.mark.parametrize("seconds", [500.0, 1000.0])
 def test_latency_of_minutes_leaves_an_attempt_without_messages(seconds: float) -> None:
     """One attempt may end before its first message is due; that all do is for the arm to say."""
-    found = record(Episode(Fixed(seconds), maximum_age=2000.0).run(71))
-    assert (found["sent"], found["used"], found["uses"]) == (71, 0, 0)
-    assert found["disturbances"] == {"latency": 0}
-    assert not found["silence_asked"]
+    usage = record(Episode(Fixed(seconds), maximum_age=2000.0).run(71))
+    assert (usage["sent"], usage["used"], usage["uses"]) == (71, 0, 0)
+    assert usage["disturbances"] == {"latency": 0}
+    assert not usage["silence_asked"]
 
 
 @pytest.mark.parametrize(("delay", "oldest"), [(2.4, 2.0), (0.4, 0.0)])
 def test_latency_above_the_maximum_age_leaves_it_without_messages_too(
     delay: float, oldest: float
 ) -> None:
-    found = record(Episode(Fixed(delay), maximum_age=oldest).run(40))
-    assert (found["used"], found["disturbances"]) == (0, {"latency": 0})
+    usage = record(Episode(Fixed(delay), maximum_age=oldest).run(40))
+    assert (usage["used"], usage["disturbances"]) == (0, {"latency": 0})
 
 
 def test_a_maximum_age_of_zero_gives_the_messages_of_the_step() -> None:
@@ -108,8 +108,8 @@ def test_two_pose_errors_that_cancel() -> None:
 def test_an_error_that_the_ego_shares_cancels() -> None:
     text = complaint(Episode(Constant(0.5, -0.2, 0.0, kinds=ALL)).run(10))
     assert text.startswith("pose_error cancel")
-    found = record(Episode(Constant(0.0, 0.0, 2.0, kinds=ALL)).run(10))
-    assert found["displaced"] == 10, "each turns on the spot: what the partner sees goes round it"
+    usage = record(Episode(Constant(0.0, 0.0, 2.0, kinds=ALL)).run(10))
+    assert usage["displaced"] == 10, "each turns on the spot: what the partner sees goes round it"
 
 
 @pytest.mark.parametrize(
@@ -138,16 +138,16 @@ def test_errors_that_are_sampled_too_small_are_not_called_chance(small: Disturba
     assert "are no displacement" in complaint(Episode(small).run(6))
 
 
-def test_a_latency_that_ends_within_its_own_moment() -> None:
+def test_a_latency_that_ends_within_the_same_step() -> None:
     assert complaint(Episode(Fixed(1e-7)).run(6)) == "latency: 1e-07 s is no delay"
     assert complaint(Episode(Bandwidth(1e12)).run(6)).startswith("bandwidth: changed nothing")
-    found = record(Episode(Fixed(1e-5)).run(6))
-    assert (found["used"], found["late"]) == (5, 5)
+    usage = record(Episode(Fixed(1e-5)).run(6))
+    assert (usage["used"], usage["late"]) == (5, 5)
 
 
 def test_a_message_on_a_radio_takes_a_whole_step_however_small() -> None:
-    found = record(Episode(Bandwidth(750_000.0)).run(6, payload=lambda: some_boxes(1)))
-    assert found["late"] == 5
+    usage = record(Episode(Bandwidth(750_000.0)).run(6, payload=lambda: some_boxes(1)))
+    assert usage["late"] == 5
 
 
 @pytest.mark.parametrize("payload", [some_boxes, some_points])
@@ -160,11 +160,11 @@ def test_ghosts_far_outside_the_window(payload: Callable[[], Payload]) -> None:
 
 
 def test_ghosts_that_miss_the_window_by_chance_are_no_fault() -> None:
-    found = [
+    usage = [
         record(Episode(Ghosts(1, 6.0, 30.0), seed=seed, window=(5.0, 5.0)).run(3))
         for seed in range(20)
     ]
-    counted = [item["disturbances"]["ghosts"] for item in found]
+    counted = [item["disturbances"]["ghosts"] for item in usage]
     assert 0 < sum(infraction == 0 for infraction in counted) < 20
 
 
@@ -195,13 +195,13 @@ def test_content_counts_within_the_window_only() -> None:
 
 
 def test_points_that_are_meant_to_lie_outside_count_where_they_lie() -> None:
-    found = record(Episode(StrayPoints(50), window=WINDOW).run(5, payload=some_points))
-    assert (found["changed"], found["disturbances"]) == (5, {"stray_points": 5})
+    usage = record(Episode(StrayPoints(50), window=WINDOW).run(5, payload=some_points))
+    assert (usage["changed"], usage["disturbances"]) == (5, {"stray_points": 5})
 
 
 def test_nothing_delayed_in_the_whole_drive_is_counted_and_no_fault_of_the_attempt() -> None:
-    found = record(Episode(PaperCodeLatency(undelayed=1000.0), route="r12").run(30))
-    assert (found["uses"], found["late"], found["disturbances"]) == (
+    usage = record(Episode(PaperCodeLatency(undelayed=1000.0), route="r12").run(30))
+    assert (usage["uses"], usage["late"], usage["disturbances"]) == (
         30,
         0,
         {"paper_code_latency": 0},
@@ -209,26 +209,26 @@ def test_nothing_delayed_in_the_whole_drive_is_counted_and_no_fault_of_the_attem
 
 
 def test_a_disturbance_of_absent_agents_is_counted_and_no_fault() -> None:
-    found = record(Episode(Fixed(0.4, kinds=["vehicle"])).run())
-    assert (found["used"], found["disturbances"]) == (20, {"latency": 0})
+    usage = record(Episode(Fixed(0.4, kinds=["vehicle"])).run())
+    assert (usage["used"], usage["disturbances"]) == (20, {"latency": 0})
 
 
 def test_an_attempt_without_partners_in_range_has_no_messages() -> None:
-    found = record(Episode(Fixed(0.4)).run(10, []))
-    assert (found["sent"], found["used"], found["missing"]) == (0, 0, 0)
+    usage = record(Episode(Fixed(0.4)).run(10, []))
+    assert (usage["sent"], usage["used"], usage["missing"]) == (0, 0, 0)
 
 
 def test_an_attempt_that_ends_before_the_first_message_is_due() -> None:
-    found = record(Episode(Fixed(0.8)).run(4))
-    assert (found["sent"], found["used"], found["missing"]) == (4, 0, 4)
+    usage = record(Episode(Fixed(0.8)).run(4))
+    assert (usage["sent"], usage["used"], usage["missing"]) == (4, 0, 4)
 
 
 @pytest.mark.parametrize("lossy", [Loss(1.0), BurstLoss(1.0, 0.0), BurstLoss(0.5, 0.5, 1.0, 1.0)])
 def test_to_lose_everything_can_be_asked_for(lossy: Disturbance) -> None:
     episode = Episode(lossy).run(10, BOTH)
-    found = record(episode)
+    usage = record(episode)
     assert episode.given == [()] * 10
-    assert (found["used"], found["silence_asked"]) == (0, True)
+    assert (usage["used"], usage["silence_asked"]) == (0, True)
 
 
 def test_to_lose_everything_by_chance_was_not_asked_for() -> None:
@@ -248,11 +248,11 @@ def test_effects_are_counted_use_by_use() -> None:
     late = record(Episode(Fixed(2 * PERIOD)).run(10, BOTH))
     assert (late["uses"], late["late"], late["missing"]) == (16, 16, 4)
     held = Episode(Loss(0.5), seed=3).run(40)
-    found = record(held)
-    assert found["uses"] == sum(map(len, held.given))
-    assert found["late"] == sum(age > 0 for now in held.ages() for age in now)
-    assert found["missing"] == 40 - sum(map(len, held.given))
-    assert found["disturbances"] == {"loss": held.fates().count("lost")}
+    usage = record(held)
+    assert usage["uses"] == sum(map(len, held.given))
+    assert usage["late"] == sum(age > 0 for now in held.ages() for age in now)
+    assert usage["missing"] == 40 - sum(map(len, held.given))
+    assert usage["disturbances"] == {"loss": held.fates().count("lost")}
 
 
 def test_the_sampled_delay_is_recorded_with_the_age_at_which_it_is_used() -> None:
@@ -283,8 +283,8 @@ def test_a_window_goes_with_the_ego() -> None:
 
 
 def test_the_ego_alone_may_be_wrong() -> None:
-    found = record(Episode(Constant(0.3, 0.0, 0.0, kinds=["ego"])).run(4, BOTH))
-    assert (found["displaced"], found["disturbances"]) == (8, {"pose_error": 4})
+    usage = record(Episode(Constant(0.3, 0.0, 0.0, kinds=["ego"])).run(4, BOTH))
+    assert (usage["displaced"], usage["disturbances"]) == (8, {"pose_error": 4})
 
 
 def test_what_was_shared_is_compared_and_not_a_buffer_that_was_used_again() -> None:
@@ -294,8 +294,8 @@ def test_what_was_shared_is_compared_and_not_a_buffer_that_was_used_again() -> N
         buffer[:, 3] += np.float32(0.1)
         return Points(buffer)
 
-    found = record(Episode(Fixed(0.4)).run(6, payload=reused))
-    assert found["changed"] == 0
+    usage = record(Episode(Fixed(0.4)).run(6, payload=reused))
+    assert usage["changed"] == 0
 
 
 def test_observations_are_asked_for_their_shift_once() -> None:

@@ -16,10 +16,10 @@ from harness.vocabulary import Kind, Message, Pose
 from tests.channel.episode import Episode, some_boxes
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 
-DRAWS = 1500
+SAMPLES = 1500
 
 
-def delays(disturbance: Disturbance, steps: int = DRAWS, route: str = "route-4") -> list[float]:
+def delays(disturbance: Disturbance, steps: int = SAMPLES, route: str = "route-4") -> list[float]:
     episode = Episode(disturbance, route=route).run(steps)
     episode.channel.audit.verify()
     return [record.delay for record in episode.channel.audit.close()]
@@ -29,21 +29,21 @@ def test_fixed() -> None:
     assert delays(Fixed(0.3), 10) == [0.3] * 10
 
 
-def test_uniform_for_each_message() -> None:
-    drawn = delays(Uniform(0.5, 1.0, per="message"))
-    assert follows(drawn, uniform_cdf(0.5, 1.0))
-    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.08
+def test_uniform_for_every_message() -> None:
+    samples = delays(Uniform(0.5, 1.0, per="message"))
+    assert follows(samples, uniform_cdf(0.5, 1.0))
+    assert abs(np.corrcoef(samples[1:], samples[:-1])[0, 1]) < 0.08
 
 
-def test_normal_for_each_message() -> None:
-    drawn = delays(Normal(0.8, 0.1))
-    assert follows(drawn, normal_cdf(0.8, 0.1))
+def test_normal_for_every_message() -> None:
+    samples = delays(Normal(0.8, 0.1))
+    assert follows(samples, normal_cdf(0.8, 0.1))
 
 
 def test_normal_is_never_early() -> None:
-    drawn = np.array(delays(Normal(0.05, 0.1)))
-    assert drawn.min() == 0
-    assert np.mean(drawn == 0) == pytest.approx(0.3085, abs=0.04)
+    samples = np.array(delays(Normal(0.05, 0.1)))
+    assert samples.min() == 0
+    assert np.mean(samples == 0) == pytest.approx(0.3085, abs=0.04)
 
 
 def test_once_for_an_episode() -> None:

@@ -28,7 +28,7 @@ def bursts(losses: list[bool]) -> list[int]:
     return [len(list(run)) for was_lost, run in groupby(losses) if was_lost]
 
 
-def test_each_by_itself() -> None:
+def test_messages_are_lost_independently() -> None:
     losses = lost(Loss(0.3))
     assert np.mean(losses) == pytest.approx(0.3, abs=0.03)
     assert np.mean(bursts(losses)) == pytest.approx(1 / 0.7, abs=0.1)

@@ -14,32 +14,32 @@ from harness.vocabulary import Floats
 from tests.channel.episode import PERIOD, Episode
 from tests.channel.statistics import follows, normal_cdf, uniform_cdf
 
-DRAWS = 1500
+SAMPLES = 1500
 
 
-def shifts(disturbance: Disturbance, steps: int = DRAWS, seed: int = 1) -> Floats:
+def shifts(disturbance: Disturbance, steps: int = SAMPLES, seed: int = 1) -> Floats:
     """Return found x, y (m) and yaw (degrees) of the roadside unit."""
     episode = Episode(disturbance, seed=seed).run(steps)
     episode.channel.audit.verify()
-    found = np.array([record.measured_shift for record in episode.channel.audit.close()])
-    found[:, 2] = np.degrees(found[:, 2])
-    return found
+    measured = np.array([record.measured_shift for record in episode.channel.audit.close()])
+    measured[:, 2] = np.degrees(measured[:, 2])
+    return measured
 
 
-def test_uniform_for_each_frame_with_random_signs() -> None:
-    found = shifts(Uniform(0.2, 0.6, 1.0, 3.0, per="frame"))
+def test_uniform_for_every_frame_with_random_signs() -> None:
+    measured = shifts(Uniform(0.2, 0.6, 1.0, 3.0, per="frame"))
     for axis, (low, high) in enumerate([(0.2, 0.6), (0.2, 0.6), (1.0, 3.0)]):
-        assert follows(np.abs(found[:, axis]), uniform_cdf(low, high))
-        assert abs(np.mean(found[:, axis] > 0) - 0.5) < 0.04
-    across_axes = np.corrcoef(found.T) - np.eye(3)
+        assert follows(np.abs(measured[:, axis]), uniform_cdf(low, high))
+        assert abs(np.mean(measured[:, axis] > 0) - 0.5) < 0.04
+    across_axes = np.corrcoef(measured.T) - np.eye(3)
     assert np.abs(across_axes).max() < 0.08
-    assert abs(np.corrcoef(found[1:, 0], found[:-1, 0])[0, 1]) < 0.08
+    assert abs(np.corrcoef(measured[1:, 0], measured[:-1, 0])[0, 1]) < 0.08
 
 
-def test_normal_for_each_frame() -> None:
-    found = shifts(Normal(0.3, 0.5, per="frame"))
+def test_normal_for_every_frame() -> None:
+    measured = shifts(Normal(0.3, 0.5, per="frame"))
     for axis, deviation in enumerate([0.3, 0.3, 0.5]):
-        assert follows(found[:, axis], normal_cdf(0.0, deviation))
+        assert follows(measured[:, axis], normal_cdf(0.0, deviation))
 
 
 def test_once_for_an_episode() -> None:
@@ -72,7 +72,7 @@ def test_only_the_kinds_that_are_asked_for() -> None:
     episode.channel.audit.verify()
 
 
-def test_observers_err_each_by_itself() -> None:
+def test_observers_err_independently() -> None:
     episode = Episode(Uniform(0.0, 0.6, 0.0, 0.6, kinds=["ego", "roadside"])).run(1)
     asked = episode.channel.audit._asked
     assert len(set(asked.values())) == len(asked) == 2

@@ -1,4 +1,4 @@
-"""Points where nobody should look."""
+"""Points outside the region of interest."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.channel.episode import Episode, some_points
 def strays(count: int, payload: Points, steps: int = 3) -> list[Singles]:
     episode = Episode(StrayPoints(count, 120.0, 150.0)).run(steps, payload=lambda: payload)
     episode.channel.audit.verify()
-    found = []
+    added = []
     for (message,) in episode.given:
         assert isinstance(message.payload, Points)
         sweep = message.payload.in_lidar
         assert sweep.dtype == np.float32
         assert np.array_equal(sweep[: len(payload.in_lidar)], payload.in_lidar)
-        found.append(sweep[len(payload.in_lidar) :])
-    return found
+        added.append(sweep[len(payload.in_lidar) :])
+    return added
 
 
 def test_outside_the_region_of_interest_and_no_farther_than_asked() -> None:

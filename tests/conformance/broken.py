@@ -163,7 +163,7 @@ class Lonely(Clusters):
     def step(self, observation: EgoObservation, messages: Sent) -> Step:
         self.alone = 0 if messages else self.alone + 1
         if self.alone > 3:
-            raise IndexError("nobody sent anything")
+            raise IndexError("no message was sent")
         return super().step(observation, messages)
 
 
@@ -215,7 +215,7 @@ class WornOut(Clusters):
 
 
 class Strict(Clusters):
-    """Refuses messages from where nobody stood."""
+    """Refuses messages from poses where no partner stood."""
 
     def reset(self, seed: int, route: Route) -> None:
         super().reset(seed, route)
@@ -231,7 +231,7 @@ class Strict(Clusters):
             if (message.lidar_in_world.x, message.lidar_in_world.y) not in self.known[
                 message.capture_frame
             ]:
-                raise LookupError("nobody stands there")
+                raise LookupError("no partner stands there")
         return super().step(observation, messages)
 
 
@@ -264,8 +264,8 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
         "a second instance raises: step at planning step 0: RuntimeError: the device is",
     ),
     WornOut: ("reset", "after another episode it raises: reset: RuntimeError: a buffer is"),
-    Strict: ("believed pose", "LookupError: nobody stands there"),
-    Lonely: ("no messages", "IndexError: nobody sent anything"),
+    Strict: ("believed pose", "LookupError: no partner stands there"),
+    Lonely: ("no messages", "IndexError: no message was sent"),
     Impatient: ("late messages", "ValueError: too late"),
     Deaf: ("messages", "the same without messages in 5 steps"),
     Trusting: ("believed pose", "changes nothing"),

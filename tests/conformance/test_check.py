@@ -68,8 +68,8 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
     ("words", "expected"),
     [
         (
-            ["nobody"],
-            "nobody: not a shipped system; give package.module:Class, or one of: attfuse,",
+            ["nothing"],
+            "nothing: not a shipped system; give package.module:Class, or one of: attfuse,",
         ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
         (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),

@@ -16,7 +16,7 @@ from harness.vocabulary import Boxes, Observation
 
 
 class Compiled(Clusters):
-    """Has a call that tells no signature, as compiled ones do."""
+    """Has a call without a signature, as compiled ones have."""
 
     step: Any = max
 

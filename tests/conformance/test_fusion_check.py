@@ -76,7 +76,7 @@ class Deaf(Mean):
 
 class NotWarped(Mean):
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
-        return (self(torch.cat([ego[0], *(each.maps[0] for each in partners)])),)
+        return (self(torch.cat([ego[0], *(partner.maps[0] for partner in partners)])),)
 
 
 class Remembers(Mean):
@@ -111,12 +111,12 @@ class Unused(Mean):
 
 class Detached(Mean):
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
-        cut = [Partner((each.maps[0].detach(),), each.in_ego) for each in partners]
+        cut = [Partner((partner.maps[0].detach(),), partner.in_ego) for partner in partners]
         return super().fuse(ego, cut)
 
 
 def verdicts(make: type[IntermediateFusion]) -> dict[str, str]:
-    return {each.check: each.verdict for each in FusionExamination(make).findings()}
+    return {finding.check: finding.verdict for finding in FusionExamination(make).findings()}
 
 
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
@@ -149,12 +149,14 @@ def test_a_mistake_fails_its_check(module: type[IntermediateFusion], check: str)
 
 def test_an_encoder_that_messages_do_not_train_is_a_warning() -> None:
     findings = FusionExamination(Detached).findings()
-    assert [each.check for each in findings if each.verdict == "warning"] == ["gradients"]
-    assert "failed" not in {each.verdict for each in findings}
+    assert [finding.check for finding in findings if finding.verdict == "warning"] == ["gradients"]
+    assert "failed" not in {finding.verdict for finding in findings}
 
 
 def test_the_size_of_messages_is_reported() -> None:
-    (message,) = (each for each in FusionExamination(Halved).findings() if each.check == "message")
+    (message,) = (
+        finding for finding in FusionExamination(Halved).findings() if finding.check == "message"
+    )
     assert message.verdict == "passed"
     assert message.sentence.startswith(f"{4 * 12 * 96 * 128:,} bytes")
     assert "50% of the ego's maps" in message.sentence

@@ -106,8 +106,8 @@ def test_requirements_are_read_as_metadata_has_them() -> None:
     ],
 )
 def test_versions_are_compared(requirement: Requirement, problem: str | None) -> None:
-    found = requirement.problem()
-    assert found is None if problem is None else found is not None and found.endswith(problem)
+    line = requirement.problem()
+    assert line is None if problem is None else line is not None and line.endswith(problem)
 
 
 def test_a_package_that_ends_its_process_is_named(
@@ -180,10 +180,10 @@ def install(folder: Path, version: str | None, mode: int = 0o755) -> Places:
     [("0.9.16", "CarlaUE4.sh: 0.9.16"), (None, "no VERSION file"), ("0.9.15", "is CARLA 0.9.15")],
 )
 def test_an_install_of_carla(version: str | None, says: str, tmp_path: Path) -> None:
-    found = check_carla(install(tmp_path, version))
-    assert says in found.details
+    line = check_carla(install(tmp_path, version))
+    assert says in line.details
     right = version != "0.9.15" and os.geteuid() != 0
-    assert found.verdict == ("ok" if right else "warning")
+    assert line.verdict == ("ok" if right else "warning")
 
 
 def test_no_install_of_carla(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_places_that_cannot_be_looked_at_cost_no_other_check(tmp_path: Path) -> 
     hidden = tmp_path / ("x" * 300)
     assert check_disk(Places(hidden)).verdict in ("ok", "warning")
     for check in (check_maps, check_carla):
-        found = check(Places(tmp_path, carla=hidden, maps=hidden))
-        assert (found.verdict, found.details) == ("warning", f"{hidden}: File name too long")
+        line = check(Places(tmp_path, carla=hidden, maps=hidden))
+        assert (line.verdict, line.details) == ("warning", f"{hidden}: File name too long")
 
 
 def test_maps(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A server beside carlite: another carlite shows no difference, an altered one shows what is."""
+"""A server compared with carlite: another carlite does not differ, an altered one does."""
 
 from __future__ import annotations
 
@@ -157,9 +157,9 @@ def test_what_differs_is_named(section: str) -> None:
     thing, value, there, says = ALTERED[section]
     other = deepcopy(FACTS)
     other[section][thing][value] = there
-    (found,) = compare(FACTS, other)
-    assert found.section == section
-    assert str(found).endswith(says)
+    (difference,) = compare(FACTS, other)
+    assert difference.section == section
+    assert str(difference).endswith(says)
 
 
 def test_small_differences_are_none() -> None:
@@ -185,15 +185,15 @@ def test_places_may_come_in_any_order() -> None:
     points["0"], points["1"] = points["1"], points["0"]
     assert compare(FACTS, other) == []
     points["0"]["y"] += 1.0
-    (found,) = compare(FACTS, other)
-    assert str(found) == "not within 0.5 m of any of the other: 1 here, 1 there"
+    (difference,) = compare(FACTS, other)
+    assert str(difference) == "not within 0.5 m of any of the other: 1 here, 1 there"
 
 
 def test_zero_extents_are_named() -> None:
     other = deepcopy(FACTS)
     other["vehicles"]["vehicle.bh.crossbike"]["zero extents"] = True
-    found = Comparison("", "", "", FACTS, other, ())
-    assert zero_extents(found) == ["vehicle.bh.crossbike"]
+    comparison = Comparison("", "", "", FACTS, other, ())
+    assert zero_extents(comparison) == ["vehicle.bh.crossbike"]
 
 
 def test_a_port_where_something_else_listens_is_one_line() -> None:
@@ -206,7 +206,7 @@ def test_a_port_where_something_else_listens_is_one_line() -> None:
 
 
 def answer_nonsense(listener: socket.socket) -> None:
-    """Say what no CARLA says, to whoever comes first."""
+    """Answer the first connection with bytes that no CARLA sends."""
     connection, _ = listener.accept()
     connection.recv(1024)
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -16,18 +16,18 @@ BOX = st.tuples(ANYWHERE, ANYWHERE, ANYWHERE, SIZE, SIZE, SIZE, TURN)
 
 
 @st.composite
-def boxes(draw: st.DrawFn, most: int = 6) -> Floats:
+def boxes(sample: st.DrawFn, most: int = 6) -> Floats:
     """Rows `x y z length width height yaw`, from none to `most`."""
-    return np.array(draw(st.lists(BOX, max_size=most)), np.float64).reshape(-1, 7)
+    return np.array(sample(st.lists(BOX, max_size=most)), np.float64).reshape(-1, 7)
 
 
 @st.composite
-def scored(draw: st.DrawFn, most: int = 6) -> tuple[Floats, Floats]:
+def scored(sample: st.DrawFn, most: int = 6) -> tuple[Floats, Floats]:
     """Boxes with scores, many of them equal."""
-    found = draw(boxes(most))
+    geometry = sample(boxes(most))
     score = st.floats(0.01, 1) | st.sampled_from([0.25, 0.5, 1.0])
-    scores = draw(st.lists(score, min_size=len(found), max_size=len(found)))
-    return found, np.array(scores, np.float64)
+    scores = sample(st.lists(score, min_size=len(geometry), max_size=len(geometry)))
+    return geometry, np.array(scores, np.float64)
 
 
 def row(
@@ -36,5 +36,5 @@ def row(
     return [x, y, 0.0, length, width, 1.5, yaw]
 
 
-def rows(*each: list[float]) -> Floats:
-    return np.array(each, np.float64).reshape(-1, 7)
+def rows(*values: list[float]) -> Floats:
+    return np.array(values, np.float64).reshape(-1, 7)

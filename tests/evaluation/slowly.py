@@ -46,7 +46,7 @@ def is_missed(true: Floats, coop: Floats) -> bool:
     return all(iou(true, box) == 0 for box in coop)
 
 
-def times_misplaced(true: Floats, coop: Floats, tau: float, rule: str) -> int:
+def times_mislocalised(true: Floats, coop: Floats, tau: float, rule: str) -> int:
     overlaps = [iou(true, box) for box in coop]
     poor = [value for value in overlaps if 0 < value <= tau]
     if rule == "pairs":
@@ -60,27 +60,27 @@ def count(
     truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: str = "max"
 ) -> dict[str, int]:
     """The paper's section III-B, definition by definition."""
-    invented = [box for box in coop if all(iou(true, box) == 0 for true in truth)]
+    additional = [box for box in coop if all(iou(true, box) == 0 for true in truth)]
     known = [true for true in truth if ego_has(true, ego, tau)]
     unknown = [true for true in truth if not ego_has(true, ego, tau)]
     return {
         "LCME": sum(is_missed(true, coop) for true in known),
-        "LCLE": sum(times_misplaced(true, coop, tau, rule) for true in known),
-        "LADE": sum(all(iou(box, other) == 0 for other in ego) for box in invented),
+        "LCLE": sum(times_mislocalised(true, coop, tau, rule) for true in known),
+        "LADE": sum(all(iou(box, other) == 0 for other in ego) for box in additional),
         "CCME": sum(is_missed(true, coop) for true in unknown),
-        "CCLE": sum(times_misplaced(true, coop, tau, rule) for true in unknown),
-        "CADE": sum(any(iou(box, other) > 0 for other in ego) for box in invented),
+        "CCLE": sum(times_mislocalised(true, coop, tau, rule) for true in unknown),
+        "CADE": sum(any(iou(box, other) > 0 for other in ego) for box in additional),
     }
 
 
-def lies_on_parked(found: Floats, truth: Floats, parked: Floats) -> bool | None:
+def lies_on_parked(box: Floats, truth: Floats, parked: Floats) -> bool | None:
     """Whether a detection is of a parked car; `None` where the last digit decides."""
-    best = max((iou(car, found) for car in parked), default=0.0)
-    rival = max((iou(true, found) for true in truth), default=0.0)
-    edges = [polygon(car, found).exterior.distance(shapely.Point(0, 0)) for car in parked]
+    best = max((iou(car, box) for car in parked), default=0.0)
+    rival = max((iou(true, box) for true in truth), default=0.0)
+    edges = [polygon(car, box).exterior.distance(shapely.Point(0, 0)) for car in parked]
     if abs(best - 0.1) < 1e-9 or 0 < abs(best - rival) < 1e-9 or min(edges, default=1.0) < 1e-9:
         return None
-    inside = any(polygon(car, found).contains(shapely.Point(0, 0)) for car in parked)
+    inside = any(polygon(car, box).contains(shapely.Point(0, 0)) for car in parked)
     return (best >= 0.1 or inside) and best >= rival
 
 
@@ -88,13 +88,13 @@ def matched(
     truth: Floats, boxes: Floats, scores: Iterable[float], asked: float = 0.5
 ) -> list[tuple[float, bool]]:
     """Score and rightness of each detection: the best go first, and a true box is found once."""
-    found: set[int] = set()
+    detected: set[int] = set()
     rows = []
     for score, box in sorted(zip(scores, boxes, strict=True), key=lambda item: -item[0]):
         overlaps = [iou(true, box) for true in truth]
         best = max(range(len(truth)), key=overlaps.__getitem__, default=-1)
-        right = best >= 0 and overlaps[best] >= asked and best not in found
-        found |= {best} if right else set()
+        right = best >= 0 and overlaps[best] >= asked and best not in detected
+        detected |= {best} if right else set()
         rows.append((float(score), right))
     return rows
 

@@ -1,4 +1,4 @@
-"""Drives told moment by moment, and what the judge makes of them."""
+"""Drives given step by step, and how they are evaluated."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_wall_is_hit_again_only_farther_on() -> None:
 
 
 def struck(*, before: float, after: float, known: bool = True) -> Infraction:
-    """Judge an impact as simulators tell it: a tick after that in which it changed the speed."""
+    """Evaluate an impact that is reported, as simulators do, a tick after the speed changed."""
     speeds = [before, before, after, after]
     first = next(iter(straight(100)))
     samples = [

@@ -1,4 +1,4 @@
-"""A planning step under judgement: who counts, what is told of it, and in which class and band."""
+"""Evaluation of a planning step: which boxes count, and the counts by class and band."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from harness.records import schema
 from harness.vocabulary import BANDS, CLASSES, CYCLIST, PATTERNS, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import boxes, row, rows
 
-EVERYBODY = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, lateral=1e3)
-NOBODY = Boxes.none()
+ALL_COUNT = EvaluationSettings(truth_filter="none", ahead=1e3, behind=1e3, lateral=1e3)
+NO_BOXES = Boxes.none()
 
 
 def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
-    found = rows(*geometry)
-    return Boxes(found, np.full(len(found), of_class), np.ones(len(found)))
+    array = rows(*geometry)
+    return Boxes(array, np.full(len(array), of_class), np.ones(len(array)))
 
 
-def truth_of(found: Boxes, hits: int = 99) -> GroundTruth:
-    return GroundTruth(found, np.arange(len(found)), np.full(len(found), hits))
+def truth_of(present: Boxes, hits: int = 99) -> GroundTruth:
+    return GroundTruth(present, np.arange(len(present)), np.full(len(present), hits))
 
 
 def evaluated(
-    truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings = EVERYBODY, hits: int = 99
+    truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings = ALL_COUNT, hits: int = 99
 ) -> EvaluatedFrame:
     return evaluate_frame(truth_of(truth, hits), np.full(len(truth), hits), ego, coop, settings)
 
@@ -47,19 +47,19 @@ def shown(frame: EvaluatedFrame) -> dict[str, int]:
 
 
 @st.composite
-def classed(draw: st.DrawFn) -> Boxes:
-    found = draw(boxes(6))
-    classes = draw(st.lists(st.integers(0, 2), min_size=len(found), max_size=len(found)))
-    return Boxes(found, np.array(classes, np.int64), np.ones(len(found)))
+def classed(sample: st.DrawFn) -> Boxes:
+    geometry = sample(boxes(6))
+    classes = sample(st.lists(st.integers(0, 2), min_size=len(geometry), max_size=len(geometry)))
+    return Boxes(geometry, np.array(classes, np.int64), np.ones(len(geometry)))
 
 
 @pytest.mark.parametrize("strange", [-1, 3])
 def test_classes_that_there_are_not_are_refused(strange: int) -> None:
     """V2Xverse calls bicycles 3; a class below 0 would be counted from behind."""
-    found = of(row(10), of_class=strange)
-    for ego, coop in ((found, NOBODY), (NOBODY, found)):
+    strange_boxes = of(row(10), of_class=strange)
+    for ego, coop in ((strange_boxes, NO_BOXES), (NO_BOXES, strange_boxes)):
         with pytest.raises(ValueError, match="0 vehicle, 1 pedestrian, 2 cyclist"):
-            evaluated(NOBODY, ego, coop)
+            evaluated(NO_BOXES, ego, coop)
 
 
 @given(classed(), classed(), classed(), st.sampled_from(RULES), st.sampled_from([0.0, 0.3]))
@@ -69,11 +69,11 @@ def test_classes_are_evaluated_separately_by_their_taus(
     settings = EvaluationSettings(
         truth_filter="none", rule=rule, tau_cyclist=tau, ahead=99, behind=99, lateral=99
     )
-    found = evaluated(truth, ego, coop, settings).counts()
+    counts = evaluated(truth, ego, coop, settings).counts()
     for index, name in enumerate(CLASSES):
         true, lone, both = (part.geometry[part.classes == index] for part in (truth, ego, coop))
         expected = count(true, lone, both, settings.taus[index], rule)
-        assert {pattern: found[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
+        assert {pattern: counts[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
 
 
 @given(classed(), classed(), classed(), st.floats(0, 8))
@@ -85,21 +85,21 @@ def test_what_is_counted_stands_in_the_window_and_adds_up(
         assert (part.counted == (part.boxes.geometry[:, 0] <= reach)).all()
         assert part.counted[part.times > 0].all()
         assert ((part.times > 0) == (part.pattern >= 0)).all()
-    told = {**frame.counts(), **frame.numbers()}
+    record = {**frame.counts(), **frame.numbers()}
     for name in (*PATTERNS, "truth", "ego_alone", "cooperative"):
-        total = told[name] if name in PATTERNS else told[f"{name}_all"]
-        assert total == sum(told[f"{name}_{class_}"] for class_ in CLASSES)
-        assert total == sum(told[f"{name}_{band}"] for band in BANDS)
+        total = record[name] if name in PATTERNS else record[f"{name}_all"]
+        assert total == sum(record[f"{name}_{class_}"] for class_ in CLASSES)
+        assert total == sum(record[f"{name}_{band}"] for band in BANDS)
 
 
-def test_the_record_has_a_column_for_each_number() -> None:
-    frame = evaluated(NOBODY, NOBODY, NOBODY)
-    told = {**frame.counts(), **frame.numbers()}
-    assert not set(told) - set(schema.FRAMES.names)
+def test_the_record_has_a_column_for_every_number() -> None:
+    frame = evaluated(NO_BOXES, NO_BOXES, NO_BOXES)
+    record = {**frame.counts(), **frame.numbers()}
+    assert not set(record) - set(schema.FRAMES.names)
 
 
 @pytest.mark.parametrize(
-    ("truth_filter", "own", "anyone", "counts"),
+    ("truth_filter", "ego_hits", "anyone", "counts"),
     [
         ("none", 0, 0, True),
         ("ego", 5, 5, True),
@@ -111,11 +111,11 @@ def test_the_record_has_a_column_for_each_number() -> None:
     ],
 )
 def test_who_must_have_hit_a_road_user(
-    truth_filter: TruthFilter, own: int, anyone: int, counts: bool
+    truth_filter: TruthFilter, ego_hits: int, anyone: int, counts: bool
 ) -> None:
     settings = EvaluationSettings(truth_filter=truth_filter)
     frame = evaluate_frame(
-        truth_of(of(row(x=9)), own), np.array([anyone]), NOBODY, NOBODY, settings
+        truth_of(of(row(x=9)), ego_hits), np.array([anyone]), NO_BOXES, NO_BOXES, settings
     )
     assert frame.truth.counted.tolist() == [counts]
     assert frame.counts()["CCME"] == counts
@@ -129,16 +129,16 @@ def test_who_must_have_hit_a_road_user(
 def test_the_window_is_a_rectangle_round_the_lidar(x: float, y: float, inside: bool) -> None:
     window = EvaluationSettings(truth_filter="none", ahead=40, behind=10, lateral=5)
     one = of(row(x=x, y=y))
-    assert evaluated(one, NOBODY, NOBODY, window).counts()["CCME"] == inside
-    assert evaluated(NOBODY, NOBODY, one, window).counts()["LADE"] == inside
-    assert evaluated(NOBODY, one, NOBODY, window).numbers()["ego_alone_all"] == inside
+    assert evaluated(one, NO_BOXES, NO_BOXES, window).counts()["CCME"] == inside
+    assert evaluated(NO_BOXES, NO_BOXES, one, window).counts()["LADE"] == inside
+    assert evaluated(NO_BOXES, one, NO_BOXES, window).numbers()["ego_alone_all"] == inside
 
 
 def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None:
     window = EvaluationSettings(truth_filter="none", ahead=40)
     edge, beyond = of(row(x=39.9)), of(row(x=40.1))
     assert shown(evaluated(edge, beyond, beyond, window)) == {}
-    assert shown(evaluated(edge, beyond, NOBODY, window)) == {
+    assert shown(evaluated(edge, beyond, NO_BOXES, window)) == {
         "LCME": 1,
         "LCME_vehicle": 1,
         "LCME_30_50": 1,
@@ -147,7 +147,7 @@ def test_a_detection_just_outside_the_window_still_finds_who_is_inside() -> None
 
 def test_detecting_a_road_user_that_does_not_count_is_no_additional_detection() -> None:
     hidden = of(row(x=9))
-    frame = evaluated(hidden, NOBODY, hidden, EvaluationSettings(), hits=0)
+    frame = evaluated(hidden, NO_BOXES, hidden, EvaluationSettings(), hits=0)
     assert shown(frame) == {}
     assert frame.numbers()["cooperative_all"] == 1
 
@@ -160,7 +160,7 @@ def test_another_class_is_another_matter() -> None:
 def test_boxes_have_their_pattern_and_how_often() -> None:
     poorly = of(row(x=11), row(x=7), row(x=70))
     settings = EvaluationSettings(rule="pairs", ahead=99)
-    frame = evaluated(of(row(x=9), row(x=-9)), NOBODY, poorly, settings)
+    frame = evaluated(of(row(x=9), row(x=-9)), NO_BOXES, poorly, settings)
     assert [PATTERNS[part] for part in frame.truth.pattern] == ["CCLE", "CCME"]
     assert frame.truth.times.tolist() == [2, 1]
     assert frame.cooperative.pattern.tolist() == [-1, -1, PATTERNS.index("LADE")]
@@ -194,8 +194,8 @@ def test_settings_without_sense_are_refused(wrong: dict[str, object], says: str)
 
 def test_the_ego_box_makes_no_difference_between_alone_and_together() -> None:
     settings = EvaluationSettings(truth_filter="none", ego_box=True)
-    found = of(row(10.2))
-    frame = evaluated(of(row(10.0), row(20.0)), found, found, settings)
+    detection = of(row(10.2))
+    frame = evaluated(of(row(10.0), row(20.0)), detection, detection, settings)
     alone, both = (
         frame_matches(frame.truth, part) for part in (frame.ego_alone, frame.cooperative)
     )

@@ -28,13 +28,13 @@ def counted(boxes: Boxes, counts: np.ndarray) -> EvaluatedBoxes:
 
 
 @st.composite
-def frame(draw: st.DrawFn) -> tuple[EvaluatedBoxes, EvaluatedBoxes]:
+def frame(sample: st.DrawFn) -> tuple[EvaluatedBoxes, EvaluatedBoxes]:
     """Truth and detections of some classes, not all of which count."""
     parts = []
     for _ in range(2):
-        geometry, scores = draw(scored(5))
-        classes = draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
-        counts = draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+        geometry, scores = sample(scored(5))
+        classes = sample(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
+        counts = sample(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
         boxes = Boxes(geometry * [4, 4, 1, 1, 1, 1, 1], np.array(classes, np.int64), scores)
         parts.append(counted(boxes, np.array(counts, np.bool_)))
     return parts[0], parts[1]
@@ -49,10 +49,10 @@ def test_where_all_count_classes_are_matched_as_if_alone(
     for index in range(len(CLASSES)):
         mine, theirs = (part.boxes[part.boxes.classes == index] for part in (truth, detections))
         alone = match(mine.geometry, theirs.geometry, theirs.scores)
-        found = table.select(index)
-        assert found.truths == alone.truths
-        np.testing.assert_array_equal(found.scores, alone.scores)
-        np.testing.assert_array_equal(found.correct, alone.correct)
+        selected = table.select(index)
+        assert selected.truths == alone.truths
+        np.testing.assert_array_equal(selected.scores, alone.scores)
+        np.testing.assert_array_equal(selected.correct, alone.correct)
 
 
 @given(frame())
@@ -85,15 +85,15 @@ def test_joined_tables_hold_what_their_parts_hold(
 
 def test_detecting_a_road_user_that_does_not_count_is_not_wrong() -> None:
     truth = counted(judged(rows(row(), row(x=10))).boxes, np.array([True, False]))
-    found = frame_matches(truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))).select()
-    assert found.truths == 1
-    assert found.correct.tolist() == [True, False]  # both boxes at 10 m have left
+    selected = frame_matches(truth, judged(rows(row(), row(x=10), row(x=10.1), row(x=20)))).select()
+    assert selected.truths == 1
+    assert selected.correct.tolist() == [True, False]  # both boxes at 10 m have left
 
 
 def test_a_box_outside_the_window_may_find_but_not_err() -> None:
     outside = counted(judged(rows(row(x=0.2), row(x=30))).boxes, np.array([False, False]))
-    found = frame_matches(judged(rows(row())), outside).select()
-    assert found.correct.tolist() == [True]
+    selected = frame_matches(judged(rows(row())), outside).select()
+    assert selected.correct.tolist() == [True]
 
 
 def test_a_find_belongs_to_the_band_of_the_true_box() -> None:
@@ -118,7 +118,7 @@ def test_classes_are_averaged_or_pooled() -> None:
     assert average_precision(table.select(), "eleven_point") == pytest.approx(6 / 11)
 
 
-def test_the_egos_own_box_is_a_free_find_in_every_frame() -> None:
+def test_the_ego_box_is_a_correct_detection_in_every_frame() -> None:
     ego = counted(EGO_BOX, np.array([True]))
     missed = frame_matches(judged(rows(row(x=9))), judged(rows()))
     with_ego = MatchTable.join([missed, frame_matches(ego, ego)])

@@ -15,31 +15,31 @@ from tests.evaluation import slowly
 from tests.evaluation.scenes import TURN, boxes, row, rows
 
 
-def moved(found: Floats, x: float, y: float, turn: float = 0.0) -> Floats:
+def moved(rectangles: Floats, x: float, y: float, turn: float = 0.0) -> Floats:
     """The same boxes after the world was turned round its origin and shifted."""
     cos, sin = math.cos(turn), math.sin(turn)
-    result = found.copy()
-    result[:, 0] = cos * found[:, 0] - sin * found[:, 1] + x
-    result[:, 1] = sin * found[:, 0] + cos * found[:, 1] + y
+    result = rectangles.copy()
+    result[:, 0] = cos * rectangles[:, 0] - sin * rectangles[:, 1] + x
+    result[:, 1] = sin * rectangles[:, 0] + cos * rectangles[:, 1] + y
     result[:, 6] += turn
     return result
 
 
 @given(boxes(), boxes())
 def test_overlaps_are_those_of_polygons(a: Floats, b: Floats) -> None:
-    found = bev_iou(a, b)
-    assert found.shape == (len(a), len(b))
+    overlaps = bev_iou(a, b)
+    assert overlaps.shape == (len(a), len(b))
     for i, p in enumerate(a):
         for j, q in enumerate(b):
             if abs(slowly.shared_area(p, q) - slowly.TOUCHING) > 1e-12:
-                assert found[i, j] == pytest.approx(slowly.iou(p, q), abs=1e-9)
+                assert overlaps[i, j] == pytest.approx(slowly.iou(p, q), abs=1e-9)
 
 
 @given(boxes(), boxes())
 def test_overlaps_are_mutual_and_at_most_one(a: Floats, b: Floats) -> None:
-    found = bev_iou(a, b)
-    np.testing.assert_allclose(found, bev_iou(b, a).T, atol=1e-9)
-    assert ((found >= 0) & (found <= 1)).all()
+    overlaps = bev_iou(a, b)
+    np.testing.assert_allclose(overlaps, bev_iou(b, a).T, atol=1e-9)
+    assert ((overlaps >= 0) & (overlaps <= 1)).all()
 
 
 @given(boxes(), boxes(), st.sampled_from([0.0, 1e4, -1e4]), st.floats(-10, 10), TURN)
@@ -96,7 +96,7 @@ def test_a_thousandth_of_a_square_millimetre_is_the_least(side: float, counts: b
 
 
 @pytest.mark.parametrize("turn", [10.0**-power for power in range(1, 15)])
-def test_edges_that_all_but_run_along_each_other(turn: float) -> None:
+def test_edges_that_are_almost_parallel(turn: float) -> None:
     a = rows(row())
     for shift in (0.0, 1e-3, 0.5):
         b = rows(row(x=shift, yaw=turn))

@@ -1,4 +1,4 @@
-"""Parked cars that are scenery: whoever detects one is neither right nor wrong, if so set."""
+"""Parked cars that are scenery: a detection of one is neither right nor wrong, if so set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.evaluation.precision import on_parked
 from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row
-from tests.evaluation.test_frame_evaluation import NOBODY, classed, of, shown, truth_of
+from tests.evaluation.test_frame_evaluation import NO_BOXES, classed, of, shown, truth_of
 
 IGNORED = EvaluationSettings(truth_filter="none", ahead=99.0, behind=99.0, lateral=99.0)
 WRONG = replace(IGNORED, parked="wrong")
@@ -24,11 +24,11 @@ WRONG = replace(IGNORED, parked="wrong")
 
 @given(boxes(5), boxes(4), boxes(4))
 def test_on_parked_as_it_is_written(
-    found: np.ndarray, truth: np.ndarray, parked: np.ndarray
+    detected: np.ndarray, truth: np.ndarray, parked: np.ndarray
 ) -> None:
     """Only boxes a little clear of every limit: polygons and arrays differ in the last digit."""
-    told = on_parked(of(*found.tolist()), of(*truth.tolist()), of(*parked.tolist()))
-    for box, lies in zip(found, told, strict=True):
+    answers = on_parked(of(*detected.tolist()), of(*truth.tolist()), of(*parked.tolist()))
+    for box, lies in zip(detected, answers, strict=True):
         expected = slowly.lies_on_parked(box, truth, parked)
         assert expected is None or lies == expected
 
@@ -49,9 +49,9 @@ def test_it_is_as_if_such_detections_were_not_there(
 def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> None:
     car, parked = of(row(x=9)), of(row(x=20))
     seen = Boxes.join([parked, car])
-    for settings, invented, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
+    for settings, additional, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
         frame = evaluate_frame(truth_of(car), np.array([9]), car, seen, settings, parked)
-        assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == invented
+        assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == additional
         table = frame_matches(frame.truth, frame.cooperative)
         assert (len(table.scores), table.correct.sum()) == (detections, 1)
 
@@ -61,17 +61,17 @@ def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> Non
     [(20, VEHICLE, True), (23, VEHICLE, True), (24.5, VEHICLE, False), (20, CYCLIST, False)],
 )
 def test_how_near_a_detection_must_be(x: float, of_class: int, lies: bool) -> None:
-    found = of(row(x=x), of_class=of_class)
-    assert on_parked(found, NOBODY, of(row(x=20))).tolist() == [lies]
+    detected = of(row(x=x), of_class=of_class)
+    assert on_parked(detected, NO_BOXES, of(row(x=20))).tolist() == [lies]
 
 
 def test_a_small_box_inside_a_parked_car_is_of_it() -> None:
-    assert on_parked(of(row(x=21, length=0.4, width=0.4)), NOBODY, of(row(x=20))).all()
+    assert on_parked(of(row(x=21, length=0.4, width=0.4)), NO_BOXES, of(row(x=20))).all()
 
 
 def test_a_road_user_who_stands_nearer_is_meant() -> None:
-    found = of(row(x=20, y=1.2))
-    assert not on_parked(found, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
+    detected = of(row(x=20, y=1.2))
+    assert not on_parked(detected, of(row(x=20, y=1.4)), of(row(x=20, y=0))).any()
 
 
 def test_an_unknown_word_is_refused() -> None:

@@ -18,7 +18,7 @@ RULE = st.sampled_from(RULES)
 NONE = np.zeros((0, 7))
 CAR = row()
 WELL, POORLY, ELSEWHERE = row(x=0.4), row(x=2), row(x=40)
-FOUND = dict.fromkeys(PATTERNS, 0)
+NONE_COUNTED = dict.fromkeys(PATTERNS, 0)
 
 
 def clear_cut(truth: Floats, ego: Floats, coop: Floats, tau: float) -> bool:
@@ -42,13 +42,13 @@ def test_counts_are_the_papers(
 
 
 @given(boxes(5), boxes(5), boxes(5), TAU, RULE)
-def test_each_box_shows_one_pattern_at_most(
+def test_a_box_shows_one_pattern_at_most(
     truth: Floats, ego: Floats, coop: Floats, tau: float, rule: Rule
 ) -> None:
-    found = classify(truth, ego, coop, tau, rule)
-    assert tuple(found.truth) == ("LCME", "LCLE", "CCME", "CCLE")
-    assert tuple(found.cooperative) == ("LADE", "CADE")
-    for parts, number in ((found.truth, len(truth)), (found.cooperative, len(coop))):
+    patterns = classify(truth, ego, coop, tau, rule)
+    assert tuple(patterns.truth) == ("LCME", "LCLE", "CCME", "CCLE")
+    assert tuple(patterns.cooperative) == ("LADE", "CADE")
+    for parts, number in ((patterns.truth, len(truth)), (patterns.cooperative, len(coop))):
         shown = np.array(list(parts.values()))
         assert shown.shape == (len(parts), number)
         assert ((shown > 0).sum(axis=0) <= 1).all()
@@ -70,14 +70,14 @@ def test_cooperation_that_repeats_the_ego_causes_no_error(
     truth: Floats, ego: Floats, tau: float
 ) -> None:
     solid = ego[ego[:, 3] * ego[:, 4] > slowly.TOUCHING]
-    found = count(truth, solid, solid, tau)
-    assert found["LCME"] == found["LCLE"] == found["LADE"] == 0
+    counts = count(truth, solid, solid, tau)
+    assert counts["LCME"] == counts["LCLE"] == counts["LADE"] == 0
 
 
 @given(boxes(5), boxes(5), TAU)
 def test_perfect_cooperation_errs_in_nothing(truth: Floats, ego: Floats, tau: float) -> None:
     solid = truth[truth[:, 3] * truth[:, 4] > slowly.TOUCHING]
-    assert count(solid, ego, solid, tau, "max") == FOUND
+    assert count(solid, ego, solid, tau, "max") == NONE_COUNTED
 
 
 @pytest.mark.parametrize(
@@ -106,31 +106,31 @@ def test_small_scenes(
     shown: str,
     rule: Rule,
 ) -> None:
-    found = count(rows(*truth), rows(*ego), rows(*coop), rule=rule)
-    assert found == FOUND | dict.fromkeys(shown.split(), 1)
+    counts = count(rows(*truth), rows(*ego), rows(*coop), rule=rule)
+    assert counts == NONE_COUNTED | dict.fromkeys(shown.split(), 1)
 
 
-def test_the_rules_disagree_where_a_good_box_has_poor_company() -> None:
+def test_the_rules_disagree_where_a_good_and_a_poor_box_overlap() -> None:
     coop = rows(WELL, POORLY, row(x=-2))
-    found = [count(rows(CAR), rows(WELL), coop, rule=rule)["LCLE"] for rule in RULES]
-    assert found == [0, 1, 2]
+    counts = [count(rows(CAR), rows(WELL), coop, rule=rule)["LCLE"] for rule in RULES]
+    assert counts == [0, 1, 2]
 
 
 def test_an_overlap_of_just_tau_is_a_mislocalisation_and_no_detection() -> None:
     half = rows(row(length=2))
     assert bev_iou(rows(CAR), half)[0, 0] == 0.5
-    assert count(rows(CAR), half, half) == FOUND | {"CCLE": 1}
+    assert count(rows(CAR), half, half) == NONE_COUNTED | {"CCLE": 1}
 
 
 def test_boxes_without_an_area_match_nothing() -> None:
     flat = rows(row(length=0))
-    assert count(flat, flat, flat) == FOUND | {"CCME": 1, "LADE": 1}
+    assert count(flat, flat, flat) == NONE_COUNTED | {"CCME": 1, "LADE": 1}
 
 
 def test_which_boxes_have_a_pattern() -> None:
-    found = classify(rows(CAR, ELSEWHERE), rows(CAR), rows(row(x=20), ELSEWHERE))
-    assert found.truth["LCME"].tolist() == [1, 0]
-    assert found.cooperative["LADE"].tolist() == [1, 0]
+    patterns = classify(rows(CAR, ELSEWHERE), rows(CAR), rows(row(x=20), ELSEWHERE))
+    assert patterns.truth["LCME"].tolist() == [1, 0]
+    assert patterns.cooperative["LADE"].tolist() == [1, 0]
 
 
 def test_unknown_rules_are_refused() -> None:

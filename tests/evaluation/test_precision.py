@@ -28,54 +28,54 @@ CAR, VAN = row(), row(x=20, length=6)
 
 
 @st.composite
-def matches(draw: st.DrawFn) -> Matches:
+def matches(sample: st.DrawFn) -> Matches:
     """Detections of a pool, rights no more than there are true boxes."""
-    found = draw(st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
-    missed = draw(st.integers(0, 4))
-    return of(found, sum(right for _, right in found) + missed)
+    ranked = sample(st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
+    missed = sample(st.integers(0, 4))
+    return of(ranked, sum(right for _, right in ranked) + missed)
 
 
-def of(found: list[tuple[float, bool]], truths: int) -> Matches:
-    scores, correct = [score for score, _ in found], [right for _, right in found]
+def of(ranked: list[tuple[float, bool]], truths: int) -> Matches:
+    scores, correct = [score for score, _ in ranked], [right for _, right in ranked]
     return Matches(np.array(scores, np.float64), np.array(correct, np.bool_), truths)
 
 
-def as_rows(found: Matches) -> list[tuple[float, bool]]:
-    return list(zip(found.scores.tolist(), found.correct.tolist(), strict=True))
+def as_rows(table: Matches) -> list[tuple[float, bool]]:
+    return list(zip(table.scores.tolist(), table.correct.tolist(), strict=True))
 
 
 @given(boxes(5), scored(6))
 def test_matches_are_those_of_the_definition(
     truth: Floats, detections: tuple[Floats, Floats]
 ) -> None:
-    found, scores = detections
-    overlaps = np.sort(bev_iou(found, truth), axis=1)
+    detected, scores = detections
+    overlaps = np.sort(bev_iou(detected, truth), axis=1)
     assume((abs(overlaps - 0.5) > 1e-9).all())
     assume((np.diff(overlaps, axis=1) > 1e-9)[overlaps[:, 1:] > 0.5].all())
-    fast = match(truth, found, scores)
-    assert sorted(as_rows(fast)) == sorted(slowly.matched(truth, found, scores.tolist()))
+    fast = match(truth, detected, scores)
+    assert sorted(as_rows(fast)) == sorted(slowly.matched(truth, detected, scores.tolist()))
     assert fast.truths == len(truth)
 
 
 @given(matches())
-def test_precisions_are_those_of_the_definition(found: Matches) -> None:
-    assume(found.truths)
-    points = as_rows(found)
-    eleven = slowly.eleven_point(points, found.truths)
-    every = slowly.all_point(points, found.truths)
-    assert average_precision(found, "eleven_point") == pytest.approx(eleven, abs=1e-12)
-    assert average_precision(found, "all_point") == pytest.approx(every, abs=1e-12)
+def test_precisions_are_those_of_the_definition(table: Matches) -> None:
+    assume(table.truths)
+    points = as_rows(table)
+    eleven = slowly.eleven_point(points, table.truths)
+    every = slowly.all_point(points, table.truths)
+    assert average_precision(table, "eleven_point") == pytest.approx(eleven, abs=1e-12)
+    assert average_precision(table, "all_point") == pytest.approx(every, abs=1e-12)
 
 
 @given(matches(), st.randoms(use_true_random=False), st.sampled_from(["eleven_point", "all_point"]))
 def test_order_does_not_matter(
-    found: Matches, chance: Random, interpolation: Interpolation
+    table: Matches, chance: Random, interpolation: Interpolation
 ) -> None:
-    assume(found.truths)
-    shuffled = as_rows(found)
+    assume(table.truths)
+    shuffled = as_rows(table)
     chance.shuffle(shuffled)
-    again = average_precision(of(shuffled, found.truths), interpolation)
-    assert again == average_precision(found, interpolation)
+    again = average_precision(of(shuffled, table.truths), interpolation)
+    assert again == average_precision(table, interpolation)
 
 
 @given(st.lists(matches(), max_size=4))
@@ -97,7 +97,7 @@ def test_scores_are_sorted_over_the_pool_and_not_frame_by_frame() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "truths", "eleven", "every"),
+    ("ranked", "truths", "eleven", "every"),
     [
         ([(0.9, True), (0.8, True)], 2, 1, 1),
         ([(0.9, True), (0.8, False)], 2, 6 / 11, 0.5),  # recalls 0 to 0.5 are reached
@@ -111,10 +111,10 @@ def test_scores_are_sorted_over_the_pool_and_not_frame_by_frame() -> None:
     ],
 )
 def test_known_curves(
-    found: list[tuple[float, bool]], truths: int, eleven: float, every: float
+    ranked: list[tuple[float, bool]], truths: int, eleven: float, every: float
 ) -> None:
-    assert average_precision(of(found, truths), "eleven_point") == pytest.approx(eleven)
-    assert average_precision(of(found, truths), "all_point") == pytest.approx(every)
+    assert average_precision(of(ranked, truths), "eleven_point") == pytest.approx(eleven)
+    assert average_precision(of(ranked, truths), "all_point") == pytest.approx(every)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_known_curves(
         ([], [], []),
     ],
 )
-def test_a_true_box_is_found_once(
+def test_a_true_box_is_matched_once(
     detections: list[list[float]], scores: list[float], right: list[bool]
 ) -> None:
-    found = match(rows(CAR, VAN), rows(*detections), np.array(scores))
-    assert found.correct.tolist() == right
+    matched = match(rows(CAR, VAN), rows(*detections), np.array(scores))
+    assert matched.correct.tolist() == right
 
 
 def test_a_class_that_does_not_occur_has_no_precision_and_is_no_part_of_the_mean() -> None:

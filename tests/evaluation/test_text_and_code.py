@@ -20,13 +20,13 @@ TEXT = EvaluationSettings(rule="exists", truth_filter="none")
 CODE = EvaluationSettings(rule="max", truth_filter="none", tau_cyclist=0.0, ego_box=True)
 CODED_WINDOWS = WindowRules(by_frames=True, t1_span_frames=5, cut_slow_tail=True)
 
-NOBODY = Boxes.none()
+NO_BOXES = Boxes.none()
 TIMES = np.linspace(0, 40, 201)
 
 
 def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
-    found = rows(*geometry)
-    return Boxes(found, np.full(len(found), of_class), np.full(len(found), 0.5))
+    array = rows(*geometry)
+    return Boxes(array, np.full(len(array), of_class), np.full(len(array), 0.5))
 
 
 def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings) -> EvaluatedFrame:
@@ -42,7 +42,7 @@ def test_tau_is_a_half_for_cyclists_or_nothing() -> None:
     code = judged(cyclist, askew, askew, CODE).counts()
     assert text["CCLE_cyclist"] == 1  # the ego alone does not have it
     assert code["CCLE_cyclist"] == code["LCLE_cyclist"] == 0  # any overlap is a detection
-    assert judged(cyclist, askew, NOBODY, CODE).counts()["LCME_cyclist"] == 1
+    assert judged(cyclist, askew, NO_BOXES, CODE).counts()["LCME_cyclist"] == 1
 
 
 def test_mislocalised_is_any_poor_box_or_a_poor_best_box() -> None:
@@ -54,8 +54,8 @@ def test_mislocalised_is_any_poor_box_or_a_poor_best_box() -> None:
 def test_ground_truth_is_all_road_users_in_both_and_those_hit_in_neither() -> None:
     unseen = of(row(x=9))
     for settings in (TEXT, CODE):
-        assert judged(unseen, NOBODY, NOBODY, settings).counts()["CCME"] == 1
-    assert judged(unseen, NOBODY, NOBODY, EvaluationSettings()).counts()["CCME"] == 0
+        assert judged(unseen, NO_BOXES, NO_BOXES, settings).counts()["CCME"] == 1
+    assert judged(unseen, NO_BOXES, NO_BOXES, EvaluationSettings()).counts()["CCME"] == 0
 
 
 def test_the_ego_itself_does_not_count_or_is_detected_with_any_vehicle() -> None:
@@ -65,7 +65,7 @@ def test_the_ego_itself_does_not_count_or_is_detected_with_any_vehicle() -> None
     assert code.numbers()["truth_all"] == code.numbers()["cooperative_all"] == 2
     assert not any(code.counts().values())
     walker = of(row(x=9), of_class=PEDESTRIAN)
-    assert judged(car, NOBODY, walker, CODE).numbers()["truth_all"] == 1
+    assert judged(car, NO_BOXES, walker, CODE).numbers()["truth_all"] == 1
 
 
 def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -> None:
@@ -74,7 +74,7 @@ def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -
     coop = Boxes.join([of(row(x=9)), walker[:0]])
     text, code = (
         frame_matches(frame.truth, frame.cooperative)
-        for frame in (judged(truth, NOBODY, coop, settings) for settings in (TEXT, CODE))
+        for frame in (judged(truth, NO_BOXES, coop, settings) for settings in (TEXT, CODE))
     )
     by_class = [text.select(index) for index in range(len(CLASSES))]
     assert mean_precision(by_class, "eleven_point") == (6 / 11 + 0) / 2
@@ -82,11 +82,11 @@ def test_precision_is_eleven_point_by_class_or_all_point_of_all_with_the_ego() -
     assert average_precision(text.select(), "all_point") == 1 / 3
 
 
-def test_the_ego_is_found_first_and_once() -> None:
-    frame = judged(of(row(x=9)), NOBODY, of(row(x=30)), CODE)
-    found = MatchTable.join([frame_matches(frame.truth, frame.cooperative)] * 3).select(VEHICLE)
-    assert found.truths == 6
-    assert found.scores[found.correct].tolist() == EGO_BOX.scores.tolist() * 3
+def test_the_ego_is_detected_first_and_once() -> None:
+    frame = judged(of(row(x=9)), NO_BOXES, of(row(x=30)), CODE)
+    matches = MatchTable.join([frame_matches(frame.truth, frame.cooperative)] * 3).select(VEHICLE)
+    assert matches.truths == 6
+    assert matches.scores[matches.correct].tolist() == EGO_BOX.scores.tolist() * 3
 
 
 def test_t1_is_for_five_seconds_or_about_one() -> None:

@@ -32,15 +32,15 @@ def drive(seconds: float, start: float = 0.0) -> Floats:
 
 
 def sums(times: Floats, counts: Floats, end: float, **more: object) -> dict[str, float | None]:
-    found = windows(times, {"LCME": counts}, end, **more)  # type: ignore[arg-type]
-    assert tuple(found) == WINDOWS
-    return {name: item["LCME"] for name, item in found.items()}
+    counted = windows(times, {"LCME": counts}, end, **more)  # type: ignore[arg-type]
+    assert tuple(counted) == WINDOWS
+    return {name: item["LCME"] for name, item in counted.items()}
 
 
 def test_one_error_a_frame_is_25_in_five_seconds() -> None:
     times = drive(40)
-    found = sums(times, np.ones(len(times)), end=40.0)
-    assert found == pytest.approx({"t1": 25, "t2": 25, "t3": 25, "end_10s": 50})
+    counted = sums(times, np.ones(len(times)), end=40.0)
+    assert counted == pytest.approx({"t1": 25, "t2": 25, "t3": 25, "end_10s": 50})
 
 
 @pytest.mark.parametrize("start", [0.0, 0.15, 1234.55])
@@ -62,17 +62,17 @@ def test_what_comes_after_the_end_is_not_counted() -> None:
 
 def test_an_end_between_two_frames() -> None:
     times = drive(20)
-    found = frames_in_windows(times, 19.9)["t3"]
-    assert found is not None
-    assert (times[found.frames[0]], times[found.frames[-1]]) == pytest.approx((15.0, 19.8))
+    window = frames_in_windows(times, 19.9)["t3"]
+    assert window is not None
+    assert (times[window.frames[0]], times[window.frames[-1]]) == pytest.approx((15.0, 19.8))
 
 
 @given(st.floats(15, 90), st.floats(0.05, 1), st.floats(0, 5))
 def test_steady_errors_give_a_steady_t1(seconds: float, period: float, rate: float) -> None:
     """t1 is a mean for 5 s whatever the length of the drive and the time between frames."""
     times = np.arange(0, seconds, period)
-    found = windows(times, {"rate": np.full(len(times), rate * period)}, seconds)["t1"]["rate"]
-    assert found == pytest.approx(5 * rate, abs=1e-4)
+    errors = windows(times, {"rate": np.full(len(times), rate * period)}, seconds)["t1"]["rate"]
+    assert errors == pytest.approx(5 * rate, abs=1e-4)
 
 
 def test_errors_are_counted_when_they_were() -> None:
@@ -98,8 +98,8 @@ def test_errors_are_counted_when_they_were() -> None:
 )
 def test_short_drives_miss_windows(seconds: float, there: str) -> None:
     times = drive(seconds)
-    found = sums(times, np.ones(len(times)), end=float(times[-1]))
-    assert " ".join(name for name in WINDOWS if found[name] is not None) == there
+    counted = sums(times, np.ones(len(times)), end=float(times[-1]))
+    assert " ".join(name for name in WINDOWS if counted[name] is not None) == there
 
 
 @pytest.mark.parametrize("by_frames", [False, True])
@@ -107,8 +107,8 @@ def test_short_drives_may_be_kept(by_frames: bool) -> None:
     rules = WindowRules(by_frames=by_frames, short="kept")
     times = np.arange(0.0, 6.0, 0.2)
     counts = np.arange(30.0)
-    told = windows(times, {"LCME": counts}, 6.0, rules)
-    assert told["end_10s"]["LCME"] == counts.sum()
+    errors = windows(times, {"LCME": counts}, 6.0, rules)
+    assert errors["end_10s"]["LCME"] == counts.sum()
     assert windows(times[:0], {"LCME": counts[:0]}, 0.0, rules)["end_10s"]["LCME"] is None
     with pytest.raises(ValueError, match="short = 'maybe': unknown; valid: dropped, kept"):
         WindowRules(short="maybe")  # type: ignore[arg-type]
@@ -117,8 +117,8 @@ def test_short_drives_may_be_kept(by_frames: bool) -> None:
 @pytest.mark.parametrize("rules", [WindowRules(), BY_FRAMES, AS_CODED])
 def test_a_drive_that_never_planned_has_no_windows(rules: WindowRules) -> None:
     nothing = np.zeros(0)
-    found = sums(nothing, nothing, 3.0, rules=rules, speeds=nothing, collided=True)
-    assert found == dict.fromkeys(WINDOWS)
+    counted = sums(nothing, nothing, 3.0, rules=rules, speeds=nothing, collided=True)
+    assert counted == dict.fromkeys(WINDOWS)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_drive_that_never_planned_has_no_windows(rules: WindowRules) -> None:
 )
 def test_frames_are_counted_instead(number: int, there: str) -> None:
     times = frames(number)
-    found = sums(times, np.ones(number), end=99.0, rules=AS_CODED)
-    assert " ".join(name for name in WINDOWS if found[name] is not None) == there
+    counted = sums(times, np.ones(number), end=99.0, rules=AS_CODED)
+    assert " ".join(name for name in WINDOWS if counted[name] is not None) == there
 
 
 def test_the_codes_t1_is_for_five_frames_and_ours_for_25() -> None:
@@ -192,8 +192,8 @@ def test_rules_without_sense_are_refused() -> None:
 def test_seconds_are_counted_from_where_the_slow_tail_was_cut_off() -> None:
     times = drive(30)
     speeds = np.where(times <= 25, 8.0, 0.0)
-    found = sums(
+    counted = sums(
         times, np.ones(len(times)), 30.0, rules=WindowRules(cut_slow_tail=True), speeds=speeds,
         collided=True,
     )  # fmt: skip
-    assert found == pytest.approx({"t1": 25, "t2": 25, "t3": 25, "end_10s": 50})
+    assert counted == pytest.approx({"t1": 25, "t2": 25, "t3": 25, "end_10s": 50})

@@ -69,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_whole_folder_is_taken_whole(folder: Path) -> None:
     network = network_with_weights(SCHEMES["fcooper"](), "lite", None, str(folder))
     given = torch.load(folder / "net_epoch7.pth", weights_only=True)
-    assert all(torch.equal(each, given[key]) for key, each in network.state_dict().items())
+    assert all(torch.equal(tensor, given[key]) for key, tensor in network.state_dict().items())
     assert network.design.grid == SCHEMES["fcooper"].design("full").grid
     assert network.design.decoding.score == 0.25
     assert network.design.decoding.nms_overlap == 0.15
@@ -81,11 +81,11 @@ def test_numpys_numbers_are_read_and_nothing_executed(tmp_path: Path) -> None:
         "more": [np.int8(-3), np.bool_(True), np.arange(6.0).reshape(2, 3), np.float32(0.5)],
         "tuple": (1, "two", None),
     }
-    found = read_settings(written(tmp_path, given) / "config.yaml")
-    assert found["more"] == [-3, True, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], 0.5]
-    assert found["tuple"] == [1, "two", None]
-    assert found["noise_setting"] == {"add_noise": False}
-    assert found["model"]["args"]["point_pillar_scatter"]["grid_size"] == [576, 192, 1]
+    values = read_settings(written(tmp_path, given) / "config.yaml")
+    assert values["more"] == [-3, True, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], 0.5]
+    assert values["tuple"] == [1, "two", None]
+    assert values["noise_setting"] == {"add_noise": False}
+    assert values["model"]["args"]["point_pillar_scatter"]["grid_size"] == [576, 192, 1]
 
 
 @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ def lite(scheme: str = "fcooper") -> Network:
     return Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite"))
 
 
-def test_misfits_are_told_in_one_table_and_nothing_is_loaded() -> None:
+def test_misfits_are_reported_in_one_table_and_nothing_is_loaded() -> None:
     network = lite()
-    before = {key: each.clone() for key, each in network.state_dict().items()}
-    state = {key: torch.zeros_like(each) for key, each in before.items()}
+    before = {key: tensor.clone() for key, tensor in network.state_dict().items()}
+    state = {key: torch.zeros_like(tensor) for key, tensor in before.items()}
     del state["cls_head.bias"]
     state["fusion_net.mlp.weight"] = torch.ones(2, 2)
     state["reg_head.weight"] = torch.ones(8, 4)
@@ -198,7 +198,7 @@ def test_misfits_are_told_in_one_table_and_nothing_is_loaded() -> None:
         "  unexpected fusion_net.mlp.weight  2 x 2",
         "  reshaped   reg_head.weight  8 x 4, needed 24 x 24 x 1 x 1",
     ]
-    assert all(torch.equal(each, before[key]) for key, each in network.state_dict().items())
+    assert all(torch.equal(tensor, before[key]) for key, tensor in network.state_dict().items())
 
 
 def test_a_long_table_is_cut() -> None:
@@ -211,7 +211,7 @@ def test_a_long_table_is_cut() -> None:
 
 def test_numbers_that_are_none_are_refused() -> None:
     network = lite()
-    state = {key: each.clone() for key, each in network.state_dict().items()}
+    state = {key: tensor.clone() for key, tensor in network.state_dict().items()}
     state["reg_head.bias"][2] = torch.nan
     with pytest.raises(UserError, match=r"reg_head\.bias holds numbers that are not finite"):
         fill(network, state, Path("some.pth"))
@@ -219,14 +219,14 @@ def test_numbers_that_are_none_are_refused() -> None:
 
 def test_half_numbers_become_whole_ones(tmp_path: Path) -> None:
     network = lite()
-    drawn = random_weights(network.state_dict(), network.design.grid)
-    halves = {key: e.half() if e.is_floating_point() else e for key, e in drawn.items()}
+    random = random_weights(network.state_dict(), network.design.grid)
+    halves = {key: e.half() if e.is_floating_point() else e for key, e in random.items()}
     save_file(halves, tmp_path / "w.safetensors")
     file = str(tmp_path / "w.safetensors")
     loaded = network_with_weights(SCHEMES["fcooper"](), "lite", file)
-    for key, each in loaded.state_dict().items():
-        assert each.dtype == drawn[key].dtype
-        assert torch.allclose(each, drawn[key], atol=1e-2)
+    for key, tensor in loaded.state_dict().items():
+        assert tensor.dtype == random[key].dtype
+        assert torch.allclose(tensor, random[key], atol=1e-2)
     (tmp_path / "w.safetensors").write_bytes(b"nothing of the kind")
     with pytest.raises(UserError, match="holds no weights"):
         network_with_weights(SCHEMES["fcooper"](), "lite", str(tmp_path / "w.safetensors"), None)
@@ -317,7 +317,7 @@ def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
         network_with_weights(SCHEMES["fcooper"](), "lite", None, str(tmp_path))
 
 
-def test_schemes_that_v2xverse_has_no_folder_for_say_so(folder: Path) -> None:
+def test_schemes_without_a_folder_of_v2xverse_are_refused(folder: Path) -> None:
     with pytest.raises(UserError, match="which fits fcooper, v2vnet, v2xvit, codriving"):
         network_with_weights(SCHEMES["attfuse"](), "lite", None, str(folder))
 

@@ -22,18 +22,18 @@ PLACES = np.array(
     ]
 )
 ABOUT = PLACES + np.pi * np.outer([0, 1, 0], np.eye(7)[6])
-"""The same, by their axis: lite networks do not tell front from back."""
+"""The same, by their axis: lite networks do not distinguish front and back."""
 KINDS = np.array([VEHICLE, PEDESTRIAN, CYCLIST])
 
 
 def planted(grid: Grid, boxes: Boxes) -> Raw:
-    """Output that tells of these boxes and of nobody else."""
+    """Return network output with these boxes and no others."""
     rows, columns = grid.output_shape
     logits = torch.full((1, SCORE_CHANNELS, rows, columns), -9.0)
     codes = torch.zeros((1, CODE_CHANNELS, rows, columns))
-    cells, told = grid.codes_of(boxes.geometry)
+    cells, box_codes = grid.codes_of(boxes.geometry)
     for (row, column), code, kind, score in zip(
-        cells.tolist(), told, boxes.classes, boxes.scores, strict=True
+        cells.tolist(), box_codes, boxes.classes, boxes.scores, strict=True
     ):
         logits[0, kind, row, column] = float(np.log(score / (1 - score)))
         first = int(kind) * len(CODES)
@@ -41,57 +41,57 @@ def planted(grid: Grid, boxes: Boxes) -> Raw:
     return Raw(logits, codes)
 
 
-@pytest.mark.parametrize(("grid", "told"), [(FULL_GRID, PLACES), (LITE_GRID, ABOUT)])
-def test_what_is_planted_is_found(grid: Grid, told: Floats) -> None:
+@pytest.mark.parametrize(("grid", "expected"), [(FULL_GRID, PLACES), (LITE_GRID, ABOUT)])
+def test_what_is_planted_is_detected(grid: Grid, expected: Floats) -> None:
     boxes = Boxes(PLACES, KINDS, np.array([0.9, 0.8, 0.3]))
-    found = inside(nms(candidates(planted(grid, boxes), grid, Decoding()), Decoding()), grid)
-    assert np.allclose(found.geometry, told, atol=1e-4)
-    assert found.classes.tolist() == KINDS.tolist()
-    assert np.allclose(found.scores, boxes.scores, atol=1e-6)
+    detected = inside(nms(candidates(planted(grid, boxes), grid, Decoding()), Decoding()), grid)
+    assert np.allclose(detected.geometry, expected, atol=1e-4)
+    assert detected.classes.tolist() == KINDS.tolist()
+    assert np.allclose(detected.scores, boxes.scores, atol=1e-6)
 
 
-@pytest.mark.parametrize(("grid", "told"), [(FULL_GRID, PLACES), (LITE_GRID, ABOUT)])
-def test_codes_are_undone(grid: Grid, told: Floats) -> None:
+@pytest.mark.parametrize(("grid", "expected"), [(FULL_GRID, PLACES), (LITE_GRID, ABOUT)])
+def test_codes_are_undone(grid: Grid, expected: Floats) -> None:
     cells, codes = grid.codes_of(PLACES)
     assert (codes[:, :2] >= 0).all()
     assert (codes[:, :2] < 1).all()
-    assert np.allclose(grid.boxes_of(cells, codes), told)
+    assert np.allclose(grid.boxes_of(cells, codes), expected)
 
 
-def test_doubtful_ones_are_nobody() -> None:
+def test_low_scores_are_no_detections() -> None:
     boxes = Boxes(PLACES, KINDS, np.array([0.9, 0.19, 0.21]))
-    found = candidates(planted(LITE_GRID, boxes), LITE_GRID, Decoding())
-    assert found.classes.tolist() == [VEHICLE, CYCLIST]
+    detected = candidates(planted(LITE_GRID, boxes), LITE_GRID, Decoding())
+    assert detected.classes.tolist() == [VEHICLE, CYCLIST]
 
 
-def test_of_those_that_overlap_the_surest_of_a_class_stays() -> None:
+def test_of_overlapping_boxes_the_one_with_the_highest_score_stays() -> None:
     row = PLACES[0]
     close, apart = row.copy(), row.copy()
     close[0] += 0.4
     apart[1] += 2.5
     geometry = np.stack([row, close, apart, close])
     boxes = Boxes(geometry, np.array([0, 0, 0, 2]), np.array([0.5, 0.7, 0.6, 0.4]))
-    found = nms(boxes, Decoding())
-    assert found.scores.tolist() == [0.7, 0.6, 0.4]
+    detected = nms(boxes, Decoding())
+    assert detected.scores.tolist() == [0.7, 0.6, 0.4]
 
 
-def test_all_who_tell_of_a_box_place_it_together() -> None:
+def test_all_detections_of_an_object_set_its_box() -> None:
     row = PLACES[0] * [1, 1, 1, 1, 1, 1, 0]
     across = np.pi / 2
     geometry = np.stack([row, row, row, row])
     geometry[:, 0] += [0.0, 0.6, 30.0, 0.0]
     geometry[:, 6] += [across - 0.1, 0.1 - across, 0.0, 0.0]
     kinds = np.array([VEHICLE, VEHICLE, VEHICLE, CYCLIST])
-    told = Boxes(geometry, kinds, np.array([0.6, 0.3, 0.9, 0.5]))
-    best = nms(told, Decoding())
-    found = weighted_box_fusion(best, told, Decoding(), 0.3)
-    assert found.scores.tolist() == best.scores.tolist() == [0.9, 0.6, 0.5]
-    assert np.allclose(found.geometry[:, 0] - row[0], [30.0, 0.2, 0.0])
-    assert np.cos(found.geometry[1, 6]) == pytest.approx(0.0, abs=0.1)
-    assert np.array_equal(found.geometry[[0, 2]], best.geometry[[0, 2]])
+    sent = Boxes(geometry, kinds, np.array([0.6, 0.3, 0.9, 0.5]))
+    best = nms(sent, Decoding())
+    detected = weighted_box_fusion(best, sent, Decoding(), 0.3)
+    assert detected.scores.tolist() == best.scores.tolist() == [0.9, 0.6, 0.5]
+    assert np.allclose(detected.geometry[:, 0] - row[0], [30.0, 0.2, 0.0])
+    assert np.cos(detected.geometry[1, 6]) == pytest.approx(0.0, abs=0.1)
+    assert np.array_equal(detected.geometry[[0, 2]], best.geometry[[0, 2]])
 
 
-def test_who_is_beaten_beats_nobody() -> None:
+def test_a_suppressed_box_suppresses_no_other() -> None:
     steps = np.arange(3)[:, None] * [2.5, 0, 0, 0, 0, 0, 0]
     boxes = Boxes(
         PLACES[0] * [1, 1, 1, 1, 1, 1, 0] + steps, np.zeros(3, np.int64), np.array([0.9, 0.8, 0.7])
@@ -99,7 +99,7 @@ def test_who_is_beaten_beats_nobody() -> None:
     assert nms(boxes, Decoding()).scores.tolist() == [0.9, 0.7]
 
 
-def test_who_is_too_long_is_nobody() -> None:
+def test_a_box_that_is_too_long_is_no_detection() -> None:
     lorry = PLACES[:1].copy()
     lorry[0, 3] = 9.0
     boxes = Boxes(lorry, KINDS[:1], np.ones(1))

@@ -18,13 +18,13 @@ CLOSE = 1e-4
 def test_outputs_and_boxes_are_v2xverses(scheme: str) -> None:
     grid = golden.small(scheme)
     seen = together(network_of(scheme, grid), *golden.scene(grid))
-    with np.load(golden.FOLDER / f"{scheme}.npz") as told:
+    with np.load(golden.FOLDER / f"{scheme}.npz") as stored:
         for number, raw in enumerate(seen.raws):
-            assert np.abs(golden.sampled(raw.logits) - told["logits"][number]).max() < CLOSE
-            assert np.abs(golden.sampled(raw.codes) - told["codes"][number]).max() < CLOSE
-        assert len(seen.boxes) == len(told["classes"]) > 0
+            assert np.abs(golden.sampled(raw.logits) - stored["logits"][number]).max() < CLOSE
+            assert np.abs(golden.sampled(raw.codes) - stored["codes"][number]).max() < CLOSE
+        assert len(seen.boxes) == len(stored["classes"]) > 0
         for kind, place, score in zip(
-            told["classes"], told["corners"], told["scores"], strict=True
+            stored["classes"], stored["corners"], stored["scores"], strict=True
         ):
             same = seen.boxes[seen.boxes.classes == kind]
             away = apart(corners(same.geometry), place)
@@ -41,8 +41,8 @@ def test_v2xverse_itself_agrees(scheme: str) -> None:
     clouds, poses = golden.scene(grid)
     network = network_of(scheme, grid)
     other = theirs.Theirs(scheme, grid)
-    mine = {name: tuple(each.shape) for name, each in network.state_dict().items()}
-    assert mine == {n: tuple(each.shape) for n, each in other.network.state_dict().items()}
+    mine = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    assert mine == {n: tuple(tensor.shape) for n, tensor in other.network.state_dict().items()}
     other.network.load_state_dict(network.state_dict())
     with torch.inference_mode():
         raw, corner, boxes = differences(other, network, clouds, poses)

@@ -32,7 +32,7 @@ FUSING = INTERMEDIATE
 
 
 def lite(scheme: str) -> Network:
-    """A small network with a small window, and drawn weights."""
+    """A small network with a small window, and weights initialised at random."""
     design = SCHEMES[scheme].design("lite")
     network = Network(SCHEMES[scheme](), replace(design, grid=windowed(design.grid, 12.8, 12.8)))
     network.load_state_dict(random_weights(network.state_dict(), network.design.grid))
@@ -110,7 +110,7 @@ def test_a_partner_changes_what_is_seen_and_its_pose_matters(scheme: str) -> Non
 def test_nothing_of_a_partner_out_of_reach_is_seen(scheme: str) -> None:
     network = lite(scheme)
     ego, theirs = (network.encode([sweep(network, name)]) for name in "01")
-    silent = tuple(torch.zeros_like(each) for each in theirs)
+    silent = tuple(torch.zeros_like(level) for level in theirs)
     far = Pose(300.0, 0.0)
     heard = network.fuse(ego, [Partner(theirs, far)])
     assert torch.equal(heard, network.fuse(ego, [Partner(silent, far)]))
@@ -157,12 +157,12 @@ def test_part_of_a_cell_moves_part_of_a_feeling() -> None:
     assert float((seen * down).sum()) == pytest.approx(20 + 0.6 / grid.cell, abs=1e-3)
 
 
-@pytest.mark.parametrize("scheme", [each for each in FUSING if each != "v2xvit"])
+@pytest.mark.parametrize("scheme", [name for name in FUSING if name != "v2xvit"])
 @torch.inference_mode()
 def test_what_a_partner_feels_moves_with_it_through_the_network(scheme: str) -> None:
     network = lite(scheme)
     theirs = network.encode([sweep(network)])
-    ego = tuple(torch.zeros_like(each) for each in theirs)
+    ego = tuple(torch.zeros_like(level) for level in theirs)
     here, there = (
         network.heads(network.fuse(ego, [Partner(theirs, pose)])).logits
         for pose in (EGO, Pose(3.2, 0.0))

@@ -14,7 +14,7 @@ from agents.perception.warping import Rotation
 from harness.vocabulary import Pose
 
 
-def taught() -> Rotation:
+def trained() -> Rotation:
     """A layer that turns two channels, an offset from two metres, as a turned frame has them."""
     layer = Rotation(2)
     with torch.no_grad():
@@ -32,11 +32,11 @@ def test_offsets_can_be_turned_by_any_angle(angle: float) -> None:
     sent = torch.tensor([[[[2.5]], [[1.9]]]])
     x, y = 0.5, -0.1
     cos, sin = math.cos(angle), math.sin(angle)
-    told = taught()(sent, angle).flatten().tolist()
-    assert told == pytest.approx([2 + x * cos - y * sin, 2 + x * sin + y * cos], abs=1e-6)
+    sampled = trained()(sent, angle).flatten().tolist()
+    assert sampled == pytest.approx([2 + x * cos - y * sin, 2 + x * sin + y * cos], abs=1e-6)
 
 
-def test_a_layer_that_has_learnt_nothing_changes_nothing() -> None:
+def test_an_untrained_layer_changes_nothing() -> None:
     sent = torch.rand(1, 3, 4, 5)
     assert torch.equal(Rotation(3)(sent, 1.0), sent)
 
@@ -44,7 +44,7 @@ def test_a_layer_that_has_learnt_nothing_changes_nothing() -> None:
 def test_where_nothing_was_sent_nothing_is_said() -> None:
     sent = torch.zeros(1, 2, 3, 3)
     sent[0, 0, 1, 1] = 1.0
-    assert (taught()(sent, 0.5) != 0).any(1).nonzero().tolist() == [[0, 1, 1]]
+    assert (trained()(sent, 0.5) != 0).any(1).nonzero().tolist() == [[0, 1, 1]]
 
 
 @pytest.mark.parametrize("scheme", INTERMEDIATE)
@@ -52,12 +52,12 @@ def test_what_partners_send_is_turned_before_it_is_fused(scheme: str) -> None:
     torch.manual_seed(0)
     network = Network(SCHEMES[scheme](), SCHEMES[scheme].design("lite")).eval()
     maps = network.encode([torch.rand(500, 4).numpy() * [30, 30, 2, 1]] * 2)
-    ego, sent = (tuple(each[row : row + 1] for each in maps) for row in (0, 1))
+    ego, sent = (tuple(level[row : row + 1] for level in maps) for row in (0, 1))
     partner = Partner(network.send(sent), Pose(1.0, 2.0, yaw=0.7))
     before = network.heads(network.fuse(ego, [partner])).logits
     with torch.no_grad():
-        for name, each in network.named_parameters():
+        for name, parameter in network.named_parameters():
             if name.startswith("turnings.") and name.endswith("bias"):
-                each[2] += 0.5
+                parameter[2] += 0.5
     after = network.heads(network.fuse(ego, [partner])).logits
     assert not torch.equal(before, after)

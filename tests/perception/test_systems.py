@@ -82,8 +82,8 @@ def test_a_step_finds_boxes_in_the_window_and_drives(scheme: str) -> None:
         assert np.isfinite(boxes.geometry).all()
         assert (np.abs(boxes.geometry[:, :2]) < (51.2, 38.4)).all()
         assert ((boxes.scores > 0.2) & (boxes.scores <= 1.0)).all()
-        own_body = np.abs(boxes.geometry[:, :2] + (1.3, 0.0)) < (2.9, 1.5)
-        assert not own_body.all(1).any()
+        on_ego = np.abs(boxes.geometry[:, :2] + (1.3, 0.0)) < (2.9, 1.5)
+        assert not on_ego.all(1).any()
     assert 0.0 <= step.control.throttle <= 1.0
     assert 0.0 <= step.control.brake <= 1.0
     assert abs(step.control.steer) <= 1.0
@@ -127,10 +127,10 @@ def test_where_a_partner_believes_to_be_reaches_the_answer(scheme: str) -> None:
 
 
 def test_points_move_with_where_their_sender_believes_to_be() -> None:
-    own = np.zeros((1, 4), np.float32)
+    alone = np.zeros((1, 4), np.float32)
     seen = partner()
     there, moved = (
-        merged(own, [(seen.points_in_lidar, pose)], EGO_IN_WORLD)
+        merged(alone, [(seen.points_in_lidar, pose)], EGO_IN_WORLD)
         for pose in (
             sent(seen, Points(seen.points_in_lidar), shift).lidar_in_world
             for shift in ((0.0, 0.0), (0.5, -0.25))
@@ -148,21 +148,21 @@ def test_boxes_move_with_where_their_sender_believes_to_be() -> None:
     nothing = ego(np.zeros((0, 4), np.float32))
     alone = system.step(nothing, ()).ego_alone
     one = Boxes(np.array([[3.0, 1.0, -6.7, 4.4, 1.9, 1.6, 0.2]]), np.array([0]), np.array([1.0]))
-    found = []
+    rows_added = []
     for shift in ((0.0, 0.0), (0.6, -0.3)):
         boxes = system.step(nothing, (sent(partner(), one, shift),)).cooperative
         known = {row.tobytes() for row in alone.geometry}
-        found += [row for row in boxes.geometry if row.tobytes() not in known]
-    assert len(found) == 2
-    assert np.allclose(found[1] - found[0], [0.6, -0.3, 0, 0, 0, 0, 0], atol=1e-9)
+        rows_added += [row for row in boxes.geometry if row.tobytes() not in known]
+    assert len(rows_added) == 2
+    assert np.allclose(rows_added[1] - rows_added[0], [0.6, -0.3, 0, 0, 0, 0, 0], atol=1e-9)
 
 
 def test_an_old_message_counts_from_where_its_sender_was_then() -> None:
     seen, now = partner(), Pose(ROADSIDE_IN_WORLD.x + 5.0, ROADSIDE_IN_WORLD.y, 7.5, yaw=0.3)
     old = sent(seen, Points(seen.points_in_lidar))
     assert old.lidar_in_world == seen.lidar_in_world != now
-    own = np.zeros((0, 4), np.float32)
-    rows = merged(own, [(sent_points(old), old.lidar_in_world)], EGO_IN_WORLD)
+    alone = np.zeros((0, 4), np.float32)
+    rows = merged(alone, [(sent_points(old), old.lidar_in_world)], EGO_IN_WORLD)
     assert np.allclose(rows, points_between(seen.points_in_lidar, ROADSIDE_IN_WORLD, EGO_IN_WORLD))
 
 
@@ -187,12 +187,12 @@ def test_codriving_sends_only_where_it_is_confident() -> None:
     assert SparseFeatures((chosen,)).size_bytes == 4 * 3 * 5 + 4
     features = payload_of("codriving")
     assert isinstance(features, SparseFeatures)
-    assert [each.shape for each in features.maps] == [(24, 96, 128), (32, 48, 64), (64, 24, 32)]
-    maps = [torch.from_numpy(each)[None] for each in features.maps]
+    assert [level.shape for level in features.maps] == [(24, 96, 128), (32, 48, 64), (64, 24, 32)]
+    maps = [torch.from_numpy(level)[None] for level in features.maps]
     logits = torch.full((1, 3, 96, 128), -9.0)
     logits[0, 1, 8, 20] = 3.0
-    sure = SparseFeatures(tuple(each[0].numpy() for each in where_confident(maps, logits, 0.5)))
-    assert [np.argwhere(each.any(0)).tolist() for each in sure.maps] == [
+    sure = SparseFeatures(tuple(level[0].numpy() for level in where_confident(maps, logits, 0.5)))
+    assert [np.argwhere(level.any(0)).tolist() for level in sure.maps] == [
         [[8, 20]],
         [[4, 10]],
         [[2, 5]],
@@ -233,7 +233,7 @@ def test_weights_and_a_checkpoint_are_one_too_many(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("height", [1.85, 7.5])
-def test_the_road_is_found_below_a_lidar(height: float) -> None:
+def test_the_height_of_the_road_below_a_lidar_is_estimated(height: float) -> None:
     pose = Pose(0.0, 0.0, 31.0 + height)
     points = sweep(Pose(0.0, 0.0, height))
     assert height_above("road", points, pose) == pytest.approx(height, abs=1e-5)
@@ -249,10 +249,10 @@ def test_the_road_is_found_below_a_lidar(height: float) -> None:
 def test_points_far_outside_the_window_change_nothing(scheme: str) -> None:
     """Not even the order of the others, by which those in crowded pillars are chosen."""
     detector = getattr(system_of(scheme), "detector")  # noqa: B009
-    own = ego()
+    crowd = ego()
     places = [(120.0, 0.0), (0.0, -120.0), (-90.0, 90.0), (60.0, 3.0)]
     stray = np.array([[x, y, -1.0, 0.5] for x, y in places], np.float32)
-    crowded = np.repeat(own.points_in_lidar, 15, axis=0)
+    crowded = np.repeat(crowd.points_in_lidar, 15, axis=0)
     crowded[:, :3] += np.random.default_rng(2).normal(0, 0.05, (len(crowded), 3)).astype(np.float32)
     grid = detector.design.grid
     _, _, _, counts = pillared(

@@ -35,7 +35,7 @@ def attended_slowly(attention: AgentAttention, x: Tensor, listeners: int) -> Ten
 
 @pytest.mark.parametrize(("agents", "listeners"), [(1, 1), (2, 1), (3, 1), (3, 3)])
 @torch.inference_mode()
-def test_agents_hear_each_other_as_the_paper_writes_it(agents: int, listeners: int) -> None:
+def test_agents_attend_to_others_as_in_the_paper(agents: int, listeners: int) -> None:
     torch.manual_seed(agents)
     attention = AgentAttention(CHANNELS, replace(LITE, types=2)).eval()
     x = torch.randn(agents, 2, 3, CHANNELS)

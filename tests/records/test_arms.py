@@ -1,4 +1,4 @@
-"""Arms: named factors, one name that reads back, and what tells arms apart."""
+"""Arms: named factors, one name that reads back, and the factors in which arms differ."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def test_short_names_mean_an_arm_where_there_is_one() -> None:
 
 def test_nothing_comes_before_something() -> None:
     arms = [LATE, LATE.but(condition="none"), LATE.but(condition="early"), SINGLE]
-    found = [(arm.system, arm.condition) for arm in sorted(arms, key=in_order)]
-    assert found == [("late", "none"), ("late", "early"), ("late", "latency"), ("single", "none")]
+    pairs = [(arm.system, arm.condition) for arm in sorted(arms, key=in_order)]
+    assert pairs == [("late", "none"), ("late", "early"), ("late", "latency"), ("single", "none")]

@@ -28,7 +28,7 @@ def test_a_safe_name_stays_in_its_folder_and_reads_back(name: str) -> None:
 
 
 @given(NAMES, NAMES, NAMES, st.integers(0, 2**31))
-def test_a_key_is_found_by_its_folders(system: str, condition: str, route: str, seed: int) -> None:
+def test_a_key_is_read_from_its_folders(system: str, condition: str, route: str, seed: int) -> None:
     key = key_of(system, condition, route, seed)
     assert len(key.path.parts) == 4
     assert AttemptKey.of_path(key.path.parts) == key

@@ -68,39 +68,39 @@ def results() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def told(results: list[dict[str, Any]]) -> dict[str, Any]:
+def entry(results: list[dict[str, Any]]) -> dict[str, Any]:
     """A whole entry, through JSON and back."""
     text = json.dumps(leaderboard(results, [10.0, 6.0, 2.0], planned=3), allow_nan=False)
-    entry: dict[str, Any] = json.loads(text)
-    return entry
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
 
 
-def test_the_entry_has_the_leaderboards_parts(told: dict[str, Any]) -> None:
-    assert set(told) == {"_checkpoint", "entry_status", "eligible", "sensors", "values", "labels"}
-    assert set(told["_checkpoint"]) == {"global_record", "progress", "records"}
-    assert told["_checkpoint"]["progress"] == [3, 3]
-    assert told["eligible"] is True
-    assert told["entry_status"] == "Finished with agent errors"
-    assert len(told["values"]) == len(told["labels"]) == 12
-    assert told["labels"][0] == "Avg. driving score"
+def test_the_entry_has_the_leaderboards_parts(entry: dict[str, Any]) -> None:
+    assert set(entry) == {"_checkpoint", "entry_status", "eligible", "sensors", "values", "labels"}
+    assert set(entry["_checkpoint"]) == {"global_record", "progress", "records"}
+    assert entry["_checkpoint"]["progress"] == [3, 3]
+    assert entry["eligible"] is True
+    assert entry["entry_status"] == "Finished with agent errors"
+    assert len(entry["values"]) == len(entry["labels"]) == 12
+    assert entry["labels"][0] == "Avg. driving score"
 
 
-def test_every_record_has_what_the_tools_read(told: dict[str, Any]) -> None:
-    for index, record in enumerate(told["_checkpoint"]["records"]):
+def test_every_record_has_what_the_tools_read(entry: dict[str, Any]) -> None:
+    for index, record in enumerate(entry["_checkpoint"]["records"]):
         assert set(record) == {"route_id", "index", "status", "infractions", "scores", "meta"}
         assert record["index"] == index
         assert record["route_id"] == f"RouteScenario_{index}_rep1"
         assert set(record["infractions"]) == INFRACTIONS
         assert all(
-            isinstance(item, str) for told in record["infractions"].values() for item in told
+            isinstance(item, str) for items in record["infractions"].values() for item in items
         )
         assert set(record["scores"]) == SCORES
         assert set(record["meta"]) == {"duration_game", "duration_system", "route_length"}
         assert all(isinstance(item, float) for item in record["meta"].values())
 
 
-def test_records_describe_what_happened(told: dict[str, Any]) -> None:
-    clean, struck, standing = told["_checkpoint"]["records"]
+def test_records_describe_what_happened(entry: dict[str, Any]) -> None:
+    clean, struck, standing = entry["_checkpoint"]["records"]
     assert clean["status"] == "Completed"
     assert struck["status"].startswith("Failed")
     assert standing["status"] == "Failed - Agent got blocked"
@@ -111,8 +111,8 @@ def test_records_describe_what_happened(told: dict[str, Any]) -> None:
     assert clean["meta"] == {"duration_game": 20, "duration_system": 10, "route_length": LENGTH}
 
 
-def test_the_overall_record_is_means_and_rates_per_kilometre(told: dict[str, Any]) -> None:
-    overall = told["_checkpoint"]["global_record"]
+def test_the_overall_record_is_means_and_rates_per_kilometre(entry: dict[str, Any]) -> None:
+    overall = entry["_checkpoint"]["global_record"]
     assert overall["scores"]["score_composed"] == pytest.approx(130 / 3)
     assert overall["scores"]["score_route"] == pytest.approx(150 / 3)
     driven_km = (1.0 + 0.5) * LENGTH / 1000
@@ -120,7 +120,7 @@ def test_the_overall_record_is_means_and_rates_per_kilometre(told: dict[str, Any
     assert overall["infractions"]["red_light"] == 0
     assert overall["status"] == "Failed"
     assert [index for _, index, _ in overall["meta"]["exceptions"]] == [1, 2]
-    values = dict(zip(told["labels"], told["values"], strict=True))
+    values = dict(zip(entry["labels"], entry["values"], strict=True))
     assert values["Avg. driving score"] == "43.333"
     assert values["Collisions with vehicles"] == "3.333"
     assert values["Agent blocked"] == "3.333"

@@ -23,7 +23,7 @@ ONE_FOLDER = settings(
 )
 
 
-def told(campaign: Path) -> list[tuple[int, str | None, str]]:
+def outcomes(campaign: Path) -> list[tuple[int, str | None, str]]:
     return [(line["try"], line["failure"], line["message"]) for line in lines(campaign)]
 
 
@@ -62,9 +62,9 @@ def test_a_line_torn_anywhere_costs_that_line_only(tmp_path: Path) -> None:
     whole = both.index(b"\n") + 1
     for end in range(whole, len(both) - 1):
         file.write_bytes(both[:end])
-        assert [number for number, _, _ in told(tmp_path)] == [1]
+        assert [number for number, _, _ in outcomes(tmp_path)] == [1]
         append(tmp_path, KEY, 3, None, "third", "")
-        assert [number for number, _, _ in told(tmp_path)] == [1, 3]
+        assert [number for number, _, _ in outcomes(tmp_path)] == [1, 3]
 
 
 def test_a_disk_that_fills_up_within_a_line_is_said(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_disk_that_fills_up_within_a_line_is_said(tmp_path: Path) -> None:
         append(tmp_path, KEY, 2, None, "second", "")
     assert caught.value.failure == "disk"
     append(tmp_path, KEY, 3, None, "third", "")
-    assert [number for number, _, _ in told(tmp_path)] == [1, 3]
+    assert [number for number, _, _ in outcomes(tmp_path)] == [1, 3]
 
 
 @ONE_FOLDER
@@ -119,8 +119,8 @@ def test_a_lost_ledger_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
     append(tmp_path, keys[0], 2, None, "DS 90.0", "")
     rebuild(tmp_path)
     rebuilt = (tmp_path / LEDGER).read_bytes()
-    found = [ledger_key(e) for e in lines(tmp_path)]
-    assert sorted(found) == sorted(keys)
+    keys_read = [ledger_key(e) for e in lines(tmp_path)]
+    assert sorted(keys_read) == sorted(keys)
     assert {(line["try"], line["outcome"]) for line in lines(tmp_path)} == {(2, "done")}
     assert json.loads(rebuilt.split(b"\n")[0])["message"] == "DS 90.0"
     rebuild(tmp_path)

@@ -11,7 +11,7 @@ from harness.records.message_usage import MessageUsage, fault_of
 
 UNDISTURBED = MessageUsage(True, 50, 50, False, False, {})
 LATE = MessageUsage(True, 50, 47, True, False, {"latency": 47})
-NOBODY = MessageUsage(True, 0, 0, False, False, {})
+NO_PARTNER = MessageUsage(True, 0, 0, False, False, {})
 TOO_SHORT = MessageUsage(True, 3, 0, True, False, {"latency": 0})
 IN_VAIN = MessageUsage(True, 50, 50, False, False, {"loss": 0})
 SILENT = MessageUsage(True, 50, 0, True, True, {"loss": 50})
@@ -22,9 +22,9 @@ ALONE = MessageUsage(False, 0, 0, False, False, {})
     "arm",
     [
         [UNDISTURBED],
-        [UNDISTURBED, NOBODY],
+        [UNDISTURBED, NO_PARTNER],
         [LATE, TOO_SHORT, TOO_SHORT],
-        [LATE, replace(NOBODY, disturbances={"latency": 0})],
+        [LATE, replace(NO_PARTNER, disturbances={"latency": 0})],
         [IN_VAIN, replace(IN_VAIN, different=True, disturbances={"loss": 1})],
         [SILENT, replace(SILENT, sent=0, silence_asked=False, disturbances={"loss": 0})],
         [ALONE, ALONE],
@@ -38,8 +38,8 @@ def test_an_arm_that_is_what_it_is_called(arm: list[MessageUsage]) -> None:
 @pytest.mark.parametrize(
     ("arm", "fault"),
     [
-        ([NOBODY], "the system was given no message in its one attempt"),
-        ([NOBODY, NOBODY], "the system was given no message in all of its 2 attempts"),
+        ([NO_PARTNER], "the system was given no message in its one attempt"),
+        ([NO_PARTNER, NO_PARTNER], "the system was given no message in all of its 2 attempts"),
         ([TOO_SHORT, TOO_SHORT], "the system was given no message in all of its 2 attempts"),
         ([SILENT, TOO_SHORT], "the system was given no message in all of its 2 attempts"),
         (
@@ -61,7 +61,7 @@ def test_an_arm_that_is_not(arm: list[MessageUsage], fault: str) -> None:
 
 
 def test_an_attempt_that_reads_nothing_lacks_nothing() -> None:
-    assert [usage.without_messages for usage in (NOBODY, TOO_SHORT, SILENT, LATE, ALONE)] == [
+    assert [usage.without_messages for usage in (NO_PARTNER, TOO_SHORT, SILENT, LATE, ALONE)] == [
         True,
         True,
         True,
@@ -79,8 +79,8 @@ def test_an_attempt_that_reads_nothing_lacks_nothing() -> None:
 def record(**changes: Any) -> dict[str, Any]:
     """Return as much of a result as says what was heard."""
     counts = {"sent": 9, "used": 7, "uses": 8, "late": 8, "displaced": 0, "changed": 0}
-    told = {"reads": True, **counts, "missing": 0, "silence_asked": False}
-    return {"crucible": {"messages": {**told, "disturbances": {"latency": 7}, **changes}}}
+    usage = {"reads": True, **counts, "missing": 0, "silence_asked": False}
+    return {"crucible": {"messages": {**usage, "disturbances": {"latency": 7}, **changes}}}
 
 
 def test_read_from_a_result() -> None:

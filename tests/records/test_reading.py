@@ -72,11 +72,11 @@ def test_a_table_comes_back_as_it_was(tmp_path: Path, name: str, rows: int) -> N
     with EpisodeWriter(tmp_path, KEY, 1) as writer:
         writer.table(name, given)
         (file,) = tmp_path.rglob(f"{name}.parquet")
-        found = read_table(file, name)
-    assert list(found.columns) == TABLES[name].names
-    assert len(found) == rows
+        table = read_table(file, name)
+    assert list(table.columns) == TABLES[name].names
+    assert len(table) == rows
     for column, values in given.items():
-        np.testing.assert_array_equal(found[column].to_numpy(), np.asarray(values), column)
+        np.testing.assert_array_equal(table[column].to_numpy(), np.asarray(values), column)
 
 
 def test_results_and_times_come_back(campaign: Campaign) -> None:
@@ -85,9 +85,9 @@ def test_results_and_times_come_back(campaign: Campaign) -> None:
 
 
 def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) -> None:
-    found = campaign.tables("messages", [OTHER, KEY])
+    table = campaign.tables("messages", [OTHER, KEY])
     for number, key in enumerate((OTHER, KEY)):
-        rows = found[number * 60 : (number + 1) * 60].reset_index(drop=True)
+        rows = table[number * 60 : (number + 1) * 60].reset_index(drop=True)
         assert {*zip(rows.system, rows.condition, rows.route, rows.seed, strict=True)} == {
             (key.arm.system, key.arm.condition, key.route, key.seed)
         }
@@ -99,9 +99,9 @@ def test_tables_of_many_attempts_know_whose_rows_they_are(campaign: Campaign) ->
 
 
 def test_tables_of_no_attempt_have_their_columns(campaign: Campaign) -> None:
-    found = campaign.tables("frames", [])
-    assert len(found) == 0
-    assert list(found.columns) == [*TABLES["frames"].names, "arm", *CORE, "route", "seed"]
+    table = campaign.tables("frames", [])
+    assert len(table) == 0
+    assert list(table.columns) == [*TABLES["frames"].names, "arm", *CORE, "route", "seed"]
 
 
 def test_more_senders_than_a_byte_counts(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "[]",
         "null",
@@ -198,9 +198,9 @@ def test_names_that_are_no_text_are_refused(campaign: Campaign) -> None:
         "\ufffe",
     ],
 )
-def test_a_result_of_another_kind_is_refused(campaign: Campaign, told: str) -> None:
+def test_a_result_of_another_kind_is_refused(campaign: Campaign, text: str) -> None:
     path = place(campaign) / "result.json"
-    path.write_text(told, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     refused(campaign, str(path))
 
 
@@ -211,10 +211,10 @@ def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", ["", "[]", "schema: 1", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
+    "text", ["", "[]", "schema: 1", "a: b: c", "a: &a [*a]", "when: 2000-99-99", "[" * 400, "\0"]
 )
-def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, told: str) -> None:
-    (campaign.folder / "campaign.yaml").write_text(told)
+def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, text: str) -> None:
+    (campaign.folder / "campaign.yaml").write_text(text)
     refused(campaign, "campaign.yaml")
 
 

@@ -21,14 +21,14 @@ changes = st.builds(
 
 @given(words, changes)
 def test_what_a_twin_is_called_reads_back(condition: str, change: Change) -> None:
-    told = change.condition(condition).removeprefix(condition)
-    assert Change.of_name(told) == change
+    name = change.condition(condition).removeprefix(condition)
+    assert Change.of_name(name) == change
 
 
 @given(st.lists(changes, unique=True, max_size=5))
-def test_an_attempts_twins_are_found_among_others(wanted: list[Change]) -> None:
+def test_an_attempts_twins_are_listed_among_others(wanted: list[Change]) -> None:
     of = key_of("late", "latency", "7", 1)
-    own = {item: key_of("late", item.condition("latency"), "7", 1) for item in wanted}
+    twins = {item: key_of("late", item.condition("latency"), "7", 1) for item in wanted}
     others = [
         key_of("late", "latency_and_pose_error without latency", "7", 1),
         key_of("late", "latency without latency", "8", 1),
@@ -36,4 +36,4 @@ def test_an_attempts_twins_are_found_among_others(wanted: list[Change]) -> None:
         key_of("early", "latency without latency", "7", 1),
         key_of("late", "latency within", "7", 1),
     ]
-    assert twins_of(of, [*others, *own.values()]) == own
+    assert twins_of(of, [*others, *twins.values()]) == twins

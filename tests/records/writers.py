@@ -1,10 +1,10 @@
-"""Writers in processes of their own, to be killed or compared.
+"""Writers in separate processes, to be killed or compared.
 
     python -m tests.records.writers once FOLDER     write one try
     python -m tests.records.writers kill FOLDER     write it again and again, in FOLDER/000,
                                                     FOLDER/001, ... killed one step later each time
 
-A step is whatever Python tells its auditors of files and folders there: opened, made, renamed.
+A step is what Python reports to audit hooks about files and folders: opened, made, renamed.
 The last folder is that of the writer which came to its end.
 """
 
@@ -30,9 +30,9 @@ def write_until(folder: Path, step: int) -> bool:
     if child == 0:
         left = step
 
-        def audit(event: str, told: tuple[object, ...]) -> None:
+        def audit(event: str, arguments: tuple[object, ...]) -> None:
             nonlocal left
-            if told and event != "os.kill" and str(told[0]).startswith(str(folder)):
+            if arguments and event != "os.kill" and str(arguments[0]).startswith(str(folder)):
                 left -= 1
                 if left < 0:
                     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ Faults come by environment variable:
     STANDIN_DEAF=1          does not hear SIGTERM
     STANDIN_FREEZE=SECONDS  stops that long after its first answer, with its ports open
     STANDIN_DIE=SECONDS     ends by itself that long after its first answer
-    STANDIN_VERSION=TEXT    tells another version
+    STANDIN_VERSION=TEXT    reports another version
 
 CARLA ignores arguments that it does not know, so a slip in them would go unnoticed: here they end
 the start. The known ones were read in CARLA's settings; the others are Unreal Engine's.

@@ -39,10 +39,10 @@ def tables(out: Path) -> dict[Path, bytes]:
 def test_launched_for_every_try_or_not_the_records_are_carlites(tmp_path: Path) -> None:
     routes = short_route(tmp_path)
     arms = (SYSTEMS, CONDITION)
-    own = run(routes, *arms, f"out={tmp_path / 'own'}")
+    launched = run(routes, *arms, f"out={tmp_path / 'own'}")
     kept = run(routes, *arms, *LAUNCHED, f"out={tmp_path / 'kept'}")
     fresh = run(routes, *arms, *LAUNCHED, "simulator.fresh=true", f"out={tmp_path / 'fresh'}")
-    for done in (own, kept, fresh):
+    for done in (launched, kept, fresh):
         assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert len(tables(tmp_path / "own")) > 4
     assert tables(tmp_path / "kept") == tables(tmp_path / "own")

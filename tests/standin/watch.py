@@ -21,8 +21,8 @@ def family(holder: int | None = None) -> list[psutil.Process]:
 
 def server_of(members: list[psutil.Process], port: int) -> psutil.Process:
     """Return the one that listens."""
-    (found,) = [member for member in members if port in listening(member)]
-    return found
+    (server,) = [member for member in members if port in listening(member)]
+    return server
 
 
 def listening(process: psutil.Process) -> set[int]:

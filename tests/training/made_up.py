@@ -1,4 +1,4 @@
-"""A recording that nobody drove: a flat road, boxes full of returns, three LiDARs that look."""
+"""A made-up recording: a flat road, boxes full of returns, three LiDARs that look."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOKERS = {
 
 
 def boxes_in_world() -> Boxes:
-    """Return who is there: two of each class, nobody near another."""
+    """Return the boxes of the road users: two of each class, far from one another."""
     kinds = [VEHICLE, VEHICLE, PEDESTRIAN, PEDESTRIAN, CYCLIST, CYCLIST]
     rows = [
         (100.0 + 4.0 * n, 60.0 + 3.0 * (-1) ** n, SIZES[kind][2] / 2, *SIZES[kind], 0.7 * n)
@@ -78,5 +78,5 @@ def write_recording(folder: Path, purpose: str = "training") -> None:
     for agent in LOOKERS:
         for moment in range(MOMENTS):
             write_look(scenario, f"{moment:06}", look_of(agent, moment, boxes_in_world()))
-    told = {"town": "Nowhere", "purpose": purpose, "seed": 5}
-    (scenario / PROTOCOL).write_text(json.dumps(told))
+    protocol = {"town": "Nowhere", "purpose": purpose, "seed": 5}
+    (scenario / PROTOCOL).write_text(json.dumps(protocol))

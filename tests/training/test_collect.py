@@ -53,7 +53,7 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     looks = []
     for agent in agents:
         first, second = (
-            read_look(scenario.folder, agent, each) for each in scenario.moments(agent)
+            read_look(scenario.folder, agent, moment) for moment in scenario.moments(agent)
         )
         assert second.time - first.time == pytest.approx(1.0)
         assert len(first.points_in_lidar) > 10_000
@@ -69,7 +69,7 @@ def test_a_group_looks_at_one_world(tmp_path: Path, close: bool) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
-def test_at_close_quarters_a_unit_stands_next_to_somebody_it_sees(tmp_path: Path) -> None:
+def test_at_close_quarters_a_unit_stands_next_to_a_road_user_it_sees(tmp_path: Path) -> None:
     collect(
         Collection(
             out=tmp_path,
@@ -87,7 +87,7 @@ def test_at_close_quarters_a_unit_stands_next_to_somebody_it_sees(tmp_path: Path
 
 
 def assert_lidars_see_parked_cars(looks: list[Look]) -> None:
-    """Scenery that is told as parked cars stands where returns are, on its sides and roof."""
+    """Scenery recorded as parked cars stands where returns are, on its sides and roof."""
     most = 0
     for look in looks:
         for box in look.parked_in_lidar.geometry:
@@ -135,4 +135,4 @@ def test_what_an_ended_try_left_is_not_kept(
     (episode,) = episodes(replace(collection_in(tmp_path), looks=1))
     here = Pose(0.0, 0.0)
     recording.follow(stage, crew, anything, anything, [], here, episode, tmp_path / "group")
-    assert {each.name for each in (tmp_path / "group").iterdir()} == {"-1", PROTOCOL}
+    assert {entry.name for entry in (tmp_path / "group").iterdir()} == {"-1", PROTOCOL}

@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--batch", "0"], "--batch 0: must be 1 or more"),
         (["--epochs", "-1"], "--epochs -1: must be 1 or more"),
@@ -40,12 +40,12 @@ def data(tmp_path: Path) -> str:
     ],
 )
 def test_train(
-    data: str, tmp_path: Path, more: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    data: str, tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = ["--out", str(tmp_path / "run"), "--weights", str(tmp_path / "weights")]
     words = ["train", "--scheme", "single", "--data", data, "--held-out", data, *out]
     assert main([*words, *more]) == 2
-    assert told in said(capsys.readouterr().err)
+    assert message in said(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("text", ["{", '{"town": "Nowhere"}', "[]"])

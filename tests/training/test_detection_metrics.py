@@ -36,12 +36,12 @@ def test_a_perfect_detector(few: list[Sample]) -> None:
     assert table["anyone", 0.5, "vehicle", "0-50"].truths == 2 * len(few)
 
 
-def test_a_detector_that_finds_nobody(few: list[Sample]) -> None:
+def test_a_detector_without_detections(few: list[Sample]) -> None:
     table = evaluate_detections(lambda sample: Boxes.none(), few, LITE_GRID)
     assert set(headline(table, "anyone").values()) == {0.0}
 
 
-def test_what_hardly_anybody_sees_is_neither_right_nor_wrong(few: list[Sample]) -> None:
+def test_boxes_with_few_hits_are_neither_right_nor_wrong(few: list[Sample]) -> None:
     for sample in few:
         sample.truth.hits[0] = 4
     table = evaluate_detections(perfect, few, LITE_GRID)
@@ -51,15 +51,15 @@ def test_what_hardly_anybody_sees_is_neither_right_nor_wrong(few: list[Sample]) 
 
 
 def test_parked_scenery_is_neither_right_nor_wrong(few: list[Sample]) -> None:
-    def surest_of_scenery(sample: Sample) -> Boxes:
+    def most_confident_on_scenery(sample: Sample) -> Boxes:
         parked = Boxes(sample.parked.geometry, sample.parked.classes, np.full(1, 2.0))
         return Boxes.join([parked, perfect(sample)])
 
-    table = evaluate_detections(surest_of_scenery, few, LITE_GRID)
+    table = evaluate_detections(most_confident_on_scenery, few, LITE_GRID)
     assert table["ego", 0.5, "vehicle", "0-50"].all_point == 1.0
 
 
-def test_inventions_cost_precision(few: list[Sample]) -> None:
+def test_additional_detections_cost_precision(few: list[Sample]) -> None:
     def doubtful(sample: Sample) -> Boxes:
         ghosts = sample.truth.boxes_in_lidar
         geometry = ghosts.geometry * [-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -70,9 +70,9 @@ def test_inventions_cost_precision(few: list[Sample]) -> None:
     assert table["ego", 0.5, "vehicle", "0-50"].all_point == pytest.approx(0.5)
 
 
-def test_the_table_tells_who_was_not_there(few: list[Sample]) -> None:
+def test_the_table_shows_bands_without_ground_truth(few: list[Sample]) -> None:
     columns = {"none": evaluate_detections(perfect, few, LITE_GRID)}
     assert as_table(columns, "").row_count == 24
-    empty = next(each for each in as_records(columns) if each["metres"] == "50-100")
+    empty = next(row for row in as_records(columns) if row["metres"] == "50-100")
     assert (empty["truths"], empty["eleven-point"]) == (0, None)
     assert math.isnan(columns["none"]["ego", 0.5, "vehicle", "50-100"].eleven_point)

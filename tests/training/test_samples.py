@@ -1,4 +1,4 @@
-"""Recordings come back as they were; samples fit together, augmented, late or misplaced."""
+"""Recordings come back as they were; samples fit together, augmented, late or displaced."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def test_a_look_comes_back(tmp_path: Path) -> None:
 
 def test_poses_and_truth_are_yaml_under_the_names_of_opv2v(tmp_path: Path) -> None:
     write_recording(tmp_path)
-    told = yaml.safe_load((tmp_path / "made-up/7/000000.yaml").read_text())
-    x, y, z, roll, yaw, pitch = told["lidar_pose"]
+    record = yaml.safe_load((tmp_path / "made-up/7/000000.yaml").read_text())
+    x, y, z, roll, yaw, pitch = record["lidar_pose"]
     assert (x, y, z, roll, pitch) == (100.0, 50.0, 1.85, 0.0, 0.0)
     assert yaw == pytest.approx(math.degrees(0.4))
-    first = told["vehicles"]["20"]
+    first = record["vehicles"]["20"]
     assert first["extent"] == [2.2, 0.95, 0.8]
     assert first["location"][:2] == [100.0, 63.0]
 
 
 def test_partners_come_unit_first(samples: Samples) -> None:
     partners = samples.sample(0).partners
-    assert [each.lidar_in_world.z for each in partners] == [7.5, 1.85]
+    assert [partner.lidar_in_world.z for partner in partners] == [7.5, 1.85]
     assert len(samples.sample(0, partners=1).partners) == 1
 
 

@@ -53,9 +53,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
 
 def mean_precision(system: NetworkSystem, samples: list[Sample]) -> float:
     table = evaluate_detections(
-        lambda each: detections(system, each), samples, system.detector.design.grid
+        lambda sample: detections(system, sample), samples, system.detector.design.grid
     )
-    known = [each for each in headline(table, "ego").values() if not math.isnan(each)]
+    known = [value for value in headline(table, "ego").values() if not math.isnan(value)]
     return sum(known) / len(known)
 
 

@@ -1,4 +1,4 @@
-"""A network's answer is its config when it has learnt; a run learns, stops and goes on."""
+"""A trained network gives the targets; a training run trains, stops and resumes."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def config(tmp_path: Path) -> TrainingConfig:
     )
 
 
-def test_who_answers_as_taught_finds_everybody() -> None:
+def test_output_equal_to_the_targets_detects_all_boxes() -> None:
     boxes = boxes_in_world()
     geometry = boxes.geometry - [110.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    everybody, nobody = np.ones(len(boxes), np.bool_), np.zeros(len(boxes), np.bool_)
-    targets = targets_of(replace(boxes, geometry=geometry), everybody, nobody, LITE_GRID)
+    all_rows, no_row = np.ones(len(boxes), np.bool_), np.zeros(len(boxes), np.bool_)
+    targets = targets_of(replace(boxes, geometry=geometry), all_rows, no_row, LITE_GRID)
     raw = Raw(
         torch.logit(torch.from_numpy(targets.heat), 1e-4)[None],
         torch.from_numpy(targets.codes).reshape(1, CODE_CHANNELS, *LITE_GRID.output_shape),
@@ -74,14 +74,14 @@ def test_who_answers_as_taught_finds_everybody() -> None:
 def test_the_hardly_seen_are_neither_asked_nor_denied() -> None:
     boxes = boxes_in_world()[:1]
     geometry = boxes.geometry - [110.0, 60.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    nobody, one = np.zeros(1, np.bool_), np.ones(1, np.bool_)
-    targets = targets_of(replace(boxes, geometry=geometry), nobody, one, LITE_GRID)
+    no_row, one = np.zeros(1, np.bool_), np.ones(1, np.bool_)
+    targets = targets_of(replace(boxes, geometry=geometry), no_row, one, LITE_GRID)
     assert targets.heat.max() == 0
     assert (targets.negative_weight == 0).sum() == 25
 
 
 def test_parked_scenery_is_neither_asked_for_nor_denied(config: TrainingConfig) -> None:
-    """Whoever sees nobody but a parked car has learnt all there is to say of it."""
+    """A sample with nothing but a parked car gives no loss for it."""
     samples = Samples(scenarios(config.data[0]), units=False)
     network = Network(SCHEMES["single"](), SCHEMES["single"].design("lite"))
     sample = samples.sample(0, 0)
@@ -93,9 +93,9 @@ def test_parked_scenery_is_neither_asked_for_nor_denied(config: TrainingConfig) 
         assert (targets.negative_weight[0, row, column] > 0.0) == denied
 
 
-def test_inventions_near_by_count_most() -> None:
-    nobody = np.zeros(0, np.bool_)
-    weight = targets_of(boxes_in_world()[:0], nobody, nobody, LITE_GRID).negative_weight
+def test_additional_detections_near_by_count_most() -> None:
+    no_rows = np.zeros(0, np.bool_)
+    weight = targets_of(boxes_in_world()[:0], no_rows, no_rows, LITE_GRID).negative_weight
     rows, columns = LITE_GRID.output_shape
     assert weight[1, rows // 2, columns // 2] == weight.max() > weight[1, 0, 0] == 1.0
 
@@ -112,7 +112,7 @@ def test_steps_lower_the_loss_on_one_batch(config: TrainingConfig, scheme: str) 
     assert losses[2] < losses[1] < losses[0]
 
 
-def test_front_and_back_are_told_alike() -> None:
+def test_front_and_back_have_equal_targets() -> None:
     box = np.array([[3.0, 4.0, 0.8, 4.5, 1.9, 1.6, 2.0]])
     cells, codes = LITE_GRID.codes_of(box)
     about = LITE_GRID.codes_of(box + math.pi * np.eye(7)[6])[1]
@@ -131,8 +131,8 @@ def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     half.write()
     after = training.train(replace(config, epochs=2))
     assert after.curve[1] == whole.curve[1]
-    for name, each in whole.average.state.items():
-        assert torch.equal(each, after.average.state[name]), name
+    for name, tensor in whole.average.state.items():
+        assert torch.equal(tensor, after.average.state[name]), name
     assert config.weights is not None
     file = config.weights / file_name(SCHEMES["single"])
     card = json.loads(file.with_suffix(".json").read_text())
@@ -167,8 +167,8 @@ def test_another_run_is_not_resumed(config: TrainingConfig, written: Path, tmp_p
     (tmp_path / "other" / "made-up" / "7" / "000002.npy").unlink()
     others = [tmp_path / "other"]
     for name, value in {"epochs": 2, "data": others, "held_out": others, "scheme": "early"}.items():
-        told = rf"{written}: of a run with other --{name.replace('_', '-')};"
-        with pytest.raises(UserError, match=told):
+        message = rf"{written}: of a run with other --{name.replace('_', '-')};"
+        with pytest.raises(UserError, match=message):
             training.train(replace(config, **{name: value}))  # type: ignore[arg-type]
     config.data[0].rename(tmp_path / "moved")
     training.start(replace(config, data=[tmp_path / "moved"], held_out=[tmp_path / "moved"]))
@@ -182,20 +182,20 @@ def test_a_state_without_options_is_refused(
         written.write_bytes(written.read_bytes()[:1000])
     else:
         state = torch.load(written, weights_only=True)
-        torch.save({name: each for name, each in state.items() if name != "config"}, written)
-    with pytest.raises(UserError, match="name another --out, or remove the") as told:
+        torch.save({name: tensor for name, tensor in state.items() if name != "config"}, written)
+    with pytest.raises(UserError, match="name another --out, or remove the") as refusal:
         training.start(config)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_what_is_frozen_stays_and_the_rest_learns(config: TrainingConfig) -> None:
     current = training.start(replace(config, scheme="v2vnet", freeze=True, most=2))
-    before = {name: each.clone() for name, each in current.network.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in current.network.state_dict().items()}
     samples = Samples(scenarios(config.data[0]), units=False)
     training.train_epoch(current, samples, lambda done: None)
-    for name, each in current.network.state_dict().items():
+    for name, tensor in current.network.state_dict().items():
         frozen = name.startswith(("pillar_vfe.", "backbone."))
-        assert torch.equal(each, before[name]) == frozen, name
+        assert torch.equal(tensor, before[name]) == frozen, name
 
 
 def test_weights_go_where_systems_look() -> None:
@@ -214,8 +214,8 @@ def test_recordings_for_testing_are_refused(config: TrainingConfig, tmp_path: Pa
 def test_weights_that_are_there_stay_whole_until_others_are(tmp_path: Path) -> None:
     file = tmp_path / "lite_single.safetensors"
     save(file, {"one": torch.zeros(3)}, {"epochs": 1})
-    for each in (file, file.with_suffix(".json")):
-        (tmp_path / f"before{each.suffix}").hardlink_to(each)
+    for path in (file, file.with_suffix(".json")):
+        (tmp_path / f"before{path.suffix}").hardlink_to(path)
     before = file.read_bytes()
     save(file, {"one": torch.ones(3)}, {"epochs": 2})
     assert (tmp_path / "before.safetensors").read_bytes() == before != file.read_bytes()
@@ -227,8 +227,8 @@ def test_a_class_that_never_occurred_has_no_number_in_a_card(tmp_path: Path) -> 
     card = {"curve": [{"epoch": 1, "cyclist": math.nan}], "best": 0.5}
     save(tmp_path / "w.safetensors", {"one": torch.zeros(3)}, card)
     assert "NaN" not in (tmp_path / "w.json").read_text()
-    told = json.loads((tmp_path / "w.json").read_text())
-    assert told == {"curve": [{"epoch": 1, "cyclist": None}], "best": 0.5}
+    written = json.loads((tmp_path / "w.json").read_text())
+    assert written == {"curve": [{"epoch": 1, "cyclist": None}], "best": 0.5}
 
 
 NO_ROOM = """
@@ -254,7 +254,7 @@ def test_where_there_is_no_room_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NO_ROOM, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     lines = [
-        f"{tmp_path / each}: cannot be written (File too large)" for each in ("w.safetensors", "s")
+        f"{tmp_path / name}: cannot be written (File too large)" for name in ("w.safetensors", "s")
     ]
     assert done.stdout.splitlines() == lines
     assert not list(tmp_path.iterdir())
@@ -274,7 +274,7 @@ def test_the_rate_rises_and_falls() -> None:
     assert rates[-1] < 0.02
 
 
-def test_an_epoch_shows_each_sample_once() -> None:
+def test_an_epoch_shows_every_sample_once() -> None:
     shown = [n for batch in batches(11, 11, 3, np.random.default_rng(0)) for n in batch]
     assert len(shown) == len(set(shown)) == 9
     few = [n for batch in batches(11, 7, 3, np.random.default_rng(0)) for n in batch]

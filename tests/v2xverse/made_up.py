@@ -1,4 +1,4 @@
-"""A V2Xverse agent whose networks nobody trained: checkpoints in its format, for its own loaders.
+"""A V2Xverse agent with untrained networks: checkpoints in its format, for its own loaders.
 
 The planner's last layer says "straight ahead at 5 m/s" whatever it sees, so that its controller has
 somewhere to go. Needs a checkout and the Python it runs in: V2XVERSE_ROOT, V2XVERSE_PYTHON.

@@ -1,4 +1,4 @@
-"""The far end as a program: it tells its version when asked in another, and goes with us."""
+"""The child process as a program: it refuses another version, and exits with its parent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agents.v2xverse.child import wire
 from agents.v2xverse.system import FAR_END
 
 
-def test_another_version_is_answered_with_its_own() -> None:
+def test_another_version_is_answered_with_that_of_the_child() -> None:
     far = subprocess.Popen(
         [sys.executable, str(FAR_END)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -22,7 +22,7 @@ def test_another_version_is_answered_with_its_own() -> None:
     assert far.wait() == 0
 
 
-def test_it_goes_when_nobody_asks_any_more() -> None:
+def test_it_exits_when_stdin_is_closed() -> None:
     far = subprocess.Popen([sys.executable, str(FAR_END)], stdin=subprocess.PIPE)
     assert far.stdin
     far.stdin.close()

@@ -53,7 +53,7 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
         ("pickled", "its answer cannot be read: .*an array of 'object'"),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_told(fault: str, expected: str) -> None:
+def test_a_wrong_answer_is_named_in_the_error(fault: str, expected: str) -> None:
     far = child(fault)
     pid = far._process.pid
     with pytest.raises(ChildError, match=expected):

@@ -1,4 +1,4 @@
-"""V2Xverse itself, with drawn weights: its answers are those that our networks give."""
+"""V2Xverse itself, with weights initialised at random: its output is that of our networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused before anything is started, and what is told to V2Xverse."""
+"""What is refused before anything is started, and what is passed to V2Xverse."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_what_it_believes_and_where_it_is_on_its_route() -> None:
     assert set(arrays) == {"ego", "vehicle-9"}
 
 
-def test_the_ego_is_nobody_it_detects() -> None:
+def test_the_ego_is_no_detection() -> None:
     order = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 1), (0, 0, 1)]
     body = np.array([[4.9, 2.1, 1.5] * np.array(item) for item in order]) - [2.45, 1.05, 0.0]
     places = np.array([[-1.3, 0.0, 0.0], [10.0, 3.0, 0.0]])  # of the ego from its LiDAR, and ahead
@@ -106,7 +106,7 @@ def test_the_ego_is_nobody_it_detects() -> None:
     assert np.allclose(box[:2], [10.0, 3.0])
 
 
-def test_the_road_is_drawn_as_the_planner_sees_it() -> None:
+def test_the_road_is_rendered_as_the_planner_sees_it() -> None:
     route = straight()
     width = float(route.lane_width[0])
     x, y = route.xyz[20, :2]
@@ -121,12 +121,12 @@ def test_the_road_is_drawn_as_the_planner_sees_it() -> None:
 
 
 @pytest.mark.skipif("CRUCIBLE_MAPS" not in os.environ, reason="CRUCIBLE_MAPS names no maps")
-def test_with_a_map_all_lanes_are_drawn() -> None:
+def test_with_a_map_all_lanes_are_rendered() -> None:
     maps = os.environ["CRUCIBLE_MAPS"]
-    drawn = Roads.around(replace(straight(), town="Town05"), maps)
+    roads = Roads.around(replace(straight(), town="Town05"), maps)
     part = Roads.around(straight(), maps)
     here = Pose(30.0, 0.0)
     assert part.picture(here).sum() > 0
-    assert not np.array_equal(drawn.picture(here), part.picture(here))
-    x, y = drawn.centres[len(drawn.centres) // 2]
-    assert drawn.picture(Pose(float(x), float(y)))[143:145, 47:49].all()
+    assert not np.array_equal(roads.picture(here), part.picture(here))
+    x, y = roads.centres[len(roads.centres) // 2]
+    assert roads.picture(Pose(float(x), float(y)))[143:145, 47:49].all()

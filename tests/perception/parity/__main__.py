@@ -76,18 +76,20 @@ def differences(
     seen = ours.together(network, clouds, poses)
     raw = max(
         float((mine - other).abs().max())
-        for output, each in zip(outputs, seen.raws, strict=True)
+        for output, heads in zip(outputs, seen.raws, strict=True)
         for mine, other in (
-            (each.logits, output["cls_preds"]),
-            (each.codes, output["bbox_preds"]),
+            (heads.logits, output["cls_preds"]),
+            (heads.codes, output["bbox_preds"]),
         )
     )
     worst = 0.0
-    for kind, told in enumerate(theirs.boxes_of(outputs, places)):
+    for kind, others in enumerate(theirs.boxes_of(outputs, places)):
         mine = seen.boxes[seen.boxes.classes == kind]
-        if len(mine) != len(told):
-            raise RuntimeError(f"{network.scheme}: {len(told)} boxes of class {kind}, {len(mine)}")
-        for corners_of_one in told[:, :24].reshape(-1, 8, 3):
+        if len(mine) != len(others):
+            raise RuntimeError(
+                f"{network.scheme}: {len(others)} boxes of class {kind}, {len(mine)}"
+            )
+        for corners_of_one in others[:, :24].reshape(-1, 8, 3):
             worst = max(worst, float(apart(corners(mine.geometry), corners_of_one).min()))
     return raw, worst, len(seen.boxes)
 
@@ -106,12 +108,12 @@ def their_outputs(
 ) -> tuple[list[dict[str, torch.Tensor]], Sequence[Pose]]:
     """Run V2Xverse's network as its datasets feed it: merged points, one by one, or together."""
     if theirs.scheme == "early":
-        moved = [points_between(*each, EGO) for each in zip(clouds, poses, strict=True)]
+        moved = [points_between(*pair, EGO) for pair in zip(clouds, poses, strict=True)]
         return [theirs.run([np.concatenate(moved)], [EGO])], [EGO]
     if theirs.scheme == "single":
         return [theirs.run(clouds[:1], [EGO])], [EGO]
     if theirs.scheme == "late":
-        return [theirs.run([each], [EGO]) for each in clouds], poses
+        return [theirs.run([cloud], [EGO]) for cloud in clouds], poses
     return [theirs.run(clouds, poses)], [EGO]
 
 
@@ -136,9 +138,9 @@ def medians(work: Sequence[Callable[[], object]], rounds: int) -> list[float]:
     """Return the median of the core's seconds for each; they take turns."""
     spent: list[list[float]] = [[] for _ in work]
     for _ in range(rounds):
-        for each, seconds in zip(work, spent, strict=True):
+        for measured, seconds in zip(work, spent, strict=True):
             start = time.process_time()
-            each()
+            measured()
             seconds.append(time.process_time() - start)
     return [float(np.median(seconds)) for seconds in spent]
 

@@ -1,8 +1,8 @@
-"""What V2Xverse's own code says of a small scene, kept so that it can be compared without it.
+"""The output of V2Xverse's code for a small scene, stored for comparison without V2Xverse.
 
     V2XVERSE_ROOT=... python -m tests.perception.parity.golden
 
-writes the files anew. Weights and points are drawn, so a file holds only answers: every few cells
+writes the files again. Weights and points are random, so a file holds only the output: every few cells
 of the raw output, and the boxes' corners and scores, class by class.
 """
 
@@ -54,14 +54,14 @@ def write(scheme: str) -> None:
     theirs = Theirs(scheme, grid)
     theirs.network.load_state_dict(random_weights(theirs.network.state_dict(), grid))
     outputs, places = their_outputs(theirs, *scene(grid))
-    told = theirs.boxes_of(outputs, places)
+    boxes = theirs.boxes_of(outputs, places)
     np.savez_compressed(
         FOLDER / f"{scheme}.npz",
-        logits=np.stack([sampled(each["cls_preds"]) for each in outputs]),
-        codes=np.stack([sampled(each["bbox_preds"]) for each in outputs]),
-        classes=np.repeat(np.arange(3), [len(each) for each in told]),
-        corners=np.concatenate(told)[:, :24].reshape(-1, 8, 3).astype(np.float32),
-        scores=np.concatenate(told)[:, 24].astype(np.float32),
+        logits=np.stack([sampled(output["cls_preds"]) for output in outputs]),
+        codes=np.stack([sampled(output["bbox_preds"]) for output in outputs]),
+        classes=np.repeat(np.arange(3), [len(output) for output in boxes]),
+        corners=np.concatenate(boxes)[:, :24].reshape(-1, 8, 3).astype(np.float32),
+        scores=np.concatenate(boxes)[:, 24].astype(np.float32),
     )
 
 

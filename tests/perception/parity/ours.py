@@ -37,7 +37,7 @@ def windowed(grid: Grid, half_length: float, half_width: float) -> Grid:
 
 
 def network_of(scheme: str, grid: Grid | None = None) -> Network:
-    """Return V2Xverse's network of a scheme with drawn weights."""
+    """Return V2Xverse's network of a scheme with weights initialised at random."""
     design = SCHEMES[scheme].design("full")
     network = Network(SCHEMES[scheme](), design if grid is None else replace(design, grid=grid))
     network.load_state_dict(random_weights(network.state_dict(), network.design.grid))
@@ -49,21 +49,21 @@ def together(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose])
     """Return what the ego and its partners see together."""
     grid, decoding = network.design.grid, network.design.decoding
     if network.scheme == "early":
-        moved = [points_between(*each, EGO) for each in zip(clouds, poses, strict=True)]
+        moved = [points_between(*pair, EGO) for pair in zip(clouds, poses, strict=True)]
         clouds = [np.concatenate(moved)]
     if network.scheme == "single":
         clouds = clouds[:1]
     maps = [network.encode([cloud]) for cloud in clouds]
     if network.scheme == "late":
-        raws = tuple(network.heads(network.fuse(each, ())) for each in maps)
+        raws = tuple(network.heads(network.fuse(levels, ())) for levels in maps)
     else:
-        partners = [Partner(*each) for each in zip(maps[1:], poses[1:], strict=False)]
+        partners = [Partner(*pair) for pair in zip(maps[1:], poses[1:], strict=False)]
         raws = (network.heads(network.fuse(maps[0], partners)),)
-    told = [
+    detections = [
         boxes_between(candidates(raw, grid, decoding), pose, EGO)
         for raw, pose in zip(raws, poses, strict=False)
     ]
-    return Seen(raws, inside(nms(Boxes.join(told), decoding), grid))
+    return Seen(raws, inside(nms(Boxes.join(detections), decoding), grid))
 
 
 @torch.inference_mode()
@@ -77,15 +77,17 @@ def step(network: Network, clouds: Sequence[Singles], poses: Sequence[Pose]) -> 
         )
         return coop, alone
     maps = [network.encode([cloud]) for cloud in clouds]
-    partners = [Partner(*each) for each in zip(maps[1:], poses[1:], strict=True)]
+    partners = [Partner(*pair) for pair in zip(maps[1:], poses[1:], strict=True)]
     alone_raw = network.heads(network.fuse(maps[0], ()))
-    own = candidates(alone_raw, grid, decoding)
+    alone = candidates(alone_raw, grid, decoding)
     if network.scheme == "late":
         theirs = [
-            boxes_between(candidates(network.heads(each.maps[0]), grid, decoding), each.in_ego, EGO)
-            for each in partners
+            boxes_between(
+                candidates(network.heads(partner.maps[0]), grid, decoding), partner.in_ego, EGO
+            )
+            for partner in partners
         ]
-        coop = Boxes.join([own, *theirs])
+        coop = Boxes.join([alone, *theirs])
     else:
         coop = candidates(network.heads(network.fuse(maps[0], partners)), grid, decoding)
-    return inside(nms(coop, decoding), grid), inside(nms(own, decoding), grid)
+    return inside(nms(coop, decoding), grid), inside(nms(alone, decoding), grid)

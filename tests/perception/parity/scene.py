@@ -15,7 +15,7 @@ PARTNERS = (Pose(7.3, 2.1, yaw=0.4), Pose(-5.2, -1.7, yaw=-2.3))
 
 
 def cloud(grid: Grid, lidar_in_ego: Pose, points: int, name: str) -> Singles:
-    """Return a sweep (N, 4): road, and clusters that all agents share; heights are told raised."""
+    """Return a sweep (N, 4): road, and clusters that all agents share; heights are raised."""
     chance = stream(7, "scene", name)
     around = chance.uniform(-1.2, 1.2, (points // 2, 2)) * grid.high[:2]
     road = np.column_stack([around, chance.normal(0.0, 0.02, len(around))])

@@ -1,6 +1,6 @@
 """V2Xverse's own networks and post-processing, as its evaluation runs them, for comparison.
 
-Needs a checkout named by V2XVERSE_ROOT and, beside the project's packages, `einops` and `spconv`.
+Needs a checkout named by V2XVERSE_ROOT and, besides the project's packages, `einops`, `spconv`.
 What that code imports without needing it here (viewers, compilers' products) is left out.
 """
 
@@ -82,7 +82,7 @@ class Theirs:
         model = self.settings["model"]
         module = importlib.import_module(f"opencood.models.{model['core_method']}")
         wanted = model["core_method"].replace("_", "")
-        made = next(each for name, each in vars(module).items() if name.lower() == wanted)
+        made = next(item for name, item in vars(module).items() if name.lower() == wanted)
         self.network = made(model["args"]).eval()
         voxels = importlib.import_module("opencood.data_utils.pre_processor.sp_voxel_preprocessor")
         boxes = importlib.import_module("opencood.data_utils.post_processor.voxel_postprocessor")
@@ -103,27 +103,27 @@ class Theirs:
 
     def boxes_of(self, outputs: Sequence[Any], poses_in_ego: Sequence[Pose]) -> list[Floats]:
         """Return corners (N, 8, 3) and scores of each class, after joint suppression."""
-        found = []
+        boxes_of_kinds = []
         for kind in range(3):
-            data, told = OrderedDict[str, Any](), {}
+            data, outputs_of = OrderedDict[str, Any](), {}
             for number, (output, pose) in enumerate(zip(outputs, poses_in_ego, strict=True)):
                 name = "ego" if number == 0 else str(number)
                 data[name] = {
                     "transformation_matrix": torch.from_numpy(matrix(pose)).float(),
                     "anchor_box": None,
                 }
-                told[name] = {
+                outputs_of[name] = {
                     "cls_preds": output["cls_preds"][:, kind : kind + 1],
                     "reg_preds": output["reg_preds_multiclass"][:, kind],
                 }
-            corners, scores = self.boxes.post_process(data, told)
+            corners, scores = self.boxes.post_process(data, outputs_of)
             none = np.zeros((0, 25))
-            found.append(
+            boxes_of_kinds.append(
                 none
                 if corners is None
                 else np.column_stack([corners.numpy().reshape(-1, 24), scores.numpy()])
             )
-        return found
+        return boxes_of_kinds
 
 
 def settings_of(scheme: str, grid: Grid) -> Any:
