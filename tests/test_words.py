@@ -15,7 +15,9 @@ ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 EXEMPT = ROOT / "docs" / "study" / "2026-a0f44b3"
 ROOMS = ("harness", "agents", "analysis", "crucible")
-PENDING = (ROOT / "harness" / "carlite",)  # not yet gone through
+PENDING = tuple(
+    ROOT / "harness" / room for room in ("carlite", "authoring")
+)  # not yet gone through
 PAGES = sorted(
     path
     for path in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]

@@ -2,8 +2,8 @@
 
     V2XVERSE_ROOT=... python -m tests.perception.parity.golden
 
-writes the files again. Weights and points are random, so a file holds only the output: every few cells
-of the raw output, and the boxes' corners and scores, class by class.
+writes the files again. Weights and points are random, so a file holds only the output: every few
+cells of the raw output, and the boxes' corners and scores, class by class.
 """
 
 from __future__ import annotations
