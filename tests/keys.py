@@ -6,7 +6,7 @@ from harness.records.arms import NONE, Arm
 from harness.records.keys import AttemptKey
 
 ALONE = ("alone", "ideal_single", "oracle", "single")
-"""Systems that read no messages: nobody cooperates in their arms."""
+"""Systems that read no messages: no partner cooperates in their arms."""
 
 
 def arm_of(system: str, condition: str, cooperation: str = "ahead", **more: str) -> Arm:

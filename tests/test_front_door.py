@@ -39,7 +39,7 @@ def test_the_help_lists_every_subcommand(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("name", sorted(set(SUBCOMMANDS) - {"run"}))
-def test_each_subcommand_has_help_under_its_own_name(
+def test_every_subcommand_has_help_under_its_name(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -97,9 +97,9 @@ printf '%s\n' "${COMPREPLY[@]}"
     ],
 )
 def test_bash_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
-    own = tmp_path / "crucible"
-    own.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
-    own.chmod(0o755)
+    script = tmp_path / "crucible"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
+    script.chmod(0o755)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", COMPLETE, "bash", line],
@@ -146,7 +146,7 @@ def test_run_composes_as_run_campaign_does() -> None:
         (["serve", "--port", "70000"], "carlite: "),
         (["status", "/nowhere"], "/nowhere"),
         (["tables", "/nowhere"], "/nowhere"),
-        (["check", "nobody"], "nobody: "),
+        (["check", "nothing"], "nothing: "),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str) -> None:
@@ -207,10 +207,10 @@ def test_another_python_is_one_line(version: tuple[int, int]) -> None:
 def test_another_python_of_this_machine_is_one_line(version: str, start: list[str]) -> None:
     python = shutil.which(f"python{version}")
     probe = [str(python), "-c", "import sys; print(sys.executable)"]
-    found = python and subprocess.run(probe, check=False, capture_output=True, text=True)
-    if not found or found.returncode:
+    probed = python and subprocess.run(probe, check=False, capture_output=True, text=True)
+    if not probed or probed.returncode:
         pytest.skip(f"no Python {version} here")
-    refused([found.stdout.strip(), *start], version)
+    refused([probed.stdout.strip(), *start], version)
 
 
 def refused(command: list[str], version: str) -> None:

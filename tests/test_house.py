@@ -73,7 +73,7 @@ HOUSE = {
     "doctor": {"world", "channel", "evaluation", "records", "campaign"},
     "commands": {"world", "channel", "evaluation", "records", "campaign", "doctor"},
 }
-"""Whom each room may know, besides itself and the common ground."""
+"""Which rooms each room may import, besides itself and the common ground."""
 CAMPAIGN = ("settings", "folder", "attempt", "running", "planning", "printing", "run", "twins")
 """From the bottom to the top: each may import itself and those before it, so there is no circle."""
 

@@ -66,10 +66,14 @@ def test_a_line_of_the_ledger_of_nothing_but_brackets_is_torn() -> None:
 
 @given(VALUES)
 def test_brackets_in_words_are_no_nesting(value: Any) -> None:
-    told = [value, "[" * 200, '"' + "{" * 200]
-    for text in (json.dumps(told), json.dumps(told).encode(), json.dumps(told).encode("utf-16")):
-        assert parse_json(text) == told
-    check_yaml(yaml.safe_dump(told), aliases=True)
+    nested = [value, "[" * 200, '"' + "{" * 200]
+    for text in (
+        json.dumps(nested),
+        json.dumps(nested).encode(),
+        json.dumps(nested).encode("utf-16"),
+    ):
+        assert parse_json(text) == nested
+    check_yaml(yaml.safe_dump(nested), aliases=True)
 
 
 def test_what_is_as_deep_as_allowed_is_read() -> None:

@@ -25,7 +25,7 @@ sys.exit(agents.__file__)
 
 
 def test_a_module_imports_our_packages_wherever_it_is_started(tmp_path: Path) -> None:
-    """Beside another `agents` in the working directory, and one on PYTHONPATH."""
+    """With another `agents` in the working directory, and one on PYTHONPATH."""
     other = carla_like(tmp_path)
     for cwd in (tmp_path, other):
         done = subprocess.run(

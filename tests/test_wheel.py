@@ -1,4 +1,4 @@
-"""What the wheel has in it, and that it works outside a checkout beside CARLA's own `agents`."""
+"""What the wheel has in it, and that it works outside a checkout, next to CARLA's `agents`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_run_uses_the_files_of_the_wheel(installed: Path, tmp_path: Path) -> Non
     assert "15 attempts" in " ".join(done.stdout.split())
 
 
-def test_a_campaign_is_run_and_reported_beside_another_agents(
+def test_a_campaign_is_run_and_reported_with_another_agents_on_the_path(
     installed: Path, tmp_path: Path
 ) -> None:
     """The other `agents` raises when imported, in whatever process."""
@@ -98,12 +98,14 @@ def test_a_campaign_is_run_and_reported_beside_another_agents(
     assert "ideal_late" in (tmp_path / "page" / "report.html").read_text()
 
 
-def test_own_files_take_the_place_of_shipped_ones(installed: Path, tmp_path: Path) -> None:
-    own = tmp_path / "mine"
-    (own / "traffic").mkdir(parents=True)
+def test_files_of_the_user_take_the_place_of_shipped_ones(installed: Path, tmp_path: Path) -> None:
+    user_files = tmp_path / "mine"
+    (user_files / "traffic").mkdir(parents=True)
     shipped = (installed / "crucible" / "conf" / "traffic" / "few.yaml").read_text()
-    (own / "traffic" / "few.yaml").write_text(shipped.replace("vehicles: 12", "vehicles: 7"))
-    (own / "traffic" / "many.yaml").write_text(shipped.replace("vehicles: 12", "vehicles: 99"))
+    (user_files / "traffic" / "few.yaml").write_text(shipped.replace("vehicles: 12", "vehicles: 7"))
+    (user_files / "traffic" / "many.yaml").write_text(
+        shipped.replace("vehicles: 12", "vehicles: 99")
+    )
     for option, choice, vehicles in (
         (["--config-dir", "mine"], "few", 7),
         (["--config-dir=mine"], "many", 99),

@@ -39,14 +39,14 @@ class Attempt:
 
 
 def attempts(campaign: Path) -> list[Attempt]:
-    found_attempts = []
+    attempts_read = []
     for file in sorted(campaign.glob("episodes/*/*/*/*/try1/result.json")):
         result = json.loads(file.read_text())
         attempt = result["crucible"]["attempt"]
         arm = attempt["arm"]
         names = arm["system"], arm["condition"], attempt["route"], attempt["seed"]
-        found_attempts.append(Attempt(file.parent, *names, result))
-    return found_attempts
+        attempts_read.append(Attempt(file.parent, *names, result))
+    return attempts_read
 
 
 def mean(values: Iterable[float | None]) -> float:

@@ -57,7 +57,7 @@ def write_little(
     town: str = "Crucible05",
     systems: Iterable[str] = (),
 ) -> Path:
-    """Write a campaign; how a drive goes is drawn, or told in `drives`."""
+    """Write a campaign; how a drive goes is random, or given in `drives`."""
     folder.mkdir(parents=True)
     settings = {"seeds": list(seeds), "system": dict.fromkeys([*systems, *(s for s, _ in arms)])}
     header = {"schema": VERSION, "digest": "0" * 8, "simulator": simulator.split(maxsplit=1)[0]}
@@ -68,16 +68,16 @@ def write_little(
         for route in routes:
             for seed in seeds:
                 key = key_of(*arm, route, seed)
-                drive = (drives or {}).get(key) or drawn(key)
+                drive = (drives or {}).get(key) or random_drive(key)
                 write_attempt(folder, key, drive, simulator)
                 with patch("os.fsync"):
                     append(folder, key, 1, None, "made up", "")
     return folder
 
 
-def write_route(folder: Path, name: str, town: str, beside: float) -> None:
+def write_route(folder: Path, name: str, town: str, aside: float) -> None:
     """Write a straight route."""
-    way = [[float(x), beside, 0.0] for x in range(int(LENGTH))]
+    way = [[float(x), aside, 0.0] for x in range(int(LENGTH))]
     (folder / "routes").mkdir(exist_ok=True)
     text = json.dumps({"name": name, "town": town, "way": {"xyz": way}})
     (folder / "routes" / f"{name}.json").write_text(text)
@@ -88,7 +88,7 @@ def called(key: AttemptKey) -> str:
     return f"{key.arm.system}/{key.arm.condition}/{key.route}-s{key.seed}"
 
 
-def drawn(key: AttemptKey) -> Drive:
+def random_drive(key: AttemptKey) -> Drive:
     """Return a drive: some routes are hard, and late messages make them harder."""
     hard = stream(0, "route", key.route).normal()
     random = stream(key.seed, "drive", called(key))
@@ -107,7 +107,7 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
     book = PrecisionAccumulator()
     for evaluated, _ in steps:
         book.add(evaluated)
-    with patch("os.fsync"), EpisodeWriter(folder, key, 1) as writer:  # nobody pulls the plug
+    with patch("os.fsync"), EpisodeWriter(folder, key, 1) as writer:  # no power cuts here
         frames = frame_columns(steps, times, key)
         writer.table("frames", frames)
         writer.table("boxes", box_columns(steps))
@@ -148,7 +148,7 @@ def step(
 def detections(
     random: np.random.Generator, geometry: Any, classes: Any, seen: float, flaw: float
 ) -> Boxes:
-    """Return detections of some of the boxes, a few displaced, and now and then of nobody."""
+    """Return detections of some of the boxes, a few displaced, and a few additional ones."""
     n = len(geometry)
     result = geometry.copy()
     result[:, 0] += random.normal(0, 0.2, n) + (random.random(n) < flaw) * random.choice(
@@ -236,7 +236,7 @@ def surroundings(steps: Any, seconds: int) -> dict[str, dict[str, Any]]:
 
 
 def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:
-    """Return where the ego's LiDAR is, on the vehicle, and a partner beside the road."""
+    """Return where the ego's LiDAR is, on the vehicle, and a roadside unit."""
     steps = len(frames["frame"])
     columns: dict[str, Any] = {name: np.zeros(2 * steps) for name in TABLES["poses"].names}
     ahead = np.asarray(frames["ego_x"])
@@ -266,7 +266,7 @@ def map_columns() -> dict[str, Any]:
 
 
 def hears(key: AttemptKey) -> bool:
-    """Return whether there are messages in a drive: the road of route 3 has no unit beside it."""
+    """Return whether there are messages in a drive: route 3 has no roadside unit."""
     return key.arm.system != "alone" and key.route != "3"
 
 
@@ -339,9 +339,9 @@ def result_of(
     completion = 1.0 if not drive.violation else 0.3 + 0.02 * drive.seconds
     penalty = PENALTY.get(drive.violation, 1.0)
     violation = {"kind": drive.violation, "time": end, "frame": 20 * drive.seconds, "x": 95.0}
-    whom = int(drive.violation.startswith("collision"))
+    other_actor = int(drive.violation.startswith("collision"))
     other = {"ego_stationary": False, "ego_speed": 5.0, "y": 0.0, "with_type": ""}
-    other["with_actor"] = whom
+    other["with_actor"] = other_actor
     return {
         "status": "Completed",
         "meta": {"duration_game": end, "route_length": LENGTH},

@@ -68,7 +68,7 @@ def replayed(folder: Path) -> Replayed:
 
 
 def write_sweeps(attempt: Path) -> dict[tuple[int, str], Floats]:
-    """Write a few points of everybody at every planning step; return x, y and z as kept."""
+    """Write a few points of all agents at every planning step; return x, y and z as kept."""
     random = np.random.default_rng(3)
     names = [(20 * step, name) for step in range(SECONDS) for name in ("ego", "roadside-1")]
     kept = [

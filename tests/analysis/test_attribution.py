@@ -24,7 +24,7 @@ HIT, CLEAN = Drive(12, "collision_vehicle"), Drive(20)
 OTHER = Drive(9, "off_road")
 A, B, C = (0, 40), (40, 80), (80, 120)
 AGAIN, WITHOUT = Change(), Change(without=("latency",))
-DRAWS = [Change(sample=number) for number in range(1, 6)]
+SAMPLES = [Change(sample=number) for number in range(1, 6)]
 
 
 def within(*windows: Window) -> Change:
@@ -64,15 +64,15 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
         ),
         ({AGAIN: HIT, WITHOUT: HIT}, "it happens without the disturbance too: not caused by it"),
         (
-            {AGAIN: HIT, WITHOUT: OTHER, **dict.fromkeys(DRAWS, HIT)},
+            {AGAIN: HIT, WITHOUT: OTHER, **dict.fromkeys(SAMPLES, HIT)},
             "the disturbance is necessary; it happens with every other sample too",
         ),
         (
-            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, CLEAN)},
+            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(SAMPLES, CLEAN)},
             "the disturbance is necessary; it does not happen with any of 5 other samples",
         ),
         (
-            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), DRAWS[1]: OTHER},
+            {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(SAMPLES, HIT), SAMPLES[1]: OTHER},
             "the disturbance is necessary; it happens with 4 of 5 other samples",
         ),
         (
@@ -85,8 +85,8 @@ def test_conclusions(tmp_path: Path, twins: dict[Change, Drive], conclusion: str
     assert known(tmp_path, twins).conclusion == conclusion
 
 
-def test_draws_that_change_no_message_are_no_draws(tmp_path: Path) -> None:
-    known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: HIT})
+def test_samples_that_change_no_message_are_no_placebos(tmp_path: Path) -> None:
+    known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, SAMPLES[0]: HIT})
     campaign = tmp_path / "campaign"
     part, resampled = (
         next(folder.glob(f"episodes/late/ahead/{condition}/4-s1/try1/messages.parquet"))
@@ -125,7 +125,7 @@ def test_windows_count_only_if_none_can_be_spared(
     assert known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, **tried}).windows == windows
 
 
-def test_of_several_disturbances_each_is_told(tmp_path: Path) -> None:
+def test_of_several_disturbances_all_are_listed(tmp_path: Path) -> None:
     both = Change(without=("latency", "pose_error"))
     one, other = (Change(without=(name,)) for name in ("latency", "pose_error"))
     result = known(tmp_path, {AGAIN: HIT, both: CLEAN, one: CLEAN, other: HIT}, disturbances=2)
@@ -133,9 +133,9 @@ def test_of_several_disturbances_each_is_told(tmp_path: Path) -> None:
     assert result.without_one == {"latency": False, "pose_error": True}
 
 
-def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
-    """Counted anew from the twins' own files, one by one."""
-    result = known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, DRAWS[0]: OTHER, within(A, C): HIT})
+def test_every_twin_has_the_age_of_its_messages(tmp_path: Path) -> None:
+    """Counted again from the twins' files, one by one."""
+    result = known(tmp_path, {AGAIN: HIT, WITHOUT: CLEAN, SAMPLES[0]: OTHER, within(A, C): HIT})
     folder = result.case.folder
     assert main(["report", str(folder), "--results-only"]) == 0
     table = pd.read_csv(folder / "report" / "twins.csv", keep_default_na=False)
@@ -144,7 +144,7 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
     for change, name in {
         AGAIN: "unchanged",
         WITHOUT: "without latency",
-        DRAWS[0]: "resampled 1",
+        SAMPLES[0]: "resampled 1",
         within(A, C): "within 0-40+80-120",
     }.items():
         key = key_of("late", change.condition("latency"), "4", 1)
@@ -165,8 +165,8 @@ def test_each_twin_tells_how_old_its_messages_were(tmp_path: Path) -> None:
     assert kinds["resampled 1"] == "off_road"
 
 
-def test_the_page_and_its_table_tell(tmp_path: Path) -> None:
-    twins = {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(DRAWS, HIT), within(C): HIT}
+def test_the_page_and_its_table(tmp_path: Path) -> None:
+    twins = {AGAIN: HIT, WITHOUT: CLEAN, **dict.fromkeys(SAMPLES, HIT), within(C): HIT}
     result = known(tmp_path, twins)
     (row,) = attribution_table([result]).to_dict("records")
     assert (row["other samples with violation"], row["other samples"], row["windows, s"]) == (

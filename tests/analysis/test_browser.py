@@ -21,7 +21,7 @@ def report(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rgb(name: str, dark: bool) -> str:
-    """Return a colour as browsers tell it."""
+    """Return a colour as browsers report it."""
     code = COLOURS[name][dark].removeprefix("#")
     return f"rgb({', '.join(str(int(code[at : at + 2], 16)) for at in (0, 2, 4))})"
 

@@ -54,7 +54,7 @@ def test_tables_regress_compare(
     assert len(list(tmp_path.glob("compare-*.svg"))) == 2
 
 
-def test_campaigns_of_short_clean_or_bad_drives_say_what_they_cannot_tell(
+def test_campaigns_of_short_clean_or_bad_drives_state_what_cannot_be_estimated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = {
@@ -112,7 +112,7 @@ def test_a_truncated_parquet_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
         file.write_bytes(whole)
 
 
-def test_simulators_are_not_pooled_unless_told(
+def test_simulators_are_not_pooled_unless_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ours = write_little(tmp_path / "ours", ARM, ["0", "1"], [1])
@@ -169,7 +169,7 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
     [
         (["tables", "nowhere"], "not a campaign folder"),
         (["tables", "LITTLE", "--format", "xls"], "unknown xls; valid: csv, parquet, latex"),
-        (["regress", "LITTLE", "--systems", "nobody"], "unknown nobody; valid: alone, early, late"),
+        (["regress", "LITTLE", "--systems", "none"], "unknown none; valid: alone, early, late"),
         (["compare", "LITTLE", "early"], "two different arms"),
         (["power", "--routes", "many"], "positive integers"),
         (["power", "--base-rate", "0.9", "--difference", "0.2"], "must be between 0 and 1"),
@@ -201,7 +201,7 @@ def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "not a campaign's settings" in ran(capsys, "tables", folder)[2]
 
 
-def test_who_is_told_to_end_says_so(
+def test_an_interrupted_command_says_so(
     little: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:

@@ -28,7 +28,7 @@ def test_differences_are_over_pairs_and_signs_over_routes(
         ]
         for attempt in again.attempts(little)
     }
-    by_hand = [
+    by_definition = [
         sum(
             scores["late", "latency", route, seed] - scores["late", "none", route, seed]
             for seed in (1, 2)
@@ -38,18 +38,18 @@ def test_differences_are_over_pairs_and_signs_over_routes(
     result = (
         compare(collection, LATE, LATENCY).differences.set_index("measure").loc["driving score"]
     )
-    assert result["difference"] == pytest.approx(sum(by_hand) / 12)
+    assert result["difference"] == pytest.approx(sum(by_definition) / 12)
     assert result["difference"] == pytest.approx(result["b"] - result["a"])
     assert (result["pairs"], result["routes"]) == (12, 6)
-    seen = abs(sum(by_hand)) - 1e-6
+    seen = abs(sum(by_definition)) - 1e-6
     signs = product((1, -1), repeat=6)
     assert result["p"] == pytest.approx(
-        np.mean([abs(np.dot(sign, by_hand)) >= seen for sign in signs])
+        np.mean([abs(np.dot(sign, by_definition)) >= seen for sign in signs])
     )
     assert result["low"] <= result["difference"] <= result["high"]
 
 
-def test_mcnemar_only_where_each_route_counts_once(collection: Collection) -> None:
+def test_mcnemar_only_where_every_route_counts_once(collection: Collection) -> None:
     twice = compare(collection, LATE, LATENCY).differences
     assert twice["p mcnemar"].isna().all()
     attempts = collection.attempts[collection.attempts["seed"] == 1]
@@ -88,8 +88,8 @@ def test_arms_by_name(collection: Collection) -> None:
     assert arm_named("early", collection.attempts) == EARLY
     with pytest.raises(UserError, match="late: several arms; there are late/latency, late/none"):
         arm_named("late", collection.attempts)
-    with pytest.raises(UserError, match="nobody: not one arm with results; there are alone/none"):
-        arm_named("nobody", collection.attempts)
+    with pytest.raises(UserError, match="nothing: not one arm with results; there are alone/none"):
+        arm_named("nothing", collection.attempts)
 
 
 def test_routes_are_named_short_and_have_the_means_of_their_seeds(collection: Collection) -> None:

@@ -49,8 +49,8 @@ def test_pairs_are_a_logit_of_differences_without_intercept(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_maximum_of_the_penalised_conditional_likelihood(seed: int) -> None:
     sets = made(seed)
-    drawn = np.random.default_rng(seed).integers(0, 3, 14).astype(np.float64)
-    weights = np.stack([np.ones(14), drawn])
+    counts = np.random.default_rng(seed).integers(0, 3, 14).astype(np.float64)
+    weights = np.stack([np.ones(14), counts])
     fits = firth_conditional(sets, weights)
     assert fits.converged.all()
     for beta, weight in zip(fits.coefficients, weights, strict=True):

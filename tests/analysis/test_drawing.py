@@ -83,7 +83,7 @@ def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
     assert inline(beyond).count("polyline") > inline(inside).count("polyline")
 
 
-def test_a_point_without_an_interval_tells_its_value_alone() -> None:
+def test_a_point_without_an_interval_shows_its_value_alone() -> None:
     points = ((5.0, 1.0, math.nan, math.nan), (15.0, 0.5, 0.25, 0.75))
     result = inline(render_lines([Line("x", points, "accent")], (0, 20, ""), (0, 1, ""), "says"))
     assert "<title>x, 5: 1.00</title>" in result

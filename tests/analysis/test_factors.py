@@ -44,7 +44,7 @@ def collection(folder: Path) -> Collection:
     return collect([folder])
 
 
-def test_each_factor_is_a_column_and_a_pair(collection: Collection) -> None:
+def test_every_factor_is_a_column_and_a_pair(collection: Collection) -> None:
     assert collection.factors == ("system", "cooperation", "condition", "intervention")
     assert set(collection.attempts["intervention"]) == {"none", "no ghosts"}
     families = {(family, str(a), str(b)) for family, a, b in planned_comparisons(collection.arms)}

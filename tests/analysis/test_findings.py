@@ -19,7 +19,7 @@ from tests.keys import key_of
 
 
 def test_a_difference_that_is_the_same_on_every_route_is_clear(tmp_path: Path) -> None:
-    """Nobody is hit, against everybody: no spread, no interval, and nothing could be clearer."""
+    """No collision in one arm, one in every drive of the other: no spread, a clear difference."""
     arms = [("late", "none"), ("late", "latency")]
     routes = list("012345")
     drives = {
@@ -99,9 +99,9 @@ def strong(difference: float, low: float, high: float, level: float) -> Declarat
         ),
     ],
 )
-def test_sentences_say_what_the_interval_carries(
+def test_sentences_state_what_the_interval_supports(
     difference: float, low: float, high: float, level: float, says: list[str], never: list[str]
 ) -> None:
     result = Page(findings_of(strong(difference, low, high, level), [])).words
-    assert all(say in result for say in says), result
+    assert all(word in result for word in says), result
     assert not [item for item in never if item in result]

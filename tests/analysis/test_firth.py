@@ -29,7 +29,7 @@ def slow_fit(y: Floats, design: Floats, weights: Floats) -> Floats:
     return np.asarray(again.x)
 
 
-def drawn(seed: int, n: int = 40) -> tuple[Floats, Floats]:
+def sampled(seed: int, n: int = 40) -> tuple[Floats, Floats]:
     random = np.random.default_rng(seed)
     design = np.column_stack([np.ones(n), random.normal(size=(n, 2)), random.random(n) < 0.2])
     y = (random.random(n) < expit(design @ [-0.5, 1.0, 0.0, 0.5])).astype(np.float64)
@@ -62,7 +62,7 @@ def test_urinary_tract_infection_as_logistf_has_it() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
-    y, design = drawn(seed)
+    y, design = sampled(seed)
     weights = np.random.default_rng(seed).integers(0, 3, len(y)).astype(np.float64)
     fits = firth(y, design, np.stack([np.ones(len(y)), weights]))
     assert fits.converged.all()
@@ -72,7 +72,7 @@ def test_maximum_of_the_penalised_likelihood(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [5, 6])
 def test_a_lower_maximum_is_left_for_a_higher_one(seed: int) -> None:
-    """From nought alone some fits end in a lower maximum; a wide search finds no higher one."""
+    """From zero alone some fits end in a lower maximum; a wide search finds no higher one."""
     scene = Scenario(routes=8, systems=2, seeds=1, route_sd=1.5, base=-0.8)
     design = design_of(last_window(simulate_drives(scene, np.random.default_rng(seed))))
     weights = np.vstack([np.ones((1, len(design.y))), leave_one_out_weights(design.clusters)])
@@ -103,7 +103,7 @@ def penalised(y: Floats, design: Floats, beta: Floats, weights: Floats) -> float
 
 
 def test_weights_are_repeated_rows() -> None:
-    y, design = drawn(9)
+    y, design = sampled(9)
     weights = np.random.default_rng(1).integers(0, 3, (5, len(y))).astype(np.float64)
     together = firth(y, design, weights)
     for item, coefficient in zip(weights.astype(int), together.coefficients, strict=True):
@@ -112,15 +112,15 @@ def test_weights_are_repeated_rows() -> None:
 
 
 def test_weights_that_leave_a_column_empty_give_no_numbers() -> None:
-    y, design = drawn(3)
+    y, design = sampled(3)
     fits = firth(y, design, np.stack([design[:, 3] == 0, np.ones(len(y))]).astype(np.float64))
     assert np.isnan(fits.coefficients[0]).all()
     assert not fits.converged[0]
     assert fits.converged[1]
 
 
-def test_jackknife_is_refitting_without_each_route() -> None:
-    y, design = drawn(5)
+def test_jackknife_is_refitting_without_one_route_at_a_time() -> None:
+    y, design = sampled(5)
     clusters = np.arange(len(y)) % 8
     full = firth(y, design).coefficients[0]
     left = firth(y, design, leave_one_out_weights(clusters)).coefficients

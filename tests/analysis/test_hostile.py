@@ -73,7 +73,7 @@ def test_results(
 def test_messages_of_bytes_that_are_no_text(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The name of a file may be any bytes, and an exception tells it."""
+    """The name of a file may be any bytes, and an exception names it."""
     append(campaign, replace(KEY, seed=2), 1, "agent_exception", "no file \udcff", "")
     assert main(["report", str(campaign), "--results-only"]) == 0
     table = pd.read_csv(campaign / "report" / "missing.csv")
@@ -125,7 +125,7 @@ def test_routes(campaign: Path, capsys: pytest.CaptureFixture[str], value: objec
 
 
 def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
-    """Write a table of the attempt anew, with some columns changed."""
+    """Write a table of the attempt again, with some columns changed."""
     columns = Campaign(campaign).table(table, KEY)
     result = {str(name): columns[name].tolist() for name in columns}
     result |= {name: [value] * len(columns) for name, value in changed.items()}

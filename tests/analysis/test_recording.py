@@ -92,7 +92,7 @@ def test_boxes_stand_where_they_were_recorded(
             assert ring[:4].mean(axis=0) == pytest.approx([box["y"], -box["x"]], abs=1e-4)
 
 
-def test_each_pattern_has_a_colour_of_its_own(drive: Replayed, reading: Reading) -> None:
+def test_every_pattern_has_a_different_colour(drive: Replayed, reading: Reading) -> None:
     assert len({error_colour(pattern) for pattern in PATTERNS}) == len(PATTERNS)
     seen = set()
     for source in ("truth", "cooperative"):
@@ -147,12 +147,12 @@ def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> No
         assert aside[step] == pytest.approx(wanted, abs=1e-4)
 
 
-def test_the_end_is_told_in_words_and_marked(reading: Reading) -> None:
+def test_the_end_is_described_and_marked(reading: Reading) -> None:
     levels, words = (reading.of("/events", name) for name in ("TextLogLevel", "Text"))
     assert list(levels[SECONDS]) == ["CRITICAL"]
     assert list(words[SECONDS]) == ["collision with a vehicle after 12.0 s"]
-    spot = reading.places("/world/violation", "Position3D")
-    assert spot[SECONDS] == pytest.approx(np.array([[95.0, 0.0, 0.0]]))
+    marker = reading.places("/world/violation", "Position3D")
+    assert marker[SECONDS] == pytest.approx(np.array([[95.0, 0.0, 0.0]]))
 
 
 def test_any_attempt_can_be_recorded(drive: Replayed, tmp_path: Path) -> None:

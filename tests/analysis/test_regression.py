@@ -38,13 +38,13 @@ from harness.vocabulary import PATTERNS, Floats
 from tests.analysis.published import endometrial, motor_cars
 
 
-def draw(scene: Scenario, random: np.random.Generator) -> Sample:
+def simulated(scene: Scenario, random: np.random.Generator) -> Sample:
     """The last ten seconds of simulated drives."""
     return last_window(simulate_drives(scene, random))
 
 
 def made(seed: int = 0, routes: int = 12) -> Sample:
-    return draw(Scenario(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
+    return simulated(Scenario(routes=routes, systems=3, effect=0.8), np.random.default_rng(seed))
 
 
 def counted(y: Floats, columns: Floats) -> Sample:
@@ -113,7 +113,7 @@ def test_marginal_effects_are_slopes_of_the_mean_prediction() -> None:
     ).all()
 
 
-def test_route_bootstrap_is_a_check_beside_the_jackknife() -> None:
+def test_route_bootstrap_agrees_with_the_jackknife() -> None:
     terms = firth_jackknife(design_of(made(2, routes=40)), resamples=400).terms
     wide = np.log(terms["high"] / terms["low"])
     check = np.log(terms["bootstrap_high"] / terms["bootstrap_low"])
@@ -211,7 +211,7 @@ def test_fully_separated_outcomes_leave_firth_standing() -> None:
 
 def test_a_fit_that_has_no_end_without_some_route_is_refused() -> None:
     """As many rows as columns are left: the penalised likelihood climbs for ever."""
-    design = design_of(draw(Scenario(routes=4, systems=2), np.random.default_rng(25)))
+    design = design_of(simulated(Scenario(routes=4, systems=2), np.random.default_rng(25)))
     left = firth(design.y, design.matrix, leave_one_out_weights(design.clusters))
     assert np.isfinite(left.coefficients).all()
     assert not left.converged.all()

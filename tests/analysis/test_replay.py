@@ -99,7 +99,7 @@ def test_attempts_and_times_that_are_not_there(
 
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, empty: bool) -> None:
-    """Nobody there, no partner, no message, no map; and nothing that a viewer would warn of."""
+    """No road user, no partner, no message, no map; and nothing that a viewer would warn of."""
     key = key_of("late", "latency", "0", 1)
     made = {key: Drive(1, "off_road")}
     folder = write_little(tmp_path / "c", [("late", "latency")], ["0"], [1], drives=made)

@@ -119,11 +119,11 @@ def test_differences_are_what_pairs_differ_by(little: Path, contrasts: Contrasts
             for route in routes
         ]
         assert row["difference"] == pytest.approx(sum(map(sum, by_route)) / 12)
-        drawn = [
-            sum(times * sum(part) for times, part in zip(draw, by_route, strict=True)) / 12
-            for draw in resample_weights(6)
+        resampled = [
+            sum(times * sum(part) for times, part in zip(weights, by_route, strict=True)) / 12
+            for weights in resample_weights(6)
         ]
-        low, high = np.quantile(drawn, expanded_percentiles(6))
+        low, high = np.quantile(resampled, expanded_percentiles(6))
         if low < high:
             assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
 
@@ -143,7 +143,7 @@ def test_differences_are_typeset_as_they_are_counted(out: Path) -> None:
             assert re.findall(r"-?\d+\.\d", cell) == known
 
 
-def test_regressions_are_typeset_as_they_are_told(out: Path) -> None:
+def test_regressions_are_typeset_with_their_numbers(out: Path) -> None:
     """Balanced, as many cells in each row as columns, and the numbers of regression.csv."""
     table = pd.read_csv(out / "regression.csv")
     checks = pd.read_csv(out / "regression_checks.csv")
@@ -211,8 +211,8 @@ def test_only_what_the_page_declares_is_called_significant(little: Path, out: Pa
     declared = table["measure"].isin(["driving score", "violations, %"])
     assert table["p page"].notna().equals(declared)
     assert (table.loc[declared, "p page"] >= table.loc[declared, "p"] - 1e-12).all()
-    nought_inside = (table["low"] <= 0) & (table["high"] >= 0)
-    assert not (table["clear"] & nought_inside).any()
+    zero_inside = (table["low"] <= 0) & (table["high"] >= 0)
+    assert not (table["clear"] & zero_inside).any()
     assert not (table["clear"] & ~(table["p page"] < 0.05)).any()
     report = gather(collect([little]), False, lambda _: None)
     kinds = report.declaration.tests["kind"].value_counts()
@@ -273,16 +273,16 @@ def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
     columns = ["system", "condition", "route", "seed", "violation"]
     assert sorted(slow) == [tuple(item) for item in table[columns].to_numpy().tolist()]
     assert table["case"].tolist() == list(range(1, len(slow) + 1))
-    told_of = [item for item in page.ids if item.startswith("case-")]
-    assert len(told_of) == len(slow)
-    drawn = (out / "report.html").read_text().count('class="strip"')
-    assert drawn == min(len(slow), MOST_STRIPS)
+    described = [item for item in page.ids if item.startswith("case-")]
+    assert len(described) == len(slow)
+    strips = (out / "report.html").read_text().count('class="strip"')
+    assert strips == min(len(slow), MOST_STRIPS)
     for command in table["command"].head(3):
         assert command in page.words
         assert main(command.split()[1:]) == 0
 
 
-def test_failures_and_missing_attempts_are_told(tmp_path: Path) -> None:
+def test_failures_and_missing_attempts_are_reported(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     done = key_of("late", "none", "0", 1)
     append(folder, done, 1, "rpc_timeout", "silent", "")
@@ -302,7 +302,7 @@ def test_failures_and_missing_attempts_are_told(tmp_path: Path) -> None:
 
 
 def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield campaigns that have little to tell, and words of their reports."""
+    """Yield campaigns with little in them, and words of their reports."""
     routes = list("0123")
     keys = [key_of(*ARM[0], route, seed) for route in routes for seed in (1, 2)]
     for name, drive, words in (
@@ -370,7 +370,7 @@ def test_a_report_from_inside_the_folder_has_its_name(
     assert "All of little" in words
 
 
-def test_results_alone_say_less_and_read_no_parquet(little: Path, tmp_path: Path) -> None:
+def test_results_alone_give_less_and_read_no_parquet(little: Path, tmp_path: Path) -> None:
     assert main(["report", str(little), "--results-only", "--out", str(tmp_path)]) == 0
     page = Page((tmp_path / "report.html").read_text())
     assert "made with --results-only" in page.words.lower()

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return write_little(tmp_path / "little", routes=("0", "1", "3"), seeds=(1, 2))
 
 
-def test_attempts_without_messages_stand_beside_n(folder: Path) -> None:
+def test_attempts_without_messages_stand_next_to_n(folder: Path) -> None:
     collection = collect([folder])
     driving = tables_of_results(collection)[0]
     row = dict(driving.rows())["late", "latency"]
@@ -87,9 +87,7 @@ def test_silence_that_was_asked_for_is_an_arm(folder: Path) -> None:
     assert "late/latency: 6 of 6 attempts without messages" in collection.notes
 
 
-def test_folders_held_against_each_other_are_judged_each_by_itself(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_folders_that_are_compared_are_judged_separately(folder: Path, tmp_path: Path) -> None:
     rewrite(folder, "late", "none", **NOTHING)
     other = write_little(tmp_path / "other", routes=("0", "1"))
     collection = collect([folder, other], pooled=False)

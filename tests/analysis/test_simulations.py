@@ -144,7 +144,7 @@ def test_power_test_is_the_comparisons_test() -> None:
     assert sign_flips(differences, signs) == pytest.approx(exact, abs=0.02)
 
 
-def test_power_grows_and_no_difference_is_rarely_found() -> None:
+def test_power_grows_and_no_difference_is_rarely_significant() -> None:
     small = PairedDesign(routes=19, seeds=1, base=0.3, difference=0.2)
     assert power(replace(small, difference=0.0), 400, 1) <= 0.08
     assert power(small, 400, 1) < power(replace(small, seeds=3), 400, 1)
@@ -152,7 +152,7 @@ def test_power_grows_and_no_difference_is_rarely_found() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_below_six_routes_nothing_is_ever_found(seed: int) -> None:
+def test_below_six_routes_nothing_is_ever_significant(seed: int) -> None:
     sure = PairedDesign(routes=5, seeds=3, base=0.05, difference=0.9)
     assert power(sure, 100, seed) == 0
     assert power(replace(sure, routes=6), 100, seed) > 0.8

@@ -38,21 +38,21 @@ def test_wilson_as_newcombe_tabulates_it(events: int, n: int, low: float, high: 
     assert wilson(events, n) == pytest.approx((low, high), abs=5.1e-5)
 
 
-def test_bootstrap_draws_whole_routes() -> None:
+def test_bootstrap_resamples_whole_routes() -> None:
     random = np.random.default_rng(0)
     clusters = random.integers(0, 7, 30).astype(np.float64)
     above, below = random.normal(size=30), random.random(30)
     estimate = ratio(above, below, clusters)
-    drawn = []
+    resampled = []
     for often in resample_weights(7)[:300]:
         rows = [
             r
             for route, n in enumerate(often)
             for r in np.flatnonzero(clusters == route).repeat(int(n))
         ]
-        drawn.append(above[rows].sum() / below[rows].sum())
+        resampled.append(above[rows].sum() / below[rows].sum())
     assert estimate.value == pytest.approx(above.sum() / below.sum())
-    slow = np.quantile(drawn, expanded_percentiles(7))
+    slow = np.quantile(resampled, expanded_percentiles(7))
     assert (estimate.low, estimate.high) == pytest.approx(
         tuple(slow), abs=0.25 * (slow[1] - slow[0])
     )
@@ -116,7 +116,7 @@ def test_sign_flips_try_all_signs(n: int) -> None:
     assert test.exact
 
 
-def test_many_routes_draw_signs_and_agree_with_the_normal_approximation() -> None:
+def test_many_routes_sample_signs_and_agree_with_the_normal_approximation() -> None:
     differences = np.random.default_rng(0).normal(0.25, 1, 60)
     test = sign_flip(differences)
     z = differences.sum() / np.sqrt((differences**2).sum())

@@ -36,7 +36,7 @@ def track(
     return track_of(route, "late", steps, end, violated)
 
 
-def test_everybody_is_looked_at_over_the_violators_last_ten_seconds_of_road() -> None:
+def test_all_arms_are_compared_over_the_violators_last_ten_seconds_of_road() -> None:
     violator, slower, short = track(5, 20, True), track(2.5, 50, False), track(5, 15, False)
     passed = risk_sets([violator, slower, short], {})
     assert passed.sample.y.tolist() == [1, 0]
@@ -82,7 +82,7 @@ def test_every_violation_that_others_passed_is_one_risk_set(collection: Collecti
     assert (np.bincount(passed.sets, passed.sample.y) == 1).all()
 
 
-def test_jackknife_is_refitting_without_the_sets_of_each_route() -> None:
+def test_jackknife_is_refitting_without_the_sets_of_one_route_at_a_time() -> None:
     made = simulate_drives(Scenario(routes=10, systems=3, seeds=2), np.random.default_rng(1))
     design = matched_design(risk_sets(made.tracks, {}))
     terms = matched_jackknife(design).terms
@@ -103,7 +103,7 @@ def test_jackknife_is_refitting_without_the_sets_of_each_route() -> None:
     assert terms["error"].to_numpy() == pytest.approx(np.sqrt(spread), rel=1e-3)
 
 
-def test_a_pattern_that_no_set_tells_apart_is_not_estimated() -> None:
+def test_a_pattern_that_differs_in_no_set_is_not_estimated() -> None:
     made = simulate_drives(Scenario(routes=10, systems=3, seeds=2), np.random.default_rng(2))
     passed = risk_sets(made.tracks, {})
     passed.sample.counts[:, 2] = 3 * passed.sample.exposure

@@ -73,7 +73,7 @@ def along(prefix: str, yaw: float) -> dict[str, float]:
     }
 
 
-def test_small_ones_are_drawn_large_enough_to_see() -> None:
+def test_small_boxes_are_rendered_large_enough_to_see() -> None:
     view = View(0.0, 0.0, 0.0, 40.0)
     sizes = {"length": 0.4, "width": 0.4, "world_x": 3.0, "world_y": 4.0, "world_yaw": 0.0}
     corners = corners_of(pd.Series(sizes), view)
@@ -110,8 +110,8 @@ def test_a_strip_shows_who_is_there_and_who_is_seen(collection: Collection) -> N
             < SIZE / 2
         )
         for source, start in (("cooperative", "cooperative,"), ("ego_alone", "ego_alone,")):
-            drawn = [item for item in part if item.title.startswith(start)]
-            assert len(drawn) >= int((inside & (seen["source"].astype(str) == source)).sum())
+            marks = [item for item in part if item.title.startswith(start)]
+            assert len(marks) >= int((inside & (seen["source"].astype(str) == source)).sum())
         wrong = seen[inside & (seen["pattern"].astype(str) != "")]
         hues = {item.fill for item in part} & {"missed", "mislocalised", "additional"}
         assert bool(hues) >= bool(len(wrong))
@@ -132,7 +132,7 @@ def test_cases_are_numbered_alike_and_chosen_from_every_arm(collection: Collecti
     assert cases_to_show(cases, 1000) == cases
 
 
-def test_replay_lists_and_draws(
+def test_replay_lists_and_plots(
     little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cases = cases_of(collect([little]))
@@ -174,13 +174,13 @@ def test_a_campaign_without_violations_has_no_cases(
 
 
 @pytest.mark.parametrize(("kind", "rings"), [("off_road", 0), ("collision_vehicle", 3)])
-def test_only_whom_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
+def test_only_the_actor_that_the_ego_hit_is_ringed(tmp_path: Path, kind: str, rings: int) -> None:
     key = key_of("late", "none", "0", 1)
     folder = write_little(
         tmp_path / "c", [("late", "none")], ["0"], [1], drives={key: Made(12, kind)}
     )
     case = cases_of(collect([folder]))[0]
     story = last_seconds_of(drive_in(case))
-    drawn = [shape for canvas in render_strip(story) for shape in shapes(canvas)]
-    assert sum(item.stroke == "worse" and len(item.points) > 2 for item in drawn) == rings
-    assert sum(item.stroke == "worse" and len(item.points) == 2 for item in drawn) == 6
+    marks = [shape for canvas in render_strip(story) for shape in shapes(canvas)]
+    assert sum(item.stroke == "worse" and len(item.points) > 2 for item in marks) == rings
+    assert sum(item.stroke == "worse" and len(item.points) == 2 for item in marks) == 6

@@ -79,7 +79,7 @@ def silent(attempt: Attempt) -> bool:
     return bool(heard["reads"]) and not heard["used"]
 
 
-def test_precision_of_a_drive_is_told_in_every_way(
+def test_precision_of_a_drive_is_given_in_every_way(
     collection: Collection, attempts: list[Attempt]
 ) -> None:
     names = ["system", "condition", "route", "seed"]
@@ -258,7 +258,7 @@ def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
         assert none["low"].isna().all(), table.name
 
 
-def test_rates_know_whether_each_route_counts_once(collection: Collection) -> None:
+def test_rates_know_whether_every_route_counts_once(collection: Collection) -> None:
     once = Collection(
         collection.campaigns,
         collection.attempts[collection.attempts["seed"] == 1],
@@ -272,7 +272,7 @@ def test_rates_know_whether_each_route_counts_once(collection: Collection) -> No
     assert "wilson" not in set(twice["method"])
 
 
-def test_p_values_are_never_nought() -> None:
+def test_p_values_are_never_zero() -> None:
     result = [format_p(value, 3) for value in (1.0, 0.0471, 0.001, 0.00099, 0.0, math.nan)]
     assert result == ["1.000", "0.047", "0.001", "< 0.001", "< 0.001", "-"]
 

@@ -20,7 +20,7 @@ from tests.campaign.tiny import command, environment, write_route
 
 ROOT = Path(__file__).parents[2]
 CHOICES = ["system=[ideal_single,ideal_late]", "interference=none", "seeds=[1,2]"]
-NOBODY = ["traffic=none", "routes.hazards=null", "progress=json"]
+EMPTY_ROADS = ["traffic=none", "routes.hazards=null", "progress=json"]
 WORKERS = (1, 2, 4)
 
 
@@ -33,7 +33,7 @@ class Measured:
     later: float  # mean of all others
     played: float  # mean from the loaded library to the records
     driven: float  # mean from the first planning step to the end of the drive
-    set_up: float  # mean of the town and everybody in it
+    set_up: float  # mean of the town and all actors in it
 
 
 def run() -> list[tuple[str, str]]:
@@ -60,18 +60,18 @@ def measured(workers: int) -> Measured:
     """Run the campaign and read what it says of itself."""
     with tempfile.TemporaryDirectory() as folder:
         routes, out = write_route(Path(folder), "hop", "bend"), Path(folder) / "out"
-        line = command(routes, *CHOICES, *NOBODY, f"out={out}", f"executor.workers={workers}")
+        line = command(routes, *CHOICES, *EMPTY_ROADS, f"out={out}", f"executor.workers={workers}")
         began = time.monotonic()
         done = subprocess.run(
             line, check=True, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
         )
         wall = time.monotonic() - began
-        told = [json.loads(line) for line in done.stdout.splitlines()]
+        events = [json.loads(line) for line in done.stdout.splitlines()]
         timings = [
             json.loads((place / "timing.json").read_text())["seconds"]
             for place in tries(out).values()
         ]
-    ended = [line for line in told if line["event"] == "ends"]
+    ended = [line for line in events if line["event"] == "ends"]
     first = [next(line for line in ended if line["worker"] == n + 1) for n in range(workers)]
     return Measured(
         wall,

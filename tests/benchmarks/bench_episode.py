@@ -24,11 +24,11 @@ def run() -> list[tuple[str, str]]:
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
         timing = json.loads(next(Path(folder).rglob("timing.json")).read_text())
     seconds, ticks = timing["seconds"], timing["ticks"]
-    own = seconds["drive"] - seconds["simulator"] - seconds["system"]
+    harness_seconds = seconds["drive"] - seconds["simulator"] - seconds["system"]
     parts = {
         "simulator's tick": seconds["simulator"],
         "system under test": seconds["system"],
-        "harness": own,
+        "harness": harness_seconds,
         "of it reading sensors and truth": seconds["sensors"],
         "of it evaluation and recording": seconds["evaluation"],
     }
@@ -36,7 +36,7 @@ def run() -> list[tuple[str, str]]:
     simulated = ticks * 0.05
     return [
         *rows,
-        ("harness's share of the drive", f"{100 * own / seconds['drive']:.0f} %"),
+        ("harness's share of the drive", f"{100 * harness_seconds / seconds['drive']:.0f} %"),
         ("simulated seconds a second of driving", f"{simulated / seconds['drive']:.1f}"),
         ("the try besides, s", f"{seconds['total'] - seconds['drive']:.1f}"),
     ]

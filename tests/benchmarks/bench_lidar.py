@@ -2,7 +2,7 @@
 
 The numpy caster is a fair one: vectorised over rays and faces, each object tried only by the rays
 within its azimuths and elevations, and the ground simplified to a plane, which carlite and Embree
-do not get. Embree's tree is built beforehand; rebuilding it for moved actors is told apart.
+do not get. Embree's tree is built beforehand; rebuilding it for moved actors is a separate row.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def check(scan: Scan, plain: Floats, rays: Floats) -> None:
 def compared(scene: Scene, pose: Pose, name: str, firings: int) -> list[tuple[str, str]]:
     """Cast the same rays with numpy and Embree."""
     sweep = Sweep(attributes(firings))
-    own = milliseconds(lambda: sweep.scan(scene, pose, 1, 0.05))
+    carlite_ms = milliseconds(lambda: sweep.scan(scene, pose, 1, 0.05))
     rays = directions(firings)
     objects = objects_about(scene, pose)
     check(sweep.scan(scene, pose, 1, 0.05), numpy_cast(objects, rays, np.inf), rays)
@@ -181,10 +181,10 @@ def compared(scene: Scene, pose: Pose, name: str, firings: int) -> list[tuple[st
     world = rays.reshape(-1, 3) @ ray_worlds.turned(np.array(pose.rotation)).T
     embree = milliseconds(lambda: ray_worlds.embree_hits(tree, origin, world))
     return [
-        (f"{name} rays, cast only", f"{own:.2f} ms"),
-        (f"{name} rays, plain numpy", f"{plain:.1f} ms, {plain / own:.1f} times as long"),
+        (f"{name} rays, cast only", f"{carlite_ms:.2f} ms"),
+        (f"{name} rays, plain numpy", f"{plain:.1f} ms, {plain / carlite_ms:.1f} times as long"),
         (
             f"{name} rays, Embree",
-            f"{embree:.1f} ms, {embree / own:.1f} times as long (tree: {rebuild:.0f} ms)",
+            f"{embree:.1f} ms, {embree / carlite_ms:.1f} times as long (tree: {rebuild:.0f} ms)",
         ),
     ]

@@ -1,9 +1,9 @@
-"""A step of perception on one core: every scheme and size, with partners, and where the time goes.
+"""A step of perception on one core: every scheme and size, with partners, and its parts.
 
 Seconds are the core's own, so that other work on the machine counts little. A step is all that one
-core does in a campaign for one moment: everybody is encoded, the ego fuses, both answers are read.
-`lite` networks have the weights that campaigns drive with; `full` ones draw theirs and see hundreds
-of boxes, which costs more than trained ones do.
+core does in a campaign for one moment: all agents encode, the ego fuses, both answers are read.
+`lite` networks have the weights that campaigns drive with; `full` ones have
+weights initialised at random and detect hundreds of boxes, which costs more than trained ones do.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def relative_place(place: Pose) -> Pose:
 
 def step(scheme: str, detector: Detector, clouds: list[Singles], partners: int) -> None:
     """Both answers of one moment."""
-    own, places = clouds[0], PLACES[:partners]
-    ego = detector.encode(own, 1.85)
+    cloud, places = clouds[0], PLACES[:partners]
+    ego = detector.encode(cloud, 1.85)
     if scheme == "early":
         sent = list(zip(clouds[1:], places, strict=False))
         if sent:
-            together = detector.encode(merged(own, sent, EGO_IN_WORLD), 1.85)
+            together = detector.encode(merged(cloud, sent, EGO_IN_WORLD), 1.85)
             detector.detect(together, (), 1.85)
     theirs = [detector.encode(c, 1.85) for c in clouds[1 : partners + 1] if scheme != "early"]
     alone = detector.detect(ego, (), 1.85)
     if scheme == "late":
-        found = [detector.detect(maps, (), 1.85) for maps in theirs]
+        detected = [detector.detect(maps, (), 1.85) for maps in theirs]
         moved = [
-            boxes_between(b, relative_place(p), HERE) for b, p in zip(found, places, strict=True)
+            boxes_between(b, relative_place(p), HERE) for b, p in zip(detected, places, strict=True)
         ]
         detector.merge([alone, *moved])
     elif theirs:

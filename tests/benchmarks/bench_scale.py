@@ -1,4 +1,4 @@
-"""A campaign of ten thousand finished attempts: to plan, to take up again, to sum up.
+"""A campaign of ten thousand finished attempts: to plan, to resume, to sum up.
 
 The folder is made without driving: one try as campaigns write it, and copies with other results.
 `cold` means that nothing of the folder was in memory, where the machine lets us see to that.
@@ -38,7 +38,7 @@ def run() -> list[tuple[str, str]]:
         planned = finish(folder, settings)
         jobs: dict[str, Callable[[], object]] = {
             "plan": lambda: plan(settings),
-            "take up again": lambda: take_up_again(planned, folder),
+            "resume": lambda: resume(planned, folder),
             "estimate the rest": lambda: estimate(planned, folder),
             "sum up": lambda: summarise(folder, planned.attempts),
             "status": lambda: survey(folder),
@@ -51,7 +51,7 @@ def run() -> list[tuple[str, str]]:
         return rows
 
 
-def take_up_again(planned: Plan, folder: Path) -> None:
+def resume(planned: Plan, folder: Path) -> None:
     """Do what a runner does before its first try."""
     rebuild(folder)
     assert not WorkQueue(planned.attempts, folder, 2, False)

@@ -1,7 +1,7 @@
 """The whole server: ticks a second seen by the real client, and the time until it is ready.
 
 Vehicles are driven by the Traffic Manager from the town's spawn points; every tick the client waits
-for its snapshot. Nobody listens to sensors. `asleep` is the same world with traffic that stands:
+for its snapshot. No sensor has a listener. `asleep` is the same world with traffic that stands:
 what it costs to have the vehicles rather than to drive them.
 """
 

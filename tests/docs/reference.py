@@ -164,12 +164,12 @@ def further_lines(settings: list[Setting]) -> Iterator[str]:
     for setting in settings:
         prefix, _, key = setting.path.rpartition(".")
         if key == "_target_":
-            beside = {
+            same_group = {
                 other.path.removeprefix(f"{prefix}.").split(".")[0]
                 for other in settings
                 if other.path.startswith(prefix)
             }
-            further = further_parameters(setting.value, beside)
+            further = further_parameters(setting.value, same_group)
             if further:
                 yield f"`{setting.value.rpartition('.')[2]}` also accepts {', '.join(further)}."
 

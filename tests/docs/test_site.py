@@ -55,7 +55,7 @@ def test_pages_made_from_code_are_up_to_date() -> None:
         assert path.read_text(encoding="utf-8") == page, "run `python -m tests.docs.reference`"
 
 
-def test_commands_and_their_own_subcommands_are_listed() -> None:
+def test_commands_and_their_subcommands_are_listed() -> None:
     page = commands_page()
     assert "\n### crucible report\n" in page
     assert "\n#### crucible routes generate\n" in page

@@ -1,4 +1,4 @@
-"""An ego for tests of hazards: keeps to its route and its speed, and brakes when it is told to."""
+"""An ego for tests of hazards: keeps to its route and its speed, and brakes on command."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run(
     brakes: Callable[[ScriptedEgo], bool],
     seconds: float = 60.0,
 ) -> ScriptedEgo:
-    """Drive past a hazard until it is over or time is up; the ego's hits tell how it went."""
+    """Drive past a hazard until it is over or time is up; the ego's hits are the result."""
     hazard.place(context)
     with ScriptedEgo(context) as ego:
         for _ in range(round(seconds / context.tick_seconds)):

@@ -64,7 +64,7 @@ def clear_away(world: carla.World) -> None:
 def stand(
     world: carla.World, blueprint: str, origin: Pose, forward: float, right: float, turned: float
 ) -> carla.Actor:
-    """Put somebody beside a pose, by CARLA's own arithmetic, to stay there unmoved."""
+    """Spawn an actor next to a pose, by CARLA's arithmetic, to stay there unmoved."""
     chosen = world.get_blueprint_library().find(blueprint)
     base = transform_of(origin)
     place = base.transform(carla.Location(forward, right, 0.0))

@@ -74,7 +74,7 @@ def test_it_gets_on(context: AttemptContext, ego: Ego) -> None:
 
 
 def crash(context: AttemptContext, ego: Ego, runner: carla.Actor) -> tuple[Touch, int]:
-    """Let somebody run into somebody else; return what the ego tells, and ticks until it does."""
+    """Let one vehicle run into another; return what the ego reports, and ticks until it does."""
     felt = list[int]()
     blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
     bell = context.world.spawn_actor(blueprint, carla.Transform(), ego.actor)
@@ -136,7 +136,7 @@ def test_a_collision_that_is_reported_late_belongs_to_its_tick(
 
 
 def test_who_is_struck_standing_stood(context: AttemptContext, ego: Ego) -> None:
-    """The impact has changed the ego's speed already when it is told."""
+    """The impact has changed the ego's speed already when it is reported."""
     ego.drive(Control(brake=1.0))
     lorry = stand(
         context.world, "vehicle.carlamotors.firetruck", where(ego.actor), 20.0, 0.0, math.pi

@@ -92,21 +92,24 @@ def inside(points: Singles, box: Floats, margin: float) -> Mask:
 
 def truth(golden: Golden, scan: Scan) -> dict[str, tuple[Floats, int]]:
     """Return box and hits of each by name, as that LiDAR sees them."""
-    found = golden.scene.truth_for(scan.lidar_in_world, scan.hits, 85.0, golden.ego.actor.id)
+    seen_boxes = golden.scene.truth_for(scan.lidar_in_world, scan.hits, 85.0, golden.ego.actor.id)
     names = {actor.id: name for name, actor in golden.actors.items()}
     return {
         names[number]: (box, hits)
         for number, box, hits in zip(
-            found.actor_ids.tolist(), found.boxes_in_lidar.geometry, found.hits, strict=True
+            seen_boxes.actor_ids.tolist(),
+            seen_boxes.boxes_in_lidar.geometry,
+            seen_boxes.hits,
+            strict=True,
         )
     }
 
 
 def test_boxes_stand_where_they_were_put(golden: Golden) -> None:
-    found = truth(golden, golden.ego_scan)
-    assert set(found) == set(STANDING)
+    seen_boxes = truth(golden, golden.ego_scan)
+    assert set(seen_boxes) == set(STANDING)
     for name, (forward, right, angle, _) in STANDING.items():
-        x, y, _, length, width, height, yaw = found[name][0]
+        x, y, _, length, width, height, yaw = seen_boxes[name][0]
         extent = golden.actors[name].bounding_box.extent
         assert (x + 1.3, y) == pytest.approx((forward, right), abs=0.1), name
         assert yaw == pytest.approx(angle, abs=0.03), name
@@ -146,13 +149,13 @@ def test_returns_lie_on_the_boxes(golden: Golden) -> None:
 def test_the_unit_and_the_ego_agree(golden: Golden) -> None:
     ego, unit = golden.ego_scan, golden.unit_scan
     for name, (box, hits) in truth(golden, unit).items():
-        told = Boxes(box[None], np.array([0]), np.ones(1))
-        brought = boxes_between(told, unit.lidar_in_world, ego.lidar_in_world).geometry[0]
-        own = truth(golden, ego)[name][0]
-        assert brought[:6] == pytest.approx(own[:6], abs=1e-6)
-        assert math.cos(brought[6] - own[6]) == pytest.approx(1.0)
+        shared = Boxes(box[None], np.array([0]), np.ones(1))
+        brought = boxes_between(shared, unit.lidar_in_world, ego.lidar_in_world).geometry[0]
+        ego_box = truth(golden, ego)[name][0]
+        assert brought[:6] == pytest.approx(ego_box[:6], abs=1e-6)
+        assert math.cos(brought[6] - ego_box[6]) == pytest.approx(1.0)
         points = points_between(unit.points_in_lidar, unit.lidar_in_world, ego.lidar_in_world)
-        assert inside(points, own, 0.06).sum() >= 0.7 * hits
+        assert inside(points, ego_box, 0.06).sum() >= 0.7 * hits
 
 
 def test_nothing_of_the_ego_itself_is_left(golden: Golden) -> None:
@@ -176,8 +179,10 @@ def test_geometry_agrees_with_carla(turn: tuple[float, float, float]) -> None:
     )
     assert matrix(pose_of(outer)) == pytest.approx(np.array(outer.get_matrix()), abs=1e-5)
     inner = Pose(1.0, 2.0, -3.0, yaw=0.4, pitch=-0.3, roll=0.2)
-    told = compose(pose_of(outer), inner)
+    composed = compose(pose_of(outer), inner)
     place = outer.transform(carla.Location(inner.x, inner.y, inner.z))
-    assert (told.x, told.y, told.z) == pytest.approx((place.x, place.y, place.z), abs=1e-4)
-    back = relative(told, pose_of(outer))
+    assert (composed.x, composed.y, composed.z) == pytest.approx(
+        (place.x, place.y, place.z), abs=1e-4
+    )
+    back = relative(composed, pose_of(outer))
     assert matrix(back) == pytest.approx(matrix(inner), abs=1e-6)

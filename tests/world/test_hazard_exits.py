@@ -83,7 +83,7 @@ def test_where_the_route_ends_past_the_junction_nothing_hides_the_start() -> Non
 
 def test_on_an_inner_lane_a_pedestrian_comes_from_behind_what_stands_in_the_next_one() -> None:
     network = roads("Crucible05")
-    town, found = network.map.name.rsplit("/", 1)[-1], 0
+    town, count = network.map.name.rsplit("/", 1)[-1], 0
     for start, _ in network.map.get_topology():
         ahead = start.next(70.0) if not start.is_junction else []
         if not ahead or ahead[0].lane_id != start.lane_id or ahead[0].road_id != start.road_id:
@@ -97,10 +97,10 @@ def test_on_an_inner_lane_a_pedestrian_comes_from_behind_what_stands_in_the_next
         plan = next(iter(hazard.plans(track)))
         assert plan.sudden
         assert track.on_road(plan.standing[0].pose)
-        found += 1
-        if found == 3:
+        count += 1
+        if count == 3:
             break
-    assert found
+    assert count
 
 
 COLUMNS = ("xyz", "yaw", "station", "lane_width", "speed_limit", "in_junction", "lane_change")

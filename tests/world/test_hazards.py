@@ -125,9 +125,9 @@ def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> N
     context = context_for(route)
     assert hazard.impossible(Track(context.map, route)) == "the road has no place for it"
     assert not hazard.place(context)
-    told = hazard.report()
-    assert (told.status, told.cause) == ("not_run", "no_place")
-    assert told.reason == "the road has no place for it"
+    report = hazard.report()
+    assert (report.status, report.cause) == ("not_run", "no_place")
+    assert report.reason == "the road has no place for it"
     assert not hazard.actors
     hazard.end()
 

@@ -82,9 +82,9 @@ def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
 def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
     partners = assemble(Cooperation(placement), context, RIG, 0.2, False, [])
     drive = Drive(context, ego, partners)
-    told = [[pose for _, pose in drive.plan()] for _ in range(steps)]
+    poses = [[pose for _, pose in drive.plan()] for _ in range(steps)]
     partners.end()
-    return told
+    return poses
 
 
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
@@ -104,25 +104,25 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
 
 
 def test_never_a_planning_step_without_it(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(**PLACE), 40)
-    assert [len(step) for step in told] == [1] * 40
+    poses = on_the_way(context, ego, Ahead(**PLACE), 40)
+    assert [len(step) for step in poses] == [1] * 40
 
 
 def test_it_rests_only_when_asked(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(**PLACE, rest_every=5), 10)
-    assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 2
+    poses = on_the_way(context, ego, Ahead(**PLACE, rest_every=5), 10)
+    assert [len(step) for step in poses] == [1, 1, 1, 1, 0] * 2
 
 
 def test_it_is_moved_on_time(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1.0, renew_when_passed=False), 20)
-    x = [pose.x for (pose,) in told]
+    poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1.0, renew_when_passed=False), 20)
+    x = [pose.x for (pose,) in poses]
     moved = np.flatnonzero(np.abs(np.diff(x)) > 0.5) + 1
     assert moved.tolist() == [5, 10, 15]
 
 
 def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
-    told = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1000.0), 20)
-    places = {round(pose.x, 1) for (pose,) in told}
+    poses = on_the_way(context, ego, Ahead(**PLACE, renew_seconds=1000.0), 20)
+    places = {round(pose.x, 1) for (pose,) in poses}
     assert len(places) == 3  # 32 m at 12 m a time
 
 

@@ -67,7 +67,7 @@ def endless(connection: socket.socket) -> None:
 
 
 def hanging_up(reset: bool) -> Answer:
-    """Tell a version, wait for the second question, and go, with the question read or without."""
+    """Send a version, wait for the second question, and hang up, with the question read or not."""
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(VERSION)
@@ -77,7 +77,7 @@ def hanging_up(reset: bool) -> Answer:
 
 
 def resetting(connection: socket.socket) -> None:
-    """Tell a version, and leave no time for a question."""
+    """Send a version, and leave no time for a question."""
     connection.sendall(VERSION)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 

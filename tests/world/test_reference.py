@@ -1,4 +1,4 @@
-"""The reference rig sees the same whoever cooperates; a partner chosen at random stays."""
+"""The reference rig sees the same in every arm; a partner chosen at random stays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cooperations() -> dict[str, Cooperation]:
         "connected": Cooperation(connected=2),
         "surveyed": Cooperation(Surveyed(RIG.roadside_height)),
         "farther ahead": Cooperation(Ahead(**{**PLACE, "distance": 20.0})),
-        "nobody": Cooperation(),
+        "none": Cooperation(),
     }
 
 
@@ -37,7 +37,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
         name: assemble(settings, context, RIG, 0.2, False, fleet, Ahead(**PLACE))
         for name, settings in cooperations().items()
     }
-    drive = Drive(context, ego, arms["nobody"])
+    drive = Drive(context, ego, arms["none"])
     seen = 0
     for _ in range(12):
         snapshot = context.world.get_snapshot()
@@ -45,7 +45,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
             partners.renew(drive.state, snapshot)
         drive.tick()
         swept = {name: arm.collect(drive.state.frame) for name, arm in arms.items()}
-        (wanted,) = swept["nobody"].reference
+        (wanted,) = swept["none"].reference
         for name, sweeps in swept.items():
             (scan,) = sweeps.reference
             assert scan.hits == wanted.hits, name
@@ -54,7 +54,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
         for _ in range(PLANNING - 1):
             drive.tick()
     assert seen >= 12
-    assert swept["nobody"].shared == []
+    assert swept["none"].shared == []
     for partners in arms.values():
         partners.end()
 
@@ -63,14 +63,14 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
     context: AttemptContext, ego: Ego
 ) -> None:
     before = sensors(context)
-    for name, units in (("ahead", 1), ("farther ahead", 2), ("nobody", 1)):
+    for name, units in (("ahead", 1), ("farther ahead", 2), ("none", 1)):
         partners = assemble(cooperations()[name], context, RIG, 0.2, False, [], Ahead(**PLACE))
         assert sensors(context) - before == units
         partners.end()
     partners = assemble(
         cooperations()["farther ahead"], context, RIG, 0.2, True, [], Ahead(**PLACE)
     )
-    assert sensors(context) - before == 2 + 1  # nobody reads the points of the reference
+    assert sensors(context) - before == 2 + 1  # the points of the reference are not read
     partners.end()
 
 
@@ -101,9 +101,9 @@ def test_one_partner_is_chosen_at_random_and_kept_while_in_range(
     for seed in range(12):
         partners = random_partner(context, fleet, seed)
         drive = Drive(context, ego, partners, speed=0.0)
-        told = [name for _ in range(3) for name, _ in drive.plan()]
-        assert len(told) == 3
-        (chosen[seed],) = set(told)
+        names = [name for _ in range(3) for name, _ in drive.plan()]
+        assert len(names) == 3
+        (chosen[seed],) = set(names)
         partners.end()
     assert len(set(chosen.values())) >= 3
     again = random_partner(context, fleet, 0)

@@ -96,7 +96,7 @@ def test_the_share_is_of_the_vehicles_that_it_fits(
 def test_a_mounted_lidar_sees_round_itself(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
-    """Nothing of a vehicle that the rig fits stands in the way of what is beside it."""
+    """No part of a vehicle that the rig fits hides what is next to it."""
     for vehicle in [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)][:3]:
         partners = equipped(Cooperation(connected=1), context, RIG, 0.05, False, [vehicle])
         seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")

@@ -50,16 +50,16 @@ def trace(network: RoadNetwork, places: list[carla.Location]) -> list[carla.Wayp
 
 
 def first_change(network: RoadNetwork, side: int, room: int) -> int:
-    """Return a waypoint from which the lane beside may be changed to for `room` metres more."""
+    """Return a waypoint from which changing to the next lane is allowed for `room` metres more."""
     for first, count in network.graph.lanes.values():
-        beside = network.graph.neighbours[first : first + count, side] >= 0
-        if count > room and beside[:room].all():
+        has_neighbour = network.graph.neighbours[first : first + count, side] >= 0
+        if count > room and has_neighbour[:room].all():
             return first
     raise AssertionError("no such place")
 
 
 @pytest.mark.parametrize("town", TOWNS)
-def test_a_route_has_a_row_each_metre_on_the_lane_s_centre(town: str) -> None:
+def test_a_route_has_a_row_every_metre_on_the_lane_s_centre(town: str) -> None:
     network = roads(town)
     for start, goal in random_pairs(network, 8, seed=3):
         route = network.route("r", town, [location(network, start), location(network, goal)])
@@ -89,15 +89,15 @@ def test_a_trace_follows_lanes_and_changes_only_to_permitted_ones(town: str) -> 
             onward = {
                 key_of(waypoint) for step in (0.1, 0.5, 1.0, 1.5) for waypoint in here.next(step)
             }
-            beside: set[Key] = set()
+            next_lanes: set[Key] = set()
             for side, neighbour in (
                 ("Left", here.get_left_lane()),
                 ("Right", here.get_right_lane()),
             ):
                 if neighbour and int(here.lane_change) & int(getattr(carla.LaneChange, side)):
-                    beside.add(key_of(neighbour))
+                    next_lanes.add(key_of(neighbour))
             beyond = {key_of(waypoint) for waypoint in ahead.next(0.5)}  # a road may be a hair long
-            assert key_of(ahead) in onward | beside or beyond & onward
+            assert key_of(ahead) in onward | next_lanes or beyond & onward
 
 
 @pytest.mark.parametrize("town", TOWNS)
@@ -110,7 +110,7 @@ def test_no_detour_is_shorter(town: str) -> None:
         for via in (middle, *random_pairs(network, 1, seed=start)[0]):
             places = [location(network, node) for node in (start, via, goal)]
             detour = network.route("r", town, places)
-            # a lane change costs 6 m beside its length
+            # a lane change costs 6 m in addition to its length
             penalty = 6.0 / 12.0 * float(detour.lane_change.sum())
             assert detour.length + penalty + 5.0 >= direct.length
 
@@ -210,10 +210,10 @@ def test_what_cannot_be_driven_is_said() -> None:
     with pytest.raises(UserError, match="two different points"):
         network.route("r", "crossing", [near, near])
     lane = graph.waypoints[graph.lanes[inward][0] + 3].transform
-    beside = lane.location + 3.0 * lane.get_right_vector()
+    off_road = lane.location + 3.0 * lane.get_right_vector()
     further = lane.location + 6.0 * lane.get_right_vector()
     with pytest.raises(UserError, match="at one and the same place"):
-        network.route("r", "crossing", [carla.Location(beside), carla.Location(further)])
+        network.route("r", "crossing", [carla.Location(off_road), carla.Location(further)])
     away = carla.Location(1000.0, 1000.0, 0.0)
     with pytest.raises(UserError, match=r"route r: point 1 .* m from the nearest driving lane"):
         network.route("r", "crossing", [away, far])

@@ -24,7 +24,7 @@ from harness.world.routes.resolve import lay, ways
 from tests.world.town_maps import location, roads
 
 BAD = Path(__file__).parent.parent / "bad_inputs"
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 KINDS = ("occluded_pedestrian", "hard_braking")
 ONE_FOLDER = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -81,7 +81,7 @@ def a_route(name: str = "0") -> tuple[RouteSpec, Route]:
             return spec, route
 
 
-def unless_refused(path: Path, read: Callable[[], list[Found]]) -> list[Found]:
+def unless_refused(path: Path, read: Callable[[], list[Item]]) -> list[Item]:
     """Return what is read, or nothing where one line says why not."""
     problem = ""
     try:

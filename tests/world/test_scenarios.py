@@ -35,8 +35,8 @@ def route_that_turns(way: str) -> tuple[RouteSpec, Route]:
         points = np.column_stack([network.graph.xyz[nodes], network.graph.yaw[nodes]])
         spec = RouteSpec("0", "Crucible05", points, None, (), Path("memory.xml"), 1)
         route = lay(spec, network)
-        if route.length > 60 and (found := junctions(route)):
-            first, last = found[0]
+        if route.length > 60 and (turns := junctions(route)):
+            first, last = turns[0]
             if first > 60 and last + 40 < len(route.station) and turn_of(route, first, last) == way:
                 return spec, route
     raise AssertionError("no such route")
@@ -68,14 +68,14 @@ def hazards(
     return read_hazards(path, kinds=KINDS, routes={"0": spec}, sampling=sampling)
 
 
-def run(found: list[HazardSpec]) -> list[tuple[str, str]]:
-    return [(spec.source, spec.kind) for spec in found if not spec.kind.startswith(NOT_RUN)]
+def run(specs: list[HazardSpec]) -> list[tuple[str, str]]:
+    return [(spec.source, spec.kind) for spec in specs if not spec.kind.startswith(NOT_RUN)]
 
 
-def reasons(found: list[HazardSpec]) -> dict[str, str]:
+def reasons(specs: list[HazardSpec]) -> dict[str, str]:
     return {
         spec.source: spec.kind.removeprefix(NOT_RUN)
-        for spec in found
+        for spec in specs
         if spec.kind.startswith(NOT_RUN)
     }
 
@@ -95,21 +95,21 @@ def test_a_trigger_counts_within_two_metres_and_ten_degrees(
     tmp_path: Path, aside: float, turned: float, counts: bool
 ) -> None:
     spec, route = route_that_turns("left")
-    found = hazards(tmp_path, spec, ("Scenario1", [on(route, 20, aside, turned)]))
-    assert bool(found) == counts
+    specs = hazards(tmp_path, spec, ("Scenario1", [on(route, 20, aside, turned)]))
+    assert bool(specs) == counts
 
 
 @pytest.mark.parametrize("way", ["left", "right", "straight"])
-def test_each_of_ten_types_runs_or_says_why_not(tmp_path: Path, way: str) -> None:
+def test_every_one_of_ten_types_runs_or_has_a_reason(tmp_path: Path, way: str) -> None:
     spec, route = route_that_turns(way)
     needs = {4: ("left", "right"), 8: ("left",), 9: ("right",)}
     for number in range(1, 11):
         name = f"Scenario{number}"
-        found = hazards(tmp_path, spec, (name, [on(route, 15)]), sampling="leaderboard")
+        specs = hazards(tmp_path, spec, (name, [on(route, 15)]), sampling="leaderboard")
         if way in needs.get(number, (way,)):
-            assert run(found) == [(name, NUMBERED[name].kind)]
+            assert run(specs) == [(name, NUMBERED[name].kind)]
         else:
-            assert reasons(found) == {name: f"the route goes {way} at the next junction"}
+            assert reasons(specs) == {name: f"the route goes {way} at the next junction"}
 
 
 def test_what_needs_a_junction_meets_the_ego_in_it(tmp_path: Path) -> None:
@@ -131,20 +131,20 @@ def test_the_highest_type_that_the_route_can_run_takes_a_place(tmp_path: Path) -
     spec, route = route_that_turns("straight")
     here = [on(route, 30)]
     groups = (("Scenario1", here), ("Scenario3", here), ("Scenario9", here))
-    found = hazards(tmp_path, spec, *groups, sampling="leaderboard")
-    assert run(found) == [("Scenario3", "occluded_pedestrian")]
-    assert set(reasons(found)) == {"Scenario9"}
+    specs = hazards(tmp_path, spec, *groups, sampling="leaderboard")
+    assert run(specs) == [("Scenario3", "occluded_pedestrian")]
+    assert set(reasons(specs)) == {"Scenario9"}
 
 
 def test_only_the_fifth_pedestrian_of_a_dense_file_runs(tmp_path: Path) -> None:
     spec, route = route_that_turns("left")
     places = [on(route, row) for row in range(5, 50, 5)]
     dense = ("Scenario3", places)
-    found = hazards(tmp_path, spec, dense)
-    assert [hazard.station for hazard in found if hazard.kind in KINDS] == [
+    specs = hazards(tmp_path, spec, dense)
+    assert [hazard.station for hazard in specs if hazard.kind in KINDS] == [
         pytest.approx(25.0 + NUMBERED["Scenario3"].ahead, abs=2.0)
     ]
-    (left_out,) = (hazard for hazard in found if hazard.kind not in KINDS)
+    (left_out,) = (hazard for hazard in specs if hazard.kind not in KINDS)
     assert left_out.parameters == {"count": len(places) - 1}
     assert not run(hazards(tmp_path, spec, ("Scenario3", places[:4])))
     every = hazards(tmp_path, spec, dense, sampling="leaderboard")

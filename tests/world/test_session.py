@@ -20,7 +20,7 @@ from tests.world.alone import alone
 
 
 def first_look(host: str, port: int, town: str) -> dict[str, object]:
-    """Open a session, spawn somebody and leave without closing anything."""
+    """Open a session, spawn a vehicle and leave without closing anything."""
     with open_session(host, port, town, 0.05, 7) as session:
         frame = session.world.tick()
         snapshot = session.world.get_snapshot()

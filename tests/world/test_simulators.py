@@ -1,4 +1,4 @@
-"""Servers on lease: whoever dies, nothing is left."""
+"""Servers on lease: whichever process dies, nothing is left."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_settings_become_arguments() -> None:
     assert "-RenderOffScreen" not in given
 
 
-def test_neighbours_have_their_own_ports_and_take_turns_on_graphics_adapters() -> None:
+def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() -> None:
     simulator = CarlaSimulator(root=INSTALL, gpu=[4, 7])
     with simulator.lease(TOWN) as one, simulator.lease(TOWN) as other:
         assert abs(one.port - other.port) >= 3
@@ -79,7 +79,7 @@ def test_neighbours_have_their_own_ports_and_take_turns_on_graphics_adapters() -
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "quoted"),
     [
         ("Refusing to run with the root privileges.", "as a user other than root"),
         ("libvulkan.so.1: cannot open shared object file: No such file", "Vulkan loader"),
@@ -88,12 +88,12 @@ def test_neighbours_have_their_own_ports_and_take_turns_on_graphics_adapters() -
     ],
 )
 def test_who_ends_at_the_start_is_quoted(
-    monkeypatch: pytest.MonkeyPatch, said: str, told: str
+    monkeypatch: pytest.MonkeyPatch, said: str, quoted: str
 ) -> None:
     monkeypatch.setenv("STANDIN_EXIT", said)
     message = failure_at_start(CarlaSimulator(root=INSTALL))
     assert said in message
-    assert told in message
+    assert quoted in message
 
 
 def test_who_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_who_does_not_hear_is_killed(monkeypatch: pytest.MonkeyPatch, executable
 @pytest.mark.parametrize(
     ("fault", "failure"), [("STANDIN_FREEZE", "server_hang"), ("STANDIN_DIE", "server_crash")]
 )
-def test_who_fails_later_is_found_out(
+def test_a_server_that_fails_later_is_noticed(
     monkeypatch: pytest.MonkeyPatch, fault: str, failure: str
 ) -> None:
     monkeypatch.setenv(fault, "5")

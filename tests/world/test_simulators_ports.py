@@ -63,7 +63,7 @@ def start(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def refused(first: int) -> bool:
-    """Return whether somebody else has that port."""
+    """Return whether another process has that port."""
     with suppress(AttemptError), reserve([first]):
         return False
     return True

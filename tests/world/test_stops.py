@@ -65,7 +65,7 @@ def look(host: str, port: int) -> dict[str, Any]:
     """Pass every stop sign of the town: without standing, standing before it, and far before."""
     with open_session(host, port, TOWN, 0.05, 1) as session:
         signs = list(session.world.get_actors().filter("traffic.stop"))
-        found = []
+        reports = []
         for sign in signs:
             route = over_a_sign(session.map, sign)
             context = AttemptContext(
@@ -77,7 +77,7 @@ def look(host: str, port: int) -> dict[str, Any]:
             )
             standing = RouteStops(context)
             standing.driven_through(25.0, 25.0, 0.0)
-            found.append(
+            reports.append(
                 {
                     "sign": sign.id,
                     "without": first,
@@ -87,16 +87,16 @@ def look(host: str, port: int) -> dict[str, Any]:
                     "after": [sign.station for sign in standing.ahead(25.0)],
                 }
             )
-        return {"found": found}
+        return {"signs": reports}
 
 
 @pytest.fixture(scope="module")
 def looked() -> Iterator[list[dict[str, Any]]]:
     with CarliteSimulator().lease(TOWN) as server:
-        yield alone(look, server.host, server.port)["found"]
+        yield alone(look, server.host, server.port)["signs"]
 
 
-def test_each_of_the_towns_seven_signs_must_be_stood_at(looked: list[dict[str, Any]]) -> None:
+def test_the_ego_must_stop_at_all_seven_signs_of_the_town(looked: list[dict[str, Any]]) -> None:
     assert len(looked) == 7
     for sign in looked:
         assert sign["without"] == [sign["sign"]]

@@ -45,8 +45,8 @@ def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
             session.world.tick()
             snapshot = session.world.get_snapshot()
             for actor in actors:
-                own = snapshot.find(actor.id).get_transform()
-                here, turn = own.location, own.rotation
+                pose_now = snapshot.find(actor.id).get_transform()
+                here, turn = pose_now.location, pose_now.rotation
                 digest.update(np.array([here.x, here.y, here.z, turn.yaw], np.float32).tobytes())
         for actor, place in zip(actors, places, strict=True):
             moved[actor.id] = actor.get_location().distance(place)
@@ -80,8 +80,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def one(server: Server) -> dict[str, Any]:
-    found: dict[str, Any] = alone(populate, server.host, server.port, 5, 120)
-    return found
+    report: dict[str, Any] = alone(populate, server.host, server.port, 5, 120)
+    return report
 
 
 def test_the_town_is_full_and_alive(one: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ class Noted:
 
 
 def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
-    """Fill a town as V2Xverse does; return models, what drivers were told, and highest speeds."""
+    """Fill a town as V2Xverse does; return models, calls to the drivers, and highest speeds."""
     with open_session(host, port, TOWN, 0.05, 5) as session:
         context = context_in(session, 5)
         noted = Noted(context.traffic_manager)
@@ -163,9 +163,9 @@ def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
 
 def test_crazy_levels_are_v2xverses(server: Server) -> None:
     """Half of the walkers run; four of twelve bicycles, two less than half, drive so."""
-    told = alone(hurry, server.host, server.port, 120)
-    assert told["models"] == ["vehicle.diamondback.century"]
-    running = [speed > 2.2 for speed in told["walkers"]]
+    filled = alone(hurry, server.host, server.port, 120)
+    assert filled["models"] == ["vehicle.diamondback.century"]
+    running = [speed > 2.2 for speed in filled["walkers"]]
     assert sum(running) >= 8
     assert not any(running[10:])
     asked = {
@@ -177,7 +177,7 @@ def test_crazy_levels_are_v2xverses(server: Server) -> None:
         "keep_slow_lane_rule_percentage": 40.0,
         "vehicle_percentage_speed_difference": -60.0,
     }
-    assert told["calls"] == [
+    assert filled["calls"] == [
         [name, number, value] for name, value in asked.items() for number in range(4)
     ]
 
