@@ -277,7 +277,7 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
     late = random.choice([0.4, 0.6, 1.0], n) if key.arm.condition == "latency" else np.zeros(n)
     age = np.where(lost, np.nan, late)
     shift = random.normal(0, 0.1, (6, n))
-    names = [f"{part}_{axis}" for part in ("asked", "found") for axis in ("x", "y", "yaw")]
+    names = [f"{part}_{axis}" for part in ("asked", "measured") for axis in ("x", "y", "yaw")]
     return {
         "sender": ["roadside-1"] * n,
         "kind": ["roadside"] * n,

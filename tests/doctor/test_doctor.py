@@ -47,8 +47,8 @@ def test_here_a_campaign_can_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     findings = {load["name"]: load for load in json.loads(done.stdout)}
     assert {"python", "packages [run]", "disk", "ports", "carlite", "GPU"} <= set(findings)
-    assert findings["carlite"]["found"].startswith("carlite 0.9.16, Crucible05, ready in")
-    assert "carla 0.9.16" in findings["packages [run]"]["found"]
+    assert findings["carlite"]["details"].startswith("carlite 0.9.16, Crucible05, ready in")
+    assert "carla 0.9.16" in findings["packages [run]"]["details"]
     assert "fault" not in {finding["verdict"] for finding in findings.values()}
     assert not (tmp_path / "runs").exists()
 
