@@ -14,8 +14,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 EXEMPT = ROOT / "docs" / "study" / "2026-a0f44b3"
-ROOMS = ("harness", "agents", "analysis", "crucible")
-PENDING = tuple(
+ROOMS = ("harness", "agents", "analysis", "crucible", "tests")
+PENDING = tuple(  # not yet gone through
+    ROOT / room / name for room in ("harness", "tests") for name in ("carlite", "authoring")
+)
     ROOT / "harness" / room for room in ("carlite", "authoring")
 )  # not yet gone through
 PAGES = sorted(

@@ -1,8 +1,8 @@
 """Campaigns whose processes are killed: `python -m tests.campaign.chaos ROUNDS` prints a tally.
 
 A round is one `kill -9`, at a random moment, of a random process: the runner, a worker, a server or
-a server's keeper. A campaign that has ended is begun again with the same command until it says that
-all is done; then its records must be those of a campaign that nobody disturbed.
+a server's keeper. A campaign that has exited is started again with the same command until it
+reports that all is done; then its records must be those of an undisturbed campaign.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WHOLE, PART = 0.5, 0.2
 """Longest wait before the runner's end and before another's, as shares of a whole campaign."""
 LOOK = 0.05
 RESUMES = 50
-"""Times the command may be repeated once nobody kills any more."""
+"""Times the command may be repeated after the last kill."""
 
 
 @dataclass
@@ -130,9 +130,9 @@ class Chaos:
 
     def compare(self, out: Path) -> None:
         """See that nothing is missing, double, different, left over, or still running."""
-        expected, found = tries(self.undisturbed), tries(out)
-        assert set(found) == set(expected)
-        for key, place in found.items():
+        expected, others = tries(self.undisturbed), tries(out)
+        assert set(others) == set(expected)
+        for key, place in others.items():
             assert contents(place) == contents(expected[key]), key
             assert list(place.parent.iterdir()) == [place], key
         done = Counter(
@@ -179,16 +179,16 @@ class Chaos:
 def processes(runner: int, kind: str) -> list[psutil.Process]:
     """Return a campaign's processes of one kind."""
     with suppress(psutil.Error):
-        everybody = [psutil.Process(runner), *psutil.Process(runner).children(recursive=True)]
-        return [actor for actor in everybody if kind_of(actor) == kind]
+        family = [psutil.Process(runner), *psutil.Process(runner).children(recursive=True)]
+        return [actor for actor in family if kind_of(actor) == kind]
     return []
 
 
 def kind_of(process: psutil.Process) -> str:
     """Return what a process of a campaign is."""
     with suppress(psutil.Error):
-        told = " ".join(process.cmdline())
-        return next((name for sign, name in SIGNS.items() if sign in told), "")
+        words = " ".join(process.cmdline())
+        return next((name for sign, name in SIGNS.items() if sign in words), "")
     return ""
 
 

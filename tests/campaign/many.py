@@ -84,7 +84,7 @@ def write_whole_try(folder: Path, key: AttemptKey, result: dict[str, Any]) -> Pa
 
 
 def sample_result(key: AttemptKey) -> dict[str, Any]:
-    """Return what a drive of 40 m into somebody's side gives."""
+    """Return the result of a drive of 40 m into the side of a vehicle."""
     moments = list(straight(250.0))
     struck = Contact(7, "vehicle.audi.tt", 3.0)
     moments[100] = type(moments[0])(**{**fields_of(moments[100]), "contacts": (struck,)})
@@ -160,8 +160,8 @@ def line_of(
 ) -> dict[str, Any]:
     """Return an attempt's line in the ledger."""
     outcome = "done" if failure is None else "failed"
-    told = {"message": "made up", "server": server, "outcome": outcome, "failure": failure}
-    return {**key.record(), "try": number, **told}
+    fields = {"message": "made up", "server": server, "outcome": outcome, "failure": failure}
+    return {**key.record(), "try": number, **fields}
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
     assert "what happened" in done.stdout
 
 
-def test_each_agent_scans_from_where_it_is(
+def test_every_agent_scans_from_where_it_is(
     finished: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     out, _ = finished

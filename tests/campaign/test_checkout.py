@@ -31,8 +31,8 @@ PARAMETER_FILE = f"{PARAMETERS}/scenario_parameter_1.yaml"
 
 def settings_of(checkout: Path, *more: str, study: str = "paper_text") -> Settings:
     """Return the settings of a paper's study on a small checkout."""
-    told = (f"study={study}", f"routes.checkout={checkout}", "routes.only=[0,1,2]", *more)
-    settings = with_checkout(composed(*told))
+    words = (f"study={study}", f"routes.checkout={checkout}", "routes.only=[0,1,2]", *more)
+    settings = with_checkout(composed(*words))
     refuse_misshapen(settings)
     return settings
 
@@ -109,9 +109,9 @@ def test_other_traffic_in_the_checkout_is_another_campaign(tmp_path: Path) -> No
 
 
 def test_our_routes_stay_available_by_name() -> None:
-    told = composed("study=paper_text", "routes=town05", "traffic=v2xverse_1")
-    assert with_checkout(told) == told
-    assert told["routes"]["file"] == "routes/town05/routes.xml"
+    chosen = composed("study=paper_text", "routes=town05", "traffic=v2xverse_1")
+    assert with_checkout(chosen) == chosen
+    assert chosen["routes"]["file"] == "routes/town05/routes.xml"
 
 
 def test_the_checkouts_scenarios_become_hazards(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_traffic_parameters_that_are_none_are_refused(text: str, said: str, tmp_
 
 def test_an_invalid_route_is_refused_and_the_switch_named(refused: Refuse, tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse", broken="323")
-    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
-    line = refused(*told)
+    words = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
+    line = refused(*words)
     assert "town05_short_r323.xml: line 1: route 323: point 1 (-93.0, -1120.0) lies" in line
     assert line.endswith("routes.skip_invalid=true leaves such routes out")
 
@@ -158,9 +158,9 @@ def test_files_that_cannot_be_read_are_left_out_too(
 ) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse")
     (checkout / ROUTES / "town05_short_r9.xml").write_text(f"<routes>{text}</routes>")
-    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
-    assert "routes.skip_invalid=true leaves such routes out" in refused(*told)
-    planned = plan(with_checkout(composed(*told, "routes.skip_invalid=true")))
+    words = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=null")
+    assert "routes.skip_invalid=true leaves such routes out" in refused(*words)
+    planned = plan(with_checkout(composed(*words, "routes.skip_invalid=true")))
     assert len(planned.assignments) == 3
     assert len(planned.invalid) == 1
     assert "town05_short_r9.xml" in planned.invalid[0]
@@ -168,9 +168,9 @@ def test_files_that_cannot_be_read_are_left_out_too(
 
 def test_where_no_route_is_valid_nothing_is_left_out(tmp_path: Path) -> None:
     checkout = write_checkout(tmp_path / "V2Xverse", broken="323")
-    told = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=[323]")
+    words = ("study=paper_text", f"routes.checkout={checkout}", "routes.only=[323]")
     with pytest.raises(UserError, match=r"route 323: point 1 .* \(within 80 m\)$"):
-        plan(with_checkout(composed(*told, "routes.skip_invalid=true")))
+        plan(with_checkout(composed(*words, "routes.skip_invalid=true")))
 
 
 def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
@@ -188,8 +188,8 @@ def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     ]
     (routes / "hazards.json").write_text(json.dumps({"version": 1, "hazards": hazards}))
     out = tmp_path / "out"
-    told = ("system=oracle", "interference=none", f"out={out}", "routes.skip_invalid=true")
-    done = run(routes, *told)
+    words = ("system=oracle", "interference=none", f"out={out}", "routes.skip_invalid=true")
+    done = run(routes, *words)
     assert done.returncode == 0, done.stderr
     lines = " ".join(done.stdout.split())
     assert "invalid 1 routes are left out" in lines
@@ -198,8 +198,8 @@ def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     assert "no place for oncoming_turn" in lines
     assert "1 of 2 hazards had no place and were not run" in lines
     (file,) = out.rglob("hop-s1/try1/result.json")
-    told_of = json.loads(file.read_text())["crucible"]["hazards"]
-    assert {hazard["kind"]: (hazard["status"], hazard["cause"]) for hazard in told_of} == {
+    reported = json.loads(file.read_text())["crucible"]["hazards"]
+    assert {hazard["kind"]: (hazard["status"], hazard["cause"]) for hazard in reported} == {
         "oncoming_turn": ("not_run", "no_place"),
         "control_loss": ("running", ""),
     }

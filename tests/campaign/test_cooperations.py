@@ -36,7 +36,7 @@ def planned(routes: Path, *settings: str) -> Plan:
     return plan(composed(*files, *settings))
 
 
-def test_each_cooperation_is_an_arm_of_systems_that_read_messages(routes: Path) -> None:
+def test_every_cooperation_is_an_arm_of_systems_that_read_messages(routes: Path) -> None:
     made = planned(routes, BOTH, SYSTEMS, "interference=[none,latency]", "seeds=[1,2]")
     assert list(dict.fromkeys(str(key.arm) for key in made.attempts)) == PAIRED
     for arm in PAIRED:
@@ -51,11 +51,11 @@ def test_the_plan_names_the_common_truth(
     monkeypatch.setattr(terminal, "console", Console(file=out, width=160))
     monkeypatch.setattr(tables, "console", terminal.console)
     tables.show_plan(planned(routes, BOTH), tmp_path)
-    told = " ".join(out.getvalue().split())
+    text = " ".join(out.getvalue().split())
     assert (
-        "truth reference: road users with at least 5 LiDAR returns of the ego or of a unit" in told
+        "truth reference: road users with at least 5 LiDAR returns of the ego or of a unit" in text
     )
-    assert "connected" in told
+    assert "connected" in text
     out.truncate(0)
     tables.show_plan(planned(routes), tmp_path)
     assert "truth" not in out.getvalue()

@@ -23,17 +23,19 @@ TOWNS = Path(harness.carlite.towns.__file__).parent / "data"
 
 def test_a_parking_lane_is_a_lane() -> None:
     town = carla.Map("Crucible05", (TOWNS / "Crucible05.xodr").read_text(encoding="utf-8"))
-    beside = (
+    next_lanes = (
         generate_waypoint.get_right_lane() for generate_waypoint in town.generate_waypoints(10.0)
     )
     parking = [
-        waypoint for waypoint in beside if waypoint and waypoint.lane_type == carla.LaneType.Parking
+        waypoint
+        for waypoint in next_lanes
+        if waypoint and waypoint.lane_type == carla.LaneType.Parking
     ]
     assert parking
     for waypoint in parking:
-        spot = waypoint.transform.location
-        pose = Pose(spot.x, spot.y, spot.z)
-        distance, width = nearest_lane(town, pose, town.get_waypoint(spot))
+        location = waypoint.transform.location
+        pose = Pose(location.x, location.y, location.z)
+        distance, width = nearest_lane(town, pose, town.get_waypoint(location))
         assert distance <= width / 2
 
 

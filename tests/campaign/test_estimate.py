@@ -85,8 +85,8 @@ def test_spoilt_timings_are_passed_over(made: tuple[Plan, Path], text: str) -> N
 
 
 def test_amounts_in_words() -> None:
-    told = [format_duration(value) for value in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
-    assert told == ["4 s", "90 s", "60 min", "1 h 30 min", "25 h 0 min", "2 days 8 h"]
+    texts = [format_duration(value) for value in (4.4, 89.6, 3600, 5400, 90_000, 201_600)]
+    assert texts == ["4 s", "90 s", "60 min", "1 h 30 min", "25 h 0 min", "2 days 8 h"]
     assert [format_bytes(value) for value in (12, 3400, 5.55e6, 1.2e10)] == [
         "12 bytes",
         "3.4 kB",

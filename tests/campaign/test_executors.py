@@ -1,4 +1,4 @@
-"""Whoever ran them, and whatever was lost on the way: the records are the same."""
+"""Whichever executor runs attempts, and whatever is lost on the way: the records are the same."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assert_same(one: Path, other: Path) -> None:
-    expected, found = tries(one), tries(other)
-    assert set(found) == set(expected)
-    for key, place in found.items():
+    expected, others = tries(one), tries(other)
+    assert set(others) == set(expected)
+    for key, place in others.items():
         assert contents(place) == contents(expected[key]), key
 
 
 def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
-    """Kill whoever started the first try, while it lasts; return all who took part."""
+    """Kill the worker that started the first try, while it lasts; return all workers."""
     runner = subprocess.Popen(
         command(routes, *SETTINGS, *settings),
         cwd=ROOT,

@@ -54,14 +54,14 @@ def named(*systems: str) -> list[str]:
 
 
 def heed_signals() -> None:
-    """Forget what shells tell jobs in the background to ignore."""
+    """Handle the signals that shells make jobs in the background ignore."""
     for line in (signal.SIGINT, signal.SIGHUP):
         signal.signal(line, signal.SIG_DFL)
 
 
 @contextmanager
 def started(*line: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a campaign beside the test."""
+    """Run a campaign in parallel to the test."""
     runner = subprocess.Popen(
         line,
         cwd=ROOT,
@@ -81,11 +81,11 @@ def started(*line: str) -> Iterator[subprocess.Popen[str]]:
 def soon(runner: subprocess.Popen[str], kind: str) -> list[psutil.Process]:
     """Wait until a campaign has processes of a kind."""
     until = time.monotonic() + PATIENCE
-    while not (found := processes(runner.pid, kind)):
+    while not (running := processes(runner.pid, kind)):
         assert runner.poll() is None
         assert time.monotonic() < until
         time.sleep(0.05)
-    return found
+    return running
 
 
 @slow
@@ -100,8 +100,8 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
         "faller": "agent_exception",
         "deaf": None,
     }
-    told = {line["arm"]["system"]: line["message"] for line in ledger(out)}
-    assert told["faller"] == "the worker exited by signal 6"
+    messages = {line["arm"]["system"]: line["message"] for line in ledger(out)}
+    assert messages["faller"] == "the worker exited by signal 6"
     assert [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -215,7 +215,7 @@ def test_a_disk_without_room_for_records_ends_the_campaign(tmp_path: Path, route
 
 
 ROOM = ("unshare", "--map-root-user", "--mount", "sh", "-c")
-"""Runs a command where it may mount what nobody else sees."""
+"""Runs a command where it may mount file systems that no other process sees."""
 
 
 @slow
@@ -306,18 +306,18 @@ def queue(folder: Path, *, tries: int = 2, retry_failed: bool = False) -> WorkQu
     return WorkQueue([A, B], folder, tries, retry_failed)
 
 
-def drawn(queue: WorkQueue, *failing: FailureClass) -> list[tuple[AttemptKey, int]]:
-    """Draw attempts that fail like this, one after another."""
-    each = []
+def tries_of(queue: WorkQueue, *failing: FailureClass) -> list[tuple[AttemptKey, int]]:
+    """Return the tries when attempts fail like this, one after another."""
+    tried = []
     for failure in failing:
-        each.append(queue.next())
-        queue.ended(Outcome(*each[-1], failure))
-    return each
+        tried.append(queue.next())
+        queue.ended(Outcome(*tried[-1], failure))
+    return tried
 
 
 def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
     it = queue(tmp_path)
-    tried = drawn(it, "agent_exception", "server_crash", "agent_setup")
+    tried = tries_of(it, "agent_exception", "server_crash", "agent_setup")
     assert tried == [(A, 1), (A, 2), (B, 1)]
     assert len(it) == 0
 
@@ -327,14 +327,14 @@ def test_tries_are_numbered_on(tmp_path: Path) -> None:
     write_try(tmp_path, B, number=3)
     it = queue(tmp_path)
     assert it.progress.done == 1
-    assert drawn(it, "rpc_timeout") == [(A, 5)]
+    assert tries_of(it, "rpc_timeout") == [(A, 5)]
     assert len(it) == 0
 
 
 @pytest.mark.parametrize("failure", ["interrupted", "server_launch", "port_conflict", "disk"])
 def test_misfortunes_use_up_no_tries(tmp_path: Path, failure: FailureClass) -> None:
     it = queue(tmp_path, tries=1)
-    tried = drawn(it, *[failure] * MAX_INFRASTRUCTURE_RETRIES)
+    tried = tries_of(it, *[failure] * MAX_INFRASTRUCTURE_RETRIES)
     assert tried == [(A, number) for number in range(1, MAX_INFRASTRUCTURE_RETRIES + 1)]
     assert it.next() == (B, 1)
     for key, number in tried:
@@ -348,5 +348,5 @@ def test_used_up_tries_stay_so_until_asked_for(tmp_path: Path) -> None:
     assert queue(tmp_path).progress.given_up == 1
     assert queue(tmp_path, tries=3).next() == (A, 3)
     again = queue(tmp_path, retry_failed=True)
-    assert drawn(again, "agent_exception", "agent_exception") == [(A, 3), (A, 4)]
+    assert tries_of(again, "agent_exception", "agent_exception") == [(A, 3), (A, 4)]
     assert again.next() == (B, 1)

@@ -16,11 +16,11 @@ def test_every_hazard_is_reported_and_none_is_left_waiting() -> None:
     )
     unreached = build(HazardSpec("7", "occluded_pedestrian", 90.0))
     left_out = HazardSpec("7", "not_run:no hazard stands for this type", 50.0, source="Scenario2")
-    told = [
+    reports = [
         (hazard_report.kind, hazard_report.status, hazard_report.started_at, hazard_report.reason)
         for hazard_report in hazard_reports([reached, unreached], [left_out])
     ]
-    assert told == [
+    assert reports == [
         ("control_loss", "running", 12.5, ""),
         (
             "occluded_pedestrian",

@@ -69,8 +69,8 @@ def their_child(folder: Path, mark: Path) -> Settings:
 
 
 def their_text(folder: Path, mark: Path) -> Settings:
-    told = f"${{oc.create:{{_target_:os.mkdir,path:{mark}}}}}"
-    return {"_target_": "harness.world.partners.Cooperation", "roadside": told}
+    nested = f"${{oc.create:{{_target_:os.mkdir,path:{mark}}}}}"
+    return {"_target_": "harness.world.partners.Cooperation", "roadside": nested}
 
 
 def rewrite(file: Path, change: Callable[[Settings], Mapping[str, Any]]) -> None:
@@ -136,7 +136,7 @@ def test_twins_are_driven_with_the_settings_that_were_looked_at(
     assert read_header(header)["settings"] == right
 
 
-def test_a_group_names_classes_of_its_own_package_only() -> None:
+def test_a_group_names_classes_of_its_package_only() -> None:
     with pytest.raises(
         UserError, match=r"cooperation.ahead.roadside names .*; only harness.world.partners.\*"
     ):

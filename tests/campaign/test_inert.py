@@ -51,7 +51,7 @@ REFUSED = {
     "picometres": ([f"{OFF}: 1e-12, y: 0, yaw: 0"], [], "1e-12 m and 0 degrees are no displ"),
     "nanoseconds": ([f"{LATE}: 1e-7"], [], "latency: 1e-07 s is no delay; ask for more, or"),
 }
-NOBODY = {
+WITHOUT_PARTNERS = {
     "no share": ("cooperation=connected", "cooperation.connected.connected_share=0"),
     "no range": ("cooperation=ahead", "cooperation.ahead.range=0"),
     "no place": ("cooperation=mixed", "cooperation.mixed.maximum=0"),
@@ -60,7 +60,7 @@ NOBODY = {
 
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One route, whose name has a number, with somebody behind a parked car."""
+    """One route, whose name has a number, with a pedestrian behind a parked car."""
     folder = write_route(tmp_path_factory.mktemp("routes"), "bend-3")
     hazard = {**HAZARD, "route": "bend-3"}
     (folder / "hazards.json").write_text(json.dumps({"version": 1, "hazards": [hazard]}))
@@ -134,11 +134,11 @@ def test_long_delays_are_driven_where_they_are_meant(routes: Path) -> None:
     assert conditions(planned(routes, "channel.maximum_age=0")) == ["none"]
 
 
-@pytest.mark.parametrize("name", NOBODY)
+@pytest.mark.parametrize("name", WITHOUT_PARTNERS)
 def test_cooperation_without_partners_is_refused(routes: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"cooperation\.\w+: no agent can ever be a partner"):
-        planned(routes, *NOBODY[name])
-    planned(routes, *NOBODY[name], "system=oracle")
+        planned(routes, *WITHOUT_PARTNERS[name])
+    planned(routes, *WITHOUT_PARTNERS[name], "system=oracle")
 
 
 def test_none_is_nothing_but_none(routes: Path) -> None:
@@ -196,7 +196,7 @@ def test_all_lost_or_removed_is_the_arm_without_cooperation(
         assert together.throttle.tolist() != one.throttle.tolist()
 
 
-def told(out: Path, system: str, of: str) -> dict[str, Any]:
+def messages_of(out: Path, system: str, of: str) -> dict[str, Any]:
     """Return what an attempt says of its messages."""
     campaign = Campaign(out)
     (result,) = [
@@ -204,23 +204,29 @@ def told(out: Path, system: str, of: str) -> dict[str, Any]:
         for key in campaign.attempts()
         if (key.arm.system, key.arm.condition) == (system, of)
     ]
-    found: dict[str, Any] = result
-    return found
+    record: dict[str, Any] = result
+    return record
 
 
 def test_attempts_record_what_arrived(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     out, _ = driven
-    lost, minutes = told(out, "ideal_late", "lost"), told(out, "ideal_late", "minutes")
+    lost, minutes = (
+        messages_of(out, "ideal_late", "lost"),
+        messages_of(out, "ideal_late", "minutes"),
+    )
     assert (lost["used"], lost["silence_asked"]) == (0, True)
     assert (minutes["used"], minutes["silence_asked"]) == (0, False)
     assert lost["sent"] == minutes["sent"] > 20
-    emptied, undelayed = told(out, "ideal_late", "emptied"), told(out, "ideal_late", "undelayed")
+    emptied, undelayed = (
+        messages_of(out, "ideal_late", "emptied"),
+        messages_of(out, "ideal_late", "undelayed"),
+    )
     assert 0 < emptied["changed"] <= emptied["uses"]
     assert undelayed["used"] > 20
     assert undelayed["disturbances"] == {"paper_code_latency": 0}
-    assert told(out, "ideal_single", "none") == {
+    assert messages_of(out, "ideal_single", "none") == {
         "reads": False,
         **dict.fromkeys(("sent", "used", "uses", "late", "displaced", "changed", "missing"), 0),
         "silence_asked": False,
@@ -261,11 +267,11 @@ def test_so_they_are_in_status(
     driven: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
 
-    found = {
+    states = {
         arm.arm.condition: arm for arm in survey(driven[0]).arms if arm.arm.system == "ideal_late"
     }
-    assert {name for name, found_of in found.items() if found_of.fault} == set(FAULTS)
-    assert {name for name, found_of in found.items() if found_of.without_messages} == {
+    assert {name for name, state in states.items() if state.fault} == set(FAULTS)
+    assert {name for name, state in states.items() if state.without_messages} == {
         "lost",
         "minutes",
     }

@@ -48,9 +48,9 @@ def outside(tmp_path: Path) -> Path:
 def test_a_studys_name_stays_in_its_folder(name: str) -> None:
     settings = composed(f"study.name='{name}'")
     assert settings["study"]["name"] == name
-    found = place(settings)
-    assert found.parent == Path("runs")
-    assert not found.name.startswith(".")
+    path = place(settings)
+    assert path.parent == Path("runs")
+    assert not path.name.startswith(".")
 
 
 @pytest.mark.parametrize("name", [LEDGER, ".lock", "logs", "routes", "twins", EPISODES])
@@ -85,7 +85,7 @@ def test_a_campaign_with_links_in_its_folder_does_not_begin(
     there.unlink(missing_ok=True)
     there.symlink_to(outside)
     with pytest.raises(UserError, match="a link"), locked(folder):
-        raise AssertionError("begun")
+        raise AssertionError("started")
     assert outside.read_text() == "mine\n"
     assert not at_work(folder)
 
@@ -110,7 +110,7 @@ def test_a_try_is_not_written_through_a_link(tmp_path: Path) -> None:
     arm.parent.mkdir(parents=True)
     arm.symlink_to(there)
     with pytest.raises(AttemptError, match="a link"), EpisodeWriter(tmp_path, KEY, 1):
-        raise AssertionError("begun")
+        raise AssertionError("started")
     assert not list(there.iterdir())
 
 

@@ -40,8 +40,8 @@ LINES = {
     "+routes.onyl=[1]": "routes: unknown key onyl; did you mean only? valid keys: file,",
     "+record.point=true": "record: unknown key point; did you mean points? valid keys: points",
     f"routes.file={'x' * 300}": "routes.file: xxx",
-    "routes.file='~nobody.at.all/x'": "routes.file: ~nobody.at.all/x: no home directory",
-    "out='~nobody.at.all/x'": "out: ~nobody.at.all/x: no home directory of that name",
+    "routes.file='~no.such.user/x'": "routes.file: ~no.such.user/x: no home directory",
+    "out='~no.such.user/x'": "out: ~no.such.user/x: no home directory of that name",
 }
 GROUPS = {
     "study/endless.yaml": "# @package _global_\nmine: &it\n  again: *it\n",
@@ -193,20 +193,20 @@ def test_a_folder_of_routes_is_identified_by_all_of_them(tmp_path: Path) -> None
     file = shutil.move(write_route(tmp_path) / "routes.xml", folder / "a.xml")
     settings = composed(f"routes.file={folder}", "routes.hazards=null", "routes.only=null")
 
-    def told() -> str:
+    def digest() -> str:
         return str(with_inputs(settings)["inputs"]["routes"]["file"])
 
-    sums = [told()]
+    sums = [digest()]
     shutil.copy(file, folder / "b.xml")
-    sums.append(told())
+    sums.append(digest())
     (folder / "b.xml").rename(folder / "c.xml")
-    sums.append(told())
+    sums.append(digest())
     (folder / "c.xml").write_text("<routes/>")
-    sums.append(told())
+    sums.append(digest())
     assert len(set(sums)) == len(sums)
 
 
-def test_names_have_a_type_of_their_own() -> None:
+def test_names_have_a_separate_type() -> None:
     assert list(mistakes({"a": 1, 2: 3}, dict[str, int], "x")) == [
         "x has the name 2; a word is needed"
     ]

@@ -168,7 +168,7 @@ def test_pairs_meet_the_same_routes_and_seeds(routes: Path) -> None:
         assert met == [("bend", 7), ("hop", 7), ("bend", 3), ("hop", 3)]
 
 
-def test_one_of_each_way_is_driven_and_the_others_are_named(routes: Path) -> None:
+def test_one_of_every_way_is_driven_and_the_others_are_named(routes: Path) -> None:
     made = planned(routes)
     assert [assignment.route.name for assignment in made.assignments] == ["bend", "hop"]
     assert (made.same_way, made.left_out, made.geometries) == ((("bend", "again"),), ("again",), 2)
@@ -210,8 +210,8 @@ def test_a_disturbance_of_what_one_system_does_not_send_leaves_that_one_out(
     )
     arms = {(key.arm.system, key.arm.condition) for key in made.attempts}
     assert arms == {("ideal_late", "none"), ("dots", "none"), ("dots", "stray_points")}
-    (told,) = made.unfit
-    assert told.startswith("ideal_late / stray_points: ")
+    (left_out,) = made.unfit
+    assert left_out.startswith("ideal_late / stray_points: ")
 
 
 def test_a_dry_run_says_what_would_be_run_and_writes_nothing(routes: Path, tmp_path: Path) -> None:

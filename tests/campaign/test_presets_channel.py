@@ -33,12 +33,12 @@ def disturbances(settings: Settings, name: str) -> list[Disturbance]:
 
 
 def shifts(episode: Episode, sender: str) -> np.ndarray:
-    """Return how wrong somebody was at every step: x, y (m), yaw (degrees)."""
-    told = []
+    """Return the pose error of an agent at every step: x, y (m), yaw (degrees)."""
+    errors = []
     for step in range(len(episode.given)):
         believed = episode.beliefs[sender, step].lidar_in_world
-        told.append(shift_between(believed, where(sender, step)))
-    return np.array(told) / (1.0, 1.0, DEGREE)
+        errors.append(shift_between(believed, where(sender, step)))
+    return np.array(errors) / (1.0, 1.0, DEGREE)
 
 
 @pytest.mark.parametrize(
@@ -56,24 +56,24 @@ def test_the_roadside_unit(
     """In 6 s at 8 m/s: set up twice; at each step that has one; or whenever it is passed."""
     ((name, settings),) = studies[study]["cooperation"].items()
     cooperation = build(settings, f"cooperation.{name}")
-    told = on_the_way(context, ego, cooperation.roadside, 30)
-    poses: list[Pose] = [pose for step in told for pose in step]
+    planned = on_the_way(context, ego, cooperation.roadside, 30)
+    poses: list[Pose] = [pose for step in planned for pose in step]
     assert len(poses) == shared
     assert len({(round(pose.x, 3), round(pose.y, 3)) for pose in poses}) == places
     if study == "paper_code":
-        assert [len(step) for step in told] == [1, 1, 1, 1, 0] * 6
+        assert [len(step) for step in planned] == [1, 1, 1, 1, 0] * 6
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
 def test_latency_is_one_sample_for_an_episode(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LATE[study])
-    drawn = set()
+    delays = set()
     for seed in range(40):
         ages = Episode(*made, seed=seed).run().ages()
         late = {age for now in ages for age in now}
         assert len(late) == 1
-        drawn |= late
-    assert drawn == {3, 4, 5}  # planning steps: 0.5 to 1 s
+        delays |= late
+    assert delays == {3, 4, 5}  # planning steps: 0.5 to 1 s
 
 
 @pytest.mark.parametrize("study", ["paper_text", "recommended"])
@@ -111,12 +111,12 @@ def test_whose_messages_are_late(studies: dict[str, Settings], study: str, kinds
 def test_partners_are_wrong_for_an_episode(studies: dict[str, Settings], study: str) -> None:
     made = disturbances(studies[study], LOST[study])
     episodes = [Episode(*made, seed=seed).run(5) for seed in range(60)]
-    drawn = np.array([shifts(episode, "roadside-0") for episode in episodes])
-    assert np.ptp(drawn, axis=1).max() < 1e-9
-    assert (np.abs(drawn) <= 0.6 + 1e-9).all()
-    assert (np.abs(drawn).min(axis=(0, 1)) < 0.1).all()
-    assert (drawn.min(axis=(0, 1)) < 0).all()
-    assert (drawn.max(axis=(0, 1)) > 0).all()
+    errors = np.array([shifts(episode, "roadside-0") for episode in episodes])
+    assert np.ptp(errors, axis=1).max() < 1e-9
+    assert (np.abs(errors) <= 0.6 + 1e-9).all()
+    assert (np.abs(errors).min(axis=(0, 1)) < 0.1).all()
+    assert (errors.min(axis=(0, 1)) < 0).all()
+    assert (errors.max(axis=(0, 1)) > 0).all()
     assert not any(shifts(episode, "ego").any() for episode in episodes)
 
 
@@ -125,10 +125,10 @@ def test_in_the_code_all_errors_are_sampled_every_frame(
     studies: dict[str, Settings], who: str
 ) -> None:
     made = disturbances(studies["paper_code"], LOST["paper_code"])
-    drawn = shifts(Episode(*made).run(60), who)
-    assert len(np.unique(drawn.round(9), axis=0)) == 60
-    assert (np.abs(drawn) >= 0.2 - 1e-9).all()
-    assert (np.abs(drawn) <= 0.6 + 1e-9).all()
+    errors = shifts(Episode(*made).run(60), who)
+    assert len(np.unique(errors.round(9), axis=0)) == 60
+    assert (np.abs(errors) >= 0.2 - 1e-9).all()
+    assert (np.abs(errors) <= 0.6 + 1e-9).all()
 
 
 @pytest.mark.parametrize("study", STUDIES)

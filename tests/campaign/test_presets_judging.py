@@ -22,10 +22,10 @@ STEADY = {"CCME": np.ones(len(TIMES))}
 def evaluated(
     settings: Settings, truth: Boxes, ego: Boxes, coop: Boxes, hits: int = 9
 ) -> EvaluatedFrame:
-    """Judge a moment in which every LiDAR hits everybody so often."""
+    """Evaluate a step in which every LiDAR hits all road users so often."""
     often = np.full(len(truth), hits)
-    found = GroundTruth(truth, np.arange(len(truth)), often)
-    return evaluate_frame(found, often, ego, coop, build(settings["patterns"], "patterns"))
+    ground_truth = GroundTruth(truth, np.arange(len(truth)), often)
+    return evaluate_frame(ground_truth, often, ego, coop, build(settings["patterns"], "patterns"))
 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=1))
@@ -59,7 +59,7 @@ def test_road_users_that_no_lidar_hits(
 
 
 @pytest.mark.parametrize(("study", "boxes"), by_study(paper_text=1, paper_code=2, recommended=1))
-def test_the_egos_own_box(studies: dict[str, Settings], study: str, boxes: int) -> None:
+def test_the_ego_box(studies: dict[str, Settings], study: str, boxes: int) -> None:
     car = of(row(x=9))
     numbers = evaluated(studies[study], car, car, car).numbers()
     assert numbers["truth_all"] == numbers["cooperative_all"] == boxes
@@ -92,9 +92,9 @@ def test_average_precision_comes_in_every_studys_way(studies: dict[str, Settings
     truth = Boxes.join([of(row(x=9), row(x=19)), of(row(x=29), of_class=PEDESTRIAN)])
     book = PrecisionAccumulator()
     book.add(evaluated(studies["recommended"], truth, NO_BOXES, of(row(x=9), row(x=19))))
-    found = book.record()["cooperative"]
-    assert found["eleven_point"] == found["all_point"] == pytest.approx(0.5)
-    assert found["pooled_all_point"] == pytest.approx(2 / 3)
+    precision = book.record()["cooperative"]
+    assert precision["eleven_point"] == precision["all_point"] == pytest.approx(0.5)
+    assert precision["pooled_all_point"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_t1_is_for_five_seconds_or_for_one(
     studies: dict[str, Settings], study: str, mean: float
 ) -> None:
     rules = build(studies[study]["windows"], "windows")
-    told = windows(TIMES, STEADY, 40.0, rules)
-    assert told["t1"]["CCME"] == pytest.approx(mean, rel=0.04)
-    assert told["end_10s"]["CCME"] == 50
+    errors_in = windows(TIMES, STEADY, 40.0, rules)
+    assert errors_in["t1"]["CCME"] == pytest.approx(mean, rel=0.04)
+    assert errors_in["end_10s"]["CCME"] == 50
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_drives_shorter_than_ten_seconds(
 ) -> None:
     """Six seconds of one error in each planning step."""
     rules = build(studies[study]["windows"], "windows")
-    told = windows(TIMES[:30], {"CCME": np.ones(30)}, 6.0, rules)
-    assert told["end_10s"]["CCME"] == errors
-    assert told["t2"]["CCME"] is None
+    in_windows = windows(TIMES[:30], {"CCME": np.ones(30)}, 6.0, rules)
+    assert in_windows["end_10s"]["CCME"] == errors
+    assert in_windows["t2"]["CCME"] is None
 
 
 @pytest.mark.parametrize(("study", "kept"), by_study(paper_text=10, paper_code=0, recommended=10))
@@ -128,7 +128,7 @@ def test_slow_frames_before_a_collision(
 ) -> None:
     rules = build(studies[study]["windows"], "windows")
     slow = np.arange(len(TIMES)) >= len(TIMES) - 10
-    told = windows(
+    errors_in = windows(
         TIMES, {"CCME": slow.astype(np.float64)}, 40.0, rules, np.where(slow, 0.1, 8.0), True
     )
-    assert told["end_10s"]["CCME"] == kept
+    assert errors_in["end_10s"]["CCME"] == kept

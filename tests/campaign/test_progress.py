@@ -1,4 +1,4 @@
-"""What people, programs and nobody are told of a campaign that runs."""
+"""What is printed of a running campaign: for people, for programs, and not at all."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_people_without_a_terminal_read_lines(mode: str, written: io.StringIO) -
 def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.StringIO) -> None:
     with followed("json", STANDING, workers=2) as listener:
         happen(listener)
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["event"], line["worker"]) for line in told] == [
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["event"], line["worker"]) for line in events] == [
         ("begins", 1),
         ("begins", 2),
         ("ends", 1),
@@ -74,7 +74,7 @@ def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.S
         ("leaves", 2),
         ("begins", 1),
     ]
-    assert told[3] == {
+    assert events[3] == {
         "worker": 2,
         "event": "ends",
         "attempt": "late/ahead/latency/[7]-s1",
@@ -98,7 +98,7 @@ def test_an_unknown_mode_is_refused() -> None:
         pass
 
 
-def test_the_table_has_a_line_for_each_worker_and_one_for_all() -> None:
+def test_the_table_has_a_line_for_every_worker_and_one_for_all() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100)
     table = LiveTable(STANDING, 2, console)
@@ -134,8 +134,8 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_is_never_cut_short() -> None:
     out = io.StringIO()
-    found = Attribution(A, "collision_vehicle", True, {"all": False}, (), None)
-    Console(file=out, width=60).print(attributed([found], 0.05))
+    attribution = Attribution(A, "collision_vehicle", True, {"all": False}, (), None)
+    Console(file=out, width=60).print(attributed([attribution], 0.05))
     column = "".join(line[1:].split("│")[0].strip() for line in out.getvalue().splitlines()[3:])
     assert str(A) in column
 

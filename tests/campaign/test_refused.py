@@ -36,7 +36,7 @@ STUDIES = {
 }
 LINES = {
     "study=nope": "study: unknown choice nope; valid choices: demo, first_look, paper_code,",
-    "nobody=1": "unknown key nobody; valid keys: out, record,",
+    "nothing=1": "unknown key nothing; valid keys: out, record,",
     "study=recomended": "study: unknown choice recomended; did you mean recommended? valid choices",
     "system=ideal_lat": "system: unknown choice ideal_lat; did you mean ideal_late? valid choices",
     "routes=town5": "routes: unknown choice town5; did you mean town05? valid choices: crucible05,",
@@ -96,7 +96,7 @@ LINES = {
 
 
 IN_A_PROCESS = ("study=nope", "+sytem=oracle", "interference=[latancy]", "dry_run=maybe")
-"""Tried as people do it; the others come through the same door without starting Python anew."""
+"""Tried from the command line; the others take the same path without starting Python again."""
 
 
 @pytest.fixture

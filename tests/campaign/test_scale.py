@@ -48,16 +48,19 @@ def test_sums_are_those_of_the_records(folder: Path) -> None:
     rows = {(row.arm.system, row.arm.condition): row for row in summarise(folder, keys)[0]}
     assert len(rows) == 3
     for arm, row in rows.items():
-        own = [our for key, our in ours.items() if (key.arm.system, key.arm.condition) == arm]
-        assert row.attempts == len(own) == 96
+        results = [our for key, our in ours.items() if (key.arm.system, key.arm.condition) == arm]
+        assert row.attempts == len(results) == 96
         assert row.driving_score == pytest.approx(
-            np.mean([attempt["driving_score"] for attempt in own])
+            np.mean([attempt["driving_score"] for attempt in results])
         )
-        assert row.collision_rate == pytest.approx(100 * np.mean([e["collided"] for e in own]))
-        assert row.route_completion == pytest.approx(100 * np.mean([e["completion"] for e in own]))
-        assert row.violations == sum(attempt["violation"] is not None for attempt in own)
+        assert row.collision_rate == pytest.approx(100 * np.mean([e["collided"] for e in results]))
+        assert row.route_completion == pytest.approx(
+            100 * np.mean([e["completion"] for e in results])
+        )
+        assert row.violations == sum(attempt["violation"] is not None for attempt in results)
         assert row.patterns == {
-            name: sum(attempt["patterns"]["total"][name] for attempt in own) for name in PATTERNS
+            name: sum(attempt["patterns"]["total"][name] for attempt in results)
+            for name in PATTERNS
         }
     scores = {arm: row.driving_score for arm, row in rows.items()}
     assert len(set(scores.values())) == 3
@@ -73,7 +76,7 @@ def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
     assert all(name in out.getvalue() for name in columns)
 
 
-def test_all_is_found_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
+def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
     before = list(lines(folder))
     rebuild(folder)
     assert list(lines(folder)) == before
@@ -86,8 +89,8 @@ def test_clean_routes_are_those_without_violation(tmp_path: Path) -> None:
     campaign = Campaign(folder)
     clean = set()
     for route in {key.route for key in campaign.attempts()}:
-        own = [key for key in campaign.attempts() if key.route == route]
-        if all(campaign.result(key)["crucible"]["violation"] is None for key in own):
+        keys = [key for key in campaign.attempts() if key.route == route]
+        if all(campaign.result(key)["crucible"]["violation"] is None for key in keys):
             clean.add(route)
     assert 0 < len(clean) < 32
     assert clean_routes(folder) == clean

@@ -66,28 +66,28 @@ def folder(tmp_path: Path, made: Path) -> Path:
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
     """Return what status prints."""
 
-    def tell(folder: Path, *options: str) -> str:
+    def status_of(folder: Path, *options: str) -> str:
         assert main(["status", str(folder), *options]) == 0
         said = capsys.readouterr()
         assert said.err == ""
         return said.out
 
-    return tell
+    return status_of
 
 
 @pytest.fixture
-def counted(told: Callable[..., str]) -> Callable[[Path], dict]:
-    """Return what status tells programs."""
-    return lambda folder: json.loads(told(folder, "--json"))
+def counted(printed: Callable[..., str]) -> Callable[[Path], dict]:
+    """Return what `status --json` prints."""
+    return lambda folder: json.loads(printed(folder, "--json"))
 
 
 def test_progress_failures_and_missing_routes_are_reported(
-    made: Path, told: Callable[[Path], str]
+    made: Path, printed: Callable[[Path], str]
 ) -> None:
-    said = told(made)
+    said = printed(made)
     assert "11 of 12 attempts have a result; tries: 10 after 1, 2 after 2" in said
     assert "no runner is at work" in said
     assert "server_crash: 2 tries, 1 without result; last ideal_late/ahead/latency/hop-s2" in said
@@ -102,8 +102,8 @@ def test_progress_failures_and_missing_routes_are_reported(
 
 
 def test_numbers_are_those_of_the_results(made: Path, counted: Callable[[Path], dict]) -> None:
-    told = counted(made)["arms"]
-    arms = {(line["arm"]["system"], line["arm"]["condition"]): line for line in told}
+    lines = counted(made)["arms"]
+    arms = {(line["arm"]["system"], line["arm"]["condition"]): line for line in lines}
     arm = arms["ideal_late", "none"]
     scores = {}
     for file in (made / EPISODES / "ideal_late" / "ahead" / "none").rglob("result.json"):
@@ -129,9 +129,9 @@ def test_a_runner_at_work_is_seen_and_not_disturbed(
         pass
 
 
-def test_nothing_is_written(made: Path, told: Callable[[Path], str]) -> None:
+def test_nothing_is_written(made: Path, printed: Callable[[Path], str]) -> None:
     before = {path: path.stat().st_mtime_ns for path in made.rglob("*")}
-    told(made)
+    printed(made)
     assert {path: path.stat().st_mtime_ns for path in made.rglob("*")} == before
 
 
@@ -141,14 +141,14 @@ def test_of_twins_nothing_is_planned_but_what_was_driven(
     file = folder / "campaign.yaml"
     file.write_text(f"{file.read_text()}twins_of: abcdef\n")
     change_settings(folder, lambda settings: settings["interference"].update({"resampled 1": []}))
-    found = counted(folder)
-    assert (found["planned"], found["done"]) == (12, 11)
+    counts = counted(folder)
+    assert (counts["planned"], counts["done"]) == (12, 11)
 
 
-def test_what_was_never_tried_is_reported(folder: Path, told: Callable[[Path], str]) -> None:
+def test_what_was_never_tried_is_reported(folder: Path, printed: Callable[[Path], str]) -> None:
     shutil.rmtree(folder / EPISODES)
     (folder / LEDGER).unlink()
-    said = told(folder)
+    said = printed(folder)
     assert "0 of 12 attempts have a result" in said
     assert "no result, not tried yet (12): ideal_single/none/none/bend-s1" in said
 
@@ -241,36 +241,36 @@ SPOILT: dict[Callable[[Path], None], str] = {
 
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda line: line.__name__)
 def test_what_is_broken_is_one_line_and_the_rest_is_reported(
-    spoil: Callable[[Path], None], folder: Path, told: Callable[[Path], str]
+    spoil: Callable[[Path], None], folder: Path, printed: Callable[[Path], str]
 ) -> None:
-    before = told(folder).splitlines()
+    before = printed(folder).splitlines()
     spoil(folder)
-    after = told(folder).splitlines()
+    after = printed(folder).splitlines()
     assert "\x1b" not in "".join(after)
     (line,) = (line for line in after if SPOILT[spoil] in line)
     assert line not in before
 
 
 def test_what_is_incomplete_or_unreadable_is_passed_over(
-    folder: Path, told: Callable[[Path], str]
+    folder: Path, printed: Callable[[Path], str]
 ) -> None:
-    before = told(folder)
+    before = printed(folder)
     (folder / ".123.campaign.yaml").touch()
     (folder / "routes" / ".123.bend.json").touch()
     (folder / "routes" / "%FF.json").touch()
     (folder / EPISODES / "%FF" / "none" / "none" / "bend-s1" / "try1").mkdir(parents=True)
-    assert told(folder) == before
+    assert printed(folder) == before
 
 
 def test_where_nothing_can_be_locked_no_runner_is_at_work(
-    folder: Path, told: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, printed: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(handle: int, how: int) -> None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     (folder / ".lock").touch()
     monkeypatch.setattr("fcntl.flock", refuse)
-    assert "no runner is at work" in told(folder)
+    assert "no runner is at work" in printed(folder)
     with pytest.raises(UserError, match=r"cannot be locked .* choose an out="), locked(folder):
         pass
 
@@ -321,15 +321,15 @@ def test_a_line_written_while_it_is_read_is_no_trouble(
     read = Path.read_bytes
 
     def read_and_append(file: Path) -> bytes:
-        found = read(file)
+        content = read(file)
         with file.open("a") as ledger:
             ledger.write(json.dumps(line_of(LOST, 3)) + "\n")
-        return found
+        return content
 
     monkeypatch.setattr(Path, "read_bytes", read_and_append)
-    told, troubles = ledger_of(folder)
+    tries, troubles = ledger_of(folder)
     assert troubles == []
-    assert len(told[LOST]) == 2
+    assert len(tries[LOST]) == 2
 
 
 def test_a_closed_pipe_is_no_error(made: Path) -> None:

@@ -111,13 +111,13 @@ print(len(found))
 
 def reachable() -> dict[str, type[Any]]:
     """Return every class that a `_target_` can name in any group, by its own name."""
-    found: dict[str, type[Any]] = {}
+    by_name: dict[str, type[Any]] = {}
     for prefix in sorted(set(OURS.values())):
         for module in modules(prefix.rstrip(".")):
             for name, thing in vars(module).items():
                 if isinstance(thing, type) and f"{thing.__module__}.".startswith(prefix):
-                    found[f"{thing.__module__}.{name}"] = thing
-    return found
+                    by_name[f"{thing.__module__}.{name}"] = thing
+    return by_name
 
 
 def modules(name: str) -> Iterator[ModuleType]:
@@ -144,8 +144,8 @@ def shipped() -> Iterator[tuple[str, dict[str, Any]]]:
 def test_every_class_that_can_be_named_is_known_to_be_safe_or_needs_trust() -> None:
     classes = reachable()
     safe = {f"{k.__module__}.{k.__qualname__}" for k in classes.values() if declares_itself_safe(k)}
-    for name, found in sorted(classes.items()):
-        print("safe       " if declares_itself_safe(found) else "needs trust", name)
+    for name, class_ in sorted(classes.items()):
+        print("safe       " if declares_itself_safe(class_) else "needs trust", name)
     assert safe == SAFE
     assert len(classes) > 100
     groups = {prefix: group for group, prefix in OURS.items()}
@@ -155,7 +155,7 @@ def test_every_class_that_can_be_named_is_known_to_be_safe_or_needs_trust() -> N
             refuse_untrusted(Path("c"), {group: {"x": {"_target_": name}}})
 
 
-def test_our_own_configurations_are_safe_but_for_those_that_start_programs() -> None:
+def test_our_configurations_are_safe_but_for_those_that_start_programs() -> None:
     targets = set()
     for file in (ROOT / "conf").rglob("*.yaml"):
         for line in file.read_text().splitlines():
@@ -164,8 +164,8 @@ def test_our_own_configurations_are_safe_but_for_those_that_start_programs() -> 
     assert targets > NEEDS_TRUST
     for target in sorted(targets):
         module, _, name = target.rpartition(".")
-        found = getattr(import_module(module), name)
-        assert declares_itself_safe(found) == (target not in NEEDS_TRUST), target
+        class_ = getattr(import_module(module), name)
+        assert declares_itself_safe(class_) == (target not in NEEDS_TRUST), target
 
 
 def test_a_declaration_is_not_inherited() -> None:
@@ -174,7 +174,7 @@ def test_a_declaration_is_not_inherited() -> None:
 
     assert Doer.safe_from_file is True
     assert not declares_itself_safe(Doer)
-    assert declares_itself_safe(DrivingRules)  # made anew by its decorator, with slots
+    assert declares_itself_safe(DrivingRules)  # made again by its decorator, with slots
 
 
 def test_building_what_is_declared_safe_starts_and_writes_nothing() -> None:
@@ -203,7 +203,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", ["twin", "attribute"])
 @pytest.mark.parametrize("place", ["system", "twins"])
-def test_a_strangers_folder_does_not_run_its_own_code(
+def test_a_strangers_folder_does_not_run_code(
     command: str, place: str, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, mark = shutil.copytree(made, tmp_path / "out"), tmp_path / "mark"
@@ -268,7 +268,7 @@ def test_status_builds_nothing_that_is_not_declared_safe(
 
 
 class Toucher:
-    """Leaves a mark where it is told to, and fails."""
+    """Writes a mark to a given path, and fails."""
 
     def __init__(self, file: str) -> None:
         Path(file).touch()

@@ -37,7 +37,7 @@ DEAF = (
     "seeds=[1]",
     "progress=plain",
 )
-"""A cyclist crosses before whoever hears nothing of it."""
+"""A cyclist crosses in front of an ego that gets no message of it."""
 CASE = "ideal_late/ahead/loss/1-s1"
 
 
@@ -142,7 +142,7 @@ def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path) -> None
 
 
 @pytest.mark.slow
-def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
+def test_windows_of_an_attribution_are_needed_one_by_one(out: Path) -> None:
     done = harness("attribute", out, "--cells", "3")
     assert done.returncode == 0, done.stderr
     twins = Campaign(out / TWINS)
@@ -160,8 +160,8 @@ def test_windows_that_are_found_are_needed_one_by_one(out: Path) -> None:
     sets = [tuple(c for n, c in enumerate(cells) if bits >> n & 1) for bits in range(1, 8)]
     hitting = [kept for kept in sets if len(kept) == 3 or hit.get(name_of(kept), False)]
     fewest = min(hitting, key=len)
-    told = ", ".join(f"{first * 0.05:.1f} to {end * 0.05:.1f}" for first, end in fewest)
-    assert told in row
+    text = ", ".join(f"{first * 0.05:.1f} to {end * 0.05:.1f}" for first, end in fewest)
+    assert text in row
     for cell in fewest:
         rest = tuple(window for window in fewest if window != cell)
         assert not rest or hit[name_of(rest)] is False

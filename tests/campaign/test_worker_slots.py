@@ -117,7 +117,7 @@ def test_a_job_that_is_started_again_goes_on_where_it_was(
     assert mailbox.answered(3) == Outcome(KEY, 4)
 
 
-class Told(Nothing):
+class Reports(Nothing):
     """Remembers which tries were said to come again."""
 
     def __init__(self) -> None:
@@ -135,11 +135,11 @@ class Spilling(Recording):
 
 
 def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
-    told = Told()
+    reports = Reports()
     queue = WorkQueue([KEY], tmp_path, 2, retry_failed=False)
     with pytest.raises(InfrastructureError, match="no room"):
-        Runner(tmp_path, queue, [Spilling(Mailbox(tmp_path))], told).run()
-    assert told.again == [False]
+        Runner(tmp_path, queue, [Spilling(Mailbox(tmp_path))], reports).run()
+    assert reports.again == [False]
 
 
 class Lost(Recording):
@@ -183,13 +183,13 @@ class Lender:
 def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": "/home/me/lab"}
-    for name, value in told.items():
+    environment = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": "/home/me/lab"}
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     lender = Lender()
     settings = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet"}
     do(WorkQueue([KEY], tmp_path, 1, retry_failed=False), lender, tmp_path, settings, "Town05")
-    assert lender.work.environment == told
+    assert lender.work.environment == environment
 
 
 def test_more_memory_than_there_can_be_is_no_limit() -> None:
