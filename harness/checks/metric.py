@@ -77,8 +77,8 @@ class MetricExamination:
         yield Finding("runs", "passed", f"{of_steps}that of the attempt is {value}")
 
     def _empty(self) -> Iterator[Finding]:
-        nobody = [emptied(step) for step in self._steps]
-        numbers_of(self._make(), nobody)
+        empty_steps = [emptied(step) for step in self._steps]
+        numbers_of(self._make(), empty_steps)
         yield from ()
 
     def _inputs(self) -> Iterator[Finding]:
@@ -106,9 +106,9 @@ class MetricExamination:
             yield Finding("reset", "failed", why)
 
     def _time(self) -> Iterator[Finding]:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         numbers_of(self._metric, self._steps)
-        seconds = (time.perf_counter() - begun) / STEPS
+        seconds = (time.perf_counter() - start) / STEPS
         said = f"{1000 * seconds:.2f} ms for each planning step"
         yield Finding("time", "warning" if seconds > SLOW else "passed", said)
 
@@ -168,7 +168,7 @@ def made_up_step(number: int) -> StepData:
 
 
 def emptied(step: StepData) -> StepData:
-    """Return a step in which there is nobody and nothing was sent."""
+    """Return a step without road users and messages."""
     none = Boxes.none()
     return replace(
         step, messages=(), truth=none, actor_ids=(), counted=(), ego_alone=none, cooperative=none

@@ -13,7 +13,7 @@ from harness.evaluation.driving import Drive, DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.metrics.clearance import Clearance
 from harness.evaluation.metrics.metric import AttemptData, Metric, StepData
-from harness.vocabulary import Control, Pose, Route, Step, Truth
+from harness.vocabulary import Control, GroundTruth, Pose, Route, Step
 from harness.world.attempt_context import EgoState
 from tests.campaign.tiny import composed
 
@@ -24,7 +24,7 @@ TRUTH = made_up_step(0).truth
 
 def shown(ego_id: int = 100) -> StepData:
     """Return what a metric is shown of one step."""
-    truth = Truth(TRUTH, ego_id + 1 + np.arange(len(TRUTH)), np.full(len(TRUTH), 9))
+    truth = GroundTruth(TRUTH, ego_id + 1 + np.arange(len(TRUTH)), np.full(len(TRUTH), 9))
     step = Step(Control(), TRUTH[:2], TRUTH[:1])
     settings = EvaluationSettings(ahead=30.0)
     evaluated = evaluate_frame(truth, truth.hits, step.ego_alone, step.cooperative, settings)

@@ -41,7 +41,7 @@ class Infinite(Speed):
         return float("inf")
 
 
-class NeedsSomebody(Speed):
+class NeedsRoadUsers(Speed):
     def step(self, data: StepData) -> float | None:
         return float(np.hypot(*data.truth.geometry[:, :2].T).min())
 
@@ -100,7 +100,7 @@ def test_good_metrics_pass(metric: type[Metric]) -> None:
         (NoUnit, "declared"),
         (Text, "runs"),
         (Infinite, "runs"),
-        (NeedsSomebody, "empty"),
+        (NeedsRoadUsers, "empty"),
         (Writes, "inputs"),
         (WritesAtTheEnd, "inputs"),
         (Random, "deterministic"),

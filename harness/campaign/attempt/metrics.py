@@ -20,7 +20,7 @@ from harness.evaluation.metrics.metric import (
     measures_steps,
 )
 from harness.records.metrics import MetricValue
-from harness.vocabulary import Boxes, Message, Pose, Route, Step, Truth
+from harness.vocabulary import Boxes, GroundTruth, Message, Pose, Route, Step
 from harness.world.attempt_context import EgoState
 
 
@@ -77,7 +77,7 @@ def step_data(
     lidar_in_world: Pose,
     messages: tuple[Message, ...],
     step: Step,
-    truth: Truth,
+    truth: GroundTruth,
     evaluated: EvaluatedFrame,
     first_id: int,
 ) -> StepData:
