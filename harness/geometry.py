@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import overload
 
 import numpy as np
 
@@ -13,21 +14,34 @@ __all__ = [
     "bev_iou",
     "boxes_between",
     "compose",
+    "half_wrapped",
     "matrix",
     "points_between",
     "pose_of",
     "relative",
     "same_way",
-    "wrap",
+    "wrapped",
 ]
 
 APART = 3.0
 """Metres that two ways may be apart anywhere and still be the same."""
 
 
-def wrap(angle: float) -> float:
-    """Return an angle between -pi and pi."""
+@overload
+def wrapped(angle: float) -> float: ...
+@overload
+def wrapped(angle: Floats) -> Floats: ...
+def wrapped(angle: float | Floats) -> float | Floats:
+    """Return the same directions as angles from -pi to pi; of -pi and pi one is as good."""
+    if isinstance(angle, np.ndarray):
+        return np.remainder(angle + math.pi, math.tau) - math.pi
     return math.remainder(angle, math.tau)
+
+
+def half_wrapped(angle: Floats) -> Floats:
+    """Return the same lines as angles from -pi/2 to pi/2: front and back are one."""
+    turned: Floats = np.remainder(angle + 0.5 * math.pi, math.pi) - 0.5 * math.pi
+    return turned
 
 
 def matrix(pose: Pose) -> Floats:
@@ -82,7 +96,7 @@ def boxes_between(boxes: Boxes, source: Pose, target: Pose) -> Boxes:
     geometry = boxes.geometry.copy()
     geometry[:, :3] = boxes.geometry[:, :3] @ across[:3, :3].T + across[:3, 3]
     turned = boxes.geometry[:, 6] + math.atan2(across[1, 0], across[0, 0])
-    geometry[:, 6] = np.remainder(turned + math.pi, math.tau) - math.pi
+    geometry[:, 6] = wrapped(turned)
     return Boxes(geometry, boxes.classes, boxes.scores)
 
 

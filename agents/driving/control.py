@@ -9,7 +9,7 @@ import numpy as np
 from agents.driving.path import Path
 from agents.driving.planner import Plan
 from agents.driving.settings import Car
-from harness.geometry import wrap
+from harness.geometry import wrapped
 from harness.vocabulary import Pose
 
 HOLD_BRAKE = 0.5
@@ -62,7 +62,7 @@ def steering(
     ahead = station + PREVIEW * speed
     bend = float(path.bend(np.array(ahead)))
     tangent = float(path.at(np.array(ahead))[1]) - bend * PREVIEW * speed
-    off_course = wrap(tangent - float(car.slip(np.array(bend))) - pose.yaw)
+    off_course = wrapped(tangent - float(car.slip(np.array(bend))) - pose.yaw)
     back = math.atan(OFFSET_GAIN * offset / (speed + 2.0))
     angle = math.atan(car.wheelbase * bend) + HEADING_GAIN * off_course - back
     return car.steer(angle, speed)

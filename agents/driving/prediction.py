@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.angles import wrapped
 from agents.driving.path import Path
 from agents.driving.tracking import Tracks
+from harness.geometry import wrapped
 from harness.vocabulary import PEDESTRIAN, Floats, Mask
 
 STANDING = np.array([0.5, 0.25, 0.5])

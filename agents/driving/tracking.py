@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.driving.angles import half_wrapped, wrapped
+from harness.geometry import half_wrapped, wrapped
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 POSITION_NOISE = 0.35

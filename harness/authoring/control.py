@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.authoring.document import Controller, Road, Sign, StopLine
-from harness.authoring.geometry import wrapped
 from harness.authoring.junctions import Arm, Mouth
 from harness.authoring.plan import Control, Node
+from harness.carlite.angles import wrapped
 
 LIGHT, STOP, YIELD, LIMIT = "1000001", "206", "205", "274"
 HOLDING = {LIGHT, STOP}

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from harness.carlite.angles import wrapped
+
 STRAIGHT = 1e-9
 TIE = 1e-6
 """Lengths this near to each other count as equal, so that no rounding error decides anything."""
-
-
-def wrapped(angle: float) -> float:
-    """Bring an angle into (-pi, pi]."""
-    return -((math.pi - angle) % (2 * math.pi) - math.pi)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from harness.authoring.geometry import (
     chained,
     join,
     tangent_legs,
-    wrapped,
 )
 from harness.authoring.plan import Node
 from harness.authoring.sections import CrossSection, blend
+from harness.carlite.angles import wrapped
 
 CROSSWALK_DEPTH = 3.2
 CROSSWALK_GAP = 1.0

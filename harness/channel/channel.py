@@ -12,7 +12,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
 from harness.channel.tally import Act, Underway
 from harness.errors import UserError
-from harness.geometry import wrap
+from harness.geometry import wrapped
 from harness.vocabulary import Boxes, Message, Observation, Payload, Points
 
 
@@ -57,7 +57,7 @@ class Channel:
         shifts = [disturbance.shift(observation) for disturbance in concerning]
         x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
         pose = observation.lidar_in_world
-        believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrap(pose.yaw + yaw))
+        believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrapped(pose.yaw + yaw))
         self.audit.asked(observation, (x, y, yaw))
         if observation.kind == "ego":
             self.audit.tally.believed(zip(concerning, shifts, strict=True))

@@ -18,7 +18,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, shift_between
 from harness.channel.tally import Key, Place, Tally, Underway
 from harness.errors import AttemptError
-from harness.geometry import wrap
+from harness.geometry import wrapped
 from harness.vocabulary import Message, Observation, Pose
 
 EXACT = 1e-6
@@ -228,7 +228,7 @@ def shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
 def agree(measured: Shift, asked: Shift) -> bool:
     """Return whether a displacement is the one asked for."""
     x, y, yaw = (a - b for a, b in zip(measured, asked, strict=True))
-    return abs(x) <= EXACT and abs(y) <= EXACT and abs(wrap(yaw)) <= EXACT
+    return abs(x) <= EXACT and abs(y) <= EXACT and abs(wrapped(yaw)) <= EXACT
 
 
 def describe_shift(shift: Shift) -> str:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.errors import AttemptError
-from harness.geometry import boxes_between, points_between, relative, wrap
+from harness.geometry import boxes_between, points_between, relative, wrapped
 from harness.vocabulary import Boxes, Features, Payload, Points, Pose
 
 Shift: TypeAlias = tuple[float, float, float]
@@ -47,12 +47,12 @@ class Effects:
 
 def displaces(shift: Shift) -> bool:
     """Return whether a displacement counts as one."""
-    return math.hypot(shift[0], shift[1]) >= LEAST_METRES or abs(wrap(shift[2])) >= LEAST_RADIANS
+    return math.hypot(shift[0], shift[1]) >= LEAST_METRES or abs(wrapped(shift[2])) >= LEAST_RADIANS
 
 
 def shift_between(believed: Pose, true: Pose) -> Shift:
     """Return how far a believed pose is from the true one."""
-    return believed.x - true.x, believed.y - true.y, wrap(believed.yaw - true.yaw)
+    return believed.x - true.x, believed.y - true.y, wrapped(believed.yaw - true.yaw)
 
 
 def seen_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) -> Shift:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import carla
 
+from harness.geometry import wrapped
 from harness.world.routes.files import WEATHER
 
 Value: TypeAlias = float | str | bool
@@ -144,4 +145,4 @@ def metres(place: carla.Location | carla.Vector3D) -> dict[str, Value]:
 
 def angle(degrees: float) -> float:
     """Return an angle from -180 to 180 degrees."""
-    return math.degrees(math.remainder(math.radians(degrees), math.tau))
+    return math.degrees(wrapped(math.radians(degrees)))

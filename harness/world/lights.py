@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
+from harness.geometry import wrapped
 from harness.vocabulary import LightAhead, LightState, Route
 from harness.world.attempt_context import AttemptContext
 
@@ -70,7 +71,7 @@ def stop_stations(route: Route, light: carla.TrafficLight) -> list[float]:
     for waypoint in light.get_stop_waypoints():
         place, yaw = waypoint.transform.location, math.radians(waypoint.transform.rotation.yaw)
         gaps = np.hypot(route.xyz[:, 0] - place.x, route.xyz[:, 1] - place.y)
-        turned = np.abs(np.remainder(route.yaw - yaw + np.pi, 2 * np.pi) - np.pi)
+        turned = np.abs(wrapped(route.yaw - yaw))
         gaps = np.where(turned < ALIGNED, gaps, np.inf)
         row = int(gaps.argmin())
         if gaps[row] <= ON_ROUTE:

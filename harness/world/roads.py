@@ -11,6 +11,7 @@ import carla
 import numpy as np
 
 from harness.errors import UserError
+from harness.geometry import wrapped
 from harness.vocabulary import Floats, Integers, Mask, Route
 from harness.world import lane_graph
 from harness.world.speed_limits import speed_limits
@@ -104,7 +105,7 @@ class RoadNetwork:
             name=name,
             town=town,
             xyz=points,
-            yaw=(yaw + np.pi) % (2 * np.pi) - np.pi,
+            yaw=wrapped(yaw),
             station=station,
             lane_width=self.graph.width[nodes],
             speed_limit=self.speed_limits[nodes],

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.authoring.geometry import Path, Piece, Pose, join, through, wrapped
+from harness.authoring.geometry import Path, Piece, Pose, join, through
 from harness.authoring.writing import fixed
+from harness.carlite.angles import wrapped
 
 coordinate = st.floats(-100, 100)
 angle = st.floats(-math.pi, math.pi)

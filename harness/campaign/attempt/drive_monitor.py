@@ -7,7 +7,7 @@ import math
 import carla
 
 from harness.evaluation.driving import Contact, DriveSample
-from harness.geometry import wrap
+from harness.geometry import wrapped
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
@@ -52,7 +52,7 @@ class DriveMonitor:
             goal_distance=math.dist((pose.x, pose.y), tuple(goal[:2])),
             lane_distance=lane_distance,
             lane_width=width,
-            lane_angle=wrap(pose.yaw - math.radians(centre.rotation.yaw)),
+            lane_angle=wrapped(pose.yaw - math.radians(centre.rotation.yaw)),
             in_junction=lane.is_junction,
             red_lights_crossed=self._lights.crossed_on_red(self._station, state.station),
             stop_signs_run=self._stops.driven_through(self._station, state.station, state.speed),

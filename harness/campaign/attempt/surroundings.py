@@ -13,7 +13,7 @@ from typing import Any
 import carla
 import numpy as np
 
-from harness.geometry import wrap
+from harness.geometry import wrapped
 from harness.records.schema import ACTORS, MICRO, MILLI, SCENERY, SIGHTINGS, TRACKS
 from harness.vocabulary import CLASSES, Floats, Integers, Route
 from harness.world.scene import ActorRegistry, GroundTruthScene
@@ -110,7 +110,7 @@ def scenery_near(world: carla.World, route: Route) -> dict[str, list[Any]]:
                 gap = np.hypot(*(way - (place.x, place.y)).T).min() - math.hypot(half.x, half.y)
                 if gap <= REACH:
                     size = (2 * half.x, 2 * half.y, 2 * half.z)
-                    yaw = wrap(math.radians(box.rotation.yaw))
+                    yaw = wrapped(math.radians(box.rotation.yaw))
                     row = (kind, place.x, place.y, place.z, *size, yaw)
                     for name, value in zip(SCENERY.names, row, strict=True):
                         columns[name].append(value)

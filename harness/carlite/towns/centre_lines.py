@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.carlite.angles import wrapped
 from harness.carlite.arrays import Bytes, Floats
 from harness.carlite.towns.network import LaneRecord, Road, Section
 from harness.carlite.towns.reference_line import cubic, evaluate
@@ -84,7 +85,7 @@ def _centres(road: Road, section: Section, s: Floats) -> list[tuple[LaneRecord, 
             points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
             yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
             change = _allowed(marks[lane], marks.get(lane - side), lane, side)
-            centre = Centre(points, _wrapped(yaw), np.maximum(width, 0.0), change, s)
+            centre = Centre(points, wrapped(yaw), np.maximum(width, 0.0), change, s)
             lanes.append((record, centre.picked(REVERSED) if side > 0 else centre))
     return sorted(lanes, key=lambda item: item[0].id)
 
@@ -127,9 +128,3 @@ def _distinct(centre: Centre) -> Centre:
         ahead = np.array([np.cos(centre.yaw[0]), np.sin(centre.yaw[0])])
         kept.points[-1, :2] = kept.points[-2, :2] + 0.01 * ahead
     return kept
-
-
-def _wrapped(angle: Floats) -> Floats:
-    """Bring angles into (-pi, pi]."""
-    wrapped: Floats = np.pi - np.mod(np.pi - angle, 2 * np.pi)
-    return wrapped

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.carlite.angles import wrapped
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.model import LaneKind, Lanes
 
@@ -140,7 +141,7 @@ def corners(lanes: Lanes) -> list[Corner]:
         edge = right_edge(lanes, lane)
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         before, after = float(lanes.yaw[span][0]), float(lanes.yaw[span][-1])
-        turn = (after - before + math.pi) % (2 * math.pi) - math.pi
+        turn = wrapped(after - before)
         if not math.radians(50) < turn < math.radians(130):
             continue
         dx, dy = edge[-1] - edge[0]

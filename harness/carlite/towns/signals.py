@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.carlite.angles import wrapped
 from harness.carlite.towns.model import LaneKind, Lanes, Signal, StopLine
 from harness.carlite.towns.network import Network, Road, SignalRecord, SignalReference
 from harness.carlite.towns.phases import Phase, assign
@@ -106,7 +107,7 @@ def _across(yaw: float, lines: Sequence[StopLine]) -> float:
         if abs(off) > SQUARE_ENOUGH:
             square = lines[0].yaw + math.pi / 2
             yaw = square if math.cos(yaw - square) >= 0 else square + math.pi
-    return math.pi - (math.pi - yaw) % (2 * math.pi)
+    return wrapped(yaw)
 
 
 def _held_places(network: Network, lanes: Lanes) -> dict[str, list[_Place]]:

@@ -8,6 +8,7 @@ from typing import Protocol
 import carla
 import numpy as np
 
+from harness.geometry import wrapped
 from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course
 
@@ -62,7 +63,7 @@ class VehicleFollower:
             ahead = pace * math.cos(yaw) + CORRECTION * (place[0] - here.location.x)
             aside = pace * math.sin(yaw) + CORRECTION * (place[1] - here.location.y)
             self.actor.set_target_velocity(carla.Vector3D(ahead, aside, falling))
-            turn = (float(yaw) - heading + math.pi) % (2 * math.pi) - math.pi
+            turn = wrapped(float(yaw) - heading)
             turning = self._turning(distance) * pace + 4.0 * turn
             self.actor.set_target_angular_velocity(carla.Vector3D(0, 0, math.degrees(turning)))
 

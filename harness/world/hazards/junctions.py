@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import carla
 import numpy as np
 
+from harness.geometry import wrapped
 from harness.vocabulary import Floats
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.courses import Course, through
@@ -71,7 +72,7 @@ def ways(track: Track, station: float, run_up: float, run_out: float) -> Iterato
         heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
         turn = float(np.radians(leaving.transform.rotation.yaw - entry.transform.rotation.yaw))
         inside = slice(len(before), len(before) + len(through_it))
-        yield Way(entry, leaving, points, inside, wrap(heading), wrap(turn))
+        yield Way(entry, leaving, points, inside, wrapped(heading), wrapped(turn))
 
 
 def bend_speeds(points: Floats) -> Floats:
@@ -82,11 +83,6 @@ def bend_speeds(points: Floats) -> Floats:
     bend = np.abs(np.gradient(yaw)) / step
     smooth = np.convolve(bend, np.ones(5) / 5, mode="same") if len(bend) >= 5 else bend
     return np.asarray(np.sqrt(BEND / np.maximum(smooth, 1e-3)))
-
-
-def wrap(angle: float) -> float:
-    """Return an angle between -pi and pi."""
-    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 def _one_way(one: carla.Waypoint, other: carla.Waypoint) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from harness.geometry import wrapped
 from harness.vocabulary import Floats, Mask, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.documents import list_in, number_in, object_in, text_in
@@ -132,7 +133,7 @@ def matches(route: Route, triggers: Triggers) -> list[Match]:
 
 
 def _aligned(yaws: Floats, yaw: float) -> Mask:
-    return np.abs((yaws - yaw + np.pi) % (2 * np.pi) - np.pi) < ALIGNED
+    return np.abs(wrapped(yaws - yaw)) < ALIGNED
 
 
 def _one_per_place(
