@@ -7,7 +7,6 @@ folder is the same for all users and jobs: with one for each user or job, locks 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import AttemptError
+from harness.locks import lock_file
 
 FOLDER = Path("/tmp/crucible-ports")
 
@@ -50,12 +50,7 @@ def locked(name: str) -> Iterator[int | None]:
         yield None
         return
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-        else:
-            yield lock
+        yield lock if lock_file(lock) else None
     finally:
         os.close(lock)
 

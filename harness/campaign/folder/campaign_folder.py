@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import re
@@ -21,6 +20,7 @@ from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.files import refuse_links, write_whole
 from harness.installation import PACKAGES
+from harness.locks import lock_file
 from harness.records import reading
 from harness.records.names import safe_name
 from harness.records.schema import VERSION
@@ -136,12 +136,10 @@ def refuse_taken(folder: Path, handle: int) -> None:
 
 def taken(handle: int) -> bool:
     """Take the lock if it is free; a process that only checks holds it for an instant."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    ours = lock_file(handle)
+    if not ours:
         time.sleep(LOOK)
-        return False
-    return True
+    return ours
 
 
 def package_version(name: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from harness.campaign.settings.config import Settings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError
+from harness.locks import lock_file
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, key_of, whole, written
@@ -277,11 +277,8 @@ def at_work(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not lock_file(handle, shared=True)
     except OSError:  # no file system for locks: no runner can run there
         return False
     finally:
         os.close(handle)
-    return False
