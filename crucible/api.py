@@ -21,7 +21,7 @@ from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign as Records
 from harness.records.schema import ALL_TABLES
-from harness.subprocesses import module_command
+from harness.subprocesses import how_ended, module_command
 from harness.suggestions import unknown
 
 FINISHED, SOME_FAILED = 0, 1
@@ -222,7 +222,9 @@ def started(arguments: Sequence[str], environment: Mapping[str, str], show: bool
             process.send_signal(signal.SIGINT)
             raise
     if process.returncode not in (FINISHED, SOME_FAILED):
-        raise CampaignError(lines[-1].strip() if lines else f"ended with {process.returncode}")
+        raise CampaignError(
+            lines[-1].strip() if lines else f"ended {how_ended(process.returncode)}"
+        )
 
 
 def printed(process: subprocess.Popen[str]) -> Iterator[str]:

@@ -11,7 +11,15 @@ import pytest
 
 from agents.v2xverse.process import Child, ChildError
 from harness.installation import PACKAGES
-from harness.subprocesses import foreign_environment, module_command
+from harness.subprocesses import (
+    end_group,
+    foreign_environment,
+    group_is_there,
+    how_ended,
+    is_running,
+    module_command,
+    within,
+)
 from tests.wheel import carla_like
 
 CHILD = """
@@ -63,3 +71,37 @@ def test_v2xverse_imports_the_agents_of_carla(
 def test_nothing_is_left_of_a_path_of_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(PACKAGES))
     assert "PYTHONPATH" not in foreign_environment()
+
+
+STUBBORN = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen([sys.executable, "-c", "import signal, time; time.sleep(600)"])
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("leader_first", [False, True])
+def test_a_group_is_ended_with_all_its_processes(leader_first: bool) -> None:
+    command = [sys.executable, "-c", STUBBORN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert is_running(process)
+        assert group_is_there(process.pid)
+        if leader_first:
+            process.kill()
+            process.wait()
+        end_group(process, 0.1)
+    assert not is_running(process)
+    assert within(60.0, lambda: not group_is_there(process.pid))
+    assert how_ended(process.returncode) == "by signal 9"
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [(-6, "by signal 6"), (137, "by signal 9"), (3, "with exit code 3"), (0, "with exit code 0")],
+)
+def test_how_a_process_ended(code: int, how: str) -> None:
+    assert how_ended(code) == how

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.v2xverse.child import wire
-from harness.subprocesses import foreign_environment
+from harness.subprocesses import foreign_environment, how_ended
 
 LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
@@ -93,7 +93,7 @@ class Child:
             code = self._process.wait(GOING)
         except subprocess.TimeoutExpired:
             return "its answers"
-        return f"with signal {-code}" if code < 0 else f"with exit code {code}"
+        return how_ended(code)
 
     def _failed(self, what: str) -> ChildError:
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from harness.installation import PACKAGES
+from harness.subprocesses import how_ended
 
 PATIENCE = 120.0
 """Seconds; the first import after an install may be slow."""
@@ -25,5 +26,5 @@ def run_python(*arguments: str) -> tuple[int, str, str]:
         )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer within {PATIENCE:g} s"
-    complaint = done.stderr.strip().splitlines()[-1:] or [f"ended with code {done.returncode}"]
+    complaint = done.stderr.strip().splitlines()[-1:] or [f"ended {how_ended(done.returncode)}"]
     return done.returncode, done.stdout, complaint[0]

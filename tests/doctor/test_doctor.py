@@ -115,7 +115,7 @@ def test_a_package_that_ends_its_process_is_named(
 ) -> None:
     (tmp_path / "deadly.py").write_text("import os; os.abort()")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert unloadable(["json", "deadly", "csv"]) == "deadly does not load: ended with code -6"
+    assert unloadable(["json", "deadly", "csv"]) == "deadly does not load: ended by signal 6"
     assert unloadable(["json", "csv"]) is None
 
 

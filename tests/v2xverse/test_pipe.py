@@ -47,7 +47,7 @@ def test_it_answers_as_often_as_it_is_asked() -> None:
     ("fault", "expected"),
     [
         ("death", "it ended with exit code 1 at step; it said last: warming up torch.cuda.OutOf"),
-        ("abort", "it ended with signal 6 at step"),
+        ("abort", "it ended by signal 6 at step"),
         ("garbage", r"its answer cannot be read: a frame begins with b'Left hand visual"),
         ("endless", "its answer cannot be read: a frame says it is 1099511627796 bytes long"),
         ("pickled", "its answer cannot be read: .*an array of 'object'"),

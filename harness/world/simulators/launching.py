@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
 from harness.errors import AttemptError
+from harness.subprocesses import end_group, group_is_there, is_running, within
 from harness.world.simulators import keeper
 from harness.world.simulators.lease import LaunchError
 
@@ -42,14 +42,8 @@ class Launched:
         )
 
     def running(self) -> bool:
-        """Return whether keeper and server run; the keeper's process id is not reused yet."""
-        if self._keeper.returncode is not None:
-            return False
-        look_only = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        try:
-            return os.waitid(os.P_PID, self._keeper.pid, look_only) is None
-        except ChildProcessError:  # our process ignores SIGCHLD
-            return False
+        """Return whether keeper and server run."""
+        return is_running(self._keeper)
 
     def log_tail(self) -> str:
         """Return the end of the server's log."""
@@ -81,37 +75,8 @@ class Launched:
 
     def end(self) -> None:
         """Kill the whole group; wait until it has exited and its ports are free."""
-        group = self._keeper.pid
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGTERM)
-            within(SETTLE, lambda: not self.running())
-            os.killpg(group, signal.SIGKILL)
-        self._keeper.wait()
-        within(SETTLE, lambda: not is_there(group))
-
-
-def within(seconds: float, true: Callable[[], bool]) -> bool:
-    """Wait until something is true, but no longer than this."""
-    until = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > until:
-            return False
-        time.sleep(PAUSE)
-    return True
-
-
-def is_there(group: int) -> bool:
-    """Return whether anything of a group runs; zombies may remain until they are reaped.
-
-    A process is dead with its last thread: while another is still ending, its ports stay taken.
-    """
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
-            state, its_group, threads = fields[0], int(fields[2]), int(fields[17])
-            if its_group == group and (state not in "ZX" or threads > 1):
-                return True
-    return False
+        end_group(self._keeper, SETTLE)
+        within(SETTLE, lambda: not group_is_there(self._keeper.pid))
 
 
 @contextmanager

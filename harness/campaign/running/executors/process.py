@@ -15,7 +15,13 @@ from harness.campaign.attempt.tasks import Task, read_answer
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.records.writing import disk_problem
-from harness.subprocesses import module_command
+from harness.subprocesses import (
+    end_group,
+    how_ended,
+    kernel_kills,
+    module_command,
+    signal_in,
+)
 from harness.world.simulators import Server
 
 SETTLE = 5.0
@@ -28,8 +34,6 @@ TAIL = 2000
 """Characters of a worker's log that are searched for the reason of its exit."""
 SAID = 200
 """Characters kept of the last line of a worker's log."""
-BY_SIGNAL = 128
-"""What shells add to the number of the signal that ended a process."""
 
 Ending = tuple[FailureClass | None, str]
 """The failure class, if it failed, and a few words."""
@@ -67,7 +71,7 @@ class AttemptProcess:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        end_group(self._process)
+        end_group(self._process, SETTLE)
         self._files.close()
 
     def kill(self) -> None:
@@ -113,7 +117,7 @@ class AttemptProcess:
     def _without_reply(self, server: Server) -> Ending:
         """Return the probable reason of an attempt process that exited without a reply."""
         code, last = self._process.returncode, self._last_line()
-        number = -code if code < 0 else max(code - BY_SIGNAL, 0)
+        number = signal_in(code)
         ailment = server.ailment()
         if ailment is not None:
             return ailment.failure, str(ailment)
@@ -122,8 +126,7 @@ class AttemptProcess:
             return "agent_out_of_memory", f"the worker was out of memory: {last}".rstrip(": ")
         if number in (signal.SIGKILL, signal.SIGTERM):
             return "interrupted", f"the worker was killed from outside, by signal {number}"
-        how = f"by signal {number}" if number else f"with code {code}"
-        return "agent_exception", f"the worker exited {how}: {last}".rstrip(": ")
+        return "agent_exception", f"the worker exited {how_ended(code)}: {last}".rstrip(": ")
 
     def _last_line(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
@@ -139,26 +142,3 @@ def unanswered(server: Server, timeout: float) -> Ending:
     if ailment is not None:
         return ailment.failure, f"{late}; {ailment}"
     return "agent_exception", f"{late}; the server still answers"
-
-
-def kernel_kills() -> int:
-    """Return how many processes this machine's kernel has killed for lack of memory."""
-    try:
-        counts = Path("/proc/vmstat").read_text().split()
-        return int(counts[counts.index("oom_kill") + 1])
-    except (OSError, ValueError):
-        return 0
-
-
-def end_group(process: subprocess.Popen[str]) -> None:
-    """Kill a process and all its children."""
-    for kind, patience in ((signal.SIGTERM, SETTLE), (signal.SIGKILL, None)):
-        try:
-            os.killpg(process.pid, kind)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
