@@ -16,6 +16,7 @@ CARLITE = ROOT / "harness" / "carlite"
 AUTHORING = ROOT / "harness" / "authoring"
 COMMON = {
     "actors",
+    "angles",
     "arrays",
     "compiled",
     "errors",
@@ -30,9 +31,11 @@ COMMON_GROUND = (
     "harness.geometry",
     "harness.overlap",
     "harness.randomness",
+    "harness.ego_body",
     "harness.errors",
     "harness.files",
     "harness.findings",
+    "harness.locks",
     "harness.nesting",
     "harness.options",
     "harness.suggestions",
@@ -50,11 +53,13 @@ ROOMS = {
 }
 
 GROUND = {
+    "ego_body",
     "errors",
     "files",
     "findings",
     "geometry",
     "installation",
+    "locks",
     "nesting",
     "options",
     "overlap",

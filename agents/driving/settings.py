@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from harness import ego_body
 from harness.vocabulary import Floats
 
 Curve: TypeAlias = tuple[tuple[float, float], ...]
@@ -17,8 +18,8 @@ Curve: TypeAlias = tuple[tuple[float, float], ...]
 class Car:
     """The driver's model of the ego vehicle; by default CARLA's Lincoln MKZ."""
 
-    length: float = 4.90  # m
-    width: float = 2.13  # m, mirrors included
+    length: float = ego_body.LENGTH  # m
+    width: float = ego_body.WIDTH  # m, mirrors included
     wheelbase: float = 2.86  # m
     track: float = 1.59  # m between the front wheels
     wheel_lock: float = math.radians(70.0)  # of the inner wheel at standstill

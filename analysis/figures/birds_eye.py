@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.drawing.canvas import Canvas, Mark, Polyline
 from analysis.drawing.palette import ERROR_COLOURS, is_misled
 from analysis.drive import Drive, Snapshot, snapshot_of
+from harness import ego_body
 from harness.vocabulary import Floats
 
 SECONDS_BEFORE = (4.0, 2.0, 0.0)
@@ -82,7 +83,7 @@ SMALLEST = 5.0
 """Sides of a drawing below which boxes are drawn larger than they are."""
 CLOSEST = 4.0
 """Points of a line that are nearer to each other than this say nothing new."""
-EGO = (4.8, 2.0)
+EGO = (ego_body.LENGTH, ego_body.WIDTH)
 """Length and width of the ego's sign, m."""
 LINES = {"route": ("route", 6.0), "lane_left": ("road", 0.8), "lane_right": ("road", 0.8)}
 """Colours and widths of what the map holds, in the order in which it is drawn."""

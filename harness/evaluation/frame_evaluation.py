@@ -88,7 +88,7 @@ class EvaluationSettings:
 EGO_BOX = Boxes(
     np.array([[-1.3, 0.0, -1.1, 4.9, 2.12, 1.5, 0.0]]), np.array([VEHICLE]), np.array([1.0])
 )
-"""Where the ego stands as seen from its own LiDAR; the study's code counted it."""
+"""Where the ego stands as seen from its own LiDAR, as the study's code had it, which counted it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from harness import ego_body
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.hazard import Hazard, Value
-from harness.world.hazards.sizes import EGO_LENGTH
 from harness.world.hazards.track import Track
 
 APART = 7.0
@@ -40,8 +40,8 @@ class ControlLoss(Hazard):
 
     def act(self, ego: EgoState) -> None:
         """Note when the ego is on the patches and when it has left them."""
-        nose = ego.station + EGO_LENGTH / 2
+        nose = ego.station + ego_body.LENGTH / 2
         if self.status == "waiting" and nose >= self.spec.station - HALF:
             self.begin(ego)
-        if self.status == "running" and ego.station - EGO_LENGTH / 2 > self.last + HALF:
+        if self.status == "running" and ego.station - ego_body.LENGTH / 2 > self.last + HALF:
             self.finish("over", "the ego has left the patches")

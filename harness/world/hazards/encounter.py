@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from harness import ego_body
 from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.followers import Manoeuvre, VehicleFollower
 from harness.world.hazards.hazard import Hazard, NoPlaceError, Status
 from harness.world.hazards.meeting import CRUISE, EncounterPlan, Mover
-from harness.world.hazards.sizes import EGO_LENGTH
 from harness.world.hazards.track import Track
 
 STANDING = 0.5
@@ -91,8 +91,8 @@ class Encounter(Hazard):
         self._arrival.observe(ego)
         if self.status == "waiting":
             self.while_waiting(ego)
-            to_go = self.plan.meeting.station - EGO_LENGTH / 2 - ego.station
-            if to_go < -EGO_LENGTH:
+            to_go = self.plan.meeting.station - ego_body.LENGTH / 2 - ego.station
+            if to_go < -ego_body.LENGTH:
                 self.cause = "passed"
                 self.leave("not_run", "the ego had passed before it was due")
             elif self._due(to_go):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness import ego_body
 from harness.vocabulary import Floats, Mask, Pose
 from harness.world.hazards.courses import Course
-from harness.world.hazards.sizes import EGO_LENGTH, EGO_LIDAR_FORWARD, EGO_WIDTH, size
+from harness.world.hazards.sizes import EGO_LIDAR_FORWARD, size
 from harness.world.hazards.track import Track
 
 TICK = 0.05
@@ -81,7 +82,7 @@ def meet(track: Track, mover: Mover, near: float) -> Meeting | None:
     """Return how a mover meets the ego near a station: soon after it enters the ego's way."""
     times = np.arange(0.0, mover.course.duration, TICK)
     station, right = track.project(outline(mover, times))
-    inside = (np.abs(right) < EGO_WIDTH / 2) & (np.abs(station - near) < 20.0)
+    inside = (np.abs(right) < ego_body.WIDTH / 2) & (np.abs(station - near) < 20.0)
     blocked = np.flatnonzero(inside.any(axis=1))
     if len(blocked) == 0:
         return None
@@ -100,7 +101,7 @@ class Sightline:
     def __init__(self, track: Track, mover: Mover, meeting: Meeting, speed: float = CRUISE) -> None:
         self.times = np.arange(0.0, meeting.seconds, TICK)
         self.gaps = speed * (meeting.seconds - self.times)
-        at = meeting.station - EGO_LENGTH / 2 + EGO_LIDAR_FORWARD - self.gaps
+        at = meeting.station - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD - self.gaps
         self.eyes = track.points(at)[:, None, :2]
         body = outline(mover, self.times)
         self.targets = body[:, 4:5] + 0.8 * (body - body[:, 4:5])

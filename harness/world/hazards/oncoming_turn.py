@@ -10,6 +10,7 @@ from typing import ClassVar
 import carla
 import numpy as np
 
+from harness import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
@@ -24,7 +25,7 @@ from harness.world.hazards.meeting import (
     meet,
     outline,
 )
-from harness.world.hazards.sizes import EGO_LENGTH, EGO_WIDTH, size
+from harness.world.hazards.sizes import size
 from harness.world.hazards.track import Track
 
 RUN_UP, RUN_OUT = 32.0, 25.0
@@ -82,7 +83,7 @@ class OncomingTurn(Encounter):
 
     def lets_screens_go(self, ego: EgoState) -> bool:
         """Return whether the ego is past the lorry's way, or has let it wait for too long."""
-        past = ego.station - EGO_LENGTH / 2 > self.plan.meeting.station + ROOM
+        past = ego.station - ego_body.LENGTH / 2 > self.plan.meeting.station + ROOM
         return past or ego.time - (self.started_at or ego.time) > PATIENCE
 
     def leave(self, status: Status, reason: str) -> None:
@@ -111,7 +112,7 @@ def _screen(track: Track, way: Way, other: Way, meeting: Meeting) -> Mover | Non
     creeping = Mover(SCREEN, through(line, 4.0, acceleration=2.5))
     times = np.arange(0.0, creeping.course.duration, 0.1)
     _, right = track.project(outline(creeping, times))
-    touching = np.flatnonzero((np.abs(right) < EGO_WIDTH / 2 + ROOM).any(axis=1))
+    touching = np.flatnonzero((np.abs(right) < ego_body.WIDTH / 2 + ROOM).any(axis=1))
     stop = float(creeping.course.distance_at(times[touching[0]])) if len(touching) else 0.0
     if stop < 1.0:
         return None

@@ -17,7 +17,6 @@ SIZES = {
     "walker.pedestrian.*": (0.50, 0.50, 1.80),
 }
 
-EGO_LENGTH, EGO_WIDTH = 4.90, 2.13
 EGO_LIDAR_FORWARD = 1.3
 """Metres from the ego's centre to its LiDAR."""
 
