@@ -9,13 +9,16 @@ from importlib import import_module
 from pathlib import Path
 
 from agents.commandline import ended
-from agents.conformance.instantiation import class_named, is_class_name, maker
+from agents.conformance.instantiation import class_named, is_class_name, maker, settings_of
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.options import Parser
 
+HAZARDS = "harness.checks.hazard"
+"""Its check is given the class and its parameters: a hazard itself takes a placement."""
 KINDS = {
     "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
+    "harness.world.hazards.hazard.Hazard": ("a hazard", HAZARDS),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",
@@ -23,7 +26,7 @@ KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
-NAMES = "package.module:Class of a system, a fusion module or a metric; or a shipped system's name"
+NAMES = "package.module:Class of a system, fusion module, metric or hazard; or a shipped system"
 
 
 def main(arguments: Sequence[str], program: str = "crucible check") -> int:
@@ -62,7 +65,12 @@ def examined(
         for base in named.__mro__:
             if known := KINDS.get(f"{base.__module__}.{base.__qualname__}"):
                 kind, module = known
-                return kind, list(import_module(module).findings_of(make))
+                findings_of = import_module(module).findings_of
+                if module == HAZARDS:
+                    parameters = settings_of(name, settings)
+                    del parameters["_target_"]
+                    return kind, list(findings_of(named, parameters))
+                return kind, list(findings_of(make))
         if not any(hasattr(named, attribute) for attribute in OF_SYSTEMS):
             bases = ", ".join(base.rpartition(".")[2] for base in KINDS)
             raise UserError(

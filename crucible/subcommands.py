@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
     "Systems": (
         Subcommand(
             name="check",
-            purpose="check a system, fusion module or metric of your own",
+            purpose="check a system, fusion module, metric or hazard of your own",
             module="crucible.check",
             extra="run,learn",
             takes_name=False,

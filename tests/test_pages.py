@@ -9,9 +9,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.pages import blocks, execute
 
-HOW_TO = [
-    ROOT / "docs" / "how-to" / f"{name}.md" for name in ("own-fusion", "own-metric", "python")
-]
+EXECUTED = ("own-fusion", "own-metric", "own-hazard", "python")
+HOW_TO = [ROOT / "docs" / "how-to" / f"{name}.md" for name in EXECUTED]
 """Pages of which every command is executed."""
 LONGEST = 80
 """Lines of a page that one reads at once."""

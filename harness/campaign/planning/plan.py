@@ -290,11 +290,11 @@ def assigned(
     maps = maps_of(settings)
     laid = laid_routes(routes, maps, invalid)
     routes = {name: routes[name] for name in laid}
-    hazards: list[HazardSpec] = nested_hazards(kinds=tuple(KINDS), routes=routes, maps=maps)
+    hazards: list[HazardSpec] = nested_hazards(kinds=KINDS, routes=routes, maps=maps)
     name = settings["routes"]["hazards"]
     if name is not None:
         path = find_file(name, "routes.hazards")
-        hazards += read_hazards(path, kinds=tuple(KINDS), routes=routes, maps=maps)
+        hazards += read_hazards(path, kinds=KINDS, routes=routes, maps=maps)
     for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
             build_hazard(hazard)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.folder.assignments import read_assignment, write_assignments
+from harness.campaign.folder.assignments import Assignment, read_assignment, write_assignments
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
 from harness.campaign.folder.inputs import other_files
 from harness.campaign.planning.plan import refuse_unnameable
@@ -22,7 +22,7 @@ from harness.campaign.run import do
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import Settings, build, find_class
-from harness.campaign.settings.trust import refuse_untrusted
+from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
 from harness.channel.channel import number_equal_names
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
@@ -31,6 +31,7 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS, Change, Window
+from harness.world.hazards.catalogue import KINDS
 from harness.world.simulators import CarliteSimulator
 
 HERE: Settings = {"_target_": f"{LocalExecutor.__module__}.{LocalExecutor.__qualname__}"}
@@ -136,9 +137,10 @@ class Twins:
         if settings != known:
             write_header(file, settings, self._simulator, twins_of=self._of)
         routes = {twin.of.route for twin in twins}
-        write_assignments(
-            self.folder, [read_assignment(self.campaign, route) for route in sorted(routes)]
-        )
+        assignments = [read_assignment(self.campaign, route) for route in sorted(routes)]
+        for assignment in assignments if not self._trust else ():
+            refuse_untrusted_hazards(self.campaign, assignment)
+        write_assignments(self.folder, assignments)
 
     def _changed(self, twin: Twin) -> list[Settings]:
         """Return the settings of a condition with a change."""
@@ -163,6 +165,16 @@ class Twins:
             }
             for name, settings in zip(names, disturbances, strict=True)
         ]
+
+
+def refuse_untrusted_hazards(folder: Path, assignment: Assignment) -> None:
+    """Refuse a folder's route with a hazard whose class is not declared safe to build."""
+    for spec in assignment.runnable:
+        if spec.kind in KINDS and not declares_itself_safe(KINDS[spec.kind]):
+            raise UserError(
+                f"{folder}: route {assignment.route.name} has the hazard {spec.kind}, whose class"
+                " is not declared safe to be built from a file; pass --trust if you trust it"
+            )
 
 
 def windows_as_lists(windows: Sequence[Window] | None) -> list[list[int]] | None:

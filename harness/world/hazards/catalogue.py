@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import entry_points
+
 from harness.errors import UserError
+from harness.plugins import class_in, own_packages
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
-from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.hazard import Hazard
 from harness.world.hazards.kerbside import CutIn, OccludedCyclist, OccludedPedestrian
 from harness.world.hazards.leading import HardBraking, StoppedVehicle
 from harness.world.hazards.manoeuvre_opposite import ManoeuvreOpposite
 from harness.world.hazards.oncoming_turn import OncomingTurn
-from harness.world.hazards.sizes import SIZES
 from harness.world.hazards.spec import HazardSpec
 
-KINDS: dict[str, type[Hazard]] = {
+SHIPPED_KINDS: dict[str, type[Hazard]] = {
     hazard.kind: hazard
     for hazard in (
         OccludedPedestrian,
@@ -29,8 +33,47 @@ KINDS: dict[str, type[Hazard]] = {
     )
 }
 
-ACTORS = tuple(name for name in SIZES if name.startswith("vehicle."))
-MAY_BE_ZERO = ("friction", "standing")
+ENTRY_POINTS = "crucible.hazards"
+
+
+class Kinds(Mapping[str, type[Hazard]]):
+    """Hazards by name: shipped, those of installed packages, and classes by `package.module.Class`.
+
+    An installed package names its kinds as entry points of the group `crucible.hazards`. Other
+    classes are found in the packages of CRUCIBLE_PACKAGES only.
+    """
+
+    @cached_property
+    def _named(self) -> dict[str, type[Hazard]]:
+        points = entry_points(group=ENTRY_POINTS)
+        installed = {point.name: checked(point.name, point.load()) for point in points}
+        return {**installed, **SHIPPED_KINDS}
+
+    def __getitem__(self, name: str) -> type[Hazard]:
+        if name in self._named or "." not in name:
+            return self._named[name]
+        try:
+            return checked(name, class_in(name, own_packages()))
+        except LookupError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+
+KINDS = Kinds()
+
+
+def checked(name: str, named: object) -> type[Hazard]:
+    """Return a hazard's class; refuse what is none."""
+    if not (isinstance(named, type) and issubclass(named, Hazard)):
+        raise UserError(f"hazard {name}: not a subclass of Hazard")
+    if isinstance(getattr(named, "kind", None), str):
+        return named
+    raise UserError(f"hazard {name}: it has no kind, its name in the records")
 
 
 def build(spec: HazardSpec) -> Hazard:
@@ -38,24 +81,12 @@ def build(spec: HazardSpec) -> Hazard:
     where = f"route {spec.route}, hazard {spec.kind!r}"
     if spec.kind not in KINDS:
         raise UserError(f"{where}: unknown kind; valid kinds: {', '.join(KINDS)}")
-    known = KINDS[spec.kind].defaults
+    named = KINDS[spec.kind]
     for name, value in spec.parameters.items():
-        if name not in known:
+        if name not in named.parameters:
             raise UserError(
-                f"{where}: unknown parameter {name!r}; valid parameters: {', '.join(known)}"
+                f"{where}: unknown parameter {name!r}; valid parameters:"
+                f" {', '.join(named.parameters)}"
             )
-        if isinstance(value, str) != isinstance(known[name], str):
-            wanted = "a word" if isinstance(known[name], str) else "a number"
-            raise UserError(f"{where}: {name} must be {wanted}, not {value!r}")
-        refuse_impossible(f"{where}: {name}", value, name in MAY_BE_ZERO)
-    return KINDS[spec.kind](spec)
-
-
-def refuse_impossible(place: str, value: Value, may_be_zero: bool) -> None:
-    """Refuse a mover of unknown size, and numbers with which nothing would happen."""
-    if isinstance(value, str):
-        if value not in ACTORS:
-            raise UserError(f"{place} = {value!r}: unknown; valid: {', '.join(ACTORS)}")
-    elif value < 0 or (value == 0 and not may_be_zero):
-        least = "≥ 0" if may_be_zero else "> 0"
-        raise UserError(f"{place} = {value:g}: must be {least}")
+        named.parameters[name].refuse(f"{where}: {name}", value)
+    return named(spec)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from harness import ego_body
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.hazard import Hazard, Value
+from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.track import Track
 
 APART = 7.0
@@ -19,9 +21,10 @@ HALF = 2.0
 class ControlLoss(Hazard):
     """Three friction triggers one after the other; the ego's tyres grip less on them."""
 
+    safe_from_file = True
     kind = "control_loss"
-    defaults: ClassVar[dict[str, Value]] = {
-        "friction": 0.8,  # on CARLA's scale, where dry road is about 3.5
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "friction": Number(0.8, least=0.0),  # on CARLA's scale, where dry road is about 3.5
     }
 
     def set_up(self, track: Track) -> None:

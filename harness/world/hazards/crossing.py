@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import NoPlaceError, Status, Value
+from harness.world.hazards.hazard import NoPlaceError, Status
 from harness.world.hazards.junctions import HeldLights, Way, junction_rows, ways
 from harness.world.hazards.meeting import (
     LATE,
@@ -25,6 +25,7 @@ from harness.world.hazards.meeting import (
     meet,
     outline,
 )
+from harness.world.hazards.parameters import Number, Parameter, Vehicle
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -163,10 +164,11 @@ ACROSS = math.radians(40.0)
 class CrossingVehicle(Encounter):
     """Comes from the right or the left, straight on or turning left, past a corner in the way."""
 
+    safe_from_file = True
     kind = "crossing_vehicle"
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 11.0,  # m/s
-        "actor": "vehicle.dodge.charger_2020",
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(11.0),  # m/s
+        "actor": Vehicle("vehicle.dodge.charger_2020"),
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
@@ -193,10 +195,11 @@ NO_LIGHT = "the ego has no light there"
 class RedLightRunner(Encounter):
     """Holds the ego's light green and all others red from when the ego comes near."""
 
+    safe_from_file = True
     kind = "red_light_runner"
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 12.0,  # m/s
-        "actor": "vehicle.dodge.charger_2020",
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(12.0),  # m/s
+        "actor": Vehicle("vehicle.dodge.charger_2020"),
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:

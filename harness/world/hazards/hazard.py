@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -13,6 +13,8 @@ import carla
 from harness.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.actors import HazardActors
+from harness.world.hazards.parameters import Parameter
+from harness.world.hazards.sizes import Size, add_sizes
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 
@@ -20,7 +22,6 @@ Status = Literal["waiting", "running", "over", "not_run"]
 Cause = Literal["", "no_place", "ended_before", "passed", "not_planned"]
 """Why a hazard was not run: no room for it, the drive ended before it was due, the ego passed
 before it was due, or no hazard stands for it."""
-Value = float | str
 
 
 class NoPlaceError(Exception):
@@ -44,7 +45,16 @@ class Hazard(ABC):
     """Something that happens once on a route."""
 
     kind: ClassVar[str]
-    defaults: ClassVar[dict[str, Value]] = {}
+    """Its name in hazard files and records."""
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
+    """What a hazard file may set, with defaults."""
+    sizes: ClassVar[Mapping[str, Size]] = {}
+    """Blueprints whose full length, width and height, m, its plans need, unless they are known."""
+
+    def __init_subclass__(cls) -> None:
+        """Make the sizes known that a kind brings."""
+        super().__init_subclass__()
+        add_sizes(cls.sizes)
 
     def __init__(self, spec: HazardSpec) -> None:
         self.spec = spec
@@ -68,11 +78,11 @@ class Hazard(ABC):
 
     def number(self, name: str) -> float:
         """Return a parameter that is a number."""
-        return float(self.spec.parameters.get(name, self.defaults[name]))
+        return float(self.spec.parameters.get(name, self.parameters[name].default))
 
     def word(self, name: str) -> str:
         """Return a parameter that is a word."""
-        return str(self.spec.parameters.get(name, self.defaults[name]))
+        return str(self.spec.parameters.get(name, self.parameters[name].default))
 
     def place(self, context: AttemptContext) -> bool:
         """Put occluders and actors into the world, before the run; return whether there is room.
@@ -92,7 +102,7 @@ class Hazard(ABC):
         """Return what has become of it so far."""
         spec = self.spec
         return HazardReport(
-            kind=spec.kind,
+            kind=self.kind,
             source=spec.source,
             station=spec.station,
             status=self.status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import ClassVar
 
@@ -11,19 +11,20 @@ import numpy as np
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.emerging import plans_at_kerb, plans_past_turn, straight_across
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import EncounterPlan
+from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.track import Track
 
 
 class OccludedPedestrian(Encounter):
     """Runs straight across the road, and was running behind the van before."""
 
+    safe_from_file = True
     kind = "occluded_pedestrian"
     drives_on = False
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 3.4,  # m/s
-        "depth": 5.6,  # m from the lane's edge at the start, or what room there is
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(3.4),  # m/s
+        "depth": Number(5.6),  # m from the lane's edge at the start, or what room there is
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
@@ -37,11 +38,12 @@ class OccludedPedestrian(Encounter):
 class OccludedCyclist(Encounter):
     """Rides straight across the road, from a place next to it."""
 
+    safe_from_file = True
     kind = "occluded_cyclist"
     drives_on = False
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 4.0,  # m/s
-        "depth": 6.2,  # m from the lane's edge at the start, or what room there is
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(4.0),  # m/s
+        "depth": Number(6.2),  # m from the lane's edge at the start, or what room there is
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
@@ -64,10 +66,13 @@ ACTOR = "vehicle.citroen.c3"
 class CutIn(Encounter):
     """It drives off as the ego comes near, turns into the lane and gathers speed slowly."""
 
+    safe_from_file = True
     kind = "cut_in"
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 4.2,  # m/s, until it is in the lane
-        "depth": 4.4,  # m from the lane's edge to its nose at the start, or what room there is
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(4.2),  # m/s, until it is in the lane
+        "depth": Number(
+            4.4
+        ),  # m from the lane's edge to its nose at the start, or what room there is
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:

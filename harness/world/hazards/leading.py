@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
+from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -62,12 +62,13 @@ AHEAD = 4.0
 class HardBraking(Encounter):
     """Both pull off as the ego comes near, so that it follows a lorry with a car before it."""
 
+    safe_from_file = True
     kind = "hard_braking"
     ahead = True
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 7.5,  # m/s
-        "braking": 8.0,  # m/s²
-        "standing": 6.0,  # s
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(7.5),  # m/s
+        "braking": Number(8.0),  # m/s²
+        "standing": Number(6.0, least=0.0),  # s
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
@@ -93,11 +94,12 @@ class HardBraking(Encounter):
 class StoppedVehicle(Encounter):
     """The car changes lanes after a while, so that the ego is not blocked for good."""
 
+    safe_from_file = True
     kind = "stopped_vehicle"
     ahead = True
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 7.5,  # m/s, of the lorry
-        "standing": 16.0,  # s, from when the lorry drives off
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(7.5),  # m/s, of the lorry
+        "standing": Number(16.0, least=0.0),  # s, from when the lorry drives off
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import carla
@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Value
 from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
+from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -24,11 +24,12 @@ RUN_OUT, FAR, APART = 25.0, 40.0, 14.0
 class ManoeuvreOpposite(Encounter):
     """An ego that overtakes must yield to the two that come; one that waits gets past as well."""
 
+    safe_from_file = True
     kind = "manoeuvre_opposite"
     ahead = True
-    defaults: ClassVar[dict[str, Value]] = {
-        "standing": 20.0,  # s, from when the ego comes near
-        "speed": 7.0,  # m/s, of those who come
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "standing": Number(20.0, least=0.0),  # s, from when the ego comes near
+        "speed": Number(7.0),  # m/s, of those who come
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:

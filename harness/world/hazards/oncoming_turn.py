@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from harness import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Status, Value
+from harness.world.hazards.hazard import Status
 from harness.world.hazards.junctions import HeldLights, Way, ways
 from harness.world.hazards.meeting import (
     LATE,
@@ -25,6 +25,7 @@ from harness.world.hazards.meeting import (
     meet,
     outline,
 )
+from harness.world.hazards.parameters import Number, Parameter, Vehicle
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import Track
 
@@ -45,10 +46,11 @@ ROOM = 1.6
 class OncomingTurn(Encounter):
     """The lorry rolls to the middle of the junction and waits; the other passes it on its right."""
 
+    safe_from_file = True
     kind = "oncoming_turn"
-    defaults: ClassVar[dict[str, Value]] = {
-        "speed": 12.0,  # m/s
-        "actor": "vehicle.dodge.charger_2020",
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "speed": Number(12.0),  # m/s
+        "actor": Vehicle("vehicle.dodge.charger_2020"),
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:

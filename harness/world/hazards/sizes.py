@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from harness.errors import UserError
 
-SIZES = {
+Size: TypeAlias = tuple[float, float, float]
+
+SIZES: dict[str, Size] = {
     "vehicle.mercedes.sprinter": (5.92, 1.99, 2.56),
     "vehicle.carlamotors.carlacola": (5.20, 2.63, 2.47),
     "vehicle.carlamotors.european_hgv": (7.94, 2.89, 3.46),
@@ -21,7 +26,13 @@ EGO_LIDAR_FORWARD = 1.3
 """Metres from the ego's centre to its LiDAR."""
 
 
-def size(blueprint: str) -> tuple[float, float, float]:
+def add_sizes(sizes: Mapping[str, Size]) -> None:
+    """Make sizes known; those of blueprints that are known already stay."""
+    for blueprint, extent in sizes.items():
+        SIZES.setdefault(blueprint, extent)
+
+
+def size(blueprint: str) -> Size:
     """Return the size of a blueprint, or raise an error that lists those with a known size."""
     if blueprint not in SIZES:
         raise UserError(f"unknown size of {blueprint}; valid: {', '.join(SIZES)}")

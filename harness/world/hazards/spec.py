@@ -10,7 +10,7 @@ class HazardSpec:
     """One hazard on one route."""
 
     route: str  # the route's id
-    kind: str  # a name in harness.world.hazards.catalogue
+    kind: str  # a name of harness.world.hazards.catalogue, or package.module.Class
     station: float  # metres along the route where ego and hazard would meet
     parameters: dict[str, float | str] = field(default_factory=dict)
     source: str = "hazards"  # or the Leaderboard type it stands for: "Scenario3"

@@ -16,7 +16,7 @@ from harness.options import Parser
 from harness.randomness import derived_seed, stream
 from harness.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
-from harness.world.hazards.catalogue import KINDS, build
+from harness.world.hazards.catalogue import SHIPPED_KINDS, build
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import network_of
@@ -37,7 +37,7 @@ SHIPPED = (
     "cut_in",
     "oncoming_turn",
 )
-POSSIBLE = tuple(name for name, kind in KINDS.items() if issubclass(kind, Encounter))
+POSSIBLE = tuple(name for name, kind in SHIPPED_KINDS.items() if issubclass(kind, Encounter))
 """Hazards that routes can be made for: a slippery road hides no actor."""
 BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
 """Metres of route before and after the meeting, sampled uniformly."""
