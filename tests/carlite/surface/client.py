@@ -93,18 +93,18 @@ CLIENT: Table = {
 }
 
 
-def _debugs(name: str, *arguments: object) -> Idle:
+def _shows(name: str, *arguments: object) -> Idle:
     return Idle("draw_debug_shape", lambda s: getattr(s.world.debug, name)(*arguments))
 
 
 HERE, THERE = carla.Location(), carla.Location(x=1.0)
 BOX = carla.BoundingBox(HERE, carla.Vector3D(1.0, 1.0, 1.0))
 DEBUG: Table = {
-    **{f"draw_{hud}point": _debugs(f"draw_{hud}point", HERE) for hud in ("", "hud_")},
-    **{f"draw_{hud}line": _debugs(f"draw_{hud}line", HERE, THERE) for hud in ("", "hud_")},
-    **{f"draw_{hud}arrow": _debugs(f"draw_{hud}arrow", HERE, THERE) for hud in ("", "hud_")},
-    **{f"draw_{hud}box": _debugs(f"draw_{hud}box", BOX, carla.Rotation()) for hud in ("", "hud_")},
-    "draw_string": _debugs("draw_string", HERE, "text"),
+    **{f"draw_{hud}point": _shows(f"draw_{hud}point", HERE) for hud in ("", "hud_")},
+    **{f"draw_{hud}line": _shows(f"draw_{hud}line", HERE, THERE) for hud in ("", "hud_")},
+    **{f"draw_{hud}arrow": _shows(f"draw_{hud}arrow", HERE, THERE) for hud in ("", "hud_")},
+    **{f"draw_{hud}box": _shows(f"draw_{hud}box", BOX, carla.Rotation()) for hud in ("", "hud_")},
+    "draw_string": _shows("draw_string", HERE, "text"),
     "clear_debug_shape": Idle("clear_debug_shape", lambda s: s.world.debug.clear_debug_shape()),
     "clear_debug_string": Idle("clear_debug_string", lambda s: s.world.debug.clear_debug_string()),
 }
