@@ -161,7 +161,7 @@ def test_commands_the_wheel_does_not_offer(world: carla.World, carlite: Carlite)
         assert client.command(16, car.id, True) == ""
         assert client.command(16, car.id, False) == ""
         assert "console" in client.command(20, "quit")
-        assert "no command 22" in client.command(22, car.id)
+        assert "unknown command 22" in client.command(22, car.id)
         assert "fields" in client.command(2, car.id)
         assert "finite" in client.command(10, car.id, [math.nan, 0.0, 0.0])
     world.tick()
