@@ -12,6 +12,7 @@ class IdealLate(IdealSystem):
 
     safe_from_file = True
     reads_messages = True
+    fusion_stage = "late"
 
     @property
     def window(self) -> tuple[float, float]:

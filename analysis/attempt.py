@@ -72,6 +72,7 @@ def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
             for name in COUNTED
         },
         **hazards_of(ours["hazards"]),
+        "fusion": checked_text(ours["messages"]["fusion"]),
         **message_columns(MessageUsage.of(result)),
         **precision_columns(ours["average_precision"]["cooperative"], "ap"),
         **precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),

@@ -155,7 +155,7 @@ def with_factors(
 
 def empty_attempts() -> pd.DataFrame:
     """Return the table of a campaign without any result."""
-    texts = ("cluster", "arm", *CORE, "route", "simulator", "violation", "violation_with")
+    texts = ("cluster", "arm", *CORE, "route", "simulator", "violation", "violation_with", "fusion")
     words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS, UNITS)}
     truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *FLAGS)
     flags = {name: pd.Series(dtype=bool) for name in truths}

@@ -8,7 +8,7 @@ looks: however the sensor was mounted has been undone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,6 +215,16 @@ class Route:
     def length(self) -> float:
         """Metres from start to goal."""
         return float(self.station[-1])
+
+
+FusionStage: TypeAlias = Literal["none", "early", "intermediate", "late"]
+"""What partners send: nothing, points, features or boxes."""
+FUSION_STAGES: tuple[FusionStage, ...] = get_args(FusionStage)
+
+
+def fusion_stage_of(system: System | PrivilegedSystem) -> str:
+    """Return the stage that a system declares as `fusion_stage`; without one it is not known."""
+    return str(getattr(system, "fusion_stage", "" if system.reads_messages else "none"))
 
 
 class System(Protocol):

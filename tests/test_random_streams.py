@@ -1,7 +1,7 @@
 """Names of random streams are data: a stream under another name gives other samples.
 
-So `STREAMS` lists them as the source has them, `*` for what varies. Renaming code leaves them as they
-are. A new stream is added here; a name that changes here changes what campaigns drive.
+So `STREAMS` lists them as the source has them, `*` for what varies. Renaming code leaves them as
+they are. A new stream is added here; a name that changes here changes what campaigns drive.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.findings import Finding
-from harness.vocabulary import is_privileged
+from harness.vocabulary import FUSION_STAGES, is_privileged
 
 GIVEN = {
     "reset": ("seed", "route"),
@@ -28,6 +28,10 @@ def calls(system: Any) -> Iterator[Finding]:
                 f"{name} is {value!r}; set it to True or False in the class: it decides whether an"
                 " attempt runs LiDARs and partners for the system",
             )
+    stage = getattr(system, "fusion_stage", "none")
+    if stage not in FUSION_STAGES:
+        valid = ", ".join(FUSION_STAGES)
+        yield Finding("calls", "failed", f"fusion_stage is {stage!r}; valid: {valid}")
     for name in GIVEN:
         signature = f"{name}({', '.join(arguments(system, name))})"
         method = getattr(system, name, None)

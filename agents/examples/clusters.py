@@ -14,6 +14,7 @@ class Clusters:
 
     reads_points = True
     reads_messages = True
+    fusion_stage = "late"
 
     def __init__(self, cell: float = 0.5, largest: float = 6.0, fewest: int = 8) -> None:
         self._cell, self._largest, self._fewest = cell, largest, fewest

@@ -27,6 +27,7 @@ from harness.vocabulary import (
     Boxes,
     EgoObservation,
     Features,
+    FusionStage,
     Message,
     Observation,
     Payload,
@@ -57,6 +58,11 @@ class NetworkSystem(ABC):
         self.fusion = fusion
         self.detector = Detector(network_with_weights(fusion, size, weights, checkpoint))
         self._driver = Driver(driving)
+
+    @property
+    def fusion_stage(self) -> FusionStage:
+        """What partners send."""
+        return self.fusion.stage
 
     @property
     def window(self) -> tuple[float, float]:

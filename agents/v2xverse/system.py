@@ -21,6 +21,7 @@ from harness.vocabulary import (
     Control,
     EgoObservation,
     Floats,
+    FusionStage,
     Integers,
     Message,
     Observation,
@@ -33,6 +34,8 @@ from harness.vocabulary import (
 Method = Literal["single", "early", "late", "fcooper", "v2xvit", "codriving"]
 
 FAR_END = Path(wire.__file__).parent
+STAGES: dict[str, FusionStage] = {"single": "none", "early": "early", "late": "late"}
+"""Of its methods; all others fuse features."""
 CONFIG = "simulation/leaderboard/team_code/agent_config/pnp_config_{method}_5_10.yaml"
 NEEDED = ("opencood", "codriving", "common", "simulation/leaderboard/team_code")
 MOST_PARTNERS = 4
@@ -64,6 +67,7 @@ class V2Xverse:
             "agent_config": str(config),
             "folder": self._scratch.name,
         }
+        self.fusion_stage = STAGES.get(method, "intermediate")
         self._maps, self._patience = maps, step_timeout
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)

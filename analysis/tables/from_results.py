@@ -31,6 +31,8 @@ PRECISION: dict[str, Measure] = {
 }
 DIGITS = dict.fromkeys(PRECISION, 2)
 METRIC_DIGITS = 3
+FUSION = "fusion"
+"""The column with the stage of fusion: none, early, intermediate, late."""
 
 
 def tables_of_results(collection: Collection) -> list[Table]:
@@ -52,14 +54,20 @@ def with_outcome(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    """Return table II: driving score, collisions, completion; arms without results have rows."""
+    """Return table II: driving score, collisions, completion; arms without results have rows.
+
+    Next to an arm stands the stage of fusion that its system declares.
+    """
     *others, last = arm
     title = f"II. Driving: score, collision rate, route completion, by {', '.join(others)}"
     silent: dict[str, Measure] = {"without messages": count_of(WITHOUT)}
     measures = DRIVING | (silent if attempts[WITHOUT].any() else {})
-    driving_cells = cells(attempts, arm, measures, rows)
+    stages = dict(zip(attempts["system"], attempts[FUSION], strict=True))
+    named = [(*row, stages.get(row[arm.index("system")], "")) for row in rows]
+    by = (*arm, FUSION)
+    driving_cells = cells(attempts, by, measures, named)
     digits = dict.fromkeys(silent, 0)
-    return Table("driving", f"{title} and {last}", arm, driving_cells, digits, arm=len(arm))
+    return Table("driving", f"{title} and {last}", by, driving_cells, digits, arm=len(arm))
 
 
 def metrics(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Table]:

@@ -32,6 +32,7 @@ OF_ATTEMPTS = frozenset(
         *("driving_score", "completion", "penalty", "collided", "collided_with_road_user"),
         *("violated", "violation", "violation_time", "violation_with", "ego_stationary"),
         *("duration", "route_length", "reads_messages", "without_messages", "messages_sent"),
+        "fusion",
         *("messages_used", "messages_differ", "silence_asked", "disturbances", "metrics"),
         *(f"hazards_{name}" for name in ("planned", "absent", "run")),
         *(f"hazards_{cause}" for cause in ("no_place", "ended_before", "passed")),

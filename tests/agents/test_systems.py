@@ -9,7 +9,15 @@ import numpy as np
 from agents.ideal_late import IdealLate
 from agents.ideal_single import IdealSingle
 from agents.oracle import Oracle
-from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Pose
+from harness.vocabulary import (
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Observation,
+    Pose,
+    fusion_stage_of,
+)
 from tests.agents.little_world import straight
 
 EGO = EgoObservation(
@@ -83,6 +91,11 @@ def test_ideal_late_shares_what_partners_hit_and_drives_by_it() -> None:
     assert step.ego_alone.geometry[:, 0].tolist() == [30.0]
     assert sorted(step.cooperative.geometry[:, 0].round(6).tolist()) == [12.0, 30.0]
     assert step.control.brake > 0.3
+
+
+def test_ideal_systems_declare_their_stage_of_fusion() -> None:
+    stages = [fusion_stage_of(system) for system in (Oracle(), IdealSingle(), IdealLate())]
+    assert stages == ["none", "none", "late"]
 
 
 def test_who_an_actor_is_changes_nothing() -> None:

@@ -30,6 +30,7 @@ from tests.keys import key_of
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
 """`alone` reads no messages: its cooperative boxes are its own."""
+STAGES = {"alone": "none", "late": "late", "early": "early"}
 LENGTH = 100.0
 SIZE = {"length": 4.0, "width": 2.0, "height": 1.5}
 KINDS = ("collision_vehicle", "collision_pedestrian", "off_road", "blocked")
@@ -300,6 +301,7 @@ def heard(key: AttemptKey, steps: int) -> dict[str, Any]:
     late = used if key.arm.condition == "latency" else 0
     return {
         "reads": key.arm.system != "alone",
+        "fusion": STAGES.get(key.arm.system, ""),
         "sent": used,
         "used": used,
         "uses": used,

@@ -21,6 +21,7 @@ from analysis.tables.writing import format_p, latex, write_table
 from harness.vocabulary import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
+from tests.analysis.little import STAGES
 
 BANDS = {"0_30": (0, 30), "30_50": (30, 50), "50_100": (50, 100)}
 
@@ -68,7 +69,7 @@ def driving(some: list[Attempt]) -> dict[str, float]:
 
 def test_driving(tables: dict[str, Table], attempts: list[Attempt]) -> None:
     slow: dict[tuple[str, ...], dict[str, float]] = {
-        arm: {**driving(some), "without messages": sum(map(silent, some))}
+        (*arm, STAGES[arm[0]]): {**driving(some), "without messages": sum(map(silent, some))}
         for arm, some in by_arm(attempts).items()
     }
     hold(values(tables["driving"]), slow)

@@ -120,6 +120,7 @@ def heard(key: AttemptKey) -> dict[str, Any]:
     same = dict.fromkeys(("displaced", "changed", "missing"), 0)
     return {
         "reads": key.arm.system not in ("oracle", "ideal_single", "single"),
+        "fusion": "late",
         "sent": 200,
         "used": 190,
         "uses": 190,

@@ -228,6 +228,7 @@ def test_attempts_record_what_arrived(
     assert undelayed["disturbances"] == {"paper_code_latency": 0}
     assert messages_of(out, "ideal_single", "none") == {
         "reads": False,
+        "fusion": "none",
         **dict.fromkeys(("sent", "used", "uses", "late", "displaced", "changed", "missing"), 0),
         "silence_asked": False,
         "disturbances": {},

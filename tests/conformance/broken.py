@@ -61,6 +61,10 @@ class Undecided(Clusters):
     reads_points = "yes"  # type: ignore[assignment]
 
 
+class Misnamed(Clusters):
+    fusion_stage = "features"
+
+
 class Curious(Clusters):
     def step(self, observation: EgoObservation, messages: Sent, truth: GroundTruth) -> Step:  # type: ignore[override]
         return Step(Control(), truth.boxes_in_lidar, truth.boxes_in_lidar)
@@ -243,6 +247,7 @@ class Borrowing(Altered):
 BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
     WithoutReset: ("calls", "method reset not found; write reset(seed, route)"),
     Undecided: ("calls", "reads_points is 'yes'"),
+    Misnamed: ("calls", "fusion_stage is 'features'; valid: none, early, intermediate, late"),
     Curious: ("truth", "set privileged = True"),
     Raising: ("runs", "step at planning step 0: KeyError: 'no such layer'"),
     SharingALot: ("share", "it returns ndarray; Boxes or Points or Features is needed"),

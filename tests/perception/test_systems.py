@@ -21,7 +21,7 @@ from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.config import build, find_class
 from harness.errors import UserError
 from harness.geometry import points_between
-from harness.vocabulary import Boxes, Features, Payload, Points, Pose, Step, System
+from harness.vocabulary import Boxes, Features, Payload, Points, Pose, Step, System, fusion_stage_of
 from tests.agents.little_world import straight
 from tests.perception.street import (
     EGO_IN_WORLD,
@@ -168,6 +168,15 @@ def test_an_old_message_counts_from_where_its_sender_was_then() -> None:
 
 def payload_of(scheme: str) -> Payload:
     return started(scheme).share(partner())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_declared_stage_of_fusion_is_that_of_what_is_sent(scheme: str) -> None:
+    payload = payload_of(scheme)
+    kinds = {"early": Points, "intermediate": Features, "late": Boxes}
+    expected = next(stage for stage, kind in kinds.items() if isinstance(payload, kind))
+    stage = fusion_stage_of(system_of(scheme))
+    assert stage == (expected if payload.size_bytes else "none")
 
 
 def test_messages_are_as_long_as_what_they_carry() -> None:

@@ -20,7 +20,7 @@ from agents.perception.grid import Grid
 from agents.perception.warping import warp
 from harness.errors import UserError
 from harness.geometry import points_between, relative
-from harness.vocabulary import Features, Pose, Singles
+from harness.vocabulary import Features, FusionStage, Pose, Singles
 
 Maps: TypeAlias = tuple[Tensor, ...]
 """Feature maps of an agent, (1, channels, rows, columns): one, or one for each backbone level."""
@@ -61,6 +61,8 @@ class SparseFeatures(Features):
 class Fusion(nn.Module):
     """How one scheme fuses, at whatever stage: none, early, intermediate or late."""
 
+    stage: ClassVar[FusionStage]
+    """What partners send: nothing, points (early), features (intermediate) or boxes (late)."""
     scheme: ClassVar[str]
     """Its name on command lines and in file names: the class's in lower case, if not set."""
     trained_as: ClassVar[str]
@@ -101,6 +103,7 @@ class Fusion(nn.Module):
 class NoFusion(Fusion):
     """The ego's own points only."""
 
+    stage = "none"
     scheme = "single"
     trained_with_partners = False
     v2xverse = Published(core_method="latemulticlass")
@@ -109,6 +112,7 @@ class NoFusion(Fusion):
 class LateFusion(Fusion):
     """Partners send boxes; the network is that of `single`."""
 
+    stage = "late"
     scheme = "late"
     trained_as = "single"
     trained_with_partners = False
@@ -118,6 +122,7 @@ class LateFusion(Fusion):
 class EarlyFusion(Fusion):
     """Partners send points; the network sees all of them as one sweep."""
 
+    stage = "early"
     scheme = "early"
     v2xverse = Published(core_method="earlymulticlass")
 
@@ -132,6 +137,7 @@ class IntermediateFusion(Fusion):
     `multi_scale` fuses each level of the backbone instead of the one map that is detected on.
     """
 
+    stage = "intermediate"
     multi_scale: ClassVar[bool] = False
 
     def clouds(self, ego: Sweep, partners: Sequence[Sweep]) -> tuple[list[Singles], list[Pose]]:

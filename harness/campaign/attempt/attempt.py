@@ -40,7 +40,7 @@ from harness.evaluation.windows import WindowRules
 from harness.randomness import derived_seed
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System
+from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System, fusion_stage_of
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
@@ -92,7 +92,11 @@ def run_attempt(task: Task) -> str:
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         perception = actors.perception
         recorder.write(writer, channel.audit.close(), lines, scenery, perception.metrics)
-        messages = {"reads": system.reads_messages, **channel.audit.record()}
+        messages = {
+            "reads": system.reads_messages,
+            "fusion": fusion_stage_of(system),
+            **channel.audit.record(),
+        }
         result = result_of(task, settings, drive, recorder, perception, messages, context.seed)
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
