@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import re
@@ -231,3 +232,23 @@ def test_without_packages_it_is_one_line(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "crucible run: hydra is not installed: source .venv/bin/activate\n"
+
+
+INNER = [f"routes {name}" for name in ("list", "check", "plot", "generate")] + ["maps export"]
+
+
+@pytest.mark.parametrize("words", [*sorted({*SUBCOMMANDS} - {"run", "routes", "maps"}), *INNER])
+def test_every_option_has_help_and_its_default(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsers: list[argparse.ArgumentParser] = []
+
+    def keep(parser: argparse.ArgumentParser) -> None:
+        parsers.append(parser)
+
+    monkeypatch.setattr(argparse.ArgumentParser, "print_help", keep)
+    with pytest.raises(SystemExit):
+        main([*words.split(), "--help"])
+    (parser,) = parsers
+    for action in parser._actions:
+        assert action.help, action
+        if action.nargs != 0 and action.default not in (None, [], argparse.SUPPRESS):
+            assert "default" in action.help, action

@@ -21,15 +21,11 @@ NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
 DESCRIPTION = """Estimate by simulation how often the regressions, or the report's sentences, report
 an effect that is absent."""
-EXAMPLES = """
-crucible calibrate --routes 19 --systems 4 --campaigns 100
-crucible calibrate --pages --scenarios 'errors differ' --check
-"""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `calibrate`."""
-    parser = new_parser(commands, "calibrate", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "calibrate", DESCRIPTION)
     parser.add_argument(
         "--routes", type=int, default=19, metavar="N", help="routes (default: %(default)s)"
     )

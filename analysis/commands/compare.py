@@ -29,17 +29,13 @@ SHOWN = 12
 
 DESCRIPTION = """Compare the first arm with each of the others, in pairs of equal route and seed:
 differences with 95 % confidence intervals and tests, and a figure for each pair of arms."""
-EXAMPLES = """
-crucible compare runs/first_look-7c1cf32e ideal_late/none ideal_late/latency
-crucible compare runs/new late/none runs/old:late/none
-"""
 MOST_LISTED = 20
 """Hazards that are listed on a terminal."""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `compare`."""
-    parser = new_parser(commands, "compare", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "compare", DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     parser.add_argument(
         "arms",

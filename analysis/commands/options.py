@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +18,11 @@ else:
     Commands = object
 
 
-def new_parser(
-    commands: Commands, name: str, description: str, examples: str
-) -> argparse.ArgumentParser:
-    """Add a command whose help ends with examples."""
+def new_parser(commands: Commands, name: str, description: str) -> argparse.ArgumentParser:
+    """Add a command whose description keeps its lines."""
     return commands.add_parser(
         name,
         description=description,
-        epilog=f"examples:\n{textwrap.indent(examples.strip(), '  ')}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 

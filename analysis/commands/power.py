@@ -14,15 +14,11 @@ from harness.errors import UserError
 DIFFERENCES = "0.1,0.15,0.2,0.3"
 DESCRIPTION = """Estimate the statistical power of a paired comparison of violation rates: the
 share of simulated campaigns in which the test over routes has p < 0.05."""
-EXAMPLES = """
-crucible power
-crucible power --routes 19,64 --seeds 3 --difference 0.15 --base-rate 0.4
-"""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `power`."""
-    parser = new_parser(commands, "power", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "power", DESCRIPTION)
     parser.add_argument(
         "--routes",
         default="10,19,32,64,128",

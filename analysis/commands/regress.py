@@ -30,15 +30,11 @@ from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
 
 DESCRIPTION = "Regress violations on the six error patterns, condition by condition."
-EXAMPLES = """
-crucible regress runs/first_look-7c1cf32e
-crucible regress attempts.csv --systems late,fcooper --format csv,latex
-"""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `regress`."""
-    parser = new_parser(commands, "regress", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "regress", DESCRIPTION)
     parser.add_argument(
         "folders",
         type=Path,

@@ -26,11 +26,6 @@ from harness.records.reading import Campaign
 
 DESCRIPTION = """Show one recorded drive: as an image, a film, a Rerun recording or point clouds.
 It needs no simulator."""
-EXAMPLES = """
-crucible replay runs/first_look-7c1cf32e --list
-crucible replay runs/first_look-7c1cf32e --case 3 --mp4 case.mp4
-crucible replay runs/first_look-7c1cf32e --attempt ideal_late/ahead/latency/1-s1 --rerun case.rrd
-"""
 SCALE = 3.0
 """Pixels for each unit of a drawing."""
 WINDOW = Path()
@@ -41,7 +36,7 @@ FIRST = 10.0
 
 def add_parser(commands: Commands) -> None:
     """Add `replay`."""
-    parser = new_parser(commands, "replay", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "replay", DESCRIPTION)
     parser.add_argument("folder", type=Path, metavar="DIR", help="campaign folder")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--list", action="store_true", help="list the violations and their numbers")

@@ -34,15 +34,11 @@ from analysis.terminal import print_line, progress
 PAGE = "report.html"
 DESCRIPTION = """Write one self-contained HTML page with findings, tables, figures and violations,
 and all tables as CSV, Parquet and LaTeX."""
-EXAMPLES = """
-crucible report runs/first_look-7c1cf32e
-crucible report runs/monday runs/tuesday --out both
-"""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `report`."""
-    parser = new_parser(commands, "report", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "report", DESCRIPTION)
     add_folders(parser)
     add_results_only(parser)
     add_out(parser)

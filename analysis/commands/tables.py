@@ -29,15 +29,11 @@ from analysis.terminal import print_line, show
 DESCRIPTION = (
     "Print the tables of campaigns with 95 % confidence intervals, and write them as files."
 )
-EXAMPLES = """
-crucible tables runs/first_look-7c1cf32e
-crucible tables runs/first_look-7c1cf32e --format csv,latex --out tables
-"""
 
 
 def add_parser(commands: Commands) -> None:
     """Add `tables`."""
-    parser = new_parser(commands, "tables", DESCRIPTION, EXAMPLES)
+    parser = new_parser(commands, "tables", DESCRIPTION)
     add_folders(parser)
     add_format(parser)
     add_results_only(parser)

@@ -81,10 +81,15 @@ def parse(arguments: list[str], program: str) -> argparse.Namespace:
     add(
         "--host", type=host, default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
-    add("--port", type=port, default=2000, help="0 picks free ports (default: %(default)s)")
-    add("--town", metavar="NAME", default=DEFAULT_TOWN, help="default: %(default)s")
+    add(
+        "--port",
+        type=port,
+        default=2000,
+        help="port of the calls; 0: a free one (default: %(default)s)",
+    )
+    add("--town", metavar="NAME", default=DEFAULT_TOWN, help="town to load (default: %(default)s)")
     add("--maps", metavar="DIR", type=folder, help="folder of further towns as NAME.xodr")
-    add("--seed", metavar="N", type=seed, default=0, help="of everything random (default: 0)")
+    add("--seed", metavar="N", type=seed, default=0, help="seed of all random streams (default: 0)")
     add(
         "--traffic-manager",
         choices=("server", "client"),

@@ -107,17 +107,22 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
     return stands
 
 
+KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
+PORT_HELP = "port of a simulator on which every hazard is tried (default: hazards are not tried)"
+
+
 def main(arguments: list[str]) -> int:
     """Write `routes.xml` and `hazards.json` into a folder."""
     parser = Parser(prog="crucible routes generate", description=__doc__)
-    parser.add_argument("--town", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=32)
-    parser.add_argument("--kinds", default=",".join(SHIPPED), help="hazards, separated by commas")
-    parser.add_argument("--maps", type=Path, metavar="DIR", help="where towns not ours are")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, help="of a simulator that tries every placement")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    add = parser.add_argument
+    add("--town", required=True, metavar="NAME", help="town to make routes in")
+    add("--seed", type=int, default=0, metavar="N", help="seed of routes and hazards (default: 0)")
+    add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
+    add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
+    add("--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns")
+    add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
+    add("--port", type=int, metavar="PORT", help=PORT_HELP)
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
     options = parser.parse_args(arguments)
     if options.count < 1:
         raise UserError(f"--count {options.count}: ask for one route or more")
