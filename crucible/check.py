@@ -19,6 +19,7 @@ HAZARDS = "harness.checks.hazard"
 KINDS = {
     "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
     "harness.world.hazards.hazard.Hazard": ("a hazard", HAZARDS),
+    "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",
@@ -26,7 +27,7 @@ KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
-NAMES = "package.module:Class of a system, fusion module, metric or hazard; or a shipped system"
+NAMES = "package.module:Class of a plug-in; or a shipped system"
 
 
 def main(arguments: Sequence[str], program: str = "crucible check") -> int:

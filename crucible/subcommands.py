@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
     "Systems": (
         Subcommand(
             name="check",
-            purpose="check a system, fusion module, metric or hazard of your own",
+            purpose="check a plug-in of your own: a system, metric, hazard, disturbance, ...",
             module="crucible.check",
             extra="run,learn",
             takes_name=False,

@@ -1,6 +1,6 @@
 """Classes of users' own packages, which the environment names: CRUCIBLE_PACKAGES.
 
-No file can add a package: what is imported is the choice of whoever starts the command.
+No file can add a package: what is imported is the choice of the user who starts the command.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from harness.errors import UserError
 
 
-def own_packages() -> tuple[str, ...]:
+def allowed_packages() -> tuple[str, ...]:
     """Return the packages that the environment names, each with a dot behind it."""
     return tuple(f"{part}." for part in os.environ.get("CRUCIBLE_PACKAGES", "").split(",") if part)
 

@@ -129,7 +129,7 @@ def test_a_kind_brings_its_sizes() -> None:
     assert size("static.prop.kiosk_01") == (1.63, 1.65, 3.25)
 
 
-def test_kinds_are_found_by_class_in_own_packages_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kinds_by_class_are_in_allowed_packages_only(monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"{__name__}.Barrel"
     monkeypatch.delenv("CRUCIBLE_PACKAGES", raising=False)
     assert name not in KINDS

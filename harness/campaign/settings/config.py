@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
 from harness.installation import EXTRAS, SHIPPED, missing
-from harness.plugins import own_packages
+from harness.plugins import allowed_packages
 
 Settings: TypeAlias = dict[str, Any]
 
@@ -39,7 +39,7 @@ OURS = {
     "metrics": "harness.evaluation.metrics.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
-THEIRS = own_packages()
+THEIRS = allowed_packages()
 """Packages that the user allows for all groups by the environment; no configuration can add any."""
 INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib.metadata import entry_points
 
 from harness.errors import UserError
-from harness.plugins import class_in, own_packages
+from harness.plugins import allowed_packages, class_in
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
 from harness.world.hazards.hazard import Hazard
@@ -53,7 +53,7 @@ class Kinds(Mapping[str, type[Hazard]]):
         if name in self._named or "." not in name:
             return self._named[name]
         try:
-            return checked(name, class_in(name, own_packages()))
+            return checked(name, class_in(name, allowed_packages()))
         except LookupError:
             raise KeyError(name) from None
 

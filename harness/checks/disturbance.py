@@ -1,0 +1,302 @@
+"""The check of a disturbance: on the channel, with made-up captures, without a simulator."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from harness.channel.channel import Channel
+from harness.channel.disturbance import Disturbance
+from harness.channel.effects import arrays
+from harness.errors import AttemptError
+from harness.findings import Finding, make_checks
+from harness.randomness import stream
+from harness.vocabulary import (
+    VEHICLE,
+    Boxes,
+    Features,
+    Kind,
+    Message,
+    Observation,
+    Payload,
+    Points,
+    Pose,
+)
+
+STEPS, TICKS, PERIOD = 40, 4, 0.2
+"""Planning steps, ticks and seconds between two."""
+SEED, OTHER_SEED = 1, 2
+SLOW = 0.02
+"""Seconds of a message from which a warning is due."""
+SENDERS: tuple[tuple[str, Kind], ...] = (("roadside-0", "roadside"), ("vehicle-7", "vehicle"))
+EGO: tuple[str, Kind] = ("ego", "ego")
+CHECKS = {
+    "declared": "has a name of its class, and its settings ask for something",
+    "numbers": "delays are finite and not negative, displacements finite",
+    "runs": "runs on boxes, points or feature maps, and the channel's audit agrees",
+    "inputs": "leaves messages that it is given unchanged",
+    "acts": "what the system is given differs from an undisturbed channel",
+    "deterministic": "the same seed gives the same messages",
+    "seed": "another seed gives other messages, unless it is declared certain",
+    "reset": "reset clears everything from earlier episodes",
+    "independent": "a sender's messages do not depend on other senders",
+    "time": "a message takes less than a tenth of the planning interval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What a channel did in one episode."""
+
+    given: tuple[tuple[str, int, bytes], ...]  # sender, planning step and content
+    beliefs: tuple[Pose, ...]
+    problem: str  # what the channel's audit finds wrong
+    seconds: float
+
+
+class DisturbanceExamination:
+    """Puts one disturbance to all checks."""
+
+    def __init__(self, make: Callable[[], Disturbance]) -> None:
+        self._make, self._disturbance = make, make()
+        self._payloads: dict[str, Episode] = {}
+
+    def findings(self) -> list[Finding]:
+        """Make every check, in order."""
+        checks = {
+            "declared": self._declared,
+            "numbers": self._numbers,
+            "runs": self._runs,
+            "inputs": self._inputs,
+            "acts": self._acts,
+            "deterministic": self._deterministic,
+            "seed": self._seed,
+            "reset": self._reset,
+            "independent": self._independent,
+            "time": self._time,
+        }
+        return make_checks(
+            {name: (CHECKS[name], check) for name, check in checks.items()},
+            needed=("declared", "numbers", "runs"),
+        )
+
+    def _declared(self) -> Iterator[Finding]:
+        if type(self._disturbance).name == Disturbance.name:
+            why = "name is that of the base class: its random streams are named after it; set one"
+            yield Finding("declared", "failed", why)
+        if self._disturbance.size_zero:
+            yield Finding("declared", "failed", "its settings ask for nothing: size_zero is true")
+
+    def _runs(self) -> Iterator[Finding]:
+        refused = []
+        for name in PAYLOADS:
+            played = accepted(self._make(), name)
+            if played is None:
+                refused.append(name)
+            else:
+                self._payloads[name] = played
+        for name, played in self._payloads.items():
+            if played.problem:
+                yield Finding("runs", "failed", f"on {name}: {played.problem}")
+                return
+        if not self._payloads:
+            yield Finding("runs", "failed", "it refuses boxes, points and feature maps")
+        else:
+            without = f"; not on {', '.join(refused)}" if refused else ""
+            yield Finding("runs", "passed", f"on {', '.join(self._payloads)}{without}")
+
+    def _numbers(self) -> Iterator[Finding]:
+        disturbance = started(self._make())
+        for number in range(STEPS):
+            seen = observation(*SENDERS[number % len(SENDERS)], number)
+            shift = disturbance.shift(seen)
+            delay = disturbance.delay(message_of(seen, boxes(number)))
+            if not all(map(math.isfinite, shift)):
+                yield Finding("numbers", "failed", f"shift returned {shift}")
+                return
+            if not 0 <= delay < math.inf:
+                yield Finding("numbers", "failed", f"delay returned {delay} s")
+                return
+
+    def _inputs(self) -> Iterator[Finding]:
+        disturbance = started(self._make())
+        for step in range(STEPS):
+            message = message_of(observation(*SENDERS[0], step), PAYLOADS[self._payload](step))
+            before = content(message.payload)
+            disturbance.alter(message)
+            if content(message.payload) != before:
+                why = "alter writes into the payload that it is given: return a changed copy"
+                yield Finding("inputs", "failed", why)
+                return
+
+    def _acts(self) -> Iterator[Finding]:
+        different = [
+            name for name, played in self._payloads.items() if played.given != undisturbed(name)
+        ]
+        moved = any(played.beliefs != undisturbed_beliefs() for played in self._payloads.values())
+        if not different and not moved:
+            yield Finding("acts", "failed", "messages are those of an undisturbed channel")
+
+    def _deterministic(self) -> Iterator[Finding]:
+        if not same(self._episode(), episode(self._make(), self._payload)):
+            why = "a second instance with the same seed: sample from self.random_at, not elsewhere"
+            yield Finding("deterministic", "failed", why)
+
+    def _seed(self) -> Iterator[Finding]:
+        alike = same(self._episode(), episode(self._make(), self._payload, seed=OTHER_SEED))
+        if alike and not self._disturbance.certain:
+            why = "another seed gives the same messages; declare certain = True if that is meant"
+            yield Finding("seed", "warning", why)
+
+    def _reset(self) -> Iterator[Finding]:
+        again = started(self._make())
+        episode(again, self._payload, seed=OTHER_SEED)
+        if not same(self._episode(), episode(again, self._payload)):
+            why = "after another episode the same seed gives other messages: clear all in reset"
+            yield Finding("reset", "failed", why)
+
+    def _independent(self) -> Iterator[Finding]:
+        name, _ = SENDERS[0]
+        alone = episode(self._make(), self._payload, senders=SENDERS[:1]).given
+        among = tuple(one for one in self._episode().given if one[0] == name)
+        if alone != among:
+            why = f"messages of {name} change with another sender: sample by the sender's name"
+            yield Finding("independent", "failed", why)
+
+    def _time(self) -> Iterator[Finding]:
+        seconds = max(played.seconds for played in self._payloads.values()) / STEPS / len(SENDERS)
+        said = f"{1000 * seconds:.2f} ms for each message at most"
+        yield Finding("time", "warning" if seconds > SLOW else "passed", said)
+
+    @cached_property
+    def _payload(self) -> str:
+        """What the other checks send: the first payload that it can change."""
+        known = self._payloads.items()
+        acting = [name for name, played in known if played.given != undisturbed(name)]
+        return (acting or list(self._payloads))[0]
+
+    def _episode(self) -> Episode:
+        return self._payloads[self._payload]
+
+
+def findings_of(make: Callable[[], Disturbance]) -> list[Finding]:
+    """Return what the check of a disturbance finds."""
+    return DisturbanceExamination(make).findings()
+
+
+def started(disturbance: Disturbance) -> Disturbance:
+    """Return a disturbance at the start of an episode."""
+    disturbance.reset(SEED, "check")
+    return disturbance
+
+
+def accepted(disturbance: Disturbance, payload: str) -> Episode | None:
+    """Return an episode, or None if the disturbance refuses such payloads."""
+    try:
+        return episode(disturbance, payload)
+    except AttemptError as problem:
+        if problem.failure != "interference_not_delivered":
+            raise
+    return None
+
+
+def episode(
+    disturbance: Disturbance | None,
+    payload: str,
+    seed: int = SEED,
+    senders: Sequence[tuple[str, Kind]] = SENDERS,
+) -> Episode:
+    """Return what a channel with a disturbance does to some senders' messages."""
+    channel = Channel([] if disturbance is None else [disturbance], PERIOD / TICKS)
+    channel.reset(seed, "check")
+    given: list[tuple[str, int, bytes]] = []
+    beliefs: list[Pose] = []
+    since = time.perf_counter()
+    for step in range(STEPS):
+        for sender, kind in (EGO, *senders):
+            seen = observation(sender, kind, step)
+            channel.audit.captured(sender, seen.frame, seen.time, seen.lidar_in_world)
+            believed = channel.believe(seen)
+            beliefs.append(believed.lidar_in_world)
+            if kind == "ego":
+                channel.audit.believed(believed)
+                continue
+            message = message_of(believed, PAYLOADS[payload](step))
+            channel.send(message)
+        present = [sender for sender, _ in senders]
+        arrived = channel.deliver(PERIOD * step, present)
+        given += [(message.sender, step, content(message.payload)) for message in arrived]
+    seconds = time.perf_counter() - since
+    try:
+        channel.audit.verify()
+        problem = ""
+    except AttemptError as wrong:
+        problem = str(wrong)
+    return Episode(tuple(given), tuple(beliefs), problem, seconds)
+
+
+def observation(sender: str, kind: Kind, step: int) -> Observation:
+    """Return one capture: all drive along x, side by side."""
+    pose = Pose(1.6 * step, float(sum(sender.encode()) % 17), 1.85)
+    nothing = np.zeros((0, 4), np.float32)
+    return Observation(sender, kind, TICKS * step, PERIOD * step, pose, nothing)
+
+
+def message_of(seen: Observation, payload: Payload) -> Message:
+    """Return the message of a capture."""
+    return Message(seen.sender, seen.kind, seen.frame, seen.time, seen.lidar_in_world, payload)
+
+
+def boxes(step: int) -> Boxes:
+    """Return five vehicles ahead."""
+    geometry = np.tile([10.0, 2.0, -1.0, 4.5, 1.9, 1.6, 0.3], (5, 1))
+    geometry[:, 0] += 8.0 * np.arange(5) + 0.1 * step
+    return Boxes(geometry, np.full(5, VEHICLE, np.int64), np.full(5, 0.8))
+
+
+def points(step: int) -> Points:
+    """Return 100 points."""
+    low, high = [-60.0, -60.0, -7.5, 0.1], [60.0, 60.0, 1.0, 0.9]
+    random = stream(step, "check", "points")
+    return Points(random.uniform(low, high, (100, 4)).astype(np.float32))
+
+
+def features(step: int) -> Features:
+    """Return two feature maps."""
+    random = stream(step, "check", "features")
+    sizes = ((10, 12, 16), (20, 6, 8))
+    return Features(tuple(random.normal(0.0, 1.0, size).astype(np.float32) for size in sizes))
+
+
+PAYLOADS: dict[str, Callable[[int], Payload]] = {
+    "boxes": boxes,
+    "points": points,
+    "feature maps": features,
+}
+
+
+@cache
+def undisturbed(payload: str) -> tuple[tuple[str, int, bytes], ...]:
+    """Return what arrives without any disturbance."""
+    return episode(None, payload).given
+
+
+@cache
+def undisturbed_beliefs() -> tuple[Pose, ...]:
+    """Return where all believe to be without any disturbance."""
+    return episode(None, "boxes").beliefs
+
+
+def content(payload: Payload) -> bytes:
+    """Return all numbers of a payload."""
+    return b"".join(array.tobytes() for array in arrays(payload))
+
+
+def same(one: Episode, other: Episode) -> bool:
+    """Return whether two episodes had the same messages and beliefs."""
+    return one.given == other.given and one.beliefs == other.beliefs
