@@ -27,7 +27,7 @@ KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 OF_SYSTEMS = ("reads_points", "reads_messages", "reset", "share", "step")
-NAMES = "package.module:Class of a plug-in; or a shipped system"
+NAMES = "package.module:Class of a plug-in; study=NAME or DIR/study/NAME.yaml; or a shipped system"
 
 
 def main(arguments: Sequence[str], program: str = "crucible check") -> int:
@@ -41,6 +41,14 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         metavar="FILE",
         help="of systems: keep the recorded street, or use it again",
     )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="of studies: the folder of your configuration, as for crucible run",
+    )
     options = parser.parse_args(arguments)
     return ended(lambda: run_check(options))
 
@@ -49,9 +57,15 @@ def run_check(options: argparse.Namespace) -> int:
     """Check a plug-in, and print a table of what was found."""
     from rich.console import Console  # noqa: PLC0415
 
+    from crucible.check_study import examined_study, is_study  # noqa: PLC0415
     from harness.findings import show  # noqa: PLC0415
 
-    kind, findings = examined(options.plug_in, options.settings, options.recording)
+    if is_study(options.plug_in):
+        if options.settings:
+            raise UserError(f"{options.settings[0]}: a study is checked as it is, without settings")
+        kind, findings = "a study", examined_study(options.plug_in, options.config_dir)
+    else:
+        kind, findings = examined(options.plug_in, options.settings, options.recording)
     show(f"{options.plug_in} as {kind}", findings, Console())
     return int(any(finding.verdict == "failed" for finding in findings))
 

@@ -43,6 +43,7 @@ EXAMPLES = {
         "crucible check mylab.system:Mine threshold=0.3",
         "crucible check mylab.system:Mine --recording street.npz",
         "crucible check mylab.metric:Mine",
+        "crucible check study=mine --config-dir mine",
     ),
     "collect": (
         "crucible collect --out data/train",

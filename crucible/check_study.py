@@ -1,0 +1,61 @@
+"""A study as `crucible check` composes it: with the user's files before the shipped ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.core.plugins import Plugins
+
+from crucible.run import CONFIG_FOLDER, UserConfigFirst
+from harness.campaign.settings.composition import explained
+from harness.campaign.settings.config import Settings, plain
+from harness.checks.study import StudyExamination
+from harness.errors import UserError
+from harness.findings import Finding
+from harness.installation import CONF
+
+CHOICE, GROUP, SUFFIX = "study=", "study", ".yaml"
+
+
+def is_study(name: str) -> bool:
+    """Return whether a name is that of a study: `study=NAME`, or a file of YAML."""
+    return name.startswith(CHOICE) or name.endswith(SUFFIX)
+
+
+def examined_study(name: str, folders: Sequence[Path]) -> list[Finding]:
+    """Return what the check of a study finds; a study that is not there is bad input."""
+    study, folders = located(name, folders)
+
+    def composed(chosen: str) -> Settings:
+        override = f"{CHOICE}{chosen}"
+        try:
+            with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
+                config = compose("config", [override])
+        except Exception as problem:  # Hydra and OmegaConf have no common one
+            raise UserError(explained(problem, [override], folders)) from None
+        return plain(config)
+
+    words = [word for folder in folders for word in (CONFIG_FOLDER[0], str(folder))]
+    sys.argv = ["crucible check", *words]  # the search path is read from there
+    Plugins.instance().register(UserConfigFirst)
+    return StudyExamination(study, composed).findings()
+
+
+def located(name: str, folders: Sequence[Path]) -> tuple[str, list[Path]]:
+    """Return a study's name, and the folders of configuration that it is composed with."""
+    if name.startswith(CHOICE):
+        study, known = name.removeprefix(CHOICE), list(folders)
+    else:
+        file = Path(name)
+        if file.parent.absolute().name != GROUP:
+            raise UserError(
+                f"{name}: a study lies in a folder called {GROUP}, as DIR/{GROUP}/NAME.yaml"
+            )
+        study, known = file.stem, [file.parent.absolute().parent, *folders]
+    files = [folder / GROUP / f"{study}{SUFFIX}" for folder in (*known, CONF)]
+    if not any(file.is_file() for file in files):
+        raise UserError(f"{name}: study not found; looked for {', '.join(map(str, files))}")
+    return study, known
