@@ -35,6 +35,10 @@ class Drive:
     messages: pd.DataFrame
     events: pd.DataFrame
     map: pd.DataFrame
+    tracks: pd.DataFrame
+    actors: pd.DataFrame
+    sightings: pd.DataFrame
+    scenery: pd.DataFrame
     end: float  # s: the violation, or when it was over
     what: str  # the end in a few words
     violated: bool
@@ -89,6 +93,10 @@ def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
         messages=checked_table(campaign, "messages", key),
         events=checked_table(campaign, "events", key),
         map=checked_table(campaign, "map", key),
+        tracks=checked_table(campaign, "tracks", key),
+        actors=checked_table(campaign, "actors", key),
+        sightings=checked_table(campaign, "sightings", key),
+        scenery=checked_table(campaign, "scenery", key),
         end=row["violation_time" if row["violated"] else "duration"],
         what=describe_ending(row),
         violated=row["violated"],

@@ -79,7 +79,8 @@ EXAMPLES = {
     ),
     "replay": (
         "crucible replay runs/demo --list",
-        "crucible replay runs/demo --case 3 --png case.png --mp4 case.mp4",
+        "crucible replay runs/demo --case 3",
+        "crucible replay runs/demo --case 3 --film case.webp --dark --layout column",
         "crucible replay runs/demo --attempt late/ahead/latency/0-s1 --rerun drive.rrd",
     ),
     "completion": (

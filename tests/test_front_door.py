@@ -91,8 +91,8 @@ printf '%s\n' "${COMPREPLY[@]}"
     [
         ("crucible re", {"report", "regress", "replay"}, {"run"}),
         ("crucible ", set(SUBCOMMANDS), {"system=late"}),
-        ("crucible replay runs/x --m", {"--mp4"}, {"--rerun"}),
-        ("crucible serve --", {"--port", "--town", "--maps", "--seed"}, {"--mp4"}),
+        ("crucible replay runs/x --f", {"--film"}, {"--rerun"}),
+        ("crucible serve --", {"--port", "--town", "--maps", "--seed"}, {"--film"}),
         ("crucible run system=id", {"ideal_late", "ideal_single"}, {"late"}),
         ("crucible run study=demo stu", {"study=recommended"}, {"system=late"}),
     ],

@@ -16,12 +16,14 @@ from analysis.drawing.picture import picture, side_by_side, stacked, write_png
 from analysis.drive import Drive, drive_of, snapshot_of
 from analysis.figures.birds_eye import last_seconds_of, render_strip
 from analysis.replay.clouds import load_open3d, open_window, write_clouds
-from analysis.replay.film import film_of, write_film
+from analysis.replay.film import MOVING, film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
 from analysis.replay.scene import Sweeps, sweeps_of
 from analysis.terminal import print_line, progress
 from harness.errors import UserError
+from harness.records.arms import NONE
 from harness.records.cases import case as attempt_named
+from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
 
 DESCRIPTION = """Show one recorded drive: as an image, a film, a Rerun recording or point clouds.
@@ -51,10 +53,22 @@ def add_parser(commands: Commands) -> None:
         help="write bird's-eye views 4, 2 and 0 s before the end (default: not written)",
     )
     parser.add_argument(
-        "--mp4",
+        "--film",
         type=Path,
         metavar="FILE",
-        help="write a film of the last seconds; needs PyAV (default: not written)",
+        help="write a film of the last seconds as .mp4, .webp or .gif; needs PyAV"
+        " (default: films/NAME.mp4 in the campaign's folder, unless another output is chosen)",
+    )
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="film only this drive (default: next to the same one under 'none', if there is one)",
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("row", "column"),
+        default="row",
+        help="two drives in a film: side by side or one above the other (default: %(default)s)",
     )
     parser.add_argument(
         "--before",
@@ -87,7 +101,7 @@ def add_parser(commands: Commands) -> None:
         help="time for --open3d, seconds since the start of the attempt (default: the end)",
     )
     parser.add_argument(
-        "--dark", action="store_true", help="dark background for --png and --mp4 (default: light)"
+        "--dark", action="store_true", help="dark background for --png and --film (default: light)"
     )
     parser.set_defaults(run=run)
 
@@ -97,14 +111,14 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         list_cases(cases_of(collect([options.folder])))
         return 0
-    drive, name = chosen(options)
+    campaign, drive, name = chosen(options)
     print_line(f"{name}{drive.title}")
     print_line(drive.what)
     if options.png:
         write_strip(drive, name, options.png, options.dark)
         print_line(f"{options.png}")
-    if options.mp4:
-        film(drive, name, options)
+    if options.film or (options.png, options.rerun, options.open3d) == (None, None, None):
+        film(campaign, drive, name, options)
     if options.rerun is not None or options.open3d is not None:
         sweeps = sweeps_of(drive)
         if options.rerun is not None:
@@ -114,8 +128,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def chosen(options: argparse.Namespace) -> tuple[Drive, str]:
-    """Return the drive that is asked for, and what to call it besides its own name."""
+def chosen(options: argparse.Namespace) -> tuple[Campaign, Drive, str]:
+    """Return the drive that is asked for with its campaign, and what stands before its name."""
     if options.attempt is not None:
         campaign = Campaign(options.folder)
         key, name = attempt_named(campaign, options.attempt), ""
@@ -129,7 +143,7 @@ def chosen(options: argparse.Namespace) -> tuple[Drive, str]:
     drive = drive_of(campaign, key)
     if drive is None:
         raise UserError(f"{key}: it ended before the first planning step")
-    return drive, name
+    return campaign, drive, name
 
 
 def list_cases(cases: Sequence[Case]) -> None:
@@ -150,15 +164,40 @@ def write_strip(drive: Drive, name: str, file: Path, dark: bool) -> None:
     write_png(stacked([picture(title, SCALE, dark), row], dark), file)
 
 
-def film(drive: Drive, name: str, options: argparse.Namespace) -> None:
-    """Film a drive's last seconds."""
+def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespace) -> None:
+    """Film a drive's last seconds, next to the same drive without disturbance."""
     if not options.before > 0:
         raise UserError(f"--before {options.before:g} s: must be > 0")
-    made = film_of(drive, name, options.before, options.dark)
+    file = options.film or campaign.folder / "films" / f"{file_name(name, drive)}.mp4"
+    if file.suffix not in (".mp4", *MOVING):
+        raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
+    other = None if options.alone else undisturbed(campaign, drive)
+    drives = [drive] if other is None else [drive, other]
+    made = film_of(drives, name, options.before, options.layout, options.dark)
+    file.parent.mkdir(parents=True, exist_ok=True)
     with progress() as bar:
         task = bar.add_task("pictures", total=made.pictures)
-        write_film(made, options.mp4, lambda: bar.advance(task))
-    print_line(f"{options.mp4}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures")
+        write_film(made, file, lambda: bar.advance(task))
+    print_line(f"{file}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures")
+
+
+def file_name(name: str, drive: Drive) -> str:
+    """Return a film's name: case-3, or the attempt's own with its parts joined."""
+    case = name.removesuffix(": ").lower().replace(" ", "-")
+    return case or "-".join(drive.key.path.parts)
+
+
+def undisturbed(campaign: Campaign, drive: Drive) -> Drive | None:
+    """Return the same drive under `none`; if there is none, print so."""
+    key = AttemptKey(drive.key.arm.but(condition=NONE), drive.key.route, drive.key.seed)
+    if key == drive.key:
+        print_line("filmed alone: it is a drive without disturbance")
+    elif key not in campaign.attempts() or (other := drive_of(campaign, key)) is None:
+        print_line(f"filmed alone: no result of {key} to show next to it")
+    else:
+        print_line(f"next to {other.title}: {other.what}")
+        return other
+    return None
 
 
 def record(drive: Drive, sweeps: Sweeps, file: Path) -> None:

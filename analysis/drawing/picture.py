@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -111,6 +112,7 @@ def dashes(points: Sequence[Point], lengths: Sequence[float]) -> Iterator[list[P
         yield piece
 
 
+@cache
 def colour(name: str, dark: bool) -> tuple[int, ...]:
     """Return a colour of the palette."""
     return ImageColor.getrgb(COLOURS[name][dark])

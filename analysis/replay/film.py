@@ -1,195 +1,280 @@
-"""A drive's last seconds as a film at real speed: the road from above, and a panel of curves."""
+"""The last seconds of one drive, or of two side by side on one clock, as a film at real speed.
+
+Every tick is a picture. Road users are where the records say, at each tick; boxes and messages hold
+from one planning step to the next. Both drives are seen by one camera, which follows the first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from analysis.drawing.canvas import Canvas, Mark, Polyline, shortened
-from analysis.drawing.palette import ERROR_COLOURS, is_misled
-from analysis.drawing.picture import picture, side_by_side, stacked
-from analysis.drawing.scale import Scale, spread, tick_words
-from analysis.drive import Drive, Snapshot, snapshot_of
-from analysis.figures.birds_eye import (
-    SIZE,
-    View,
-    as_points,
-    describe_messages,
-    lane_lines,
-    render_snapshot,
-    render_ten_metres,
-)
-from analysis.replay.scene import ages
+from analysis.cases import arm_title
+from analysis.drawing.canvas import shortened
+from analysis.drawing.picture import colour
+from analysis.drawing.scale import Scale
+from analysis.drive import Drive
+from analysis.figures.birds_eye import describe_messages
+from analysis.replay.ground import Camera, Ground, camera_over, ground_of
+from analysis.replay.legend import legend_of
+from analysis.replay.panel import Footage, panel_of
+from analysis.replay.scene import sweeps_of
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.vocabulary import PATTERNS, Floats
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from PIL.ImageFont import FreeTypeFont
 
-PANEL = 170.0
-LEFT, RIGHT = 26.0, PANEL - 8
-CURVE_HEIGHT = 42.0
-"""Of a curve."""
-SHORTEST = 0.1
-"""Seconds that a curve spans at least."""
-
-
-def render_panel(drive: Drive, shown: Sequence[Snapshot], now: Snapshot) -> Canvas:
-    """Draw everything that changes and is not on the road."""
-    canvas = Canvas(PANEL, SIZE, "clock, speed, messages and errors")
-    canvas.text((4, 15), f"{now.time:.1f} s", size=16, bold=True)
-    canvas.text((4, 28), f"{now.before:.1f} s before {drive.ending}", colour="quiet")
-    across = Scale(shown[0].time, max(drive.end, shown[0].time + SHORTEST), LEFT, RIGHT)
-    speeds = np.array([(step.time, 3.6 * float(step.state["speed"])) for step in shown])
-    canvas.text((4, 48), "speed, km/h", colour="quiet")
-    canvas.text((RIGHT, 48), f"{3.6 * float(now.state['speed']):.0f}", "end", bold=True)
-    up = render_axes(canvas, 55, across, speeds[:, 1], now.time)
-    past = speeds[speeds[:, 0] <= now.time + 1e-6].tolist()
-    canvas.line([(across.at(time), up.at(speed)) for time, speed in past], "accent", 1.4)
-    points = np.column_stack(ages(drive.messages))
-    points = points[(points[:, 0] >= across.low) & (points[:, 0] <= across.high)]
-    canvas.text((4, 115), "messages' age at delivery, s", colour="quiet")
-    up = render_axes(canvas, 122, across, points[:, 1], now.time)
-    canvas.text((4, 179), f"now: {describe_messages(now.state)}", colour="quiet")
-    for time, age in points[points[:, 0] <= now.time + 1e-6].tolist():
-        canvas.dot((across.at(time), up.at(age)), 1.5, "accent")
-    render_errors(canvas, now)
-    return canvas
-
-
-def render_axes(canvas: Canvas, top: float, across: Scale, values: Floats, now: float) -> Scale:
-    """Draw a frame for a curve, and a line where the film is; return the scale upwards."""
-    low, high = spread(values.tolist(), (0.0,))
-    up = Scale(low, high, top + CURVE_HEIGHT, top)
-    for tick in up.ticks(3):
-        canvas.line([(LEFT, up.at(tick)), (RIGHT, up.at(tick))], "line", 0.7)
-        canvas.text((LEFT - 3, up.at(tick) + 3), tick_words(round(tick, 6)), "end", "quiet", 8.5)
-    x = across.at(now)
-    canvas.line([(x, top), (x, top + CURVE_HEIGHT)], "quiet", 0.8)
-    return up
-
-
-def render_errors(canvas: Canvas, now: Snapshot) -> None:
-    """Draw how often each pattern is counted now."""
-    canvas.text((4, 203), "errors now", colour="quiet")
-    for number, pattern in enumerate(PATTERNS):
-        x, y = 10 + 56 * (number % 3), 219 + 17 * (number // 3)
-        count = int(now.state[pattern])
-        colour = ERROR_COLOURS[pattern]
-        canvas.dot((x, y - 3.4), 3.2, colour, hollow=not is_misled(pattern))
-        ink = "ink" if count else "quiet"
-        canvas.text((x + 7, y), f"{pattern} {count}", colour=ink, size=9, bold=bool(count))
-
-
-SCALE = 3
-"""Pixels for each unit of a drawing."""
-GAP, TITLE = 12, 36.0
-WIDTH, HEIGHT = round((SIZE + PANEL) * SCALE) + GAP, round((SIZE + TITLE) * SCALE)
-"""Pixels; H.264 wants even numbers."""
-HALF = 28.0
-"""Metres from the ego to the edge of what is shown."""
-TRAIL = 3.0
-"""Seconds of the road users' trails that are shown."""
+Layout = Literal["row", "column"]
+SIZE = 640
+"""Pixels of a panel's sides."""
+GAP, MARGIN, HEADER, CURVES = 16, 12, 92, 132
+"""Pixels between and round panels, above each of them, and of the curves below."""
+AFTER = 3.0
+"""Seconds that a second drive is shown beyond the end of the first."""
 HELD = 1.5
 """Seconds for which the last picture stays."""
 CODEC = "libx264"
+HUES = ("worse", "accent")
+"""Of the two drives' names and speeds; the first is the one that the film is about."""
+MOVING = {".webp": 10, ".gif": 10}
+"""Picture formats that move, and their pictures a second."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Film:
-    """What is shown: planning steps, and how many go into a second."""
+    """One drive, or two on one clock; ticks count from the start of both attempts."""
 
-    drive: Drive
-    name: str  # before the attempt's own in the title
-    snapshots: list[Snapshot]  # from TRAIL before the first that is shown
+    name: str  # before the first drive's own in the title
+    footages: tuple[Footage, ...]
     first: int
-    rate: Fraction
+    last: int
+    layout: Layout
     dark: bool
+
+    @property
+    def rate(self) -> Fraction:
+        """Pictures a second: one for each tick."""
+        return Fraction(1 / self.footages[0].tick).limit_denominator(1000)
 
     @property
     def pictures(self) -> int:
         """How many pictures it has, the last one repeated."""
-        return len(self.snapshots) - self.first + round(HELD * self.rate)
+        return self.last - self.first + 1 + round(HELD * self.rate)
+
+    @cached_property
+    def camera(self) -> Camera:
+        """The camera, which follows the first drive and stays where that ended."""
+        main = self.footages[0]
+        shown = np.clip(np.arange(self.last + 1), self.first, main.last)
+        return camera_over(main.way[shown], float(main.headings[-1]), SIZE)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What does not move."""
+        drive = self.footages[0].drive
+        return ground_of(drive.map, drive.scenery, self.camera, self.dark)
+
+    @cached_property
+    def legend(self) -> Image.Image:
+        """What the signs mean."""
+        return legend_of(self.size[0] - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark)
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels, both even as H.264 wants them."""
+        across, down = self._grid
+        width = across * SIZE + (across - 1) * GAP + 2 * MARGIN
+        legend = legend_of(width - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark)
+        height = down * (HEADER + SIZE) + CURVES + legend.height + 2 * MARGIN
+        return width + width % 2, height + height % 2
+
+    @property
+    def _grid(self) -> tuple[int, int]:
+        count = len(self.footages)
+        return (count, 1) if self.layout == "row" else (1, count)
+
+    def corner(self, number: int) -> tuple[int, int]:
+        """Return the left upper corner of a drive's part."""
+        if self.layout == "row":
+            return MARGIN + number * (SIZE + GAP), MARGIN
+        return MARGIN, MARGIN + number * (HEADER + SIZE)
 
 
-def film_of(drive: Drive, name: str, before: float, dark: bool) -> Film:
-    """Return the film of the last seconds of a drive."""
-    first = drive.row_at(drive.end - before)
-    early = drive.row_at(float(drive.times[first]) - TRAIL)
-    snapshots = [snapshot_of(drive, row) for row in range(early, drive.row_at(drive.end) + 1)]
-    steps = np.diff(drive.times)
-    rate = Fraction(1 / float(np.median(steps)) if len(steps) else 1.0).limit_denominator(1000)
-    return Film(drive, name, snapshots, first - early, rate, dark)
+def film_of(
+    drives: Sequence[Drive], name: str, before: float, layout: Layout = "row", dark: bool = False
+) -> Film:
+    """Return the film of the last seconds of a drive, next to another one if there are two."""
+    footages = tuple(Footage(drive, sweeps_of(drive), drives[0].other) for drive in drives)
+    main = footages[0]
+    first = max(0, main.last - round(before / main.tick))
+    longest = max(footage.last for footage in footages)
+    last = min(longest, main.last + round(AFTER / main.tick)) if len(drives) > 1 else main.last
+    return Film(name, footages, first, last, layout, dark)
 
 
 def write_film(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
-    """Write a film as H.264, whole or not at all; `on_picture` is called for each picture."""
-    write_whole(file, lambda temporary: encode(film, temporary, on_picture))
+    """Write a film, whole or not at all; `on_picture` is called for each picture."""
+    if file.suffix in MOVING:
+        write_whole(file, lambda temporary: write_moving(film, temporary, file.suffix, on_picture))
+    else:
+        write_whole(file, lambda temporary: encode(film, temporary, on_picture))
 
 
 def encode(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
-    """Draw and encode every picture."""
+    """Draw and encode every picture as H.264."""
     import av
 
     if CODEC not in av.codecs_available:
         raise UserError(f"{file.name}: this PyAV has no {CODEC}; its wheels have it")
     with av.open(str(file), "w", format="mp4") as container:
-        track = container.add_stream(CODEC, rate=film.rate, options={"crf": "20"})
-        track.width, track.height, track.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        options = {"crf": "23", "preset": "veryfast"}
+        track = container.add_stream(CODEC, rate=film.rate, options=options)
+        (track.width, track.height), track.pix_fmt = film.size, "yuv420p"
         for image in images(film):
             container.mux(track.encode(av.VideoFrame.from_image(image)))
             on_picture()
         container.mux(track.encode())
 
 
-def images(film: Film) -> Iterator[Image]:
-    """Yield every picture."""
-    for number in range(film.first, len(film.snapshots)):
-        image = picture_of(film, number)
-        yield image
-    for _ in range(film.pictures - len(film.snapshots) + film.first):
-        yield image
-
-
-def picture_of(film: Film, number: int) -> Image:
-    """Draw one planning step: the title above, the road to the left, numbers to the right."""
-    snapshot, drive = film.snapshots[number], film.drive
-    yaw = float(film.snapshots[-1].state["ego_yaw"])
-    view = View(float(snapshot.state["ego_x"]), float(snapshot.state["ego_y"]), yaw, HALF)
-    ground: list[Mark] = [*lane_lines(drive.map, view)]
-    ground += trails(film.snapshots[: number + 1], view)
-    road = render_snapshot(drive, snapshot, view, ground)
-    render_ten_metres(road, view)
-    panel = render_panel(drive, film.snapshots[film.first :], snapshot)
-    row = side_by_side(
-        [picture(canvas, SCALE, film.dark) for canvas in (road, panel)], GAP, film.dark
+def write_moving(film: Film, file: Path, suffix: str, on_picture: Callable[[], None]) -> None:
+    """Write a picture that moves, for pages that show no films: every other tick, half as large."""
+    skip = max(1, round(film.rate / MOVING[suffix]))
+    shown = []
+    for number, image in enumerate(images(film)):
+        if number % skip == 0:
+            shown.append(image.reduce(2))
+        on_picture()
+    options = {"quality": 55, "method": 4} if suffix == ".webp" else {}
+    shown[0].save(
+        file,
+        suffix[1:].upper(),
+        save_all=True,
+        append_images=shown[1:],
+        duration=round(1000 * skip / film.rate),
+        loop=0,
+        **options,
     )
-    title = Canvas(SIZE + PANEL + GAP / SCALE, TITLE, "title")
-    title.text((6, 15), shortened(f"{film.name}{drive.title}", title.width - 12), bold=True)
-    title.text((6, 29), shortened(drive.what, title.width - 12), colour="quiet")
-    return stacked([picture(title, SCALE, film.dark), row], film.dark)
 
 
-def trails(snapshots: list[Snapshot], view: View) -> Iterator[Polyline]:
-    """Yield the trails of all road users in the last seconds."""
-    now = snapshots[-1].time
-    recent = [snapshot for snapshot in snapshots if snapshot.time >= now - TRAIL - 1e-6]
-    ways: dict[int, list[tuple[float, float]]] = {}
-    for snapshot in recent:
-        state, boxes = snapshot.state, snapshot.boxes
-        ways.setdefault(0, []).append((float(state["ego_x"]), float(state["ego_y"])))
-        known = boxes[boxes["source"].astype(str) == "truth"]
-        for actor, *place in known[["actor_id", "world_x", "world_y"]].itertuples(index=False):
-            ways.setdefault(int(actor), []).append((place[0], place[1]))
-    for actor, way in ways.items():
-        if len(way) > 1:
-            colour = "quiet" if actor else "accent"
-            yield Polyline(
-                as_points(view.seen(np.array(way), SIZE)), colour, width=1.2, opacity=0.55
-            )
+def images(film: Film) -> Iterator[Image.Image]:
+    """Yield every picture."""
+    base = background(film)
+    for tick in range(film.first, film.last + 1):
+        image = picture_of(film, base, tick)
+        yield image
+    for _ in range(round(HELD * film.rate)):
+        yield image
+
+
+def picture_of(film: Film, base: Image.Image, tick: int) -> Image.Image:
+    """Draw one tick on what stays the same."""
+    image = base.copy()
+    brush = ImageDraw.Draw(image)
+    for number, footage in enumerate(film.footages):
+        left, top = film.corner(number)
+        panel = panel_of(footage, film.ground, film.camera, tick, film.dark)
+        image.paste(panel, (left, top + HEADER))
+        write_state(brush, (left, top), footage, min(tick, footage.last), film.dark)
+        if tick >= footage.last:
+            write_ending(brush, (left, top + HEADER), footage.drive, film.dark)
+    across, _ = scales(film)
+    x = across.at(tick * film.footages[0].tick)
+    top = curves_top(film)
+    brush.line([(x, top + 26), (x, top + CURVES - 22)], colour("ink", film.dark), 2)
+    return image
+
+
+def write_state(
+    brush: ImageDraw.ImageDraw, corner: tuple[int, int], footage: Footage, tick: int, dark: bool
+) -> None:
+    """Write speed, messages and braking of a drive."""
+    left, top = corner
+    state = footage.step(tick).snapshot.state
+    speed = f"{footage.speeds[tick]:.0f} km/h"
+    brush.text((left, top + 60), speed, colour("ink", dark), font(24), anchor="lm")
+    messages = describe_messages(state)
+    brush.text((left + 120, top + 60), messages, colour("ink", dark), font(20), anchor="lm")
+    brake = float(state["brake"])
+    if brake > 0.05:
+        words, right = "braking", left + SIZE
+        brush.rectangle([right - 96, top + 48, right, top + 74], colour("worse", dark))
+        brush.text((right - 48, top + 61), words, colour("paper", dark), font(18), anchor="mm")
+
+
+def write_ending(
+    brush: ImageDraw.ImageDraw, corner: tuple[int, int], drive: Drive, dark: bool
+) -> None:
+    """Write how a drive ended, across its panel."""
+    left, top = corner
+    hue = "worse" if drive.violated else "accent"
+    brush.rectangle([left, top + SIZE - 44, left + SIZE, top + SIZE], colour(hue, dark))
+    words = shortened(drive.what, SIZE - 20, 20)
+    at = left + SIZE / 2, top + SIZE - 22
+    brush.text(at, words, colour("paper", dark), font(20), anchor="mm")
+
+
+def background(film: Film) -> Image.Image:
+    """Draw what stays the same: titles, curves, legend."""
+    image = Image.new("RGB", film.size, colour("paper", film.dark))
+    brush = ImageDraw.Draw(image)
+    for number, footage in enumerate(film.footages):
+        left, top = film.corner(number)
+        key = footage.drive.key
+        title = (
+            arm_title(key.arm) if len(film.footages) > 1 else f"{film.name}{footage.drive.title}"
+        )
+        ink = colour(HUES[number], film.dark)
+        brush.text((left, top + 20), shortened(title, SIZE, 24), ink, font(24), anchor="lm")
+    draw_curves(brush, film)
+    image.paste(film.legend, (MARGIN, film.size[1] - MARGIN - film.legend.height))
+    return image
+
+
+def curves_top(film: Film) -> int:
+    """Return where the curves begin."""
+    _, down = film._grid
+    return MARGIN + down * (HEADER + SIZE)
+
+
+def scales(film: Film) -> tuple[Scale, Scale]:
+    """Return the scales of the curves: seconds across, km/h upwards."""
+    top, tick = curves_top(film), film.footages[0].tick
+    fastest = max(
+        float(footage.speeds[film.first :].max(initial=10.0)) for footage in film.footages
+    )
+    end = max(film.last, film.first + 2) * tick
+    across = Scale(film.first * tick, end, MARGIN + 46, film.size[0] - MARGIN)
+    return across, Scale(0.0, 1.05 * fastest, top + CURVES - 24, top + 28)
+
+
+def draw_curves(brush: ImageDraw.ImageDraw, film: Film) -> None:
+    """Draw the speeds of the drives."""
+    across, up = scales(film)
+    quiet, line = colour("quiet", film.dark), colour("line", film.dark)
+    top, tick = curves_top(film), film.footages[0].tick
+    brush.text((MARGIN, top + 12), "speed, km/h", quiet, font(16), anchor="lm")
+    for value in up.ticks(3):
+        y = up.at(value)
+        brush.line([(across.at(across.low), y), (across.at(across.high), y)], line)
+        brush.text((MARGIN + 38, y), f"{value:g}", quiet, font(15), anchor="rm")
+    for value in across.ticks(8):
+        words = f"{value:g} s"
+        brush.text((across.at(value), top + CURVES - 10), words, quiet, font(15), anchor="mm")
+    for number, footage in reversed(list(enumerate(film.footages))):
+        ticks = np.arange(film.first, min(film.last, footage.last) + 1)
+        points = [(across.at(t * tick), up.at(footage.speeds[t])) for t in ticks.tolist()]
+        brush.line(points, colour(HUES[number], film.dark), 4 - number)
+
+
+@lru_cache
+def font(size: int) -> FreeTypeFont | ImageFont.ImageFont:
+    """Return the font of a size."""
+    return ImageFont.load_default(size)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import av
 import numpy as np
+import pandas as pd
 import pytest
-from PIL import Image
+from PIL import Image, ImageColor
 
 from analysis.__main__ import main
-from analysis.drive import drive_of
-from analysis.replay.film import HEIGHT, WIDTH, film_of, picture_of
+from analysis.cases import title_of
+from analysis.drawing.palette import COLOURS
+from analysis.drive import Drive, drive_of
+from analysis.replay.film import SIZE, background, film_of, picture_of
+from analysis.replay.ground import AHEAD, HALF, camera_over, ground_of
+from analysis.replay.panel import Footage, panel_of
+from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
-from tests.analysis.replayed import CLEAN, HIT, SECONDS, Replayed, replayed
+from tests.analysis.little import Drive as Made
+from tests.analysis.little import write_little
+from tests.analysis.replayed import CLEAN, HIT, Replayed, replayed
+from tests.keys import key_of
 
 TOO_LARGE = """
 import resource, sys
@@ -40,27 +50,109 @@ def decoded(file: Path) -> tuple[list[Image.Image], float, str]:
 
 
 @pytest.mark.parametrize(("key", "before"), [(HIT, 6.0), (CLEAN, 2.5)], ids=["hit", "clean"])
-def test_a_film_is_every_planning_step_at_real_speed(
+def test_a_film_is_every_tick_at_real_speed(
     drive: Replayed, tmp_path: Path, key: AttemptKey, before: float
 ) -> None:
-    """One step a second, the first at or before the beginning; the last one stays for 1.5 s."""
+    """20 ticks a second, to the last one, which stays for 1.5 s."""
     file = tmp_path / "film.mp4"
-    result = ["replay", str(drive.campaign), "--attempt", str(key), "--before", str(before)]
-    assert main([*result, "--mp4", str(file)]) == 0
+    command = ["replay", str(drive.campaign), "--attempt", str(key), "--before", str(before)]
+    assert main([*command, "--film", str(file)]) == 0
     pictures, seconds, codec = decoded(file)
-    steps = SECONDS - int(SECONDS - before)
-    assert len(pictures) == steps + 2
-    assert seconds == pytest.approx(steps + 2)
+    ticks = round(20 * before) + 1
+    assert len(pictures) == ticks + 30
+    assert seconds == pytest.approx(before + 1.55)
     assert codec == "h264"
-    assert {picture.size for picture in pictures} == {(WIDTH, HEIGHT)}
-    read_drive = drive_of(Campaign(drive.campaign), key)
-    assert read_drive is not None
-    film = film_of(read_drive, "", before, dark=False)
-    for number in (0, steps - 1):
-        assert difference(pictures[number], picture_of(film, film.first + number)) < 2
-    assert difference(pictures[0], pictures[steps - 1]) > 2
-    assert difference(pictures[steps - 1], pictures[-1]) < 1
+    film = film_of([driven(drive, key)], "", before)
+    assert {picture.size for picture in pictures} == {film.size}
+    base = background(film)
+    for number in (0, ticks - 1):
+        assert difference(pictures[number], picture_of(film, base, film.first + number)) < 2
+    assert difference(pictures[0], pictures[ticks - 1]) > 1
+    assert difference(pictures[ticks - 1], pictures[-1]) < 1
     assert list(tmp_path.iterdir()) == [file]
+
+
+def driven(drive: Replayed, key: AttemptKey) -> Drive:
+    """Return one of the drives."""
+    read = drive_of(Campaign(drive.campaign), key)
+    assert read is not None
+    return read
+
+
+def test_without_options_a_case_is_filmed_next_to_the_undisturbed_drive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late, on_time = key_of("late", "latency", "0", 1), key_of("late", "none", "0", 1)
+    made = {late: Made(3, "collision_vehicle"), on_time: Made(5)}
+    arms = [("late", "none"), ("late", "latency")]
+    folder = write_little(tmp_path / "c", arms, ["0"], [1], drives=made)
+    assert main(["replay", str(folder), "--case", "1"]) == 0
+    assert f"next to {title_of(on_time)}" in capsys.readouterr().out
+    pictures, *_ = decoded(folder / "films" / "case-1.mp4")
+    assert len(pictures) == 81 + 30, "4 s: the other drive is longer"
+    assert pictures[0].width > 2 * SIZE
+    assert main(["replay", str(folder), "--case", "1", "--layout", "column"]) == 0
+    pictures, *_ = decoded(folder / "films" / "case-1.mp4")
+    assert pictures[0].width < pictures[0].height
+    capsys.readouterr()
+    assert main(["replay", str(folder), "--case", "1", "--alone"]) == 0
+    assert "next to" not in capsys.readouterr().out
+    assert main(["replay", str(folder), "--attempt", str(on_time)]) == 0
+    assert "filmed alone: it is a drive without disturbance" in capsys.readouterr().out
+    assert (folder / "films" / "late-ahead-none-0-s1.mp4").exists()
+
+
+def test_a_case_without_its_pair_is_filmed_alone(
+    drive: Replayed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("case.webp", "case.gif"):
+        command = ["replay", str(drive.campaign), "--case", "1", "--before", "0.5"]
+        assert main([*command, "--film", str(tmp_path / name)]) == 0
+        assert "filmed alone: no result of late/ahead/none/0-s1" in capsys.readouterr().out
+        with Image.open(tmp_path / name) as moving:
+            assert getattr(moving, "n_frames", 1) > 5
+    assert main([*command, "--film", str(tmp_path / "case.txt")]) == 2
+    assert "written as .mp4, .webp or .gif" in capsys.readouterr().err
+
+
+def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Replayed) -> None:
+    """Pixels in the middle of a road user's front and back half, by the map's own arithmetic."""
+    read = driven(drive, CLEAN)
+    extra = pd.DataFrame({"frame": [0], "sender": ["roadside-1"], "actor_id": [2], "hits": [5]})
+    read = replace(read, sightings=pd.concat([read.sightings.astype({"sender": str}), extra]))
+    read = replace(read, boxes=read.boxes[read.boxes["source"].astype(str) == "none"])
+    footage = Footage(read, {}, 0)
+    camera = camera_over(footage.way, float(footage.headings[-1]), SIZE)
+    ground = ground_of(read.map, read.scenery, camera, dark=False)
+    image = panel_of(footage, ground, camera, 0, dark=False)
+    tracks = read.tracks[read.tracks["frame"] == 0].set_index("actor_id")
+    scale, ink, paper = SIZE / 2 / HALF, COLOURS["truth"][0], COLOURS["paper"][0]
+    shown = 0
+    for actor, (back, front) in {1: (ink, ink), 2: (ink, paper), 3: (paper, paper)}.items():
+        if actor not in tracks.index:
+            continue
+        places = tracks.loc[[0, actor], ["x", "y"]].to_numpy(np.float64) / 1e3
+        ahead, aside = (places[1] - places[0]).tolist()
+        for offset, expected in ((-1.2, back), (1.2, front)):
+            x = SIZE / 2 + (aside + (0.4 if offset > 0 else -0.4)) * scale
+            y = SIZE / 2 + AHEAD * SIZE - (ahead + offset) * scale
+            if 0 <= x < SIZE and 0 <= y < SIZE:
+                shown += 1
+                pixel = image.getpixel((round(x), round(y)))
+                assert pixel == ImageColor.getrgb(expected), (actor, offset)
+    assert shown > 0
+
+
+@pytest.mark.parametrize("file", ["tracks", "actors", "scenery"])
+def test_tracks_of_no_drive_are_one_line(drive: Replayed, file: str) -> None:
+    read = driven(drive, CLEAN)
+    broken = getattr(read, file).copy()
+    if file == "scenery":
+        broken.loc[0, "x"] = np.inf
+    else:
+        broken = broken.iloc[1:]
+    with pytest.raises(UserError, match=r"\.parquet: "):
+        Footage(replace(read, **{file: broken}), {}, 0)
 
 
 def difference(a: Image.Image, b: Image.Image) -> float:
@@ -69,12 +161,12 @@ def difference(a: Image.Image, b: Image.Image) -> float:
     return float(np.abs(one - other).mean())
 
 
-@pytest.mark.parametrize("kind", ["mp4", "png", "rerun"])
+@pytest.mark.parametrize("kind", ["film", "png", "rerun"])
 def test_a_file_that_finds_no_room_is_one_line_and_leaves_nothing(
     drive: Replayed, tmp_path: Path, kind: str
 ) -> None:
     command = [sys.executable, "-c", TOO_LARGE, "replay", str(drive.campaign), "--case", "1"]
-    file = tmp_path / "out" / f"case.{kind}"
+    file = tmp_path / "out" / f"case.{'mp4' if kind == 'film' else kind}"
     command += [f"--{kind}", str(file)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 2

@@ -44,7 +44,7 @@ def refused(capsys: pytest.CaptureFixture[str], drive: Replayed, *words: str) ->
     ("module", "words", "extra"),
     [
         ("rerun", ["--rerun", "case.rrd"], "replay"),
-        ("av", ["--mp4", "case.mp4"], "replay"),
+        ("av", ["--film", "case.mp4"], "replay"),
         ("open3d", ["--open3d", "case.ply"], "clouds"),
     ],
 )
@@ -94,7 +94,7 @@ def test_attempts_and_times_that_are_not_there(
     result = refused(capsys, drive, "--attempt", "late/latency/9-s1", "--png", "x.png")
     assert "late/latency/9-s1" in result
     assert str(CLEAN).rpartition("/")[0] in result
-    assert "--before" in refused(capsys, drive, "--case", "1", "--mp4", "x.mp4", "--before", "0")
+    assert "--before" in refused(capsys, drive, "--case", "1", "--film", "x.mp4", "--before", "0")
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -108,7 +108,7 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     if empty:
         parts = ("boxes", "poses", "messages", "map")
         drive = replace(drive, **{name: getattr(drive, name).iloc[:0] for name in parts})
-    film = film_of(drive, "", 10.0, dark=False)
+    film = film_of([drive], "", 10.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_recording(drive, {}, tmp_path / "c.rrd")
@@ -117,7 +117,7 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     seen = rows.read_all().to_pandas().get("/world/truth:PoseTranslation3D", [[]])[0]
     assert len(seen) == int((drive.boxes["source"] == "truth").sum())
     assert (tmp_path / "c.mp4").stat().st_size > 1000
-    assert film.pictures == 1 + 2
+    assert film.pictures == 1 + 30
     assert len(render_strip(last_seconds_of(drive))) == 3
 
 
@@ -127,7 +127,7 @@ def test_a_table_of_another_schema_is_named(
     file = drive.attempt / "poses.parquet"
     old = pq.read_table(file)
     pq.write_table(old.replace_schema_metadata({"crucible_schema": "0"}), file)
-    for words in (["--png", "x.png"], ["--mp4", "x.mp4"], ["--rerun", "x.rrd"]):
+    for words in (["--png", "x.png"], ["--film", "x.mp4"], ["--rerun", "x.rrd"]):
         assert str(file) in refused(capsys, drive, "--case", "1", *words)
 
 

@@ -1,0 +1,283 @@
+"""One drive from above at every tick: who is where, who sees whom, what the system detected."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from analysis.drawing.palette import ERROR_COLOURS
+from analysis.drawing.picture import colour
+from analysis.drive import Drive, Snapshot, snapshot_of
+from analysis.replay.ground import FINER, Camera, Ground, outline, turned
+from analysis.replay.scene import Sweeps, in_world
+from harness.errors import UserError
+from harness.records.schema import MICRO, MILLI
+from harness.vocabulary import Floats, Integers
+
+Pixel: TypeAlias = tuple[float, float]
+EGO = 0
+EGO_NAME = "ego"
+"""The ego among actors, and among senders."""
+LEAST = 0.7
+"""Metres: smaller sides are drawn as long as this, so that pedestrians are seen."""
+LOW = 0.4
+"""Metres above the ground: lower LiDAR points are the road."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Present:
+    """Who is near the ego at one tick."""
+
+    ids: Integers
+    boxes: Floats  # rows of x, y, length, width, yaw
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What holds from one planning step to the next."""
+
+    snapshot: Snapshot
+    seen_by: Mapping[int, frozenset[str]]  # senders whose LiDAR hit each road user
+    errors: Mapping[int, str]  # patterns of ground-truth boxes by actor
+    points: Mapping[str, Floats]  # rows of x and y by sender, without the ground
+    senders: Mapping[str, Floats]  # where each LiDAR is: x and y; the ego's among them
+    detections: Floats  # rows of x, y, length, width and yaw, of those that count
+    hues: Sequence[str]  # of the detections
+
+
+@dataclass(eq=False)
+class Footage:
+    """A drive, tick by tick."""
+
+    drive: Drive
+    sweeps: Sweeps
+    focus: int  # the road user that is ringed; 0 for none
+
+    def __post_init__(self) -> None:
+        """Refuse tracks that are not those of a drive."""
+        tracks, file = self.drive.tracks, self.drive.folder / "tracks.parquet"
+        ego = tracks[tracks["actor_id"] == EGO]["frame"].to_numpy()
+        if len(ego) == 0 or (ego != np.arange(len(ego))).any() or self.last >= len(ego):
+            raise UserError(f"{file}: the ego is not there at every tick")
+        if not set(tracks["actor_id"]) <= set(self.drive.actors["actor_id"]):
+            raise UserError(f"{file}: road users that actors.parquet does not have")
+        if not np.isfinite(self.drive.scenery.select_dtypes("number").to_numpy()).all():
+            raise UserError(f"{file.with_name('scenery.parquet')}: infinite or missing numbers")
+
+    @cached_property
+    def tick(self) -> float:
+        """Seconds between two ticks."""
+        frames, times = self.drive.frames["frame"].to_numpy(), self.drive.times
+        long = frames[-1] - frames[0]
+        return float((times[-1] - times[0]) / long) if long else 0.05
+
+    @cached_property
+    def last(self) -> int:
+        """The last tick."""
+        return int(self.drive.tracks["frame"].max())
+
+    @cached_property
+    def _sorted(self) -> pd.DataFrame:
+        tracks = self.drive.tracks.merge(self.drive.actors, on="actor_id", how="left")
+        return tracks.sort_values(["frame", "actor_id"], ignore_index=True)
+
+    @cached_property
+    def _starts(self) -> Integers:
+        return np.searchsorted(self._sorted["frame"].to_numpy(), np.arange(self.last + 2))
+
+    @cached_property
+    def _ids(self) -> Integers:
+        return cast(Integers, self._sorted["actor_id"].to_numpy(np.int64))
+
+    @cached_property
+    def _boxes(self) -> Floats:
+        columns = self._sorted[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64)
+        return np.asarray(columns * [MILLI, MILLI, 1.0, 1.0, MICRO])
+
+    def present(self, tick: int) -> Present:
+        """Return who is near at a tick; after the last one, who was near then."""
+        here = slice(*self._starts[min(tick, self.last) + np.array([0, 1])])
+        return Present(self._ids[here], self._boxes[here])
+
+    @cached_property
+    def way(self) -> Floats:
+        """Where the ego is at every tick, rows of x and y."""
+        return np.asarray(self._boxes[self._ids == EGO][:, :2])
+
+    @cached_property
+    def headings(self) -> Floats:
+        """The ego's yaw at every tick."""
+        return np.asarray(self._boxes[self._ids == EGO][:, 4])
+
+    @cached_property
+    def speeds(self) -> Floats:
+        """The ego's speed at every tick in km/h, from its way; the first one is the second."""
+        gone = np.linalg.norm(np.diff(self.way, axis=0), axis=1) / self.tick * 3.6
+        return np.concatenate([gone[:1], gone]) if len(gone) else np.zeros(1)
+
+    @cached_property
+    def _steps(self) -> dict[int, Step]:
+        return {}
+
+    def step(self, tick: int) -> Step:
+        """Return the planning step that holds at a tick."""
+        row = max(int(np.searchsorted(self.drive.frames["frame"], tick, "right")) - 1, 0)
+        if row not in self._steps:
+            self._steps[row] = self._step(row)
+        return self._steps[row]
+
+    def _step(self, row: int) -> Step:
+        snapshot = snapshot_of(self.drive, row)
+        sightings = self.drive.sightings
+        here = sightings[sightings["frame"] == snapshot.state["frame"]]
+        seen: dict[int, set[str]] = defaultdict(set)
+        for actor, sender in zip(here["actor_id"], here["sender"].astype(str), strict=True):
+            seen[int(actor)].add(sender)
+        sources, patterns = (snapshot.boxes[name].astype(str) for name in ("source", "pattern"))
+        wrong = snapshot.boxes[(sources == "truth") & (patterns != "")]
+        counted = (sources == "cooperative") & snapshot.boxes["counted"]
+        columns = ["world_x", "world_y", "length", "width", "world_yaw"]
+        places = snapshot.poses[["true_x", "true_y"]].to_numpy(np.float64)
+        return Step(
+            snapshot,
+            seen_by={actor: frozenset(names) for actor, names in seen.items()},
+            errors=dict(zip(wrong["actor_id"], wrong["pattern"].astype(str), strict=True)),
+            points=self._points(snapshot),
+            senders=dict(zip(snapshot.poses["sender"].astype(str), places, strict=True)),
+            detections=snapshot.boxes.loc[counted, columns].to_numpy(np.float64),
+            hues=[ERROR_COLOURS.get(name, "cooperative") for name in patterns[counted]],
+        )
+
+    def _points(self, snapshot: Snapshot) -> dict[str, Floats]:
+        """Return the LiDAR points of a planning step, if they were recorded."""
+        lowest, points = float(snapshot.state["ego_z"]) + LOW, {}
+        for sender in snapshot.poses["sender"].astype(str) if self.sweeps else ():
+            xyz = in_world(snapshot, sender, self.sweeps)
+            points[sender] = xyz[xyz[:, 2] > lowest, :2].astype(np.float64)
+        return points
+
+
+def panel_of(
+    footage: Footage, ground: Ground, camera: Camera, tick: int, dark: bool
+) -> Image.Image:
+    """Draw a drive at a tick of the camera's."""
+    pixels = ground.under(camera, tick)
+    now = min(tick, footage.last)
+    step = footage.step(now)
+    sprinkle(pixels, step, camera, tick, dark)
+    image = Image.fromarray(pixels)
+    brush = ImageDraw.Draw(image)
+    painter = Painter(brush, camera, tick, dark)
+    present = footage.present(now)
+    painter.partners(step)
+    others = present.boxes[(present.ids == footage.focus) & (present.ids != EGO)]
+    for box in others:
+        painter.sight_lines(step, footage.focus, box)
+    for actor, box in zip(present.ids.tolist(), present.boxes, strict=True):
+        if actor != EGO:
+            painter.road_user(box, step.seen_by.get(actor, frozenset()), step.errors.get(actor, ""))
+    for box in others:
+        painter.ring(box)
+    painter.detections(step)
+    painter.ego(present.boxes[present.ids == EGO][0])
+    if footage.drive.violated and tick >= footage.last:
+        painter.cross(footage.drive.place)
+    return image.reduce(FINER)
+
+
+@dataclass(frozen=True, slots=True)
+class Painter:
+    """Draws what moves, for one tick."""
+
+    brush: ImageDraw.ImageDraw
+    camera: Camera
+    tick: int
+    dark: bool
+
+    def _points(self, places: Floats) -> list[Pixel]:
+        return [(float(x), float(y)) for x, y in self.camera.seen(places, self.tick)]
+
+    def _shape(self, box: Floats, larger: float = 0.0) -> list[Pixel]:
+        x, y, length, width, yaw = box
+        sides = (max(length, LEAST) + larger, max(width, LEAST) + larger)
+        return self._points(outline(np.array([x, y, *sides, yaw])))
+
+    def _outline(self, shape: Sequence[Pixel], ink: tuple[int, ...], width: int) -> None:
+        """Draw a closed line; Pillow's own outlines of polygons fill a mask of the whole image."""
+        self.brush.line([*shape, *shape[:2]], ink, width, joint="curve")
+
+    def road_user(self, box: Floats, seen_by: frozenset[str], error: str) -> None:
+        """Draw a road user: filled if the ego's LiDAR hits it, half if only a partner's does."""
+        ink = colour(ERROR_COLOURS.get(error, "truth"), self.dark)
+        left_front, right_front, right_back, left_back = self._shape(box)
+        whole = [left_front, right_front, right_back, left_back]
+        paper = colour("paper", self.dark)
+        self.brush.polygon(whole, ink if EGO_NAME in seen_by else paper)
+        if seen_by and EGO_NAME not in seen_by:
+            self.brush.polygon([left_front, right_back, left_back], ink)
+        self._outline(whole, ink, FINER + 1)
+
+    def ring(self, box: Floats) -> None:
+        """Ring the road user that is hit in the end."""
+        ((x, y),) = self._points(box[None, :2])
+        radius = (max(box[2], LEAST) / 2 + 0.9) * self.camera.scale
+        limits = [x - radius, y - radius, x + radius, y + radius]
+        self.brush.ellipse(limits, None, colour("worse", self.dark), width=2 * FINER)
+
+    def sight_lines(self, step: Step, actor: int, box: Floats) -> None:
+        """Draw a line from each LiDAR that hits a road user."""
+        for sender in sorted(step.seen_by.get(actor, frozenset()) & step.senders.keys()):
+            ends = self._points(np.vstack([step.senders[sender], box[:2]]))
+            hue = "ego_alone" if sender == EGO_NAME else "cooperative"
+            self.brush.line(ends, colour(hue, self.dark), FINER)
+
+    def detections(self, step: Step) -> None:
+        """Outline what the system detected with its messages."""
+        for box, hue in zip(step.detections, step.hues, strict=True):
+            self._outline(self._shape(box, 0.35), colour(hue, self.dark), 2 * FINER)
+
+    def partners(self, step: Step) -> None:
+        """Mark where partners are."""
+        for sender, place in step.senders.items():
+            if sender != EGO_NAME:
+                ((x, y),) = self._points(place[None])
+                r = 7 * FINER
+                sign = [(x, y - r), (x + r, y), (x, y + r), (x - r, y)]
+                self.brush.polygon(sign, colour("cooperative", self.dark))
+                self._outline(sign, colour("paper", self.dark), FINER)
+
+    def ego(self, box: Floats) -> None:
+        """Draw the ego as an arrow the size of its body."""
+        x, y, length, width, yaw = box
+        ahead = np.array([0.5, 0.2, -0.5, -0.5, 0.2]) * length
+        aside = np.array([0.0, 0.5, 0.5, -0.5, -0.5]) * width
+        sign = self._points(turned(x, y, yaw, ahead, aside))
+        self.brush.polygon(sign, colour("accent", self.dark))
+        self._outline(sign, colour("paper", self.dark), FINER)
+
+    def cross(self, place: tuple[float, float]) -> None:
+        """Mark the place of the violation."""
+        if all(map(math.isfinite, place)):
+            ((x, y),) = self._points(np.array([place]))
+            r, ink = 9 * FINER, colour("worse", self.dark)
+            self.brush.line([(x - r, y - r), (x + r, y + r)], ink, 3 * FINER)
+            self.brush.line([(x - r, y + r), (x + r, y - r)], ink, 3 * FINER)
+
+
+def sprinkle(pixels: NDArray[np.uint8], step: Step, camera: Camera, tick: int, dark: bool) -> None:
+    """Draw the LiDAR points of a planning step, those of partners in another colour."""
+    for sender, points in step.points.items():
+        at = np.rint(camera.seen(points, tick)).astype(np.int64)
+        at = at[((at >= 0) & (at < camera.size - 1)).all(axis=1)]
+        ink = colour("ego_alone" if sender == EGO_NAME else "cooperative", dark)
+        for right, down in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            pixels[at[:, 1] + down, at[:, 0] + right] = ink
