@@ -233,7 +233,7 @@ def background(film: Film) -> Image.Image:
         )
         ink = colour(HUES[number], film.dark)
         brush.text((left, top + 20), shortened(title, SIZE, 24), ink, font(24), anchor="lm")
-    draw_curves(brush, film)
+    render_curves(brush, film)
     image.paste(film.legend, (MARGIN, film.size[1] - MARGIN - film.legend.height))
     return image
 
@@ -255,7 +255,7 @@ def scales(film: Film) -> tuple[Scale, Scale]:
     return across, Scale(0.0, 1.05 * fastest, top + CURVES - 24, top + 28)
 
 
-def draw_curves(brush: ImageDraw.ImageDraw, film: Film) -> None:
+def render_curves(brush: ImageDraw.ImageDraw, film: Film) -> None:
     """Draw the speeds of the drives."""
     across, up = scales(film)
     quiet, line = colour("quiet", film.dark), colour("line", film.dark)

@@ -104,7 +104,7 @@ def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: 
         pixels = flattened(places, camera.yaw) * camera.scale - low
         return [(float(x), float(y)) for x, y in pixels]
 
-    draw_lanes(brush, lines, placed, camera.scale, dark)
+    render_lanes(brush, lines, placed, camera.scale, dark)
     for kind, (fill, edge) in LOOKS.items():
         pieces = scenery[scenery["kind"].astype(str) == kind]
         for box in pieces[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64):
@@ -116,7 +116,7 @@ def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: 
     return Ground(np.asarray(image), low)
 
 
-def draw_lanes(
+def render_lanes(
     brush: ImageDraw.ImageDraw, lines: pd.DataFrame, placed: Placed, scale: float, dark: bool
 ) -> None:
     """Draw the surface of all lanes, their edges, and the route on them."""

@@ -25,7 +25,7 @@ class Entry:
     """A sign and what it means."""
 
     words: str
-    draw: Callable[[Brush, bool], None]  # in a field of SIGN x LINE, times FINER
+    render: Callable[[Brush, bool], None]  # in a field of SIGN x LINE, times FINER
 
 
 def scaled(*points: tuple[float, float]) -> list[tuple[float, float]]:
@@ -36,7 +36,7 @@ def scaled(*points: tuple[float, float]) -> list[tuple[float, float]]:
 BODY = ((3, 9), (25, 9), (25, 19), (3, 19))
 
 
-def draw_ego(brush: Brush, dark: bool) -> None:
+def render_ego(brush: Brush, dark: bool) -> None:
     """Draw the ego's sign."""
     sign = scaled((27, 14), (19, 19), (3, 19), (3, 9), (19, 9))
     brush.polygon(sign, colour("accent", dark))
@@ -45,14 +45,14 @@ def draw_ego(brush: Brush, dark: bool) -> None:
 def body(fill: str, half: str = "", edge: str = "truth") -> Callable[[Brush, bool], None]:
     """Return how a box is drawn, filled whole, half or not at all."""
 
-    def draw(brush: Brush, dark: bool) -> None:
+    def render(brush: Brush, dark: bool) -> None:
         whole = scaled(*BODY)
         brush.polygon(whole, colour(fill or "paper", dark))
         if half:
             brush.polygon([whole[0], whole[2], whole[3]], colour(half, dark))
         brush.polygon(whole, None, colour(edge, dark), 2 * FINER)
 
-    return draw
+    return render
 
 
 def stroke(hue: str) -> Callable[[Brush, bool], None]:
@@ -74,7 +74,7 @@ def dots(brush: Brush, dark: bool) -> None:
 
 def entries(with_points: bool) -> Iterable[Entry]:
     """Yield the entries in the order in which they are read."""
-    yield Entry("ego", draw_ego)
+    yield Entry("ego", render_ego)
     yield Entry("partner", diamond)
     yield Entry("road user: hit by the ego's LiDAR", body("truth"))
     yield Entry("by a partner's only", body("", "truth"))
@@ -99,7 +99,7 @@ def legend_of(width: int, with_points: bool, dark: bool) -> Image.Image:
         x = 0.0
         for entry in row:
             sign = Image.new("RGB", (SIGN * FINER, LINE * FINER), colour("paper", dark))
-            entry.draw(ImageDraw.Draw(sign), dark)
+            entry.render(ImageDraw.Draw(sign), dark)
             image.paste(sign.reduce(FINER), (round(x), number * LINE))
             at = (x + SIGN + 2, (number + 0.5) * LINE)
             brush.text(at, entry.words, colour("ink", dark), font(), anchor="lm")

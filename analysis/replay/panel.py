@@ -1,4 +1,4 @@
-"""One drive from above at every tick: who is where, who sees whom, what the system detected."""
+"""One drive from above at every tick: road users, which LiDARs hit them, what was detected."""
 
 from __future__ import annotations
 
