@@ -127,7 +127,7 @@ OVERVIEW_MEASURES = (("DS", "driving score, 0 to 100"), ("CR %", "drives with a 
 
 def overview_figures(table: Table) -> list[Canvas]:
     """Draw the driving score and the collision rate: a block for each system, a row a condition."""
-    rows = table.rows()
+    rows = [(names[: table.arm], cells) for names, cells in table.rows()]
     settings = {setting_of(names) for names, _ in rows}
     conditions = sorted(settings, key=lambda setting: (setting != NONE, setting))
     colours = {setting: HUES[number % len(HUES)] for number, setting in enumerate(conditions)}
