@@ -115,7 +115,14 @@ def heard_records(attempts: pd.DataFrame) -> list[MessageUsage]:
     """Return the message counts of each attempt of a table."""
     columns = ("reads_messages", *COUNTS, "messages_differ", "silence_asked", *WORDS)
     return [
-        MessageUsage(reads, sent, used, differ, asked, json.loads(disturbances))
+        MessageUsage(
+            reads=reads,
+            sent=sent,
+            used=used,
+            different=differ,
+            silence_asked=asked,
+            disturbances=json.loads(disturbances),
+        )
         for reads, sent, used, differ, asked, disturbances in zip(
             *(attempts[name].tolist() for name in columns), strict=True
         )

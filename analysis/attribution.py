@@ -45,7 +45,7 @@ TWIN_COLUMNS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Twin:
     """An attempt driven again: how it ended, and the ages of its messages at delivery."""
 
@@ -58,7 +58,7 @@ class Twin:
     greatest_age: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
     """A violation and its twins: True where it happened again, None where not run."""
 
@@ -136,15 +136,15 @@ def attribution_of(case: Case, twins: Campaign) -> Attribution | None:
     samples = dict(other_samples(happened))
     random = any(messages_differ(case, twins, driven[change]) for change in samples)
     return Attribution(
-        case,
-        tick,
-        happened.get(Change()),
-        next((hit for names, hit in left_out.items() if len(names) == count), None),
-        {names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
-        tuple(samples.values()) if random else (),
-        bool(samples),
-        fewest_windows(happened),
-        tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
+        case=case,
+        tick=tick,
+        repeats=happened.get(Change()),
+        without=next((hit for names, hit in left_out.items() if len(names) == count), None),
+        without_one={names[0]: hit for names, hit in left_out.items() if len(names) == 1 < count},
+        other_samples=tuple(samples.values()) if random else (),
+        sampled=bool(samples),
+        windows=fewest_windows(happened),
+        twins=tuple(twin_of(twins, change, key) for change, key in sorted_twins(driven)),
     )
 
 
@@ -174,13 +174,13 @@ def twin_of(twins: Campaign, change: Change, key: AttemptKey) -> Twin:
     result, messages = read_result(twins, key), checked_table(twins, "messages", key)
     ages = messages["age_measured"].dropna()
     return Twin(
-        change.condition("").strip() or "unchanged",
-        result["violation"],
-        result["violation_time" if result["violated"] else "duration"],
-        len(messages),
-        len(ages),
-        float(ages.median()),
-        float(ages.max()),
+        change=change.condition("").strip() or "unchanged",
+        violation=result["violation"],
+        time=result["violation_time" if result["violated"] else "duration"],
+        messages=len(messages),
+        delivered=len(ages),
+        median_age=float(ages.median()),
+        greatest_age=float(ages.max()),
     )
 
 

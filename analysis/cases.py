@@ -22,7 +22,7 @@ KINDS = {
 """Kinds of violations with a longer name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A violation; numbers count within a campaign, in the order of its attempts."""
 
@@ -89,7 +89,14 @@ def iterate_cases(collection: Collection) -> Iterator[Case]:
             numbers[index] += 1
             campaign = collection.campaigns[index]
             yield Case(
-                numbers[index], index, campaign, key_of(*key), kind, time, other, bool(stood)
+                number=numbers[index],
+                source=index,
+                campaign=campaign,
+                key=key_of(*key),
+                kind=kind,
+                time=time,
+                other=other,
+                stationary=bool(stood),
             )
 
 

@@ -52,7 +52,7 @@ WARNING = "warning:"
 """Start of the notes that are shown first."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Collection:
     """Campaigns, read: attempts with results, missing attempts, notes."""
 
@@ -135,10 +135,10 @@ def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -
     lacking = without_faulty(pd.DataFrame(missing, columns=MISSING), faults)
     notes = (*notes_on_arms(attempts, faults), *notes_on(campaigns, attempts, lacking, ways))
     return Collection(
-        campaigns,
-        attempts,
-        lacking,
-        tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
+        campaigns=campaigns,
+        attempts=attempts,
+        missing=lacking,
+        notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
         faults=faults,
     )
 

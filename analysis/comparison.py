@@ -38,7 +38,7 @@ class Side:
     attempts: pd.DataFrame  # only what is compared
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Comparison:
     """One arm against another."""
 

@@ -50,7 +50,7 @@ def differences_table(contrasts: Contrasts) -> Table:
     title = "Second minus first, paired by route and seed"
     by = ("second", "first")
     frame = cells.assign(method="bootstrap")[[*by, "measure", *ESTIMATE]]
-    return Table("differences", title, by, frame)
+    return Table(name="differences", title=title, by=by, cells=frame)
 
 
 def contrasts_of(collection: Collection) -> Contrasts:

@@ -23,7 +23,7 @@ GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]
 TURNS = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drive:
     """An attempt; tables are those of its records."""
 
@@ -65,7 +65,7 @@ class Drive:
         return max(int(np.searchsorted(self.times, time + 1e-6)) - 1, 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Snapshot:
     """One planning step."""
 
@@ -85,9 +85,9 @@ def drive_of(campaign: Campaign, key: AttemptKey) -> Drive | None:
     row = read_result(campaign, key)
     place, other = violation_place(campaign, key) if row["violated"] else ((math.nan, math.nan), 0)
     return Drive(
-        key,
-        campaign.file_of(key).parent,
-        frames,
+        key=key,
+        folder=campaign.file_of(key).parent,
+        frames=frames,
         boxes=checked_table(campaign, "boxes", key),
         poses=checked_table(campaign, "poses", key),
         messages=checked_table(campaign, "messages", key),
@@ -135,7 +135,14 @@ def snapshot_of(drive: Drive, row: int) -> Snapshot:
     places = {name: in_world[:, axis] for axis, name in enumerate(names)}
     boxes = here.assign(**places, world_yaw=in_world[:, 6])
     time = float(state["time"])
-    return Snapshot(time, drive.end - time, state, boxes, poses, lidar)
+    return Snapshot(
+        time=time,
+        before=drive.end - time,
+        state=state,
+        boxes=boxes,
+        poses=poses,
+        lidar_in_world=lidar,
+    )
 
 
 def boxes_of(rows: pd.DataFrame) -> Boxes:

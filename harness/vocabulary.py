@@ -127,7 +127,7 @@ class GroundTruth:
         return len(self.actor_ids)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Observation:
     """What one observer senses by itself at one moment."""
 
@@ -148,7 +148,7 @@ class LightAhead:
     state: LightState
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EgoObservation(Observation):
     """What the ego knows besides its sensors: its own state, and the lights on its route.
 
@@ -162,7 +162,7 @@ class EgoObservation(Observation):
     lights: tuple[LightAhead, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Message:
     """What one partner shared, stamped when it was captured."""
 
@@ -197,7 +197,7 @@ class Step:
     ego_alone: Boxes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Route:
     """A way through a town, one row for each metre."""
 

@@ -59,7 +59,7 @@ class RunAbortedError(Exception):
     """A run was aborted; `Run.raised` has the cause."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Run:
     """What a system did in one episode."""
 
@@ -139,7 +139,16 @@ def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
         payload = watched(run, share, given, whose, run.share_seconds)
         run.payloads.append(deepcopy(payload))
         o = observation
-        messages.append(Message(o.sender, o.kind, o.frame, o.time, o.lidar_in_world, payload))
+        messages.append(
+            Message(
+                sender=o.sender,
+                kind=o.kind,
+                capture_frame=o.frame,
+                capture_time=o.time,
+                lidar_in_world=o.lidar_in_world,
+                payload=payload,
+            )
+        )
     return tuple(messages)
 
 

@@ -107,7 +107,9 @@ def recording_in(path: Path) -> Recording:
         record = parse_json(str(file["record"]))
         arrays = iter([file[f"arr_{number}"] for number in range(len(file.files) - 1)])
     name, town = record["route"]
-    route = Route(name, town, **{name_of_array: next(arrays) for name_of_array in ROUTE_ARRAYS})
+    route = Route(
+        name=name, town=town, **{name_of_array: next(arrays) for name_of_array in ROUTE_ARRAYS}
+    )
     return Recording(route, tuple(recorded_step_of(step, arrays) for step in record["steps"]))
 
 
@@ -116,16 +118,16 @@ def recorded_step_of(record: dict[str, Any], arrays: Arrays) -> RecordedStep:
     views = [view_of(view, arrays) for view in record["observers"]]
     observed = views[0].observation
     ego = EgoObservation(
-        observed.sender,
-        observed.kind,
-        observed.frame,
-        observed.time,
-        observed.lidar_in_world,
-        observed.points_in_lidar,
-        Pose(*record["vehicle_in_world"]),
-        Pose(*record["lidar_in_vehicle"]),
-        record["speed"],
-        tuple(LightAhead(*light) for light in record["lights"]),
+        sender=observed.sender,
+        kind=observed.kind,
+        frame=observed.frame,
+        time=observed.time,
+        lidar_in_world=observed.lidar_in_world,
+        points_in_lidar=observed.points_in_lidar,
+        vehicle_in_world=Pose(*record["vehicle_in_world"]),
+        lidar_in_vehicle=Pose(*record["lidar_in_vehicle"]),
+        speed=record["speed"],
+        lights=tuple(LightAhead(*light) for light in record["lights"]),
     )
     return RecordedStep(ego, views[0].truth, tuple(views[1:]))
 
@@ -135,4 +137,14 @@ def view_of(record: list[Any], arrays: Arrays) -> PartnerView:
     sender, kind, frame, time, pose = record
     points, geometry, classes, scores, actor_ids, hits = (next(arrays) for _ in range(6))
     truth = GroundTruth(Boxes(geometry, classes, scores), actor_ids, hits)
-    return PartnerView(Observation(sender, kind, frame, time, Pose(*pose), points), truth)
+    return PartnerView(
+        Observation(
+            sender=sender,
+            kind=kind,
+            frame=frame,
+            time=time,
+            lidar_in_world=Pose(*pose),
+            points_in_lidar=points,
+        ),
+        truth,
+    )

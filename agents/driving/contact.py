@@ -24,7 +24,7 @@ SETTING_OFF_ACCELERATION, RIDING_SPEED = 3.0, 4.5
 """m/s² and m/s that a cyclist who sets off across the ego's path may reach."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Margins:
     """Room in metres that is kept around the ego and around other road users."""
 

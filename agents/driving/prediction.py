@@ -31,7 +31,7 @@ BENT_JUNCTION = 0.3
 """Radians of turning inside a junction from which others need not follow the ego's path."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Future:
     """Predicted road users at the times of a plan, the first of which is now."""
 
@@ -80,7 +80,16 @@ def predict(
         right = np.stack([-np.sin(road_yaw), np.cos(road_yaw)], -1)
         centre[follows] = points + offset[follows, None, None] * right
         yaw[follows] = road_yaw + (yaw[follows, :1] - road_yaw[:, :1])
-    return Future(centre, yaw, speed, along, station, offset, relative, standing)
+    return Future(
+        centre=centre,
+        yaw=yaw,
+        speed=speed,
+        along=along,
+        station=station,
+        offset=offset,
+        heading=relative,
+        standing=standing,
+    )
 
 
 def motion(tracks: Tracks) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from harness.vocabulary import Floats
 Curve: TypeAlias = tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Car:
     """The driver's model of the ego vehicle; by default CARLA's Lincoln MKZ."""
 
@@ -94,7 +94,7 @@ class Car:
         return lever * speed, lever
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrivingSettings:
     """Speeds, accelerations and distances of the driver."""
 

@@ -54,7 +54,7 @@ STEADY_DETECTIONS, STEADY_SHARE = 10, 0.5
 """Detections from which steady motion shows; share of the distance that steady motion covers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Tracks:
     """Road users in the world, one row each."""
 
@@ -73,16 +73,16 @@ class Tracks:
         return len(self.classes)
 
     def __getitem__(self, chosen: Mask | Integers) -> Tracks:
-        return Tracks(*(getattr(self, name)[chosen] for name in self.__slots__))
+        return Tracks(**{name: getattr(self, name)[chosen] for name in self.__slots__})
 
     @staticmethod
     def join(first: Tracks, second: Tracks) -> Tracks:
         """Return the rows of both."""
         return Tracks(
-            *(
-                np.concatenate([getattr(first, name), getattr(second, name)])
+            **{
+                name: np.concatenate([getattr(first, name), getattr(second, name)])
                 for name in Tracks.__slots__
-            )
+            }
         )
 
     @staticmethod

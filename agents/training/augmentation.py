@@ -55,11 +55,11 @@ def _changed(
 ) -> Sample:
     truth = sample.truth
     return Sample(
-        change(sample.ego),
-        tuple(change(partner) for partner in sample.partners),
-        replace(truth, boxes_in_lidar=change_boxes(truth.boxes_in_lidar)),
-        sample.hits_anyone,
-        change_boxes(sample.parked),
+        ego=change(sample.ego),
+        partners=tuple(change(partner) for partner in sample.partners),
+        truth=replace(truth, boxes_in_lidar=change_boxes(truth.boxes_in_lidar)),
+        hits_anyone=sample.hits_anyone,
+        parked=change_boxes(sample.parked),
     )
 
 

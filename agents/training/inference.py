@@ -52,4 +52,11 @@ def message(system: NetworkSystem, sender: str, view: View) -> Message:
         lidar_in_world=pose,
         points_in_lidar=view.points_in_lidar,
     )
-    return Message(sender, "vehicle", 0, 0.0, pose, system.share(observation))
+    return Message(
+        sender=sender,
+        kind="vehicle",
+        capture_frame=0,
+        capture_time=0.0,
+        lidar_in_world=pose,
+        payload=system.share(observation),
+    )

@@ -30,7 +30,7 @@ AGENT = re.compile(r"-?\d+")
 WORLD = Pose(0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Look:
     """What one agent sensed at one moment, and what really stood round it."""
 
@@ -126,7 +126,14 @@ def _look_in(place: Path, agent: int) -> Look:
     points = np.load(place.with_suffix(".npy")).astype(np.float32) * units
     truth = _truth(record["vehicles"], lidar_in_world)
     parked = boxes_between(_boxes(record["parked"]), WORLD, lidar_in_world)
-    return Look(agent, record["time"], lidar_in_world, points, truth, parked)
+    return Look(
+        agent=agent,
+        time=record["time"],
+        lidar_in_world=lidar_in_world,
+        points_in_lidar=points,
+        truth=truth,
+        parked_in_lidar=parked,
+    )
 
 
 def _pose_list(pose: Pose) -> list[float]:

@@ -42,7 +42,7 @@ CANDIDATES = 4
 NEAR = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     """What makes an episode: equal ones give equal recordings."""
 
@@ -78,15 +78,20 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
     seed = derived_seed(episode.seed, episode.town, str(episode.number))
     with open_session(host, port, episode.town, TICK, seed) as session:
         context = AttemptContext(
-            session.client,
-            session.world,
-            session.map,
-            session.traffic_manager,
-            nowhere(episode.town),
-            seed,
-            TICK,
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=nowhere(episode.town),
+            seed=seed,
+            tick_seconds=TICK,
         )
-        traffic = Traffic(episode.vehicles, episode.cyclists, episode.walkers, crossing_share=0.3)
+        traffic = Traffic(
+            vehicles=episode.vehicles,
+            bicycles=episode.cyclists,
+            walkers=episode.walkers,
+            crossing_share=0.3,
+        )
         population = traffic.populate(context, [])
         drivers = start_driving(context, episode.drivers)
         standing = park_at_roadsides(context, episode.standing)
@@ -110,7 +115,17 @@ def nowhere(town: str) -> Route:
     """Return a route of no length: none is followed."""
     none = np.zeros(0)
     no = np.zeros(0, np.bool_)
-    return Route(town, town, np.zeros((0, 3)), none, none, none, none, no, no)
+    return Route(
+        name=town,
+        town=town,
+        xyz=np.zeros((0, 3)),
+        yaw=none,
+        station=none,
+        lane_width=none,
+        speed_limit=none,
+        in_junction=no,
+        lane_change=no,
+    )
 
 
 def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
@@ -207,6 +222,13 @@ def write_moment(
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, agent)
         pose = scan.lidar_in_world
         near = within(parked, pose, reach)
-        look = Look(agent, scan.time, pose, scan.points_in_lidar, truth, near)
+        look = Look(
+            agent=agent,
+            time=scan.time,
+            lidar_in_world=pose,
+            points_in_lidar=scan.points_in_lidar,
+            truth=truth,
+            parked_in_lidar=near,
+        )
         write_look(folder, moment, look)
         post.rest()

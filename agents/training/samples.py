@@ -42,7 +42,7 @@ class View:
     lidar_in_world: Pose
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sample:
     """One ego at one moment."""
 
@@ -88,7 +88,9 @@ class Samples:
         hits = most_hits(ego.truth, near)
         views = tuple(received(place, look, how) for look in near if place.moment >= how.looks_late)
         view = View(ego.points_in_lidar, ego.lidar_in_world)
-        return Sample(view, views, ego.truth, hits, ego.parked_in_lidar)
+        return Sample(
+            ego=view, partners=views, truth=ego.truth, hits_anyone=hits, parked=ego.parked_in_lidar
+        )
 
 
 def look_at(place: Place, agent: int, earlier: int = 0) -> Look:

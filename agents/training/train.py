@@ -44,7 +44,7 @@ FINAL_RATE = 0.01
 """Share of the peak that is left at the end."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Run:
     """A training run between two steps."""
 

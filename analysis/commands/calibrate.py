@@ -86,7 +86,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the shares of p < 0.05."""
-    size = Scenario(options.routes, options.systems, options.seeds)
+    size = Scenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
     if min(options.routes, options.systems, options.seeds, options.campaigns) < 1:
         raise UserError("--routes, --systems, --seeds and --campaigns: 1 or more")
     return (

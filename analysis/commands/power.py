@@ -90,7 +90,14 @@ def run(options: argparse.Namespace) -> int:
         )
     if not 0 <= options.route_sd < math.inf or options.campaigns < 1:
         raise UserError("--route-sd must be >= 0 and --campaigns >= 1")
-    base = PairedDesign(1, 1, options.base_rate, 0.0, options.route_sd, options.correlation)
+    base = PairedDesign(
+        routes=1,
+        seeds=1,
+        base=options.base_rate,
+        difference=0.0,
+        route_sd=options.route_sd,
+        alike=options.correlation,
+    )
     for seed_count in seeds:
         rows = []
         for route_count in routes:

@@ -10,7 +10,7 @@ Point: TypeAlias = tuple[float, float]
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Polyline:
     """A polyline, or a polygon if it is closed."""
 
@@ -24,7 +24,7 @@ class Polyline:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
     """A circle."""
 
@@ -36,7 +36,7 @@ class Circle:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """A line of text; `at` is on its base line."""
 
@@ -62,17 +62,21 @@ class Canvas:
 
     def line(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a polyline."""
-        self.marks.append(Polyline(tuple(points), stroke, width=width))
+        self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width))
 
     def dash(self, points: Iterable[Point], stroke: str, width: float = 1.0) -> None:
         """Draw a dashed polyline."""
-        self.marks.append(Polyline(tuple(points), stroke, width=width, dashed=True))
+        self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width, dashed=True))
 
     def dot(
         self, at: Point, radius: float, colour: str, hollow: bool = False, title: str = ""
     ) -> None:
         """Draw a full or a hollow dot."""
-        self.marks.append(Circle(at, radius, "paper" if hollow else colour, colour, title=title))
+        self.marks.append(
+            Circle(
+                at=at, radius=radius, fill="paper" if hollow else colour, stroke=colour, title=title
+            )
+        )
 
     def text(
         self,
@@ -84,7 +88,9 @@ class Canvas:
         bold: bool = False,
     ) -> None:
         """Write a line of text."""
-        self.marks.append(Label(at, text, size, anchor, colour, bold))
+        self.marks.append(
+            Label(at=at, text=text, size=size, anchor=anchor, colour=colour, bold=bold)
+        )
 
 
 def width_of(text: str, size: float = 10.5) -> float:

@@ -15,7 +15,7 @@ LABELS = 176.0
 """Widest column of names."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A dot, its interval as a thin line, and perhaps its middle half as a thick one."""
 
@@ -28,7 +28,7 @@ class Span:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A line of a figure; without spans it is a heading."""
 
@@ -39,7 +39,7 @@ class Row:
     joined: str = ""  # colour of a line from the first to the last dot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
     """The axis at the bottom."""
 
@@ -94,7 +94,7 @@ def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scal
         low, high = spread(ends, axis.keep)
     if axis.within:
         low, high = max(low, axis.within[0]), min(high, axis.within[1])
-    return Scale(low, high, first, last, axis.log)
+    return Scale(low=low, high=high, first=first, last=last, log=axis.log)
 
 
 def render_axis(canvas: Canvas, scale: Scale, axis: Axis, top: float, bottom: float) -> None:
@@ -190,8 +190,8 @@ def render_lines(
     """
     legend = legend_lines([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
     top = 24 + 15 * len(legend)
-    across = Scale(x[0], x[1], 30, WIDTH - 8)
-    up = Scale(y[0], y[1], top + HEIGHT, top)
+    across = Scale(low=x[0], high=x[1], first=30, last=WIDTH - 8)
+    up = Scale(low=y[0], high=y[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 34, says)
     render_legend(canvas, legend)
     canvas.text((0, top - 9), y[2], colour="quiet")

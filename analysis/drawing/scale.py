@@ -9,7 +9,7 @@ from dataclasses import dataclass
 STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
     """A stretch of numbers on a stretch of the drawing; `log` if ratios are what counts."""
 
@@ -37,7 +37,9 @@ class Scale:
             coarse = [10.0**e for e in decades]
             shown = [tick for tick in fine if self.inside(tick)]
             if len(shown) < 3:
-                return Scale(self.low, self.high, self.first, self.last).ticks(most)
+                return Scale(low=self.low, high=self.high, first=self.first, last=self.last).ticks(
+                    most
+                )
             shown = shown if len(shown) <= most else [tick for tick in coarse if self.inside(tick)]
             return shown[:: max(1, math.ceil(len(shown) / most))]
         step = round_step((self.high - self.low) / most)

@@ -127,7 +127,7 @@ def lane_lines(lines: pd.DataFrame, view: View) -> Iterator[Polyline]:
     for kind, (colour, width) in LINES.items():
         for line in polylines(lines, kind):
             for piece in pieces_in_view(thinned(view.seen(line, SIZE))):
-                yield Polyline(as_points(piece), colour, width=width)
+                yield Polyline(points=as_points(piece), stroke=colour, width=width)
 
 
 def polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
@@ -164,14 +164,16 @@ def render_truth(canvas: Canvas, box: pd.Series, view: View) -> None:
     title = f"{box['class']} {int(box['actor_id'])}" + (f": {pattern}" if pattern else "")
     if not box["counted"]:
         canvas.marks.append(
-            Polyline(as_points(corners), "quiet", width=0.6, closed=True, title=title)
+            Polyline(points=as_points(corners), stroke="quiet", width=0.6, closed=True, title=title)
         )
         return
     opacity = (0.85 if is_misled(pattern) else 0.5) if pattern else 0.3
     canvas.marks.append(
-        Polyline(as_points(corners), fill=colour, closed=True, opacity=opacity, title=title)
+        Polyline(points=as_points(corners), fill=colour, closed=True, opacity=opacity, title=title)
     )
-    canvas.marks.append(Polyline(as_points(heading_line(box, view)), colour, width=1.2))
+    canvas.marks.append(
+        Polyline(points=as_points(heading_line(box, view)), stroke=colour, width=1.2)
+    )
 
 
 def render_detection(
@@ -185,12 +187,14 @@ def render_detection(
     title = f"{box['source']}, {box['class']}, score {box['score']:.2f}"
     if pattern:
         fill, opacity = ERROR_COLOURS[pattern], 0.85 if is_misled(pattern) else 0.5
-        canvas.marks.append(Polyline(as_points(corners), fill=fill, closed=True, opacity=opacity))
+        canvas.marks.append(
+            Polyline(points=as_points(corners), fill=fill, closed=True, opacity=opacity)
+        )
     alone = colour == "ego_alone"
     canvas.marks.append(
         Polyline(
-            as_points(corners),
-            colour,
+            points=as_points(corners),
+            stroke=colour,
             width=1.1 if alone else 1.5,
             closed=True,
             dashed=alone,
@@ -207,9 +211,9 @@ def render_partner(canvas: Canvas, pose: pd.Series, view: View) -> None:
         sign = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
         canvas.marks.append(
             Polyline(
-                tuple(sign),
-                "accent",
-                "accent" if full else "",
+                points=tuple(sign),
+                stroke="accent",
+                fill="accent" if full else "",
                 closed=True,
                 title=f"{pose['sender']}, {'true place' if full else 'believed place'}",
             )
@@ -224,7 +228,9 @@ def render_ego(canvas: Canvas, snapshot: Snapshot, view: View) -> None:
     ahead, aside = outline[:, 0] * length, outline[:, 1] * width
     x, y, yaw = (float(snapshot.state[f"ego_{axis}"]) for axis in ("x", "y", "yaw"))
     points = points_of_box((x, y, yaw), ahead, aside, view)
-    canvas.marks.append(Polyline(as_points(points), "paper", "accent", closed=True, title="ego"))
+    canvas.marks.append(
+        Polyline(points=as_points(points), stroke="paper", fill="accent", closed=True, title="ego")
+    )
 
 
 def mark_violation(canvas: Canvas, drive: Drive, view: View, truth: pd.DataFrame) -> None:
@@ -259,7 +265,7 @@ def write_captions(canvas: Canvas, snapshot: Snapshot, view: View) -> None:
     band = ((0.0, 0.0), (SIZE, 0.0), (SIZE, 19.0), (0.0, 19.0))
     for down in (0.0, SIZE - 19):
         points = tuple((x, y + down) for x, y in band)
-        canvas.marks.append(Polyline(points, fill="paper", closed=True, opacity=0.82))
+        canvas.marks.append(Polyline(points=points, fill="paper", closed=True, opacity=0.82))
     state = snapshot.state
     canvas.text((5, 13), f"{snapshot.before:.1f} s before the end", bold=True)
     canvas.text((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")

@@ -27,16 +27,22 @@ def arm_of(names: Sequence[str]) -> str:
 
 def span_of(estimate: Estimate, colour: str = "accent", hollow: bool = False) -> Span:
     """Return an estimate as a dot with its interval."""
-    return Span(estimate.value, estimate.low, estimate.high, colour=colour, hollow=hollow)
+    return Span(
+        value=estimate.value, low=estimate.low, high=estimate.high, colour=colour, hollow=hollow
+    )
 
 
 def measure_figure(table: Table, measure: str, label: str) -> Canvas:
     """Draw one measure of a table in per cent, or a score: a row for each arm."""
     rows = [
-        Row(arm_of(key[: table.arm]), (span_of(cells[measure]),), value_and_n(cells[measure]))
+        Row(
+            label=arm_of(key[: table.arm]),
+            spans=(span_of(cells[measure]),),
+            note=value_and_n(cells[measure]),
+        )
         for key, cells in table.rows()
     ]
-    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+    axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     return render_rows(rows, axis, f"{label} of each arm, with 95 % intervals")
 
 
@@ -58,14 +64,14 @@ def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
         value = cells[measure].value
         title = f"seed {seed}: {value:.1f}"
         spans = arms.setdefault(arm_of(names), [])
-        spans.append(Span(value, colour="accent", hollow=True, title=title))
+        spans.append(Span(value=value, colour="accent", hollow=True, title=title))
     rows = []
     for name, spans in arms.items():
         values = [span.value for span in spans]
         note = f"range {max(values) - min(values):.1f}" if len(values) > 1 else "one seed"
         ordered = tuple(sorted(spans, key=lambda span: span.value))
-        rows.append(Row(name, ordered, note, joined="accent"))
-    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+        rows.append(Row(label=name, spans=ordered, note=note, joined="accent"))
+    axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     return render_rows(rows, axis, f"{label} by seed, for each arm")
 
 
@@ -81,15 +87,18 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
     order = sorted(shown, key=lambda route: (-difference[route], -a[route]))
     rows = [
         Row(
-            str(route),
-            (Span(float(a[route]), hollow=True), Span(float(b[route]), colour="hue1")),
-            f"{difference[route]:+.0f}" if abs(difference[route]) >= 0.5 else "0",
+            label=str(route),
+            spans=(
+                Span(value=float(a[route]), hollow=True),
+                Span(value=float(b[route]), colour="hue1"),
+            ),
+            note=f"{difference[route]:+.0f}" if abs(difference[route]) >= 0.5 else "0",
             joined="worse" if difference[route] < 0 else "quiet",
         )
         for route in order
     ]
     keys = [LegendEntry(arms[0], "accent", True), LegendEntry(arms[1], "hue1")]
-    axis = Axis(label, (0.0, 100.0), within=(0.0, 100.0))
+    axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     description = f"{label} of {arms[0]} and {arms[1]} on each route"
     return render_rows(rows, axis, description, keys, DENSE), len(means) - len(order)
 
@@ -98,17 +107,17 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
     """Draw differences with their intervals: full where significant, hollow where not."""
     plotted = [
         Row(
-            str(row["short"]),
-            (
+            label=str(row["short"]),
+            spans=(
                 Span(
-                    row["difference"],
-                    row["low"],
-                    row["high"],
+                    value=row["difference"],
+                    low=row["low"],
+                    high=row["high"],
                     colour="accent" if row["clear"] else "quiet",
                     hollow=not row["clear"],
                 ),
             ),
-            f"{row['difference']:+.1f}, n {row['pairs']}",
+            note=f"{row['difference']:+.1f}, n {row['pairs']}",
         )
         for _, row in rows.iterrows()
     ]
@@ -117,7 +126,7 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
         LegendEntry("not significant", "quiet", True),
     ]
     return render_rows(
-        plotted, Axis(label, (0.0,), mark=0.0), f"{label}, with 95 % intervals", keys
+        plotted, Axis(label=label, keep=(0.0,), mark=0.0), f"{label}, with 95 % intervals", keys
     )
 
 
@@ -134,7 +143,7 @@ def overview_figures(table: Table) -> list[Canvas]:
     return [
         render_rows(
             list(blocks(rows, measure, colours)),
-            Axis(label, (0.0, 100.0), within=(0.0, 100.0)),
+            Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0)),
             f"{label}, of each system under each condition, with 95 % intervals",
             height=OVERVIEW_ROW,
         )
@@ -153,10 +162,12 @@ def blocks(
     for names, cells in rows:
         system, condition = names[0], setting_of(names)
         if system != last:
-            blocks_of_rows.append(Row(system, strong=True))
+            blocks_of_rows.append(Row(label=system, strong=True))
         last = system
         span = span_of(cells[measure], colours[condition])
-        blocks_of_rows.append(Row(condition, (span,), describe_estimate(cells[measure])))
+        blocks_of_rows.append(
+            Row(label=condition, spans=(span,), note=describe_estimate(cells[measure]))
+        )
     return blocks_of_rows
 
 

@@ -33,18 +33,28 @@ def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
     for pattern in PATTERNS:
         columns = [violated[f"{pattern}_{window}"].dropna() for window in ("t1", "t2", "t3")]
         spans = tuple(spread_of(values.to_numpy(np.float64), pattern) for values in columns)
-        rows.append(Row(pattern, spans, f"n {', '.join(str(len(values)) for values in columns)}"))
+        rows.append(
+            Row(
+                label=pattern,
+                spans=spans,
+                note=f"n {', '.join(str(len(values)) for values in columns)}",
+            )
+        )
     description = "errors in 5 s before a violation, by pattern and window"
-    return render_rows(rows, Axis("errors in 5 s", (0.0, most)), description, height=TRIPLE)
+    return render_rows(
+        rows, Axis(label="errors in 5 s", keep=(0.0, most)), description, height=TRIPLE
+    )
 
 
 def spread_of(values: np.ndarray[tuple[int], np.dtype[np.float64]], pattern: str) -> Span:
     """Return how values are spread."""
     if not len(values):
-        return Span(math.nan)
+        return Span(value=math.nan)
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
     colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
-    return Span(middle, low, high, (first, third), colour, hollow)
+    return Span(
+        value=middle, low=low, high=high, thick=(first, third), colour=colour, hollow=hollow
+    )
 
 
 def most_in_windows(violated: pd.DataFrame) -> float:
@@ -70,9 +80,13 @@ def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -
         colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
         spans = tuple(span_of(estimate, colour, hollow) for estimate in estimates)
         plotted.append(
-            Row(pattern, spans, f"n {max((estimate.n for estimate in estimates), default=0)}")
+            Row(
+                label=pattern,
+                spans=spans,
+                note=f"n {max((estimate.n for estimate in estimates), default=0)}",
+            )
         )
-    axis = Axis("errors per 100 ground-truth boxes", (0.0, most))
+    axis = Axis(label="errors per 100 ground-truth boxes", keep=(0.0, most))
     description = "errors per 100 ground-truth boxes by distance and pattern"
     return render_rows(plotted, axis, description, height=TRIPLE)
 
@@ -134,14 +148,28 @@ def odds_figure(
     rows = []
     for pattern in PATTERNS:
         if pattern not in terms:
-            rows.append(Row(pattern, (Span(math.nan),), "not estimated"))
+            rows.append(Row(label=pattern, spans=(Span(value=math.nan),), note="not estimated"))
             continue
         row = terms[pattern]
         clear = pattern in significant
         colour = "accent" if clear else "quiet"
-        span = Span(row["odds_ratio"], row["low"], row["high"], colour=colour, hollow=not clear)
-        rows.append(Row(pattern, (span,), in_brackets(row["odds_ratio"], row["low"], row["high"])))
-    axis = Axis(f"odds ratio of a violation, {unit}", reach, 1.0, True, reach)
+        span = Span(
+            value=row["odds_ratio"],
+            low=row["low"],
+            high=row["high"],
+            colour=colour,
+            hollow=not clear,
+        )
+        rows.append(
+            Row(
+                label=pattern,
+                spans=(span,),
+                note=in_brackets(row["odds_ratio"], row["low"], row["high"]),
+            )
+        )
+    axis = Axis(
+        label=f"odds ratio of a violation, {unit}", keep=reach, mark=1.0, log=True, within=reach
+    )
     keys = [
         LegendEntry("statistically significant", "accent"),
         LegendEntry("not significant", "quiet", True),
@@ -162,9 +190,9 @@ def ages_figure(table: Table) -> Canvas:
     for names, cells in table.rows():
         low, first, middle, third, high = (cells[name].value for name in QUANTILES)
         thick = (first, third) if math.isfinite(first) else None
-        span = Span(middle, low, high, thick)
-        rows.append(Row(" / ".join(names), (span,), f"n {cells['median'].n}"))
-    axis = Axis("age at delivery, s", (0.0,))
+        span = Span(value=middle, low=low, high=high, thick=thick)
+        rows.append(Row(label=" / ".join(names), spans=(span,), note=f"n {cells['median'].n}"))
+    axis = Axis(label="age at delivery, s", keep=(0.0,))
     return render_rows(rows, axis, "ages of delivered messages, by kind of sender")
 
 
@@ -174,7 +202,7 @@ def bytes_figure(table: Table) -> Canvas:
     for names, cells in table.rows():
         rate = cells["kB/s"]
         note = f"{rate.value:.2f}, n {rate.n}" if math.isfinite(rate.value) else f"n {rate.n}"
-        rows.append(Row(" / ".join(names), (span_of(rate),), note))
+        rows.append(Row(label=" / ".join(names), spans=(span_of(rate),), note=note))
     return render_rows(
-        rows, Axis("sent, kB/s", (0.0,)), "kilobytes sent in a second, with intervals"
+        rows, Axis(label="sent, kB/s", keep=(0.0,)), "kilobytes sent in a second, with intervals"
     )

@@ -117,7 +117,7 @@ RESAMPLES = 2000
 NO_FRAMES = "needs planning steps, and only results were read"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ConditionFits:
     """What the regressions of one condition say, or why they say nothing."""
 
@@ -164,7 +164,14 @@ def fit_condition(
         )
     keep_fit(fits, refused, PAPER, lambda: paper_logit(sample))
     known = checks(sample, fit_companions(sample, fits, refused))
-    return ConditionFits(condition, known, tuple(fits), refused, events, set_checks)
+    return ConditionFits(
+        condition=condition,
+        checks=known,
+        fits=tuple(fits),
+        refused=refused,
+        events=events,
+        set_checks=set_checks,
+    )
 
 
 def fit_companions(sample: Sample, fits: list[Fit], refused: dict[str, str]) -> Design | None:

@@ -15,7 +15,7 @@ FLAT = 1e-8
 """Ratio of eigenvalues of the columns' moments below which a column adds nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Design:
     """What estimators are given."""
 
@@ -65,13 +65,13 @@ def design_of(
     if not predictors:
         raise NoFitError("no error pattern varies over more than one route")
     return Design(
-        sample.y,
-        np.column_stack(columns),
-        (*names, *predictors),
-        tuple(predictors),
-        np.array(units),
-        sample.clusters,
-        refused,
+        y=sample.y,
+        matrix=np.column_stack(columns),
+        names=(*names, *predictors),
+        predictors=tuple(predictors),
+        units=np.array(units),
+        clusters=sample.clusters,
+        refused=refused,
     )
 
 

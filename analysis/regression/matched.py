@@ -20,7 +20,7 @@ NOT_ESTIMABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MatchedDesign:
     """What the estimator is given: no intercept, since what a set has in common cancels."""
 
@@ -73,13 +73,13 @@ def matched_design(passages: RiskSets) -> MatchedDesign:
         raise NoFitError("no error pattern varies within risk sets of more than one route")
     matrix = np.column_stack([columns[name] for name in kept])
     return MatchedDesign(
-        padded(matrix, sample.y, sets, sample.clusters),
-        tuple(kept),
-        predictors,
-        np.array([units[name] for name in predictors]),
-        refused,
-        np.column_stack([within(columns[name], sets) for name in kept]),
-        sample.y,
+        sets=padded(matrix, sample.y, sets, sample.clusters),
+        names=tuple(kept),
+        predictors=predictors,
+        units=np.array([units[name] for name in predictors]),
+        refused=refused,
+        centred=np.column_stack([within(columns[name], sets) for name in kept]),
+        y=sample.y,
     )
 
 

@@ -28,7 +28,7 @@ ALONE_THERE = "violation where no other drive of the route came by"
 NO_TRUTH = "passage of a stretch without a ground-truth box"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Track:
     """One drive along its route."""
 
@@ -66,13 +66,15 @@ def track_of(
     times, stations, counts, truths = steps
     before_end = times <= end + 1e-6
     return Track(
-        route,
-        system,
-        times[before_end],
-        np.maximum.accumulate(stations[before_end]) if before_end.any() else stations[before_end],
-        np.vstack([np.zeros((1, counts.shape[1])), np.cumsum(counts[before_end], axis=0)]),
-        np.append(0.0, np.cumsum(truths[before_end])),
-        violated,
+        route=route,
+        system=system,
+        times=times[before_end],
+        reached=np.maximum.accumulate(stations[before_end])
+        if before_end.any()
+        else stations[before_end],
+        counts=np.vstack([np.zeros((1, counts.shape[1])), np.cumsum(counts[before_end], axis=0)]),
+        truths=np.append(0.0, np.cumsum(truths[before_end])),
+        violated=violated,
     )
 
 
@@ -141,13 +143,13 @@ def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:
     y, counts, truths, clusters, sets = map(np.concatenate, zip(nothing, *parts, strict=True))
     reasons = {reason: count for reason, count in dropped.items() if count}
     sample = Sample(
-        y,
-        counts,
-        truths,
-        np.array(systems, dtype=np.str_),
-        np.unique(clusters, return_inverse=True)[1],
-        reasons,
-        dict(left_out),
+        y=y,
+        counts=counts,
+        exposure=truths,
+        systems=np.array(systems, dtype=np.str_),
+        clusters=np.unique(clusters, return_inverse=True)[1],
+        dropped=reasons,
+        left_out=dict(left_out),
     )
     return RiskSets(sample, sets.astype(np.int64))
 

@@ -34,7 +34,7 @@ class NoFitError(ValueError):
     """Why nothing can be estimated."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sample:
     """Attempts, or moments of attempts, that may end in a violation."""
 
@@ -121,13 +121,13 @@ def sample_of(attempts: pd.DataFrame, systems: Sequence[str] | None = None) -> S
     keep = ~short & ~no_truth
     dropped = {reason: int(mask.sum()) for reason, mask in ((SHORT, short), (NO_TRUTH, no_truth))}
     return Sample(
-        rows["violated"].to_numpy(np.float64)[keep],
-        counts[keep],
-        exposure[keep],
-        rows["system"].to_numpy(str)[keep],
-        np.unique(rows["cluster"].to_numpy(str)[keep], return_inverse=True)[1],
-        {reason: count for reason, count in dropped.items() if count},
-        left_out,
+        y=rows["violated"].to_numpy(np.float64)[keep],
+        counts=counts[keep],
+        exposure=exposure[keep],
+        systems=rows["system"].to_numpy(str)[keep],
+        clusters=np.unique(rows["cluster"].to_numpy(str)[keep], return_inverse=True)[1],
+        dropped={reason: count for reason, count in dropped.items() if count},
+        left_out=left_out,
     )
 
 

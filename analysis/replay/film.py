@@ -48,7 +48,7 @@ MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Film:
     """One drive, or two on one clock; ticks count from the start of both attempts."""
 
@@ -117,7 +117,7 @@ def film_of(
     first = max(0, main.last - round(before / main.tick))
     longest = max(footage.last for footage in footages)
     last = min(longest, main.last + round(AFTER / main.tick)) if len(drives) > 1 else main.last
-    return Film(name, footages, first, last, layout, dark)
+    return Film(name=name, footages=footages, first=first, last=last, layout=layout, dark=dark)
 
 
 def write_film(film: Film, file: Path, on_picture: Callable[[], None]) -> None:
@@ -251,8 +251,9 @@ def scales(film: Film) -> tuple[Scale, Scale]:
         float(footage.speeds[film.first :].max(initial=10.0)) for footage in film.footages
     )
     end = max(film.last, film.first + 2) * tick
-    across = Scale(film.first * tick, end, MARGIN + 46, film.size[0] - MARGIN)
-    return across, Scale(0.0, 1.05 * fastest, top + CURVES - 24, top + 28)
+    left, right = MARGIN + 46, film.size[0] - MARGIN
+    across = Scale(low=film.first * tick, high=end, first=left, last=right)
+    return across, Scale(low=0.0, high=1.05 * fastest, first=top + CURVES - 24, last=top + 28)
 
 
 def render_curves(brush: ImageDraw.ImageDraw, film: Film) -> None:

@@ -41,7 +41,7 @@ class Present:
     boxes: Floats  # rows of x, y, length, width, yaw
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Step:
     """What holds from one planning step to the next."""
 
@@ -148,7 +148,7 @@ class Footage:
         columns = ["world_x", "world_y", "length", "width", "world_yaw"]
         places = snapshot.poses[["true_x", "true_y"]].to_numpy(np.float64)
         return Step(
-            snapshot,
+            snapshot=snapshot,
             seen_by={actor: frozenset(names) for actor, names in seen.items()},
             errors=dict(zip(wrong["actor_id"], wrong["pattern"].astype(str), strict=True)),
             points=self._points(snapshot),

@@ -28,7 +28,7 @@ PASSES = 3
 """How often every attempt's tables are gone through, besides once for each condition."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:
     """The contents of a report."""
 
@@ -59,16 +59,16 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
     stage("violations")
     strips = [] if results_only else render_strips(cases, collection.on_attempt)
     return Report(
-        collection,
-        results_only,
-        {table.name: table for table in tables},
-        declaration.contrasts,
-        tuple(regressions),
-        declaration,
-        cases,
-        strips,
-        attributions_of(cases),
-        failures_of(collection),
+        collection=collection,
+        results_only=results_only,
+        tables={table.name: table for table in tables},
+        contrasts=declaration.contrasts,
+        regressions=tuple(regressions),
+        declaration=declaration,
+        cases=cases,
+        strips=strips,
+        attributions=attributions_of(cases),
+        failures=failures_of(collection),
     )
 
 

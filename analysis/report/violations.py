@@ -13,19 +13,23 @@ from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, folded, grid, paragraph, section, tag
 
 SIGNS: dict[str, Mark] = {
-    "ego": Polyline(((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True),
-    "partner": Polyline(((11, 2), (16, 7), (11, 12), (6, 7)), fill="accent", closed=True),
-    "ground truth": Polyline(((3, 3), (19, 3), (19, 11), (3, 11)), fill="truth", closed=True),
+    "ego": Polyline(
+        points=((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True
+    ),
+    "partner": Polyline(points=((11, 2), (16, 7), (11, 12), (6, 7)), fill="accent", closed=True),
+    "ground truth": Polyline(
+        points=((3, 3), (19, 3), (19, 11), (3, 11)), fill="truth", closed=True
+    ),
     "detected by the ego alone": Polyline(
-        ((3, 3), (19, 3), (19, 11), (3, 11)), "ego_alone", closed=True, dashed=True
+        points=((3, 3), (19, 3), (19, 11), (3, 11)), stroke="ego_alone", closed=True, dashed=True
     ),
     "detected with messages": Polyline(
-        ((3, 3), (19, 3), (19, 11), (3, 11)), "cooperative", width=1.6, closed=True
+        points=((3, 3), (19, 3), (19, 11), (3, 11)), stroke="cooperative", width=1.6, closed=True
     ),
-    "missed": Circle((11, 7), 5, "missed"),
-    "mislocalised": Circle((11, 7), 5, "mislocalised"),
-    "additional detection": Circle((11, 7), 5, "additional"),
-    "hit": Circle((11, 7), 5, "", "worse"),
+    "missed": Circle(at=(11, 7), radius=5, fill="missed"),
+    "mislocalised": Circle(at=(11, 7), radius=5, fill="mislocalised"),
+    "additional detection": Circle(at=(11, 7), radius=5, fill="additional"),
+    "hit": Circle(at=(11, 7), radius=5, fill="", stroke="worse"),
 }
 """Symbols of the bird's-eye views."""
 

@@ -17,7 +17,7 @@ BOXES = 250.0
 """True boxes of a window, typically."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """A campaign of one condition, before it is drawn."""
 
@@ -44,7 +44,7 @@ NEAR = 7.0
 """s before and after the dangerous place in which rates differ."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drives:
     """All drives of one condition."""
 
@@ -99,17 +99,24 @@ def simulate_drives(
         steps = int((along[number] < ends[number]).sum())
         tracks.append(
             Track(
-                f"{route[number]:04}",
-                f"system {system[number]}",
-                clock[number, :steps],
-                SPEED * along[number, :steps],
-                np.vstack([np.zeros((1, k)), np.cumsum(counts[number, :steps], axis=0)]),
-                np.append(0.0, np.cumsum(boxes[number, :steps])),
-                bool(violated[number]),
+                route=f"{route[number]:04}",
+                system=f"system {system[number]}",
+                times=clock[number, :steps],
+                reached=SPEED * along[number, :steps],
+                counts=np.vstack([np.zeros((1, k)), np.cumsum(counts[number, :steps], axis=0)]),
+                truths=np.append(0.0, np.cumsum(boxes[number, :steps])),
+                violated=bool(violated[number]),
             )
         )
     share = np.where(violated, happens / length[route], 1.0)
-    return Drives(route, system, seed, violated.astype(np.float64), share, tuple(tracks))
+    return Drives(
+        route=route,
+        system=system,
+        seed=seed,
+        violated=violated.astype(np.float64),
+        completion=share,
+        tracks=tuple(tracks),
+    )
 
 
 def last_window(made: Drives) -> Sample:
@@ -119,4 +126,12 @@ def last_window(made: Drives) -> Sample:
     counts = np.stack([track.counts[-1] - track.counts[first] for track, first in both])
     truths = np.array([track.truths[-1] - track.truths[first] for track, first in both])
     names = np.array([track.system for track in made.tracks])
-    return Sample(made.violated, counts, truths, names, made.route, {}, {})
+    return Sample(
+        y=made.violated,
+        counts=counts,
+        exposure=truths,
+        systems=names,
+        clusters=made.route,
+        dropped={},
+        left_out={},
+    )

@@ -18,7 +18,7 @@ SIGNS = 999
 """Random signs for each test beyond; with the observed ones, a thousand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDesign:
     """Two arms on the same routes and seeds, before they are drawn."""
 

@@ -108,7 +108,11 @@ def regressions(made: SimulatedCampaign) -> list[ConditionFits]:
             fits = (METHODS[HEADLINE](made.of(number)),)
         except NoFitError as problem:
             refused[HEADLINE] = str(problem)
-        regressions_.append(ConditionFits(condition, pd.DataFrame(), fits, refused, {}))
+        regressions_.append(
+            ConditionFits(
+                condition=condition, checks=pd.DataFrame(), fits=fits, refused=refused, events={}
+            )
+        )
     return regressions_
 
 
@@ -148,7 +152,12 @@ def compared(systems: int) -> list[tuple[int, int]]:
 
 def declaration(made: SimulatedCampaign, regressions: list[ConditionFits]) -> Declaration:
     """Return what the report declares of a campaign, by the report's own code."""
-    return declare(contrasts_of(Collection((), made.attempts, made.attempts[:0], ())), regressions)
+    return declare(
+        contrasts_of(
+            Collection(campaigns=(), attempts=made.attempts, missing=made.attempts[:0], notes=())
+        ),
+        regressions,
+    )
 
 
 def false_sentences(page: PageScenario, declared: Declaration) -> int:

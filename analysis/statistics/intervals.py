@@ -30,7 +30,7 @@ ROUNDING = 1e-9
 """Share of themselves by which sums of equal numbers may differ."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """A number, its interval, and what it rests on."""
 
@@ -42,7 +42,7 @@ class Estimate:
     method: Method
 
 
-NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, 0, 0, "none")
+NO_ESTIMATE = Estimate(value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none")
 
 
 def mean(values: Floats, clusters: Floats) -> Estimate:
@@ -55,11 +55,20 @@ def rate(happened: Floats, clusters: Floats) -> Estimate:
     n, routes = len(happened), len(np.unique(clusters))
     if n and n == routes:
         low, high = wilson(float(happened.sum()), n)
-        return Estimate(float(happened.mean()), low, high, n, routes, "wilson")
+        return Estimate(
+            value=float(happened.mean()), low=low, high=high, n=n, routes=routes, method="wilson"
+        )
     estimate = mean(happened, clusters)
     if n and estimate.value in (0.0, 1.0):
         low, high = wilson(estimate.value * routes, routes)
-        return Estimate(estimate.value, low, high, n, routes, "wilson over routes")
+        return Estimate(
+            value=estimate.value,
+            low=low,
+            high=high,
+            n=n,
+            routes=routes,
+            method="wilson over routes",
+        )
     return estimate
 
 
@@ -72,17 +81,35 @@ def ratio(above: Floats, below: Floats, clusters: Floats) -> Estimate:
     names, members = np.unique(clusters, return_inverse=True)
     total = below.sum()
     if total <= 0:
-        return Estimate(math.nan, math.nan, math.nan, len(above), len(names), "none")
+        return Estimate(
+            value=math.nan,
+            low=math.nan,
+            high=math.nan,
+            n=len(above),
+            routes=len(names),
+            method="none",
+        )
     value = float(above.sum() / total)
     if len(names) < 2:
-        return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
+        return Estimate(
+            value=value, low=math.nan, high=math.nan, n=len(above), routes=len(names), method="none"
+        )
     sums = np.stack([np.bincount(members, values) for values in (above, below)])
     top, bottom = sums @ resample_weights(len(names)).T
     some = bottom > 0
     low, high = np.quantile(top[some] / bottom[some], expanded_percentiles(len(names)))
     if high - low <= ROUNDING * abs(value):
-        return Estimate(value, math.nan, math.nan, len(above), len(names), "none")
-    return Estimate(value, float(low), float(high), len(above), len(names), "bootstrap")
+        return Estimate(
+            value=value, low=math.nan, high=math.nan, n=len(above), routes=len(names), method="none"
+        )
+    return Estimate(
+        value=value,
+        low=float(low),
+        high=float(high),
+        n=len(above),
+        routes=len(names),
+        method="bootstrap",
+    )
 
 
 @lru_cache(maxsize=16)

@@ -86,7 +86,7 @@ def bands(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
         parts.append(cells(of_band, by, measures | exposure))
     band_cells = pd.concat(parts).sort_values(list(arm), kind="stable")
     title = "Errors per 100 ground-truth boxes by distance, m; exposure of a drive"
-    return Table("bands", title, by, band_cells, arm=len(arm))
+    return Table(name="bands", title=title, by=by, cells=band_cells, arm=len(arm))
 
 
 def used_ages(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
@@ -98,7 +98,14 @@ def used_ages(sums: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     }
     digits = {"messages per step": 2, "age of the oldest, s": 3}
     title = "Messages given to the system, per planning step"
-    return Table("ages_used", title, arm, cells(sums, arm, measures), digits, len(arm))
+    return Table(
+        name="ages_used",
+        title=title,
+        by=arm,
+        cells=cells(sums, arm, measures),
+        digits=digits,
+        arm=len(arm),
+    )
 
 
 def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
@@ -160,14 +167,21 @@ def messages(
     digits = {"age at delivery, s": 3, "displaced, m": 3, "kB per message": 2, "kB/s": 2}
     joined = with_empty_rows(attempts, arm, kinds)
     return (
-        Table("fates", "Fates of messages", by, cells(joined, by, fates), digits, len(arm)),
         Table(
-            "messages",
-            "Messages: age, displacement and size",
-            by,
-            cells(joined, by, sizes),
-            digits,
-            len(arm),
+            name="fates",
+            title="Fates of messages",
+            by=by,
+            cells=cells(joined, by, fates),
+            digits=digits,
+            arm=len(arm),
+        ),
+        Table(
+            name="messages",
+            title="Messages: age, displacement and size",
+            by=by,
+            cells=cells(joined, by, sizes),
+            digits=digits,
+            arm=len(arm),
         ),
     )
 
@@ -188,7 +202,9 @@ def common_stretches(collection: Collection, tracks: Sequence[Track]) -> Table:
         if len(rows)
     ]
     empty = pd.DataFrame(columns=[*BY, "measure", *ESTIMATE])
-    return Table("common_stretch", TITLE, BY, pd.concat(parts) if parts else empty)
+    return Table(
+        name="common_stretch", title=TITLE, by=BY, cells=pd.concat(parts) if parts else empty
+    )
 
 
 def measures() -> dict[str, Measure]:
@@ -243,7 +259,7 @@ def ages(
     frame = pd.DataFrame(cells, columns=[*by, "measure", *ESTIMATE])
     digits = dict.fromkeys(QUANTILES, 2)
     title = "Age of messages at delivery, s: quantiles"
-    return Table("ages", title, by, frame, digits, len(arm))
+    return Table(name="ages", title=title, by=by, cells=frame, digits=digits, arm=len(arm))
 
 
 def estimate_columns(estimate: Estimate) -> dict[str, object]:
@@ -267,16 +283,22 @@ def quantile(known: Floats, counts: Floats, share: float, n: int) -> Estimate:
     """Return a quantile of values that every route has so many of."""
     there = int((counts.sum(axis=1) > 0).sum())
     if not there:
-        return Estimate(math.nan, math.nan, math.nan, 0, 0, "none")
+        return Estimate(value=math.nan, low=math.nan, high=math.nan, n=0, routes=0, method="none")
     value = at_share(known, counts.sum(axis=0, keepdims=True), share)[0]
     if there < 2:
-        return Estimate(float(value), math.nan, math.nan, n, there, "none")
+        return Estimate(
+            value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
+        )
     resamples = resample_weights(len(counts), RESAMPLES) @ counts
     values = at_share(known, resamples[resamples.sum(axis=1) > 0], share)
     low, high = np.quantile(values, expanded_percentiles(len(counts)))
     if low == high:
-        return Estimate(float(value), math.nan, math.nan, n, there, "none")
-    return Estimate(float(value), float(low), float(high), n, there, "bootstrap")
+        return Estimate(
+            value=float(value), low=math.nan, high=math.nan, n=n, routes=there, method="none"
+        )
+    return Estimate(
+        value=float(value), low=float(low), high=float(high), n=n, routes=there, method="bootstrap"
+    )
 
 
 def at_share(known: Floats, weights: Floats, share: float) -> Floats:

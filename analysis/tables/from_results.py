@@ -67,7 +67,14 @@ def driving(attempts: pd.DataFrame, arm: tuple[str, ...], rows: Sequence[tuple[s
     by = (*arm, FUSION)
     driving_cells = cells(attempts, by, measures, named)
     digits = dict.fromkeys(silent, 0)
-    return Table("driving", f"{title} and {last}", by, driving_cells, digits, arm=len(arm))
+    return Table(
+        name="driving",
+        title=f"{title} and {last}",
+        by=by,
+        cells=driving_cells,
+        digits=digits,
+        arm=len(arm),
+    )
 
 
 def metrics(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Table]:
@@ -81,7 +88,14 @@ def metrics(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Iterator[Table]:
     if measures:
         title = f"Metrics: means over attempts, by {' and '.join(arm)}"
         digits = dict.fromkeys(measures, METRIC_DIGITS)
-        yield Table("metrics", title, arm, cells(attempts, arm, measures), digits, len(arm))
+        yield Table(
+            name="metrics",
+            title=title,
+            by=arm,
+            cells=cells(attempts, arm, measures),
+            digits=digits,
+            arm=len(arm),
+        )
 
 
 def patterns(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table]:
@@ -93,20 +107,20 @@ def patterns(attempts: pd.DataFrame, arm: tuple[str, ...]) -> tuple[Table, Table
     what = "errors in the last 10 s of a drive; average precision (11-point, mean) there and in all"
     return (
         Table(
-            "patterns",
-            f"III. Undisturbed: {what}",
-            by,
-            cells(attempts[~disturbed], by, measures | PRECISION),
-            DIGITS,
-            len(arm),
+            name="patterns",
+            title=f"III. Undisturbed: {what}",
+            by=by,
+            cells=cells(attempts[~disturbed], by, measures | PRECISION),
+            digits=DIGITS,
+            arm=len(arm),
         ),
         Table(
-            "patterns_disturbed",
-            f"IV. Disturbed: {what}",
-            by,
-            cells(attempts[disturbed], by, measures | PRECISION),
-            DIGITS,
-            len(arm),
+            name="patterns_disturbed",
+            title=f"IV. Disturbed: {what}",
+            by=by,
+            cells=cells(attempts[disturbed], by, measures | PRECISION),
+            digits=DIGITS,
+            arm=len(arm),
         ),
     )
 
@@ -127,7 +141,7 @@ def before_violation(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     window_cells = pd.concat(parts).sort_values([*by], kind="stable")
     window_cells["measure"] = window_cells["measure"].replace("truth_all", "ground-truth boxes")
     title = "Errors in 5 s before a violation: t3 0 to 5 s, t2 5 to 10 s before it, t1 earlier"
-    return Table("before_violation", title, by, window_cells, arm=len(arm))
+    return Table(name="before_violation", title=title, by=by, cells=window_cells, arm=len(arm))
 
 
 def seeds(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
@@ -149,4 +163,4 @@ def seeds(attempts: pd.DataFrame, arm: tuple[str, ...]) -> Table:
     both = pd.concat([by_seed, pd.DataFrame(ranges, columns=by_seed.columns)])
     order = both.sort_values([*arm], kind="stable")
     title = "Driving by seed, and the range over seeds"
-    return Table("seeds", title, by, order, arm=len(arm))
+    return Table(name="seeds", title=title, by=by, cells=order, arm=len(arm))

@@ -33,7 +33,7 @@ PARTS = 10
 AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Detections:
     """A row for each detection of one source, and how many true boxes there were."""
 
@@ -64,13 +64,13 @@ def joined(pieces: list[tuple[int, int, MatchTable]], truths: Integers) -> Detec
     sizes = [len(table.scores) for _, _, table in pieces]
     table = MatchTable.join(table for _, _, table in pieces)
     return Detections(
-        np.repeat(np.array([row for row, _, _ in pieces], np.int64), sizes),
-        table.scores,
-        table.correct,
-        table.classes,
-        table.bands,
-        np.repeat(np.array([part for _, part, _ in pieces], np.int64), sizes),
-        truths,
+        attempts=np.repeat(np.array([row for row, _, _ in pieces], np.int64), sizes),
+        scores=table.scores,
+        correct=table.correct,
+        classes=table.classes,
+        bands=table.bands,
+        parts=np.repeat(np.array([part for _, part, _ in pieces], np.int64), sizes),
+        truths=truths,
     )
 
 
@@ -107,22 +107,22 @@ def judged_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
     classes = np.array([number[name] for name in boxes["class"].to_numpy(str)], np.int64)
     nothing = np.zeros(len(boxes), np.int64)
     return EvaluatedBoxes(
-        Boxes(geometry, classes, boxes["score"].to_numpy(np.float64)),
-        boxes["counted"].to_numpy(np.bool_),
-        bands_of(geometry),
-        nothing - 1,
-        nothing,
+        boxes=Boxes(geometry, classes, boxes["score"].to_numpy(np.float64)),
+        counted=boxes["counted"].to_numpy(np.bool_),
+        bands=bands_of(geometry),
+        pattern=nothing - 1,
+        times=nothing,
     )
 
 
 def chosen(judged: EvaluatedBoxes, rows: Integers) -> EvaluatedBoxes:
     """Return some of the boxes."""
     return EvaluatedBoxes(
-        judged.boxes[rows],
-        judged.counted[rows],
-        judged.bands[rows],
-        judged.pattern[rows],
-        judged.times[rows],
+        boxes=judged.boxes[rows],
+        counted=judged.counted[rows],
+        bands=judged.bands[rows],
+        pattern=judged.pattern[rows],
+        times=judged.times[rows],
     )
 
 
@@ -146,12 +146,12 @@ def precision_tables(collection: Collection, detections: dict[str, Detections]) 
     arm = collection.factors
     return [
         Table(
-            name,
-            title,
-            (*arm, by or "pool"),
-            pools(collection, detections, by, names),
-            DIGITS,
-            len(arm),
+            name=name,
+            title=title,
+            by=(*arm, by or "pool"),
+            cells=pools(collection, detections, by, names),
+            digits=DIGITS,
+            arm=len(arm),
         )
         for name, title, by, names in makers
     ]
@@ -229,11 +229,22 @@ def estimated(
     )
     resamples = means[1:][np.isfinite(means[1:])]
     if there < 2 or not len(resamples):
-        return Estimate(float(means[0]), math.nan, math.nan, n, there, "none")
+        return Estimate(
+            value=float(means[0]), low=math.nan, high=math.nan, n=n, routes=there, method="none"
+        )
     low, high = np.quantile(resamples, expanded_percentiles(routes))
     if low == high:
-        return Estimate(float(means[0]), math.nan, math.nan, n, there, "none")
-    return Estimate(float(means[0]), float(low), float(high), n, there, "bootstrap")
+        return Estimate(
+            value=float(means[0]), low=math.nan, high=math.nan, n=n, routes=there, method="none"
+        )
+    return Estimate(
+        value=float(means[0]),
+        low=float(low),
+        high=float(high),
+        n=n,
+        routes=there,
+        method="bootstrap",
+    )
 
 
 def eleven_point(

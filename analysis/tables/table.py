@@ -18,7 +18,7 @@ Measure: TypeAlias = Callable[[pd.DataFrame], Estimate]
 ESTIMATE = ["value", "low", "high", "n", "routes", "method"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
     """Cells by what names their row (`by`) and their column (`measure`)."""
 
@@ -40,7 +40,9 @@ class Table:
         names = self.cells[list(self.by)].astype(str).itertuples(index=False, name=None)
         estimates = self.cells[["measure", *ESTIMATE]].itertuples(index=False, name=None)
         for name, (measure, *numbers) in zip(names, estimates, strict=True):
-            rows.setdefault(name, {})[measure] = Estimate(*numbers)
+            rows.setdefault(name, {})[measure] = Estimate(
+                **dict(zip(ESTIMATE, numbers, strict=True))
+            )
         if not self.arm:
             return [*rows.items()]
         return sorted(rows.items(), key=lambda row: sort_key(row[0][: self.arm]))
@@ -97,7 +99,14 @@ def count_of(column: str) -> Measure:
 
     def measure(frame: pd.DataFrame) -> Estimate:
         n, routes = len(frame), frame["cluster"].nunique()
-        return Estimate(float(frame[column].sum()), math.nan, math.nan, n, routes, "none")
+        return Estimate(
+            value=float(frame[column].sum()),
+            low=math.nan,
+            high=math.nan,
+            n=n,
+            routes=routes,
+            method="none",
+        )
 
     return measure
 
@@ -115,12 +124,12 @@ def ratio_of(above: str, below: str, scale: float = 1.0) -> Measure:
 def scaled(estimate: Estimate, scale: float) -> Estimate:
     """Return an estimate in another unit."""
     return Estimate(
-        estimate.value * scale,
-        estimate.low * scale,
-        estimate.high * scale,
-        estimate.n,
-        estimate.routes,
-        estimate.method,
+        value=estimate.value * scale,
+        low=estimate.low * scale,
+        high=estimate.high * scale,
+        n=estimate.n,
+        routes=estimate.routes,
+        method=estimate.method,
     )
 
 

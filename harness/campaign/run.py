@@ -98,13 +98,13 @@ def run_or_refuse(config: DictConfig) -> int:
 def do(queue: WorkQueue, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
     """Run what is in the queue on the executor's worker slots."""
     work = TaskSettings(
-        folder.resolve(),
-        town,
-        settings["simulator"],
-        settings["attempt_timeout"],
-        executor.memory_limit,
-        {name: os.environ[name] for name in PASSED_ON if name in os.environ},
-        Path.cwd(),
+        folder=folder.resolve(),
+        town=town,
+        simulator=settings["simulator"],
+        attempt_timeout=settings["attempt_timeout"],
+        memory_limit=executor.memory_limit,
+        environment={name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        directory=Path.cwd(),
     )
     count = min(executor.workers, len(queue))
     with followed(settings["progress"], queue.progress, count) as listener:

@@ -37,7 +37,12 @@ class Channel:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
         self.allow_long_delays = allow_long_delays
-        self.audit = DeliveryAudit(self.disturbances, tick_seconds, maximum_age, window)
+        self.audit = DeliveryAudit(
+            disturbances=self.disturbances,
+            tick_seconds=tick_seconds,
+            maximum_age=maximum_age,
+            window=window,
+        )
         self._underway: dict[str, list[Underway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
@@ -80,11 +85,21 @@ class Channel:
         self.audit.sent(message, sent, sum(delays), losses)
         if not losses:
             payloads = [stage.payload for stage in stages]
-            parts = zip(concerning, shifts, delays, payloads, payloads[1:], strict=False)
-            acts = tuple(Act(*part) for part in parts)
+            acts = tuple(
+                Act(by=by, shift=shift, delay=delay, before=before, after=after)
+                for by, shift, delay, before, after in zip(
+                    concerning, shifts, delays, payloads, payloads[1:], strict=False
+                )
+            )
             arrives = sent.capture_time + sum(delays)
             self._underway.setdefault(message.sender, []).append(
-                Underway(message.capture_frame, sent, arrives, payloads[0], acts)
+                Underway(
+                    frame=message.capture_frame,
+                    message=sent,
+                    arrives=arrives,
+                    captured=payloads[0],
+                    acts=acts,
+                )
             )
 
     def deliver(self, now: float, present: Collection[str]) -> tuple[Message, ...]:

@@ -25,7 +25,7 @@ EXACT = 1e-6
 """Metres or radians that a displacement may be off by rounding."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class MessageRecord:
     """One message from capture to its end."""
 
@@ -44,7 +44,7 @@ class MessageRecord:
     uses: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class DeliveryAudit:
     """Keeps the book of one episode."""
 
@@ -62,13 +62,13 @@ class DeliveryAudit:
     _senders: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.tally = Tally(self.disturbances, self.window)
+        self.tally = Tally(disturbances=self.disturbances, window=self.window)
 
     def reset(self) -> None:
         """Open an empty book."""
         self.records, self._captures, self._asked = {}, {}, {}
         self._steps, self._problems = [], []
-        self.tally = Tally(self.disturbances, self.window)
+        self.tally = Tally(disturbances=self.disturbances, window=self.window)
         self._ego, self._senders = None, set()
 
     def captured(self, sender: str, frame: int, time: float, lidar_in_world: Pose) -> None:
@@ -100,14 +100,14 @@ class DeliveryAudit:
                 f"{named(key)} claims to be one of {sent.sender} at frame {sent.capture_frame}"
             )
         self.records[key] = MessageRecord(
-            captured.sender,
-            captured.kind,
-            captured.capture_frame,
-            time,
-            sent.size_bytes,
-            self._asked.get(key, NO_SHIFT),
-            shift_between(sent.lidar_in_world, true_pose),
-            delay,
+            sender=captured.sender,
+            kind=captured.kind,
+            capture_frame=captured.capture_frame,
+            capture_time=time,
+            size_bytes=sent.size_bytes,
+            asked_shift=self._asked.get(key, NO_SHIFT),
+            measured_shift=shift_between(sent.lidar_in_world, true_pose),
+            delay=delay,
             fate="lost" if losses else "in_flight",
         )
 

@@ -29,7 +29,7 @@ LEAST_RADIANS = math.radians(0.01)
 """Displacements below both are none."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Effects:
     """Messages at planning steps, counted by what was different from an undisturbed channel."""
 

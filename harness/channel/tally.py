@@ -26,7 +26,7 @@ Place = tuple[Pose, Pose]
 """Where an observer believes to be, and where it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
     """What one disturbance did to one message."""
 
@@ -37,7 +37,7 @@ class Act:
     after: Payload
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Underway:
     """A message that has been sent, when it arrives, and what was done to it."""
 
@@ -48,7 +48,7 @@ class Underway:
     acts: tuple[Act, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Tally:
     """One episode's counts, of all disturbances together and of each."""
 

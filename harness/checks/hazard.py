@@ -40,7 +40,7 @@ CHECKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """What a hazard did while the ego drove past: its states, and where its actors were."""
 
@@ -80,7 +80,14 @@ class HazardExamination:
         )
 
     def _hazard(self) -> Hazard:
-        return self._named(HazardSpec("check", self._named.kind, STATION, dict(self._parameters)))
+        return self._named(
+            HazardSpec(
+                route="check",
+                kind=self._named.kind,
+                station=STATION,
+                parameters=dict(self._parameters),
+            )
+        )
 
     def _declared(self) -> Iterator[Finding]:
         kind = getattr(self._named, "kind", None)
@@ -176,7 +183,14 @@ def played(hazard: Hazard, context: AttemptContext, before: set[tuple[int, str]]
     hazard.end()
     context.world.tick()
     left = tuple(name for _, name in sorted(actors_in(context.world) - before))
-    return Passage(placed, tuple(statuses), reason, actors, np.array(tracks).tobytes(), left)
+    return Passage(
+        placed=placed,
+        statuses=tuple(statuses),
+        reason=reason,
+        actors=actors,
+        tracks=np.array(tracks).tobytes(),
+        left=left,
+    )
 
 
 def ego_at(way: Route, tick: int, snapshot: carla.WorldSnapshot) -> EgoState:
@@ -216,7 +230,13 @@ def route() -> Route:
 def context_of(session: Session, way: Route) -> AttemptContext:
     """Return the context of the check."""
     return AttemptContext(
-        session.client, session.world, session.map, session.traffic_manager, way, SEED, TICK
+        client=session.client,
+        world=session.world,
+        map=session.map,
+        traffic_manager=session.traffic_manager,
+        route=way,
+        seed=SEED,
+        tick_seconds=TICK,
     )
 
 

@@ -150,7 +150,14 @@ def made_up_step(number: int) -> StepData:
     )
     seen = people[np.arange(6) < 4]
     pose = Pose(station, 0.0, 0.0)
-    message = Message("roadside-0", "roadside", 4 * number, PERIOD * number, pose, seen)
+    message = Message(
+        sender="roadside-0",
+        kind="roadside",
+        capture_frame=4 * number,
+        capture_time=PERIOD * number,
+        lidar_in_world=pose,
+        payload=seen,
+    )
     return StepData(
         time=PERIOD * number,
         ego_in_world=pose,
@@ -202,8 +209,8 @@ def straight_route(metres: int) -> Route:
     station = np.arange(float(metres))
     nothing, no = np.zeros(metres), np.zeros(metres, np.bool_)
     return Route(
-        "straight",
-        "nowhere",
+        name="straight",
+        town="nowhere",
         xyz=np.column_stack([station, nothing, nothing]),
         yaw=nothing,
         station=station,

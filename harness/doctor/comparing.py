@@ -25,7 +25,7 @@ EXACT = (1e-4, 1e-4)
 """Absolute and relative: values come as single floats."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """One value in which the two servers differ."""
 
@@ -55,26 +55,41 @@ def things_differ(section: str, ours: Section, theirs: Section) -> Iterator[Diff
     tolerance = TOLERANCES.get(section, EXACT)
     for thing in dict.fromkeys((*ours, *theirs)):
         if thing not in theirs or thing not in ours:
-            present = [("yes" if thing in facts else "no") for facts in (ours, theirs)]
-            yield Difference(section, thing, "", *present)
+            one, two = ("yes" if thing in facts else "no" for facts in (ours, theirs))
+            yield Difference(section=section, thing=thing, value="", carlite=one, other=two)
             continue
         for value in dict.fromkeys((*ours[thing], *theirs[thing])):
             here, there = ours[thing].get(value, "-"), theirs[thing].get(value, "-")
             if not alike(here, there, tolerance):
-                yield Difference(section, thing, value, shown(here), shown(there))
+                yield Difference(
+                    section=section,
+                    thing=thing,
+                    value=value,
+                    carlite=shown(here),
+                    other=shown(there),
+                )
 
 
 def places_differ(section: str, ours: Section, theirs: Section) -> Iterator[Difference]:
     """Yield how many places there are, if not as many, and how many have none near them."""
     if len(ours) != len(theirs):
-        yield Difference(section, "count", "", str(len(ours)), str(len(theirs)))
+        yield Difference(
+            section=section, thing="count", value="", carlite=str(len(ours)), other=str(len(theirs))
+        )
     here, there = (list(map(place_of, facts.values())) for facts in (ours, theirs))
     alone = [
         sum(not near(place, others) for place in places)
         for places, others in ((here, there), (there, here))
     ]
     if any(alone):
-        yield Difference(section, f"not within {NEAR} m of any of the other", "", *map(str, alone))
+        thing, (ours_alone, theirs_alone) = f"not within {NEAR} m of any of the other", alone
+        yield Difference(
+            section=section,
+            thing=thing,
+            value="",
+            carlite=str(ours_alone),
+            other=str(theirs_alone),
+        )
 
 
 def place_of(values: Mapping[str, Value]) -> tuple[float, float, float]:

@@ -39,7 +39,7 @@ for name in sys.argv[1:]:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
     """A package that an extra needs."""
 
@@ -89,11 +89,11 @@ def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
             marker = match["marker"] or ""
             extra = EXTRA.search(marker)
             yield Requirement(
-                match["name"],
-                match["rule"] or "",
-                match["version"] or "",
-                extra[1] if extra else "",
-                PLATFORM.search(marker) is not None,
+                name=match["name"],
+                rule=match["rule"] or "",
+                version=match["version"] or "",
+                extra=extra[1] if extra else "",
+                some_platforms=PLATFORM.search(marker) is not None,
             )
 
 

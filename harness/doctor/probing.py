@@ -24,7 +24,7 @@ PATIENCE = 1800.0
 """Seconds for all facts of a server."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A server compared with carlite."""
 
@@ -56,7 +56,12 @@ def compare_with(address: str, town: str | None, maps: Path | None) -> Compariso
             raise UserError(f"carlite with {name}: {problem}") from None
     differences = compare(ours["facts"], theirs["facts"])
     return Comparison(
-        f"{host}:{port}", version, name, ours["facts"], theirs["facts"], tuple(differences)
+        address=f"{host}:{port}",
+        version=version,
+        town=name,
+        carlite=ours["facts"],
+        other=theirs["facts"],
+        differences=tuple(differences),
     )
 
 

@@ -37,7 +37,7 @@ MOST = {"goal_share": 1.0, "deviation_share": 1.0, "wrong_lane_angle": math.pi}
 """Settings in shares and radians: values in per cent or degrees would switch the rules off."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrivingRules:
     """Every threshold of the evaluation; the defaults are those of the study `recommended`."""
 
@@ -76,7 +76,7 @@ class Contact:
     ego_speed: float = math.nan  # m/s, before; where it is not known the last tick's counts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSample:
     """One tick of the drive, as it truly was."""
 
@@ -97,7 +97,7 @@ class DriveSample:
     contacts: tuple[Contact, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Infraction:
     """One thing done wrong."""
 
@@ -118,7 +118,7 @@ class Infraction:
         return self.kind in VIOLATIONS
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Drive:
     """Evaluates a drive tick by tick, until it is over."""
 
@@ -192,16 +192,16 @@ class Drive:
         speed = sample.speed if contact is None else self._speed_before(contact, sample)
         self.infractions.append(
             Infraction(
-                kind,
-                sample.frame,
-                sample.time,
-                sample.x,
-                sample.y,
-                speed,
-                0 if contact is None else contact.actor_id,
-                "" if contact is None else contact.actor_type,
-                0.0 if contact is None else contact.relative_speed,
-                contact is not None and speed < self.rules.stationary_speed,
+                kind=kind,
+                frame=sample.frame,
+                time=sample.time,
+                x=sample.x,
+                y=sample.y,
+                ego_speed=speed,
+                with_actor=0 if contact is None else contact.actor_id,
+                with_type="" if contact is None else contact.actor_type,
+                relative_speed=0.0 if contact is None else contact.relative_speed,
+                ego_stationary=contact is not None and speed < self.rules.stationary_speed,
             )
         )
 

@@ -44,7 +44,7 @@ TABLE = (len(CLASSES), len(BANDS) + 1)
 NO_BOXES = Boxes.none()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSettings:
     """The settings that the literature disagrees about."""
 
@@ -91,7 +91,7 @@ EGO_BOX = Boxes(
 """Where the ego stands as seen from its own LiDAR, as the study's code had it, which counted it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EvaluatedBoxes:
     """One source's boxes in one frame: whether each counts, its pattern and how often."""
 
@@ -217,7 +217,9 @@ def _evaluated(boxes: Boxes, counted: Mask, counts: dict[str, Integers]) -> Eval
     for name, often in counts.items():
         shows = counted & (often > 0)
         pattern[shows], times[shows] = PATTERNS.index(name), often[shows]
-    return EvaluatedBoxes(boxes, counted, bands_of(boxes.geometry), pattern, times)
+    return EvaluatedBoxes(
+        boxes=boxes, counted=counted, bands=bands_of(boxes.geometry), pattern=pattern, times=times
+    )
 
 
 def _parts(table: Integers) -> dict[str, int]:

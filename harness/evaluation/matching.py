@@ -16,7 +16,7 @@ from harness.evaluation.precision import OVERLAP, Matches, match_overlaps, overl
 from harness.vocabulary import Floats, Integers, Mask
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MatchTable:
     """A row for each detection, and how many true boxes there were to find."""
 
@@ -31,11 +31,11 @@ class MatchTable:
         """Return the rows of all parts as one table."""
         parts = list(parts)
         return MatchTable(
-            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
-            np.concatenate([np.zeros(0, np.bool_), *(part.correct for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.classes for part in parts)]),
-            np.concatenate([np.zeros(0, np.int64), *(part.bands for part in parts)]),
-            sum((part.truths for part in parts), np.zeros(TABLE, np.int64)),
+            scores=np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+            correct=np.concatenate([np.zeros(0, np.bool_), *(part.correct for part in parts)]),
+            classes=np.concatenate([np.zeros(0, np.int64), *(part.classes for part in parts)]),
+            bands=np.concatenate([np.zeros(0, np.int64), *(part.bands for part in parts)]),
+            truths=sum((part.truths for part in parts), np.zeros(TABLE, np.int64)),
         )
 
     def select(self, of_class: int | None = None, band: int | None = None) -> Matches:
@@ -65,9 +65,9 @@ def frame_matches(
     keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
     bands = np.where(correct, np.append(truth.bands, -1)[best], detections.bands)
     return MatchTable(
-        detections.boxes.scores[keep],
-        correct[keep],
-        detections.boxes.classes[keep],
-        bands[keep],
-        truth.table(),
+        scores=detections.boxes.scores[keep],
+        correct=correct[keep],
+        classes=detections.boxes.classes[keep],
+        bands=bands[keep],
+        truths=truth.table(),
     )

@@ -10,7 +10,7 @@ from typing import Literal
 from harness.evaluation.driving import COLLISIONS, Drive, Infraction, InfractionKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
     """What each infraction multiplies the score with; the defaults are Leaderboard 1.0's."""
 

@@ -23,7 +23,7 @@ Short: TypeAlias = Literal["dropped", "kept"]
 SHORT: tuple[Short, ...] = get_args(Short)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRules:
     """Where the study's code departs from its text."""
 

@@ -9,7 +9,7 @@ from typing import Any
 COUNTS = ("sent", "used", "uses", "late", "displaced", "changed", "missing")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageUsage:
     """`crucible.messages` of a result."""
 
@@ -28,12 +28,15 @@ class MessageUsage:
             raise TypeError("disturbances are no mapping")
         counts = {name: count(record[name]) for name in COUNTS}
         return MessageUsage(
-            bool(record["reads"]),
-            counts["sent"],
-            counts["used"],
-            any(counts[name] for name in ("late", "displaced", "changed", "missing")),
-            bool(record["silence_asked"]),
-            {str(name): count(disturbance) for name, disturbance in record["disturbances"].items()},
+            reads=bool(record["reads"]),
+            sent=counts["sent"],
+            used=counts["used"],
+            different=any(counts[name] for name in ("late", "displaced", "changed", "missing")),
+            silence_asked=bool(record["silence_asked"]),
+            disturbances={
+                str(name): count(disturbance)
+                for name, disturbance in record["disturbances"].items()
+            },
         )
 
     @property

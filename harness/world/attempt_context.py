@@ -11,7 +11,7 @@ from harness.randomness import stream
 from harness.vocabulary import Pose, Route
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptContext:
     """One attempt's world, already loaded and in synchronous mode."""
 
@@ -28,7 +28,7 @@ class AttemptContext:
         return stream(self.seed, *names)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EgoState:
     """The ego as it truly is after a tick."""
 

@@ -65,11 +65,11 @@ class Ego:
         self._past.append(snapshot)
         velocity = ego.get_velocity()
         return EgoState(
-            snapshot.frame,
-            snapshot.timestamp.elapsed_seconds,
-            pose,
-            math.hypot(velocity.x, velocity.y),
-            station_near(self._route, pose, self._row),
+            frame=snapshot.frame,
+            time=snapshot.timestamp.elapsed_seconds,
+            vehicle_in_world=pose,
+            speed=math.hypot(velocity.x, velocity.y),
+            station=station_near(self._route, pose, self._row),
         )
 
     def touches(self, until: carla.WorldSnapshot | None) -> list[Touch]:

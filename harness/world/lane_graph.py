@@ -17,7 +17,7 @@ LANE_CHANGE_COSTS = {12: 6.0, 6: 20.0, 3: 60.0}
 """How many metres a lane change takes, and its additional cost: short ones are a last resort."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LaneGraph:
     """Waypoints by index; `lanes` gives each lane's first index and its count."""
 

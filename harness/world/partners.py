@@ -27,7 +27,7 @@ Choice: TypeAlias = Literal["nearest", "random"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Partner:
     """A partner with a LiDAR."""
 
@@ -69,7 +69,13 @@ class RoadsideUnits:
             place=self.transform(place),
             noise_seed=int(self.context.random("roadside", str(number)).integers(2**31)),
         )
-        return Partner(f"roadside-{number}", "roadside", post, 0, (place.x, place.y))
+        return Partner(
+            sender=f"roadside-{number}",
+            kind="roadside",
+            post=post,
+            carrier=0,
+            place=(place.x, place.y),
+        )
 
     def transform(self, place: Pose) -> carla.Transform:
         """Return where the sensor goes, mounted as it is."""
@@ -77,7 +83,7 @@ class RoadsideUnits:
         return transform_of(Pose(place.x, place.y, place.z, yaw=yaw))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Ahead:
     """One unit on the right of the road, set up again ahead of the ego (paper, section IV-D)."""
 
@@ -146,7 +152,7 @@ class Surveyed:
         return units
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cooperation:
     """Who may be a partner."""
 
@@ -188,7 +194,7 @@ class Reference:
     units: list[Partner]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Partners:
     """All partners of an attempt, and the units of the reference rig."""
 
@@ -283,7 +289,7 @@ def assemble(
     cooperation places its units in the same way they are one, so that nothing is scanned twice.
     """
     roadside_units = RoadsideUnits(context, rig.roadside, period, reads_points)
-    partners = Partners(settings, roadside_units)
+    partners = Partners(settings=settings, roadside_units=roadside_units)
     if settings.roadside is not None:
         partners.units = settings.roadside.begin(roadside_units)
     if settings.connected:
@@ -314,7 +320,11 @@ def equipped(
                 context, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
             )
             name = f"vehicle-{number}"
-            partners.append(Partner(name, "vehicle", post, vehicle.id, (0.0, 0.0)))
+            partners.append(
+                Partner(
+                    sender=name, kind="vehicle", post=post, carrier=vehicle.id, place=(0.0, 0.0)
+                )
+            )
     return partners
 
 

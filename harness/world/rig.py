@@ -84,7 +84,7 @@ def read_rig(file: Path = CONF / "rig" / "v2xverse.yaml") -> Rig:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scan:
     """One turn of a LiDAR."""
 
@@ -151,11 +151,11 @@ class ScanningPost:
         if len(data) > 1:
             points = self._upright(np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4))
         return Scan(
-            frame,
-            data[0].timestamp,
-            self._unturned(data[0].transform),
-            points,
-            {int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
+            frame=frame,
+            time=data[0].timestamp,
+            lidar_in_world=self._unturned(data[0].transform),
+            points_in_lidar=points,
+            hits={int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
         )
 
     def sweeps(self, frame: int) -> bool:

@@ -36,7 +36,7 @@ class Population:
         self.client.apply_batch([carla.command.DestroyActor(actor) for actor in actors])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
     """How much of it there is; V2Xverse's densities are in `conf/traffic`.
 

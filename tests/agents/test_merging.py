@@ -26,7 +26,14 @@ def in_world(*rows: tuple[int, float, float], yaw: float = 0.3) -> Boxes:
 
 def message(payload: Payload, believed: Pose = ROADSIDE, time: float = 5.0) -> Message:
     """Return what a roadside unit sends."""
-    return Message("roadside-0", "roadside", round(20 * time), time, believed, payload)
+    return Message(
+        sender="roadside-0",
+        kind="roadside",
+        capture_frame=round(20 * time),
+        capture_time=time,
+        lidar_in_world=believed,
+        payload=payload,
+    )
 
 
 def test_a_partners_box_arrives_where_it_stands() -> None:

@@ -82,10 +82,24 @@ def test_ideal_late_shares_what_partners_hit_and_drives_by_it() -> None:
     system = IdealLate()
     system.reset(1, straight())
     pose = Pose(23.3, 3.0, 7.5)
-    partner = Observation("roadside-0", "roadside", 100, 5.0, pose, np.zeros((0, 4), np.float32))
+    partner = Observation(
+        sender="roadside-0",
+        kind="roadside",
+        frame=100,
+        time=5.0,
+        lidar_in_world=pose,
+        points_in_lidar=np.zeros((0, 4), np.float32),
+    )
     payload = system.share(partner, truth((0.0, -3.0, 40), (9.0, 9.0, 0)))
     assert len(payload) == 1
-    message = Message("roadside-0", "roadside", 100, 5.0, pose, payload)
+    message = Message(
+        sender="roadside-0",
+        kind="roadside",
+        capture_frame=100,
+        capture_time=5.0,
+        lidar_in_world=pose,
+        payload=payload,
+    )
     system.step(EARLIER, (message,), SCENE)
     step = system.step(EGO, (message,), SCENE)
     assert step.ego_alone.geometry[:, 0].tolist() == [30.0]

@@ -54,7 +54,11 @@ def test_mcnemar_only_where_every_route_counts_once(collection: Collection) -> N
     assert twice["p mcnemar"].isna().all()
     attempts = collection.attempts[collection.attempts["seed"] == 1]
     once = compare(
-        Collection(collection.campaigns, attempts, collection.missing, ()), LATE, LATENCY
+        Collection(
+            campaigns=collection.campaigns, attempts=attempts, missing=collection.missing, notes=()
+        ),
+        LATE,
+        LATENCY,
     )
     result = once.differences.set_index("measure")["p mcnemar"]
     a, b = once.pairs["violated_a"], once.pairs["violated_b"]

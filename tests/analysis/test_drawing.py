@@ -31,16 +31,18 @@ def test_steps_are_round(least: float, step: float) -> None:
 
 
 def test_scales_keep_their_ends_and_their_order() -> None:
-    straight = Scale(-10.0, 40.0, 100.0, 200.0)
+    straight = Scale(low=-10.0, high=40.0, first=100.0, last=200.0)
     assert straight.at(-10) == 100
     assert straight.at(15) == 150
     assert straight.at(99) == 200
     assert straight.ticks() == pytest.approx([-10, 0, 10, 20, 30, 40])
-    odds = Scale(0.1, 10.0, 0.0, 100.0, log=True)
+    odds = Scale(low=0.1, high=10.0, first=0.0, last=100.0, log=True)
     assert odds.at(1) == pytest.approx(50)
     assert odds.at(0) == 0
     assert 1 in odds.ticks()
-    assert Scale(0.9, 1.3, 0, 1, log=True).ticks() == pytest.approx([0.9, 1.0, 1.1, 1.2, 1.3])
+    assert Scale(low=0.9, high=1.3, first=0, last=1, log=True).ticks() == pytest.approx(
+        [0.9, 1.0, 1.1, 1.2, 1.3]
+    )
 
 
 def test_spreads_show_everything_and_never_collapse() -> None:
@@ -64,8 +66,13 @@ def test_texts_are_shortened_in_the_middle() -> None:
 
 
 def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
-    rows = [Row("first", (Span(1.0, 0.5, 2.0),)), Row("second", (Span(math.nan),), "n 0")]
-    canvas = render_rows(rows, Axis("errors", (0.0,)), "says", [LegendEntry("a", "hue0")])
+    rows = [
+        Row(label="first", spans=(Span(value=1.0, low=0.5, high=2.0),)),
+        Row(label="second", spans=(Span(value=math.nan),), note="n 0"),
+    ]
+    canvas = render_rows(
+        rows, Axis(label="errors", keep=(0.0,)), "says", [LegendEntry("a", "hue0")]
+    )
     at = {mark.text: mark.at[1] for mark in canvas.marks if isinstance(mark, Label)}
     assert at["a"] < at["first"] < at["second"] < at["errors"]
     assert at["n 0"] == pytest.approx(at["second"], abs=1)
@@ -76,9 +83,15 @@ def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
 
 def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
     beyond = render_rows(
-        [Row("x", (Span(99.0, 1.0, 999.0),))], Axis("", within=(0.0, 10.0)), "says"
+        [Row(label="x", spans=(Span(value=99.0, low=1.0, high=999.0),))],
+        Axis(label="", within=(0.0, 10.0)),
+        "says",
     )
-    inside = render_rows([Row("x", (Span(5.0, 1.0, 9.0),))], Axis("", within=(0.0, 10.0)), "says")
+    inside = render_rows(
+        [Row(label="x", spans=(Span(value=5.0, low=1.0, high=9.0),))],
+        Axis(label="", within=(0.0, 10.0)),
+        "says",
+    )
     assert "circle" not in inline(beyond)
     assert inline(beyond).count("polyline") > inline(inside).count("polyline")
 

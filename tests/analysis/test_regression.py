@@ -52,7 +52,15 @@ def counted(y: Floats, columns: Floats) -> Sample:
     counts = np.zeros((len(y), len(PATTERNS)))
     counts[:, : columns.shape[1]] = columns
     systems = np.array(["x"] * len(y))
-    return Sample(y, counts, np.ones(len(y)), systems, np.arange(len(y)), {}, {})
+    return Sample(
+        y=y,
+        counts=counts,
+        exposure=np.ones(len(y)),
+        systems=systems,
+        clusters=np.arange(len(y)),
+        dropped={},
+        left_out={},
+    )
 
 
 def test_plain_logit_as_glm_has_it() -> None:

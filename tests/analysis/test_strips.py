@@ -42,11 +42,11 @@ def test_boxes_are_brought_from_the_lidar_to_the_world() -> None:
     poses = pd.DataFrame([{"frame": 8, "kind": "ego", **lidar}])
     nothing = pd.DataFrame()
     drive = Drive(
-        key_of("late", "none", "0", 1),
-        Path(),
-        frames,
-        boxes,
-        poses,
+        key=key_of("late", "none", "0", 1),
+        folder=Path(),
+        frames=frames,
+        boxes=boxes,
+        poses=poses,
         messages=nothing,
         events=nothing,
         map=nothing,

@@ -261,10 +261,10 @@ def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
 
 def test_rates_know_whether_every_route_counts_once(collection: Collection) -> None:
     once = Collection(
-        collection.campaigns,
-        collection.attempts[collection.attempts["seed"] == 1],
-        collection.missing,
-        (),
+        campaigns=collection.campaigns,
+        attempts=collection.attempts[collection.attempts["seed"] == 1],
+        missing=collection.missing,
+        notes=(),
     )
     tables = {item.name: item.cells for item in tables_of(once, results_only=True)}
     rates = tables["driving"][tables["driving"]["measure"].str.startswith("CR")]

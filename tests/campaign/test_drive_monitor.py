@@ -42,7 +42,13 @@ def test_a_parking_lane_is_a_lane() -> None:
 def test_a_lidar_does_not_see_the_body_that_carries_it() -> None:
     boxes = Boxes(np.zeros((2, 7)), np.zeros(2, np.int64), np.ones(2))
     truth = GroundTruth(boxes, np.array([7, 8]), np.zeros(2, np.int64))
-    scan = Scan(1, 0.05, Pose(0.0, 0.0), np.zeros((0, 4), np.float32), {7: 900, 8: 12})
+    scan = Scan(
+        frame=1,
+        time=0.05,
+        lidar_in_world=Pose(0.0, 0.0),
+        points_in_lidar=np.zeros((0, 4), np.float32),
+        hits={7: 900, 8: 12},
+    )
     assert hits_on(truth, scan, 7).tolist() == [0, 12]
     assert hits_on(truth, scan, 0).tolist() == [900, 12]
 

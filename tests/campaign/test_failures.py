@@ -310,8 +310,9 @@ def tries_of(queue: WorkQueue, *failing: FailureClass) -> list[tuple[AttemptKey,
     """Return the tries when attempts fail like this, one after another."""
     tried = []
     for failure in failing:
-        tried.append(queue.next())
-        queue.ended(Outcome(*tried[-1], failure))
+        key, number = queue.next()
+        tried.append((key, number))
+        queue.ended(Outcome(key=key, number=number, failure=failure))
     return tried
 
 

@@ -10,12 +10,14 @@ from harness.world.hazards.spec import HazardSpec
 
 
 def test_every_hazard_is_reported_and_none_is_left_waiting() -> None:
-    reached = build(HazardSpec("7", "control_loss", 30.0))
+    reached = build(HazardSpec(route="7", kind="control_loss", station=30.0))
     reached.begin(
         EgoState(frame=9, time=12.5, vehicle_in_world=Pose(0.0, 0.0), speed=8.0, station=30.0)
     )
-    unreached = build(HazardSpec("7", "occluded_pedestrian", 90.0))
-    left_out = HazardSpec("7", "not_run:no hazard stands for this type", 50.0, source="Scenario2")
+    unreached = build(HazardSpec(route="7", kind="occluded_pedestrian", station=90.0))
+    left_out = HazardSpec(
+        route="7", kind="not_run:no hazard stands for this type", station=50.0, source="Scenario2"
+    )
     reports = [
         (hazard_report.kind, hazard_report.status, hazard_report.started_at, hazard_report.reason)
         for hazard_report in hazard_reports([reached, unreached], [left_out])

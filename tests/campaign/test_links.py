@@ -97,7 +97,16 @@ def test_nothing_is_written_through_links_that_come_later(folder: Path, outside:
         append(folder, KEY, 1, None, "", "")
     log = folder / "worker.log"
     log.symlink_to(outside)
-    task = Task(folder, KEY, 1, "", 0, "", None, os.getpid())
+    task = Task(
+        folder=folder,
+        key=KEY,
+        number=1,
+        host="",
+        port=0,
+        simulator="",
+        memory_limit=None,
+        parent=os.getpid(),
+    )
     with pytest.raises(AttemptError):
         AttemptProcess(task, log, {}, folder)
     assert outside.read_text() == "mine\n"

@@ -18,7 +18,7 @@ from harness.world.attempt_context import EgoState
 from tests.campaign.tiny import composed
 
 ROUTE = straight_route(60)
-DRIVE = Drive(DrivingRules(), 59.0)
+DRIVE = Drive(rules=DrivingRules(), route_length=59.0)
 TRUTH = made_up_step(0).truth
 
 

@@ -27,7 +27,7 @@ def studies() -> dict[str, Settings]:
 
 def drive(settings: Settings, **then: Any) -> Drive:
     """Drive the judge over 100 m; from 40 m on things are otherwise."""
-    driven = Drive(build(settings["driving"], "driving"), 100.0)
+    driven = Drive(rules=build(settings["driving"], "driving"), route_length=100.0)
     for moment in straight(100.0):
         if driven.ended:
             break
@@ -37,7 +37,7 @@ def drive(settings: Settings, **then: Any) -> Drive:
 
 def gave_up(settings: Settings, speed: float) -> tuple[str, float]:
     """Creep on the spot; return why and after how many seconds the drive was ended."""
-    driven = Drive(build(settings["driving"], "driving"), 1000.0)
+    driven = Drive(rules=build(settings["driving"], "driving"), route_length=1000.0)
     start = next(iter(straight(1000.0)))
     for tick in range(20 * 2000):
         driven.observe(replace(start, time=100 + tick * 0.05, speed=speed))

@@ -24,7 +24,9 @@ from tests.keys import arm_of, key_of
 
 A, B = key_of("early", "none", "7", 1), key_of("late", "latency", "[7]", 1)
 NO_PATTERNS = (0,) * len(PATTERNS)
-UNHEARD = MessageUsage(False, 0, 0, False, False, {})
+UNHEARD = MessageUsage(
+    reads=False, sent=0, used=0, different=False, silence_asked=False, disturbances={}
+)
 ODD = key_of("late", "none", "[b]", 1)
 STANDING = Progress(attempts=6, done=2, given_up=1)
 ALREADY = "2 of 6 are done already"
@@ -35,8 +37,23 @@ def happen(listener: ProgressListener) -> None:
     """Let one attempt succeed, one fail once, and a worker leave."""
     listener.begins(1, A, 1)
     listener.begins(2, B, 2)
-    listener.ends(1, Outcome(A, 1, None, "DS 90.0", "", 20.0), again=False)
-    listener.ends(2, Outcome(B, 2, "server_crash", "it ended", "", 40.0), again=True)
+    listener.ends(
+        1,
+        Outcome(key=A, number=1, failure=None, message="DS 90.0", server_tail="", seconds=20.0),
+        again=False,
+    )
+    listener.ends(
+        2,
+        Outcome(
+            key=B,
+            number=2,
+            failure="server_crash",
+            message="it ended",
+            server_tail="",
+            seconds=40.0,
+        ),
+        again=True,
+    )
     listener.leaves(2, "nothing listens")
     listener.begins(1, B, 3)
 
@@ -122,10 +139,33 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     table = LiveTable(STANDING, 1, console)
     table.begins(1, ODD, 1)
     console.print(table)
-    marks = AttemptSummary(0.0, False, 0.0, False, NO_PATTERNS, 0, 0, UNHEARD)
+    marks = AttemptSummary(
+        driving_score=0.0,
+        collided=False,
+        completion=0.0,
+        violated=False,
+        patterns=NO_PATTERNS,
+        hazards=0,
+        hazards_absent=0,
+        usage=UNHEARD,
+    )
     row = row_of(arm_of("[/s]", "[c]"), [marks])
     console.print(table_of("", [row], ("n",)))
-    console.print(attributed([Attribution(ODD, "timeout", True, {"all": True}, (), None)], 0.05))
+    console.print(
+        attributed(
+            [
+                Attribution(
+                    of=ODD,
+                    kind="timeout",
+                    again=True,
+                    without={"all": True},
+                    resampled=(),
+                    windows=None,
+                )
+            ],
+            0.05,
+        )
+    )
     terminal.print_line("records: runs/[/x]")
     said = out.getvalue()
     assert said.count("late/ahead/none/[b]-s1") == 2
@@ -134,7 +174,14 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_is_never_cut_short() -> None:
     out = io.StringIO()
-    attribution = Attribution(A, "collision_vehicle", True, {"all": False}, (), None)
+    attribution = Attribution(
+        of=A,
+        kind="collision_vehicle",
+        again=True,
+        without={"all": False},
+        resampled=(),
+        windows=None,
+    )
     Console(file=out, width=60).print(attributed([attribution], 0.05))
     column = "".join(line[1:].split("│")[0].strip() for line in out.getvalue().splitlines()[3:])
     assert str(A) in column

@@ -38,7 +38,15 @@ ENDED = SimpleNamespace(done=lambda: True, stderr=lambda: "time limit", cancel=l
 
 
 def work_in(folder: Path) -> TaskSettings:
-    return TaskSettings(folder, "Town05", NO_CARLA, 600.0, None, {}, folder)
+    return TaskSettings(
+        folder=folder,
+        town="Town05",
+        simulator=NO_CARLA,
+        attempt_timeout=600.0,
+        memory_limit=None,
+        environment={},
+        directory=folder,
+    )
 
 
 class Moody:
@@ -92,7 +100,7 @@ class Recording:
         self.asked.append((key, number))
         if len(self.asked) == 2:
             self._mailbox.dismiss()
-        return Outcome(key, number)
+        return Outcome(key=key, number=number)
 
     def stop(self) -> None: ...
 
@@ -107,14 +115,14 @@ def test_a_job_that_is_started_again_goes_on_where_it_was(
     for question in range(4):
         mailbox.ask(question, KEY, question + 1)
     for question in range(2):
-        mailbox.answer(question, Outcome(KEY, question + 1))
+        mailbox.answer(question, Outcome(key=KEY, number=question + 1))
     slot = Recording(mailbox)
     monkeypatch.setattr(
         "harness.campaign.running.executors.mailbox.LocalWorkerSlot", lambda *given: slot
     )
     serve(tmp_path, work_in(tmp_path), 0)
     assert slot.asked == [(KEY, 3), (KEY, 4)]
-    assert mailbox.answered(3) == Outcome(KEY, 4)
+    assert mailbox.answered(3) == Outcome(key=KEY, number=4)
 
 
 class Reports(Nothing):
@@ -131,7 +139,7 @@ class Spilling(Recording):
     """Finds no room for records."""
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
-        return Outcome(key, number, "disk", "no room")
+        return Outcome(key=key, number=number, failure="disk", message="no room")
 
 
 def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
@@ -146,7 +154,7 @@ class Lost(Recording):
     """Finds no simulator, and cannot be given back."""
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
-        return Outcome(key, number, "server_launch", "no simulator")
+        return Outcome(key=key, number=number, failure="server_launch", message="no simulator")
 
     def close(self) -> None:
         raise RuntimeError("the actor died")
@@ -157,7 +165,7 @@ class Slow(Recording):
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
         time.sleep(0.2)
-        return Outcome(key, number)
+        return Outcome(key=key, number=number)
 
 
 def test_a_slot_that_cannot_be_closed_leaves_the_others_alone(tmp_path: Path) -> None:
@@ -207,7 +215,16 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    task = Task(tmp_path, KEY, 1, "127.0.0.1", 1, "carlite", None, os.getpid())
+    task = Task(
+        folder=tmp_path,
+        key=KEY,
+        number=1,
+        host="127.0.0.1",
+        port=1,
+        simulator="carlite",
+        memory_limit=None,
+        parent=os.getpid(),
+    )
     before = os.listdir("/proc/self/fd")  # noqa: PTH208
     with pytest.raises(AttemptError, match="no further process: No such file") as raised:
         AttemptProcess(task, tmp_path / "logs" / "worker-1.log", {}, tmp_path)

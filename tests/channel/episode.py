@@ -39,7 +39,14 @@ def where(sender: str, step: int) -> Pose:
 
 def observation(sender: str, kind: Kind, step: int, first_frame: int = FIRST_FRAME) -> Observation:
     frame = first_frame + step * TICKS
-    return Observation(sender, kind, frame, time_of(step), where(sender, step), NO_POINTS)
+    return Observation(
+        sender=sender,
+        kind=kind,
+        frame=frame,
+        time=time_of(step),
+        lidar_in_world=where(sender, step),
+        points_in_lidar=NO_POINTS,
+    )
 
 
 def some_boxes(count: int = 5) -> Boxes:
@@ -99,7 +106,14 @@ class Episode:
                 self.channel.audit.believed(believed)
             else:
                 self.channel.send(
-                    Message(sender, kind, seen.frame, seen.time, believed.lidar_in_world, payload())
+                    Message(
+                        sender=sender,
+                        kind=kind,
+                        capture_frame=seen.frame,
+                        capture_time=seen.time,
+                        lidar_in_world=believed.lidar_in_world,
+                        payload=payload(),
+                    )
                 )
         messages = self.channel.deliver(time_of(step), {sender for sender, _ in partners})
         self.given.append(messages)

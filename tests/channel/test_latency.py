@@ -78,7 +78,14 @@ def test_the_first_second_is_as_long_whenever_it_begins() -> None:
     for moments in second:
         disturbance.reset(1, "r12")
         messages = [
-            Message("roadside-0", "roadside", 0, moment, Pose(0.0, 0.0), some_boxes())
+            Message(
+                sender="roadside-0",
+                kind="roadside",
+                capture_frame=0,
+                capture_time=moment,
+                lidar_in_world=Pose(0.0, 0.0),
+                payload=some_boxes(),
+            )
             for moment in moments
         ]
         assert [disturbance.delay(message) for message in messages] == [0.0, 0.8]

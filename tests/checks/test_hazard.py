@@ -134,16 +134,16 @@ def test_kinds_by_class_are_in_allowed_packages_only(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("CRUCIBLE_PACKAGES", raising=False)
     assert name not in KINDS
     monkeypatch.setenv("CRUCIBLE_PACKAGES", "tests")
-    hazard = build(HazardSpec("7", name, 10.0, {"aside": 3.0}))
+    hazard = build(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": 3.0}))
     assert isinstance(hazard, Barrel)
     assert (hazard.number("aside"), hazard.number("gap")) == (3.0, 0.0)
     assert hazard.report().kind == "barrel"
     with pytest.raises(UserError, match="aside = -1: must be > 0"):
-        build(HazardSpec("7", name, 10.0, {"aside": -1.0}))
+        build(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": -1.0}))
     with pytest.raises(UserError, match=r"tests\.nowhere\.Kind: ModuleNotFoundError"):
-        build(HazardSpec("7", "tests.nowhere.Kind", 10.0))
+        build(HazardSpec(route="7", kind="tests.nowhere.Kind", station=10.0))
     with pytest.raises(UserError, match="not a subclass of Hazard"):
-        build(HazardSpec("7", "tests.conftest.Carlite", 10.0))
+        build(HazardSpec(route="7", kind="tests.conftest.Carlite", station=10.0))
 
 
 def test_installed_packages_name_kinds_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,9 @@ def test_installed_packages_name_kinds_by_entry_point(monkeypatch: pytest.Monkey
 
 def on_route(kind: str) -> Assignment:
     """Return a route with a hazard of this kind."""
-    return Assignment(straight_route(60), (HazardSpec("straight", kind, 10.0),), None)
+    return Assignment(
+        straight_route(60), (HazardSpec(route="straight", kind=kind, station=10.0),), None
+    )
 
 
 def test_a_folder_builds_only_hazards_that_declare_themselves_safe(

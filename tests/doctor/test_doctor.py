@@ -88,21 +88,27 @@ def test_requirements_are_read_as_metadata_has_them() -> None:
     lines += ['v2x-crucible[draw,run]; extra == "dev"']
     lines += ['open3d>=0.19; sys_platform != "linux" and extra == "clouds"']
     assert list(requirements(lines)) == [
-        Requirement("carla", "==", "0.9.16", "run"),
-        Requirement("numpy", ">=", "1.26", ""),
-        Requirement("ray", "", "", "ray"),
-        Requirement("open3d", ">=", "0.19", "clouds", some_platforms=True),
+        Requirement(name="carla", rule="==", version="0.9.16", extra="run"),
+        Requirement(name="numpy", rule=">=", version="1.26", extra=""),
+        Requirement(name="ray", rule="", version="", extra="ray"),
+        Requirement(name="open3d", rule=">=", version="0.19", extra="clouds", some_platforms=True),
     ]
 
 
 @pytest.mark.parametrize(
     ("requirement", "problem"),
     [
-        (Requirement("carla", "==", "0.9.16", "run"), None),
-        (Requirement("carla", "==", "0.9.15", "run"), "carla is 0.9.16, needed is ==0.9.15"),
-        (Requirement("numpy", ">=", "1.9", ""), None),
-        (Requirement("numpy", ">=", "99", ""), ", needed is >=99"),
-        (Requirement("no-such-thing", "", "", ""), "no-such-thing is missing"),
+        (Requirement(name="carla", rule="==", version="0.9.16", extra="run"), None),
+        (
+            Requirement(name="carla", rule="==", version="0.9.15", extra="run"),
+            "carla is 0.9.16, needed is ==0.9.15",
+        ),
+        (Requirement(name="numpy", rule=">=", version="1.9", extra=""), None),
+        (Requirement(name="numpy", rule=">=", version="99", extra=""), ", needed is >=99"),
+        (
+            Requirement(name="no-such-thing", rule="", version="", extra=""),
+            "no-such-thing is missing",
+        ),
     ],
 )
 def test_versions_are_compared(requirement: Requirement, problem: str | None) -> None:
@@ -120,16 +126,20 @@ def test_a_package_that_ends_its_process_is_named(
 
 
 def test_an_unneeded_extra_may_be_missing_but_not_in_part() -> None:
-    missing = Requirement("no-such-thing", "", "", "ray")
+    missing = Requirement(name="no-such-thing", rule="", version="", extra="ray")
     assert check_extra("ray", [missing]).verdict == "ok"
-    half = check_extra("ray", [missing, Requirement("numpy", "", "", "ray")])
+    half = check_extra(
+        "ray", [missing, Requirement(name="numpy", rule="", version="", extra="ray")]
+    )
     assert (half.verdict, half.details) == ("warning", "no-such-thing is missing")
     assert check_extra("run", [missing]).verdict == "fault"
 
 
 def test_of_packages_for_different_platforms_one_is_enough() -> None:
-    here = Requirement("numpy", "", "", "clouds", some_platforms=True)
-    elsewhere = Requirement("no-such-thing", "", "", "clouds", some_platforms=True)
+    here = Requirement(name="numpy", rule="", version="", extra="clouds", some_platforms=True)
+    elsewhere = Requirement(
+        name="no-such-thing", rule="", version="", extra="clouds", some_platforms=True
+    )
     assert check_extra("clouds", [here, elsewhere]).details.startswith("numpy ")
     assert check_extra("clouds", [elsewhere]).details.startswith("not installed")
 

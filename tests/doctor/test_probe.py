@@ -192,7 +192,9 @@ def test_places_may_come_in_any_order() -> None:
 def test_zero_extents_are_named() -> None:
     other = deepcopy(FACTS)
     other["vehicles"]["vehicle.bh.crossbike"]["zero extents"] = True
-    comparison = Comparison("", "", "", FACTS, other, ())
+    comparison = Comparison(
+        address="", version="", town="", carlite=FACTS, other=other, differences=()
+    )
     assert zero_extents(comparison) == ["vehicle.bh.crossbike"]
 
 

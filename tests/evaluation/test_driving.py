@@ -36,7 +36,7 @@ def straight(length: float, speed: float = 8.0) -> Iterable[DriveSample]:
 
 
 def judged(samples: Iterable[DriveSample], length: float = 100.0, **rules: Any) -> Drive:
-    drive = Drive(DrivingRules(**rules), length)
+    drive = Drive(rules=DrivingRules(**rules), route_length=length)
     for sample in samples:
         if drive.ended:
             break

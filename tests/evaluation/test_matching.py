@@ -24,7 +24,13 @@ def judged(geometry: Floats, of_class: int = VEHICLE, score: float = 1.0) -> Eva
 
 def counted(boxes: Boxes, counts: np.ndarray) -> EvaluatedBoxes:
     nothing = np.zeros(len(boxes), np.int64)
-    return EvaluatedBoxes(boxes, counts, bands_of(boxes.geometry), nothing - 1, nothing)
+    return EvaluatedBoxes(
+        boxes=boxes,
+        counted=counts,
+        bands=bands_of(boxes.geometry),
+        pattern=nothing - 1,
+        times=nothing,
+    )
 
 
 @st.composite

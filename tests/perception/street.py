@@ -49,7 +49,14 @@ def ego(points: Singles | None = None) -> EgoObservation:
 
 def partner(kind: Kind = "roadside", lidar_in_world: Pose = ROADSIDE_IN_WORLD) -> Observation:
     """Return what a partner observes."""
-    return Observation(f"{kind}-0", kind, 100, 5.0, lidar_in_world, sweep(lidar_in_world))
+    return Observation(
+        sender=f"{kind}-0",
+        kind=kind,
+        frame=100,
+        time=5.0,
+        lidar_in_world=lidar_in_world,
+        points_in_lidar=sweep(lidar_in_world),
+    )
 
 
 def sent(
@@ -59,7 +66,12 @@ def sent(
     pose = observation.lidar_in_world
     believed = replace(pose, x=pose.x + shift[0], y=pose.y + shift[1])
     return Message(
-        observation.sender, observation.kind, observation.frame, observation.time, believed, payload
+        sender=observation.sender,
+        kind=observation.kind,
+        capture_frame=observation.frame,
+        capture_time=observation.time,
+        lidar_in_world=believed,
+        payload=payload,
     )
 
 

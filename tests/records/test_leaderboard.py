@@ -32,7 +32,7 @@ INFRACTIONS = {
 
 def driven(route: str, struck_at: float = LENGTH, standing: bool = False) -> dict[str, Any]:
     """Drive a straight road; what is struck on the way ends the drive."""
-    drive = Drive(DrivingRules(blocked_seconds=5.0), LENGTH)
+    drive = Drive(rules=DrivingRules(blocked_seconds=5.0), route_length=LENGTH)
     recorder = Recorder(start=100.0, first_frame=0, ego_id=1, tick_seconds=0.05)
     for second in range(60):
         x = 0.0 if standing else min(10.0 * second, LENGTH)

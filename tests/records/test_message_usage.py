@@ -9,13 +9,27 @@ import pytest
 
 from harness.records.message_usage import MessageUsage, fault_of
 
-UNDISTURBED = MessageUsage(True, 50, 50, False, False, {})
-LATE = MessageUsage(True, 50, 47, True, False, {"latency": 47})
-NO_PARTNER = MessageUsage(True, 0, 0, False, False, {})
-TOO_SHORT = MessageUsage(True, 3, 0, True, False, {"latency": 0})
-IN_VAIN = MessageUsage(True, 50, 50, False, False, {"loss": 0})
-SILENT = MessageUsage(True, 50, 0, True, True, {"loss": 50})
-ALONE = MessageUsage(False, 0, 0, False, False, {})
+UNDISTURBED = MessageUsage(
+    reads=True, sent=50, used=50, different=False, silence_asked=False, disturbances={}
+)
+LATE = MessageUsage(
+    reads=True, sent=50, used=47, different=True, silence_asked=False, disturbances={"latency": 47}
+)
+NO_PARTNER = MessageUsage(
+    reads=True, sent=0, used=0, different=False, silence_asked=False, disturbances={}
+)
+TOO_SHORT = MessageUsage(
+    reads=True, sent=3, used=0, different=True, silence_asked=False, disturbances={"latency": 0}
+)
+IN_VAIN = MessageUsage(
+    reads=True, sent=50, used=50, different=False, silence_asked=False, disturbances={"loss": 0}
+)
+SILENT = MessageUsage(
+    reads=True, sent=50, used=0, different=True, silence_asked=True, disturbances={"loss": 50}
+)
+ALONE = MessageUsage(
+    reads=False, sent=0, used=0, different=False, silence_asked=False, disturbances={}
+)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +98,9 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def test_read_from_a_result() -> None:
-    assert MessageUsage.of(record()) == MessageUsage(True, 9, 7, True, False, {"latency": 7})
+    assert MessageUsage.of(record()) == MessageUsage(
+        reads=True, sent=9, used=7, different=True, silence_asked=False, disturbances={"latency": 7}
+    )
     assert not MessageUsage.of(record(late=0)).different
 
 

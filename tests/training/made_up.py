@@ -68,7 +68,14 @@ def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
     hits = np.full(len(boxes), 60)
     truth = GroundTruth(boxes_between(boxes, WORLD, pose), np.arange(20, 20 + len(boxes)), hits)
     parked = boxes_between(parked_in_world(), WORLD, pose)
-    return Look(agent, float(moment), pose, points_between(points, WORLD, pose), truth, parked)
+    return Look(
+        agent=agent,
+        time=float(moment),
+        lidar_in_world=pose,
+        points_in_lidar=points_between(points, WORLD, pose),
+        truth=truth,
+        parked_in_lidar=parked,
+    )
 
 
 def write_recording(folder: Path, purpose: str = "training") -> None:

@@ -29,7 +29,16 @@ def of_unit(system: System, street: Recording) -> tuple[Message, ...]:
     seen = sight.observation
     shared = system.share(seen)
     at = seen.lidar_in_world
-    return (Message(seen.sender, seen.kind, seen.frame, seen.time, at, shared),)
+    return (
+        Message(
+            sender=seen.sender,
+            kind=seen.kind,
+            capture_frame=seen.frame,
+            capture_time=seen.time,
+            lidar_in_world=at,
+            payload=shared,
+        ),
+    )
 
 
 def assert_the_same(theirs: Boxes, ours: Boxes) -> None:

@@ -70,7 +70,14 @@ def test_a_checkout_that_does_not_run_says_so_in_one_line(tmp_path: Path) -> Non
 
 
 def message(sender: str, x: float) -> Message:
-    return Message(sender, "vehicle", 4, 0.2, Pose(x, 0.0, 2.0, 0.5), Points(NO_POINTS))
+    return Message(
+        sender=sender,
+        kind="vehicle",
+        capture_frame=4,
+        capture_time=0.2,
+        lidar_in_world=Pose(x, 0.0, 2.0, 0.5),
+        payload=Points(NO_POINTS),
+    )
 
 
 def test_partners_nearest_first_and_no_more_than_it_takes() -> None:
@@ -82,7 +89,18 @@ def test_partners_nearest_first_and_no_more_than_it_takes() -> None:
 def test_what_it_believes_and_where_it_is_on_its_route() -> None:
     here = Pose(100.0, 50.0, yaw=math.pi / 2)
     believed = Pose(100.4, 51.3, 1.85, math.pi / 2)  # true would be 100, 51.3
-    observation = EgoObservation("ego", "ego", 4, 0.2, believed, NO_POINTS, here, LIDAR, 3.0, ())
+    observation = EgoObservation(
+        sender="ego",
+        kind="ego",
+        frame=4,
+        time=0.2,
+        lidar_in_world=believed,
+        points_in_lidar=NO_POINTS,
+        vehicle_in_world=here,
+        lidar_in_vehicle=LIDAR,
+        speed=3.0,
+        lights=(),
+    )
     words, arrays = step_request(observation, [message("vehicle-9", 90.0)])
     assert words["ego"]["lidar"] == [100.4, 51.3, 1.85, math.pi / 2]
     assert np.allclose(words["ego"]["vehicle"], [100.4, 50.0])
@@ -101,7 +119,18 @@ def test_the_ego_is_no_detection() -> None:
         "alone_classes": np.zeros(2, np.int64),
     }
     here = Pose(100.0, 50.0, 1.85)
-    observation = EgoObservation("ego", "ego", 4, 0.2, here, NO_POINTS, here, LIDAR, 3.0, ())
+    observation = EgoObservation(
+        sender="ego",
+        kind="ego",
+        frame=4,
+        time=0.2,
+        lidar_in_world=here,
+        points_in_lidar=NO_POINTS,
+        vehicle_in_world=here,
+        lidar_in_vehicle=LIDAR,
+        speed=3.0,
+        lights=(),
+    )
     (box,) = others("alone", result, observation).geometry
     assert np.allclose(box[:2], [10.0, 3.0])
 

@@ -53,7 +53,13 @@ class ScriptedEgo:
         )
         time = snapshot.timestamp.elapsed_seconds
         speed = math.hypot(moving.x, moving.y)
-        return EgoState(snapshot.frame, time, pose, speed, self.distance)
+        return EgoState(
+            frame=snapshot.frame,
+            time=time,
+            vehicle_in_world=pose,
+            speed=speed,
+            station=self.distance,
+        )
 
     def drive(self, brake: bool) -> None:
         """Set the velocity for the next tick."""

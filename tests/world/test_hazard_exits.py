@@ -51,7 +51,7 @@ def middle(route: Route, first: int, last: int) -> float:
 def test_every_turn_has_a_plan(town: str, turn: str, kind: str) -> None:
     tried = sudden = 0
     for track, first, last in turning(roads(town), turn, 8):
-        hazard = build(HazardSpec("0", kind, middle(track.route, first, last)))
+        hazard = build(HazardSpec(route="0", kind=kind, station=middle(track.route, first, last)))
         assert isinstance(hazard, Encounter)
         plan = next(iter(hazard.plans(track)), None)
         assert plan is not None, (track.route.name, first, last)
@@ -70,11 +70,13 @@ def test_where_the_route_ends_past_the_junction_nothing_hides_the_start() -> Non
     track, first, last = next(turning(roads("Crucible05"), "left", 1))
     route = track.route
     short = Route(
-        route.name,
-        route.town,
+        name=route.name,
+        town=route.town,
         **{name: getattr(route, name)[: last + 5] for name in COLUMNS},
     )
-    hazard = build(HazardSpec("0", "occluded_cyclist", middle(short, first, last)))
+    hazard = build(
+        HazardSpec(route="0", kind="occluded_cyclist", station=middle(short, first, last))
+    )
     assert isinstance(hazard, Encounter)
     plan = next(iter(hazard.plans(Track(track.map, short))))
     assert plan.standing == ()
@@ -92,7 +94,7 @@ def test_on_an_inner_lane_a_pedestrian_comes_from_behind_what_stands_in_the_next
         track = Track(network.map, network.route("0", town, places))
         if track.at_kerb(40.0) or track.route.lane_change.any():
             continue
-        hazard = build(HazardSpec("0", "occluded_pedestrian", 40.0))
+        hazard = build(HazardSpec(route="0", kind="occluded_pedestrian", station=40.0))
         assert isinstance(hazard, Encounter)
         plan = next(iter(hazard.plans(track)))
         assert plan.sudden

@@ -22,7 +22,7 @@ from tests.standin.watch import family, server_of
 from tests.world.alone import alone
 from tests.world.staging import context_of
 
-PATCHES = HazardSpec("7", "control_loss", 30.0)
+PATCHES = HazardSpec(route="7", kind="control_loss", station=30.0)
 
 
 def test_what_a_hazard_raises_bears_its_name(carlite: Carlite) -> None:
@@ -85,7 +85,14 @@ def test_a_patch_that_is_refused_is_no_want_of_room(
     client: carla.Client, world: carla.World
 ) -> None:
     """Friction triggers have no body; a friction that is no number is why one can be refused."""
-    hazard = build(HazardSpec("straight", "control_loss", 30.0, {"friction": float("nan")}))
+    hazard = build(
+        HazardSpec(
+            route="straight",
+            kind="control_loss",
+            station=30.0,
+            parameters={"friction": float("nan")},
+        )
+    )
     with (
         pytest.raises(ScenarioError, match="friction trigger, which needs no room"),
         blaming(hazard),
@@ -97,7 +104,7 @@ def test_a_patch_that_is_refused_is_no_want_of_room(
 def test_actors_that_leave_the_world_are_missed_until_it_is_over(
     client: carla.Client, world: carla.World
 ) -> None:
-    hazard = build(HazardSpec("straight", "control_loss", 30.0))
+    hazard = build(HazardSpec(route="straight", kind="control_loss", station=30.0))
     hazard.place(context_of(client, world))
     world.tick()
     ego = EgoState(frame=1, time=1.0, vehicle_in_world=Pose(0.0, 0.0), speed=8.0, station=0.0)

@@ -62,7 +62,15 @@ def test_a_turned_rectangle_cuts_other_lines() -> None:
 def arrival_after(speeds: list[float]) -> Arrival:
     arrival = Arrival()
     for tick, speed in enumerate(speeds):
-        arrival.observe(EgoState(tick, 0.05 * tick, Pose(0.0, 0.0), speed, 0.0))
+        arrival.observe(
+            EgoState(
+                frame=tick,
+                time=0.05 * tick,
+                vehicle_in_world=Pose(0.0, 0.0),
+                speed=speed,
+                station=0.0,
+            )
+        )
     return arrival
 
 

@@ -35,7 +35,15 @@ ContextFor = Callable[[Route], AttemptContext]
 @pytest.fixture
 def context_for(carlite: Carlite, client: carla.Client, world: carla.World) -> ContextFor:
     manager = client.get_trafficmanager(carlite.port + 2)
-    return lambda route: AttemptContext(client, world, world.get_map(), manager, route, 7, 0.05)
+    return lambda route: AttemptContext(
+        client=client,
+        world=world,
+        map=world.get_map(),
+        traffic_manager=manager,
+        route=route,
+        seed=7,
+        tick_seconds=0.05,
+    )
 
 
 def shipped(kind: str) -> tuple[Route, HazardSpec]:
@@ -96,7 +104,7 @@ def test_past_a_left_turn_a_cyclist_meets_the_ego(knows: bool, context_for: Cont
     town = network_of("Crucible05", None)
     track, first, last = next(turning(town, "left", 1))
     station = float(track.route.station[(first + last) // 2])
-    hazard = build(HazardSpec(track.route.name, "occluded_cyclist", station))
+    hazard = build(HazardSpec(route=track.route.name, kind="occluded_cyclist", station=station))
     ego = run(context_for(track.route), hazard, knowing(hazard) if knows else never)
     assert isinstance(hazard, Encounter)
     assert hazard.plan.meeting.station > track.route.station[last]
@@ -121,7 +129,7 @@ def test_a_hazard_that_the_ego_did_not_reach_was_not_run(context_for: ContextFor
 
 def test_where_the_road_has_no_place_it_is_not_run(context_for: ContextFor) -> None:
     route, _ = shipped("occluded_pedestrian")
-    hazard = build(HazardSpec(route.name, "oncoming_turn", 1.0))
+    hazard = build(HazardSpec(route=route.name, kind="oncoming_turn", station=1.0))
     context = context_for(route)
     assert hazard.impossible(Track(context.map, route)) == "the road has no place for it"
     assert not hazard.place(context)
@@ -157,7 +165,7 @@ def test_where_everything_is_taken_nothing_of_it_stays(context_for: ContextFor) 
 
 def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
     route, spec = shipped("occluded_pedestrian")
-    hazard = build(HazardSpec(spec.route, "control_loss", 30.0))
+    hazard = build(HazardSpec(route=spec.route, kind="control_loss", station=30.0))
     context = context_for(route)
     hazard.place(context)
     seen = []
@@ -175,7 +183,14 @@ def test_an_ego_loses_grip_on_the_patches(context_for: ContextFor) -> None:
 
 def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> None:
     route, spec = shipped("hard_braking")
-    hazard = build(HazardSpec(spec.route, "manoeuvre_opposite", spec.station, {"standing": 8.0}))
+    hazard = build(
+        HazardSpec(
+            route=spec.route,
+            kind="manoeuvre_opposite",
+            station=spec.station,
+            parameters={"standing": 8.0},
+        )
+    )
     ego = run(context_for(route), hazard, knowing(hazard))
     assert ego.hits == []
     assert hazard.status == "over"
@@ -185,17 +200,39 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        (HazardSpec("7", "meteor", 10.0), "route 7, hazard 'meteor': unknown kind; valid kinds:"),
         (
-            HazardSpec("7", "cut_in", 10.0, {"sped": 3.0}),
+            HazardSpec(route="7", kind="meteor", station=10.0),
+            "route 7, hazard 'meteor': unknown kind; valid kinds:",
+        ),
+        (
+            HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"sped": 3.0}),
             "unknown parameter 'sped'; valid parameters: speed",
         ),
-        (HazardSpec("7", "cut_in", 10.0, {"speed": "fast"}), "speed must be a number"),
-        (HazardSpec("7", "cut_in", 10.0, {"speed": 0.0}), "speed = 0: must be > 0"),
-        (HazardSpec("7", "hard_braking", 10.0, {"braking": -8.0}), "braking = -8: must be > 0"),
-        (HazardSpec("7", "stopped_vehicle", 10.0, {"standing": -1.0}), "must be ≥ 0"),
         (
-            HazardSpec("7", "oncoming_turn", 10.0, {"actor": "vehicle.tesla.model3"}),
+            HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"speed": "fast"}),
+            "speed must be a number",
+        ),
+        (
+            HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"speed": 0.0}),
+            "speed = 0: must be > 0",
+        ),
+        (
+            HazardSpec(route="7", kind="hard_braking", station=10.0, parameters={"braking": -8.0}),
+            "braking = -8: must be > 0",
+        ),
+        (
+            HazardSpec(
+                route="7", kind="stopped_vehicle", station=10.0, parameters={"standing": -1.0}
+            ),
+            "must be ≥ 0",
+        ),
+        (
+            HazardSpec(
+                route="7",
+                kind="oncoming_turn",
+                station=10.0,
+                parameters={"actor": "vehicle.tesla.model3"},
+            ),
             "actor = 'vehicle.tesla.model3': unknown; valid: vehicle.mercedes.sprinter",
         ),
     ],

@@ -80,7 +80,7 @@ def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
 
 
 def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
-    partners = assemble(Cooperation(placement), context, RIG, 0.2, False, [])
+    partners = assemble(Cooperation(roadside=placement), context, RIG, 0.2, False, [])
     drive = Drive(context, ego, partners)
     poses = [[pose for _, pose in drive.plan()] for _ in range(steps)]
     partners.end()
@@ -90,7 +90,7 @@ def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) 
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
     context: AttemptContext, ego: Ego
 ) -> None:
-    partners = assemble(Cooperation(Ahead(**PLACE)), context, RIG, 0.2, False, [])
+    partners = assemble(Cooperation(roadside=Ahead(**PLACE)), context, RIG, 0.2, False, [])
     drive = Drive(context, ego, partners)
     before = drive.state
     ((sender, pose),) = drive.plan()
@@ -128,7 +128,9 @@ def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
 
 def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
     before = context.world.get_actors().filter("sensor.*")
-    partners = assemble(Cooperation(Ahead(**PLACE, renew_seconds=0.2)), context, RIG, 0.2, True, [])
+    partners = assemble(
+        Cooperation(roadside=Ahead(**PLACE, renew_seconds=0.2)), context, RIG, 0.2, True, []
+    )
     drive = Drive(context, ego, partners)
     drive.plan()
     first = {actor.id for actor in context.world.get_actors().filter("sensor.*")}
@@ -144,9 +146,17 @@ def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, e
     route = RoadNetwork(context.map).route(
         "0", "Crucible05", [points[3].location, points[100].location]
     )
-    there = AttemptContext(context.client, context.world, context.map, None, route, 1, 0.05)
+    there = AttemptContext(
+        client=context.client,
+        world=context.world,
+        map=context.map,
+        traffic_manager=None,
+        route=route,
+        seed=1,
+        tick_seconds=0.05,
+    )
     partners = assemble(
-        Cooperation(Surveyed(RIG.roadside_height), range=70.0), there, RIG, 0.2, False, []
+        Cooperation(roadside=Surveyed(RIG.roadside_height), range=70.0), there, RIG, 0.2, False, []
     )
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
     assert len(partners.units) == entries >= 5
@@ -187,7 +197,7 @@ def test_no_partner_out_of_range(context: AttemptContext, ego: Ego) -> None:
 def test_no_more_than_asked(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
     context.world.tick()
-    settings = Cooperation(Ahead(**PLACE), connected=3, maximum=2)
+    settings = Cooperation(roadside=Ahead(**PLACE), connected=3, maximum=2)
     partners = assemble(settings, context, RIG, 0.2, False, fleet)
     shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]

@@ -16,11 +16,11 @@ __all__ = ["context", "ego"]
 def cooperations() -> dict[str, Cooperation]:
     """Return ways to cooperate; placements know where their units stand."""
     return {
-        "ahead": Cooperation(Ahead(**PLACE)),
-        "mixed": Cooperation(Ahead(**PLACE), connected=2),
+        "ahead": Cooperation(roadside=Ahead(**PLACE)),
+        "mixed": Cooperation(roadside=Ahead(**PLACE), connected=2),
         "connected": Cooperation(connected=2),
-        "surveyed": Cooperation(Surveyed(RIG.roadside_height)),
-        "farther ahead": Cooperation(Ahead(**{**PLACE, "distance": 20.0})),
+        "surveyed": Cooperation(roadside=Surveyed(RIG.roadside_height)),
+        "farther ahead": Cooperation(roadside=Ahead(**{**PLACE, "distance": 20.0})),
         "none": Cooperation(),
     }
 
@@ -87,7 +87,13 @@ def test_without_a_reference_nothing_more_is_scanned(context: AttemptContext, eg
 def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int) -> Partners:
     one = Cooperation(connected=1, maximum=1, choice="random")
     there = AttemptContext(
-        context.client, context.world, context.map, None, context.route, seed, 0.05
+        client=context.client,
+        world=context.world,
+        map=context.map,
+        traffic_manager=None,
+        route=context.route,
+        seed=seed,
+        tick_seconds=0.05,
     )
     return assemble(one, there, RIG, 0.2, False, fleet)
 

@@ -37,11 +37,19 @@ def files(tmp_path: Path) -> tuple[str, str]:
     pairs = rng.integers(0, len(network.graph.xyz), (2, 2))
     points = [np.column_stack([network.graph.xyz[two], network.graph.yaw[two]]) for two in pairs]
     specs = [
-        RouteSpec(name, "Crucible05", points[which], None, (), tmp_path, 1)
+        RouteSpec(
+            id=name,
+            town="Crucible05",
+            keypoints=points[which],
+            weather=None,
+            scenarios=(),
+            file=tmp_path,
+            line=1,
+        )
         for name, which in (("a", 0), ("b", 1), ("c", 0))
     ]
     write_routes(tmp_path / "routes.xml", specs)
-    write_hazards(tmp_path / "hazards.json", [HazardSpec("a", KIND, 40.0)])
+    write_hazards(tmp_path / "hazards.json", [HazardSpec(route="a", kind=KIND, station=40.0)])
     return str(tmp_path / "routes.xml"), str(tmp_path / "hazards.json")
 
 
@@ -63,7 +71,9 @@ def test_check(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> No
 def test_check_refuses_what_a_campaign_would_refuse(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_hazards(Path(files[1]), [HazardSpec("a", KIND, 40.0, {"sped": 3.0})])
+    write_hazards(
+        Path(files[1]), [HazardSpec(route="a", kind=KIND, station=40.0, parameters={"sped": 3.0})]
+    )
     assert main(["routes", "check", files[0], "--hazards", files[1]]) == 2
     said = capsys.readouterr()
     assert "unknown parameter 'sped'; valid parameters: speed" in said.err
@@ -130,7 +140,20 @@ def test_bad_maps_end_with_one_line_and_code_2(
     assert old in text
     (tmp_path / "Mine.xodr").write_text(text.replace(old, new))
     points = np.array([(60.0, -2.0, 0.0, math.nan), (-60.0, -2.0, 0.0, math.nan)])
-    write_routes(tmp_path / "r.xml", [RouteSpec("a", "Mine", points, None, (), tmp_path, 1)])
+    write_routes(
+        tmp_path / "r.xml",
+        [
+            RouteSpec(
+                id="a",
+                town="Mine",
+                keypoints=points,
+                weather=None,
+                scenarios=(),
+                file=tmp_path,
+                line=1,
+            )
+        ],
+    )
     assert main(["routes", "check", str(tmp_path / "r.xml"), "--maps", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "Mine.xodr" in line

@@ -67,7 +67,15 @@ NESTED = """<routes>
 def spec_between(name: str, *nodes: int) -> RouteSpec:
     network = roads("Crucible05")
     points = np.column_stack([network.graph.xyz[list(nodes)], network.graph.yaw[list(nodes)]])
-    return RouteSpec(name, "Crucible05", points, None, (), Path("memory.xml"), 1)
+    return RouteSpec(
+        id=name,
+        town="Crucible05",
+        keypoints=points,
+        weather=None,
+        scenarios=(),
+        file=Path("memory.xml"),
+        line=1,
+    )
 
 
 def a_route(name: str = "0") -> tuple[RouteSpec, Route]:
@@ -239,9 +247,14 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
 def test_hazards_written_are_read_again(tmp_path: Path) -> None:
     spec, route = a_route()
     written = [
-        HazardSpec("0", "occluded_pedestrian", 40.5, {"speed": 1.25, "occluder": "van"}),
-        HazardSpec("0", "hard_braking", route.length),
-        HazardSpec("elsewhere", "hard_braking", 9e5),
+        HazardSpec(
+            route="0",
+            kind="occluded_pedestrian",
+            station=40.5,
+            parameters={"speed": 1.25, "occluder": "van"},
+        ),
+        HazardSpec(route="0", kind="hard_braking", station=route.length),
+        HazardSpec(route="elsewhere", kind="hard_braking", station=9e5),
     ]
     write_hazards(tmp_path / "h.json", written)
     read = read_hazards(tmp_path / "h.json", kinds=KINDS, routes={"0": spec})

@@ -33,7 +33,15 @@ def route_that_turns(way: str) -> tuple[RouteSpec, Route]:
     for _ in range(500):
         nodes = rng.integers(0, len(network.graph.xyz), 2)
         points = np.column_stack([network.graph.xyz[nodes], network.graph.yaw[nodes]])
-        spec = RouteSpec("0", "Crucible05", points, None, (), Path("memory.xml"), 1)
+        spec = RouteSpec(
+            id="0",
+            town="Crucible05",
+            keypoints=points,
+            weather=None,
+            scenarios=(),
+            file=Path("memory.xml"),
+            line=1,
+        )
         route = lay(spec, network)
         if route.length > 60 and (turns := junctions(route)):
             first, last = turns[0]

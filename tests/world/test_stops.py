@@ -36,8 +36,8 @@ def over_a_sign(town: carla.Map, sign: carla.Actor) -> Route:
     xyz = np.array([[p.transform.location.x, p.transform.location.y, 0.0] for p in points])
     station = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xyz, axis=0), axis=1))])
     return Route(
-        "over",
-        TOWN,
+        name="over",
+        town=TOWN,
         xyz=xyz,
         yaw=np.array([math.radians(p.transform.rotation.yaw) for p in points]),
         station=station,
@@ -69,7 +69,13 @@ def look(host: str, port: int) -> dict[str, Any]:
         for sign in signs:
             route = over_a_sign(session.map, sign)
             context = AttemptContext(
-                session.client, session.world, session.map, session.traffic_manager, route, 1, 0.05
+                client=session.client,
+                world=session.world,
+                map=session.map,
+                traffic_manager=session.traffic_manager,
+                route=route,
+                seed=1,
+                tick_seconds=0.05,
             )
             end = float(route.station[-1])
             (first, shown), (kept, _), (early, _) = (

@@ -28,7 +28,13 @@ def context_in(session: Session, seed: int) -> AttemptContext:
     points = session.map.get_spawn_points()
     route = RoadNetwork(session.map).route("0", TOWN, [points[3].location, points[100].location])
     return AttemptContext(
-        session.client, session.world, session.map, session.traffic_manager, route, seed, 0.05
+        client=session.client,
+        world=session.world,
+        map=session.map,
+        traffic_manager=session.traffic_manager,
+        route=route,
+        seed=seed,
+        tick_seconds=0.05,
     )
 
 

@@ -58,7 +58,7 @@ SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before the ego drives."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AttemptActors:
     """What acts in an attempt: the ego, hazards, lights, stop signs and perception."""
 
@@ -80,7 +80,7 @@ def run_attempt(task: Task) -> str:
     system = set_up_system(settings, task.key.arm.system)
     channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
     cooperation = cooperation_of(settings, task.key.arm)
-    drive = Drive(build(settings["driving"], "driving"), assignment.route.length)
+    drive = Drive(rules=build(settings["driving"], "driving"), route_length=assignment.route.length)
     with attempt_context(task, assignment.route, settings["tick"]) as context:
         with set_up(context, assignment, settings, system, channel, cooperation) as actors:
             keeps_points = settings["record"]["points"]
@@ -112,13 +112,13 @@ def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptCo
     seed = derived_seed(task.key.seed, route.town, task.key.route)
     with open_session(task.host, task.port, route.town, tick, seed) as session:
         yield AttemptContext(
-            session.client,
-            session.world,
-            session.map,
-            session.traffic_manager,
-            route,
-            seed,
-            tick,
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=route,
+            seed=seed,
+            tick_seconds=tick,
         )
 
 

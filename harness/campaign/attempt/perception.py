@@ -152,12 +152,12 @@ class Perception:
         self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
     ) -> None:
         observation = Observation(
-            partner.sender,
-            partner.kind,
-            scan.frame,
-            scan.time,
-            scan.lidar_in_world,
-            scan.points_in_lidar,
+            sender=partner.sender,
+            kind=partner.kind,
+            frame=scan.frame,
+            time=scan.time,
+            lidar_in_world=scan.lidar_in_world,
+            points_in_lidar=scan.points_in_lidar,
         )
         self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
@@ -171,12 +171,12 @@ class Perception:
             payload = self._payload(believed, truth[truth.actor_ids != self._ego_id])
             self._channel.send(
                 Message(
-                    partner.sender,
-                    partner.kind,
-                    scan.frame,
-                    scan.time,
-                    believed.lidar_in_world,
-                    payload,
+                    sender=partner.sender,
+                    kind=partner.kind,
+                    capture_frame=scan.frame,
+                    capture_time=scan.time,
+                    lidar_in_world=believed.lidar_in_world,
+                    payload=payload,
                 )
             )
 
@@ -184,16 +184,16 @@ class Perception:
         self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder
     ) -> EgoObservation:
         observation = EgoObservation(
-            EGO,
-            EGO,
-            scan.frame,
-            scan.time,
-            scan.lidar_in_world,
-            scan.points_in_lidar,
-            state.vehicle_in_world,
-            self._mount.pose_in_carrier,
-            state.speed,
-            lights,
+            sender=EGO,
+            kind=EGO,
+            frame=scan.frame,
+            time=scan.time,
+            lidar_in_world=scan.lidar_in_world,
+            points_in_lidar=scan.points_in_lidar,
+            vehicle_in_world=state.vehicle_in_world,
+            lidar_in_vehicle=self._mount.pose_in_carrier,
+            speed=state.speed,
+            lights=lights,
         )
         self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)

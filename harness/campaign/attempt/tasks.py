@@ -11,7 +11,7 @@ from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One try at one attempt."""
 
@@ -37,7 +37,7 @@ class Task:
         return Task(**record)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How a try ended."""
 

@@ -65,7 +65,7 @@ class Assignment:
             **{name: np.array(record["way"][name], np.bool_) for name in FLAGS},
         }
         return Assignment(
-            Route(record["name"], record["town"], **way),
+            Route(name=record["name"], town=record["town"], **way),
             tuple(HazardSpec(**hazard) for hazard in record["hazards"]),
             record["weather"],
         )

@@ -14,7 +14,7 @@ from harness.records.reading import Campaign
 from harness.vocabulary import PATTERNS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSummary:
     """One attempt in a few numbers."""
 
@@ -28,7 +28,7 @@ class AttemptSummary:
     usage: MessageUsage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArmSummary:
     """One arm."""
 

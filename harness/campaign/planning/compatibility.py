@@ -103,7 +103,16 @@ def touches(disturbance: Disturbance, present: frozenset[Kind], payload: Payload
     disturbance.reset(0, "0")
     try:
         for kind in sorted(disturbance.kinds & present - {"ego"}):
-            disturbance.alter(Message(kind, kind, 0, 0.0, Pose(0.0, 0.0), payload))
+            disturbance.alter(
+                Message(
+                    sender=kind,
+                    kind=kind,
+                    capture_frame=0,
+                    capture_time=0.0,
+                    lidar_in_world=Pose(0.0, 0.0),
+                    payload=payload,
+                )
+            )
     except AttemptError:
         return False
     return True

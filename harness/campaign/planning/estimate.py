@@ -22,7 +22,7 @@ SECONDS_PER_METRE, BYTES_PER_METRE = 0.12, 900.0
 """Of route, as ideal systems took in Crucible05 with V2Xverse's traffic, on carlite, two cores."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """What is left to do, and what it will take."""
 
@@ -47,7 +47,9 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
         seconds, size = SECONDS_PER_METRE * way, BYTES_PER_METRE * way
     at_a_time = max(min(plan.at_a_time, len(left)), 1)
     seconds = (seconds + STARTING * len(left)) / at_a_time
-    return Estimate(len(finished), len(left), seconds, size, len(samples))
+    return Estimate(
+        done=len(finished), left=len(left), seconds=seconds, bytes=size, samples=len(samples)
+    )
 
 
 def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[float, float]]:

@@ -39,7 +39,7 @@ SEEDS = 2**31
 """How many there are."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a campaign will do."""
 
@@ -86,8 +86,8 @@ def plan(settings: Settings) -> Plan:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
     refuse_unnameable(attempts)
     return Plan(
-        attempts,
-        assignments,
+        attempts=attempts,
+        assignments=assignments,
         same_way=tuple(tuple(group) for group in same_way),
         left_out=left_out,
         invalid=tuple(invalid or ()),

@@ -36,7 +36,7 @@ LAST_LINES = 5
 """Of a server's log, for each class of failure."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
     """What some attempts came to, and how far seeds are apart."""
 
@@ -47,7 +47,7 @@ class Means:
     collision_rates: dict[int, float]  # % by seed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArmProgress:
     """How far one arm is."""
 
@@ -59,7 +59,7 @@ class ArmProgress:
     fault: str | None = None  # why the arm does not show what it is called after
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failures:
     """All tries that failed for one reason."""
 
@@ -71,7 +71,7 @@ class Failures:
     server: tuple[str, ...]  # last lines of its log
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
     """How far a campaign is."""
 
@@ -107,17 +107,17 @@ def survey(folder: Path, trust: bool = False) -> Survey:
     missing = {str(key): ending_of(tries.get(key)) for key in planned if key not in there}
     at_first = {key for key in there if there[key].name == "try1"}
     return Survey(
-        folder,
-        study_of(folder, header["settings"]),
-        str(header.get("simulator")),
-        at_work(folder),
-        len(planned),
-        len(planned) - len(missing),
-        tuple(arms_in(planned, summaries, at_first, compared="twins_of" not in header)),
-        dict(sorted(Counter(map(len, tries.values())).items())),
-        tuple(failures_in(tries, set(there))),
-        missing,
-        tuple(troubles),
+        folder=folder,
+        study=study_of(folder, header["settings"]),
+        simulator=str(header.get("simulator")),
+        at_work=at_work(folder),
+        planned=len(planned),
+        done=len(planned) - len(missing),
+        arms=tuple(arms_in(planned, summaries, at_first, compared="twins_of" not in header)),
+        tries=dict(sorted(Counter(map(len, tries.values())).items())),
+        failures=tuple(failures_in(tries, set(there))),
+        missing=missing,
+        troubles=tuple(troubles),
     )
 
 
@@ -214,7 +214,14 @@ def arms_in(
         first = {key: attempt for key, attempt in final.items() if key in at_first}
         silent = sum(attempt.usage.without_messages for attempt in final.values())
         fault = fault_of([attempt.usage for attempt in final.values()]) if compared else None
-        yield ArmProgress(arm, len(keys), means_of(final), means_of(first), silent, fault)
+        yield ArmProgress(
+            arm=arm,
+            planned=len(keys),
+            final=means_of(final),
+            first=means_of(first),
+            without_messages=silent,
+            fault=fault,
+        )
 
 
 def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
@@ -233,11 +240,11 @@ def means_of(summaries: Mapping[AttemptKey, AttemptSummary]) -> Means | None:
         for seed, of_seed in by_seed.items()
     }
     return Means(
-        len(summaries),
-        mean(summary.driving_score for summary in summaries.values()),
-        100 * mean(summary.collided for summary in summaries.values()),
-        scores,
-        rates,
+        attempts=len(summaries),
+        driving_score=mean(summary.driving_score for summary in summaries.values()),
+        collision_rate=100 * mean(summary.collided for summary in summaries.values()),
+        driving_scores=scores,
+        collision_rates=rates,
     )
 
 
@@ -257,7 +264,14 @@ def failures_in(
         key, line = failed[-1]
         server = next((line["server"] for _, line in reversed(failed) if line["server"]), "")
         end = tuple(server.strip().splitlines()[-LAST_LINES:])
-        yield Failures(failure, len(failed), lost[failure], str(key), line["message"], end)
+        yield Failures(
+            failure=failure,
+            tries=len(failed),
+            without_result=lost[failure],
+            last=str(key),
+            message=line["message"],
+            server=end,
+        )
 
 
 def foreign(folder: Path) -> list[str]:

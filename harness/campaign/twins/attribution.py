@@ -18,7 +18,7 @@ from harness.records.keys import AttemptKey
 from harness.records.twins import Change, Window
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
     """What became of an attempt's twins: true where the same kind of violation happened."""
 
@@ -57,7 +57,14 @@ def attribute(
     windows = None
     if repeated and not without[ALL]:
         windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
-    return Attribution(of, kind, repeated, without, tuple(resampled), windows)
+    return Attribution(
+        of=of,
+        kind=kind,
+        again=repeated,
+        without=without,
+        resampled=tuple(resampled),
+        windows=windows,
+    )
 
 
 def grid(end: int, every: int, cells: int) -> tuple[Window, ...]:

@@ -13,7 +13,7 @@ STEP = 0.25
 """Metres between the points of a course."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Course:
     """Points, the speed wanted at each, and how hard the mover speeds up and slows down.
 
@@ -107,4 +107,4 @@ def through(points: Floats, speed: float | Floats, **manners: float) -> Course:
     even = np.linspace(0.0, along[-1], max(3, round(along[-1] / STEP) + 1))
     xyz = np.stack([np.interp(even, along, points[:, axis]) for axis in range(3)], axis=1)
     wanted = np.interp(even, along, np.broadcast_to(np.asarray(speed, float), along.shape))
-    return Course(xyz, wanted, **manners)
+    return Course(xyz=xyz, speed=wanted, **manners)

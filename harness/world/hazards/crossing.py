@@ -51,7 +51,7 @@ def crossing_plans(
         meeting = meet(track, mover, station)
         if meeting is None:
             continue
-        plan, line = EncounterPlan(mover, meeting), Sightline(track, mover, meeting)
+        plan, line = EncounterPlan(mover=mover, meeting=meeting), Sightline(track, mover, meeting)
         if screens := screens_next_to(track, station, mover, meeting):
             gap, hidden = line.past(screens)
             screened.append(replace(plan, screens=screens, gap_at_sight=gap, hidden=hidden))

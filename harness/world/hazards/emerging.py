@@ -97,7 +97,9 @@ def plan_from(
     if meeting is None:
         return None
     gap, hidden = Sightline(track, mover, meeting).past(standing)
-    return EncounterPlan(mover, meeting, standing, (), gap, hidden)
+    return EncounterPlan(
+        mover=mover, meeting=meeting, standing=standing, screens=(), gap_at_sight=gap, hidden=hidden
+    )
 
 
 PAST = np.arange(0.5, 12.1, 1.5)

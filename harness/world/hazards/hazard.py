@@ -28,7 +28,7 @@ class NoPlaceError(Exception):
     """A hazard has no place on its route: for this attempt it is not run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HazardReport:
     """What became of a hazard."""
 

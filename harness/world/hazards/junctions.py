@@ -20,7 +20,7 @@ BEND = 4.5
 """Sideways acceleration, m/s², that a mover allows itself."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Way:
     """One lane through a junction, with what leads to it and on from it."""
 
@@ -72,7 +72,14 @@ def ways(track: Track, station: float, run_up: float, run_out: float) -> Iterato
         heading = float(np.radians(entry.transform.rotation.yaw) - yaw)
         turn = float(np.radians(leaving.transform.rotation.yaw - entry.transform.rotation.yaw))
         inside = slice(len(before), len(before) + len(through_it))
-        yield Way(entry, leaving, points, inside, wrapped(heading), wrapped(turn))
+        yield Way(
+            entry=entry,
+            exit=leaving,
+            points=points,
+            inside=inside,
+            heading=wrapped(heading),
+            turn=wrapped(turn),
+        )
 
 
 def bend_speeds(points: Floats) -> Floats:

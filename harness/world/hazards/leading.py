@@ -37,7 +37,12 @@ def swerve_plan(track: Track, station: float, car: Course, speed: float) -> Enco
         return None
     line = swerving(track, np.arange(begin, end, 1.0), out - SWERVE, side)
     lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
-    return EncounterPlan(Mover(CAR, car), Meeting(begin - length / 2, NOTICE), (), (lorry,))
+    return EncounterPlan(
+        mover=Mover(CAR, car),
+        meeting=Meeting(begin - length / 2, NOTICE),
+        standing=(),
+        screens=(lorry,),
+    )
 
 
 def swerving(track: Track, stations: Floats, begin: float, side: float) -> Floats:

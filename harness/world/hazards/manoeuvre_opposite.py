@@ -49,7 +49,9 @@ class ManoeuvreOpposite(Encounter):
             for mover in [_coming(track, station, distance, self.number("speed"))]
             if mover is not None
         )
-        yield EncounterPlan(Mover(VAN, van), Meeting(station, NOTICE), (), coming)
+        yield EncounterPlan(
+            mover=Mover(VAN, van), meeting=Meeting(station, NOTICE), standing=(), screens=coming
+        )
 
 
 def _coming(track: Track, station: float, distance: float, speed: float) -> Mover | None:

@@ -45,7 +45,7 @@ class Meeting:
     seconds: float  # since the mover started
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class EncounterPlan:
     """A hazard as it would stand: what hides the mover, the mover, and how it meets the ego."""
 

@@ -67,8 +67,17 @@ class OncomingTurn(Encounter):
                 screen = _screen(track, way, other, meeting)
                 if screen is not None:
                     gap, hidden = line.past([screen])
-                    plans.append(EncounterPlan(mover, meeting, (), (screen,), gap, hidden))
-            plans.append(EncounterPlan(mover, meeting))
+                    plans.append(
+                        EncounterPlan(
+                            mover=mover,
+                            meeting=meeting,
+                            standing=(),
+                            screens=(screen,),
+                            gap_at_sight=gap,
+                            hidden=hidden,
+                        )
+                    )
+            plans.append(EncounterPlan(mover=mover, meeting=meeting))
         return iter(sorted(plans, key=lambda plan: (plan.gap_at_sight > LATE, -plan.hidden)))
 
     def set_up(self, track: Track) -> None:

@@ -17,7 +17,7 @@ FURTHEST = 1e6
 """Metres from the origin: no town is as large, and CARLA's single floats end there."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Element:
     """An XML element and the line on which it begins."""
 
@@ -65,7 +65,7 @@ def parse_xml(content: bytes | str, path: Path) -> Element:
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, parser.CurrentLineNumber, path)
+        element = Element(tag=tag, attributes=attributes, line=parser.CurrentLineNumber, file=path)
         if len(stack) >= DEEPEST:
             element.wrong(f"is {TOO_DEEP}; flatten the file")
         (stack[-1].children if stack else roots).append(element)

@@ -50,7 +50,7 @@ class NestedScenario:
     parameters: dict[str, float | str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RouteSpec:
     """A route as its file gives it: points that the way passes."""
 

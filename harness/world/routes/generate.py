@@ -94,9 +94,14 @@ def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> 
 
     def stands(route: Route, spec: HazardSpec) -> bool:
         context = AttemptContext(
-            session.client, session.world, session.map, session.traffic_manager, route,
-            derived_seed(seed, route.name), TICK,
-        )  # fmt: skip
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=route,
+            seed=derived_seed(seed, route.name),
+            tick_seconds=TICK,
+        )
         hazard = build(spec)
         try:
             return hazard.place(context)
@@ -169,12 +174,20 @@ def _around(
         return None
     meeting = site.meeting.transform.location
     station = int(np.linalg.norm(route.xyz[:, :2] - (meeting.x, meeting.y), axis=1).argmin())
-    hazard = HazardSpec(name, kind, float(station))
+    hazard = HazardSpec(route=name, kind=kind, station=float(station))
     if not suitable(network.map, route, hazard):
         return None
     keypoints = [(p.x, p.y, p.z, np.radians(w.transform.rotation.yaw))
                  for p, w in zip(places, points, strict=True)]  # fmt: skip
-    spec = RouteSpec(name, town, np.array(keypoints), None, (), Path("routes.xml"), 0)
+    spec = RouteSpec(
+        id=name,
+        town=town,
+        keypoints=np.array(keypoints),
+        weather=None,
+        scenarios=(),
+        file=Path("routes.xml"),
+        line=0,
+    )
     return spec, route, hazard
 
 

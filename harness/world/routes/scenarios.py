@@ -164,7 +164,7 @@ def _spec(route: Route, scenario: str, row: int, kinds: Collection[str]) -> Haza
     meaning = meaning_of(scenario, kinds)
     station, problem = _meeting(route, row, meaning)
     kind = f"{NOT_RUN}{problem}" if problem else meaning.kind
-    return HazardSpec(route.name, kind, station, source=scenario)
+    return HazardSpec(route=route.name, kind=kind, station=station, source=scenario)
 
 
 def _meeting(route: Route, row: int, meaning: Meaning) -> tuple[float, str]:
@@ -221,5 +221,13 @@ def _apart(specs: Iterable[HazardSpec]) -> list[HazardSpec]:
         counts.setdefault((spec.source, kind), []).append(spec)
     for (source, kind), group in counts.items():
         first, number = group[0], float(len(group))
-        kept.append(HazardSpec(first.route, kind, first.station, {"count": number}, source))
+        kept.append(
+            HazardSpec(
+                route=first.route,
+                kind=kind,
+                station=first.station,
+                parameters={"count": number},
+                source=source,
+            )
+        )
     return kept

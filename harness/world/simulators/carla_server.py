@@ -82,7 +82,13 @@ class CarlaSimulator:
             if lock is None:
                 raise AttemptError("port_conflict", f"{where}: another worker or campaign uses it")
             version = refuse_other(probe(self._host, self._port), where)
-            yield Server(self._host, self._port, f"CARLA {version}", lambda: True, lambda: "")
+            yield Server(
+                host=self._host,
+                port=self._port,
+                name=f"CARLA {version}",
+                running=lambda: True,
+                log_tail=lambda: "",
+            )
 
     @contextmanager
     def _launched(self, install: Install) -> Iterator[Server]:
@@ -91,7 +97,13 @@ class CarlaSimulator:
             launched(install.command(ports), install.program.parent, ports.locks) as process,
         ):
             version = self._wait(process, ports.first)
-            yield Server(HOST, ports.first, f"CARLA {version}", process.running, process.log_tail)
+            yield Server(
+                host=HOST,
+                port=ports.first,
+                name=f"CARLA {version}",
+                running=process.running,
+                log_tail=process.log_tail,
+            )
 
     def _wait(self, process: Launched, port: int) -> str:
         try:

@@ -50,7 +50,13 @@ class CarliteSimulator:
             except LaunchError as problem:
                 raise LaunchError(f"carlite: {problem}", problem.log_tail) from None
             version, host, port, _ = ready.groups()
-            yield Server(host, int(port), f"carlite {version}", process.running, process.log_tail)
+            yield Server(
+                host=host,
+                port=int(port),
+                name=f"carlite {version}",
+                running=process.running,
+                log_tail=process.log_tail,
+            )
 
 
 class Starting:

@@ -19,7 +19,7 @@ class LaunchError(AttemptError):
         self.log_tail = log_tail
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """A simulator that answers."""
 

@@ -20,7 +20,7 @@ from harness.installation import missing
 from harness.records.keys import AttemptKey
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:
     """What all tries of a campaign share: plain data that can be sent to other machines."""
 

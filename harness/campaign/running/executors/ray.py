@@ -84,7 +84,7 @@ class RayWorkerSlot:
         except self._ray.exceptions.RayError as problem:
             self._there = None
             message = "the campaign was interrupted" if self._stopped else lost(problem)
-            return Outcome(key, number, "interrupted", message)
+            return Outcome(key=key, number=number, failure="interrupted", message=message)
         return outcome
 
     def stop(self) -> None:

@@ -94,11 +94,15 @@ class JobWorkerSlot:
             mailbox = self._held()
         except Exception as problem:  # any error of the cluster's commands
             message = " ".join(str(problem).split())
-            return Outcome(key, number, "server_launch", f"no job: {message}")
+            return Outcome(
+                key=key, number=number, failure="server_launch", message=f"no job: {message}"
+            )
         try:
             return self._asked(mailbox, key, number)
         except OSError as problem:
-            return Outcome(key, number, "disk", str(disk_problem(problem)))
+            return Outcome(
+                key=key, number=number, failure="disk", message=str(disk_problem(problem))
+            )
 
     def stop(self) -> None:
         """End the current try, and with it the job."""
@@ -141,11 +145,18 @@ class JobWorkerSlot:
             if ended:
                 return self._lost(mailbox, key, number)
             time.sleep(PAUSE)
-        return Outcome(key, number, "interrupted", "the campaign was interrupted")
+        return Outcome(
+            key=key, number=number, failure="interrupted", message="the campaign was interrupted"
+        )
 
     def _lost(self, mailbox: Mailbox, key: AttemptKey, number: int) -> Outcome:
         """Return the outcome of a job that has ended without a reply."""
         failure: FailureClass = "interrupted" if mailbox.started else "server_launch"
         last = (self._job.stderr() or "").strip().splitlines()[-1:] or [""]
         self._mailbox = None
-        return Outcome(key, number, failure, f"the job ended: {last[0]}".rstrip(": "))
+        return Outcome(
+            key=key,
+            number=number,
+            failure=failure,
+            message=f"the job ended: {last[0]}".rstrip(": "),
+        )

@@ -52,7 +52,14 @@ class LocalWorkerSlot:
             failure, message, tail = "interrupted", "the campaign was interrupted", ""
         if failure is not None or self._simulator.fresh:
             self.close()
-        return Outcome(key, number, failure, message, tail, time.monotonic() - began)
+        return Outcome(
+            key=key,
+            number=number,
+            failure=failure,
+            message=message,
+            server_tail=tail,
+            seconds=time.monotonic() - began,
+        )
 
     def stop(self) -> None:
         """Kill the process of the current try."""
@@ -81,14 +88,14 @@ class LocalWorkerSlot:
         server = self._held()
         work = self._work
         task = Task(
-            work.folder,
-            key,
-            number,
-            server.host,
-            server.port,
-            server.name,
-            work.memory_limit,
-            os.getpid(),
+            folder=work.folder,
+            key=key,
+            number=number,
+            host=server.host,
+            port=server.port,
+            simulator=server.name,
+            memory_limit=work.memory_limit,
+            parent=os.getpid(),
         )
         with AttemptProcess(task, self._log, work.environment, work.directory) as self._process:
             if self._stopped:
