@@ -271,3 +271,26 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
                 reached.add(name)
                 ahead += imported[name]
         assert module not in reached, f"{module} imports itself by way of others"
+
+
+def positional_calls(path: Path) -> list[str]:
+    """Return the calls of a module with five or more positional arguments, by line."""
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.func)}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and sum(not isinstance(argument, ast.Starred) for argument in node.args) >= 5
+    ]
+
+
+def test_arguments_are_named_from_the_fifth_on() -> None:
+    """Outside numeric kernels, which pyproject.toml lists for PLR0917."""
+    kernels = ("carlite", "authoring", "firth.py", "conditional.py", "pillars.py", "v2xvit.py")
+    modules = [
+        path
+        for room in ("harness", "agents", "analysis", "crucible")
+        for path in (ROOT / room).rglob("*.py")
+        if not set(kernels) & set(path.relative_to(ROOT).parts)
+    ]
+    calls = [call for path in modules for call in positional_calls(path)]
+    assert len(calls) <= 30, "\n".join(calls)

@@ -61,11 +61,13 @@ def wrong_in_payload(payload: Payload) -> Iterator[str]:
     if isinstance(payload, Boxes):
         yield from wrong_in_boxes(payload, "payload")
     elif isinstance(payload, Points):
-        yield from wrong_in_array(payload.in_lidar, np.float32, "points", 2, 4)
+        yield from wrong_in_array(
+            payload.in_lidar, np.float32, name="points", dimensions=2, width=4
+        )
     else:
         assert isinstance(payload, Features)
         for feature_map in payload.maps:
-            yield from wrong_in_array(feature_map, np.float32, "a feature map", 3)
+            yield from wrong_in_array(feature_map, np.float32, name="a feature map", dimensions=3)
 
 
 def answers(steps: Sequence[Any]) -> Iterator[Finding]:
@@ -119,7 +121,9 @@ def wrong_in_boxes(detected: Boxes, name: str) -> Iterator[str]:
     arrays = (("geometry", np.float64, 2, 7), ("classes", np.int64, 1, None))
     for field, kind, dimensions, width in (*arrays, ("scores", np.float64, 1, None)):
         array = getattr(detected, field)
-        yield from wrong_in_array(array, kind, f"{name}: {field}", dimensions, width)
+        yield from wrong_in_array(
+            array, kind, name=f"{name}: {field}", dimensions=dimensions, width=width
+        )
     if not ((detected.classes >= 0) & (detected.classes < len(CLASSES))).all():
         known = ", ".join(f"{number} {class_name}" for number, class_name in enumerate(CLASSES))
         lowest, highest = detected.classes.min(), detected.classes.max()
@@ -139,7 +143,7 @@ def wrong_in_boxes(detected: Boxes, name: str) -> Iterator[str]:
 
 
 def wrong_in_array(
-    array: Any, kind: type, name: str, dimensions: int, width: int | None = None
+    array: Any, kind: type, *, name: str, dimensions: int, width: int | None = None
 ) -> Iterator[str]:
     """Yield what is wrong with one array."""
     if not isinstance(array, np.ndarray):

@@ -119,7 +119,7 @@ def play(system: Any, recording: Recording, seed: int, channel: Channel = at_onc
                     for message in sent[-1]
                 ]
             arrived = channel(sent) if system.reads_messages else ()
-            decide(system, recorded, arrived, run, f"planning step {number}")
+            decide(system, recorded, arrived=arrived, run=run, when=f"planning step {number}")
     except RunAbortedError:
         pass
     for sender, before, payload in marks:
@@ -136,7 +136,7 @@ def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
         given = [observation, deepcopy(view.truth)] if is_privileged(system) else [observation]
         whose = f"the observation of {observation.sender} at {when}"
         share = partial(call, run, f"share at {when}", partial(system.share, *given))
-        payload = watched(run, share, given, whose, run.share_seconds)
+        payload = watched(run, share, given=given, whose=whose, seconds=run.share_seconds)
         run.payloads.append(deepcopy(payload))
         o = observation
         messages.append(
@@ -152,19 +152,19 @@ def shared(system: Any, recorded: RecordedStep, run: Run, when: str) -> Sent:
     return tuple(messages)
 
 
-def decide(system: Any, recorded: RecordedStep, arrived: Sent, run: Run, when: str) -> None:
+def decide(system: Any, recorded: RecordedStep, *, arrived: Sent, run: Run, when: str) -> None:
     """Let the ego's system plan a step."""
     given: list[Any] = [sensed(system, recorded.observation), deepcopy(arrived)]
     if is_privileged(system):
         given.append(deepcopy(recorded.truth))
     step = partial(call, run, f"step at {when}", partial(system.step, *given))
     whose = f"the inputs of step at {when}"
-    answer = watched(run, step, given, whose, run.step_seconds)
+    answer = watched(run, step, given=given, whose=whose, seconds=run.step_seconds)
     run.steps.append(deepcopy(answer))
 
 
 def watched(
-    run: Run, work: Callable[[], Any], given: list[Any], whose: str, seconds: list[float]
+    run: Run, work: Callable[[], Any], *, given: list[Any], whose: str, seconds: list[float]
 ) -> Any:
     """Return an answer; record its duration, and whether its inputs were modified."""
     before = fingerprint(given)

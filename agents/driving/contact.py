@@ -79,6 +79,7 @@ def setting_off_distance(tracks: Tracks, future: Future, times: Floats) -> Float
 def contact_cost(
     path: Path,
     profiles: Profiles,
+    *,
     tracks: Tracks,
     futures: tuple[Future, Future],
     times: Floats,
@@ -92,9 +93,21 @@ def contact_cost(
     if not len(tracks):
         return np.zeros(len(profiles.speed))
     likely, reliable = futures
-    close = contacts(path, profiles, tracks, likely, comfort_margins(tracks, likely, times), car)
+    close = contacts(
+        path,
+        profiles,
+        tracks=tracks,
+        future=likely,
+        margins=comfort_margins(tracks, likely, times),
+        car=car,
+    )
     contact = contacts(
-        path, profiles, tracks, reliable, contact_margins(tracks, reliable, times), car
+        path,
+        profiles,
+        tracks=tracks,
+        future=reliable,
+        margins=contact_margins(tracks, reliable, times),
+        car=car,
     )
     fading = 1.0 - (1.0 - CERTAINTY_AT_HORIZON) * times / times[-1]
     touch = (HARD_PRICE * fading * contact).max(1)
@@ -105,7 +118,7 @@ def contact_cost(
 
 
 def contacts(
-    path: Path, profiles: Profiles, tracks: Tracks, future: Future, margins: Margins, car: Car
+    path: Path, profiles: Profiles, *, tracks: Tracks, future: Future, margins: Margins, car: Car
 ) -> Mask:
     """Return when each profile touches a road user, (C, T).
 
@@ -115,10 +128,10 @@ def contacts(
     theirs = grown(
         future.centre,
         future.yaw,
-        (tracks.size[:, :1], tracks.size[:, 1:]),
-        margins.their_front,
-        margins.their_rear[:, None],
-        margins.their_side[:, None],
+        size=(tracks.size[:, :1], tracks.size[:, 1:]),
+        front=margins.their_front,
+        rear=margins.their_rear[:, None],
+        side=margins.their_side[:, None],
     ).widened(0)
     centre, course = path.at(profiles.station)
     yaw = course - car.slip(path.bend(profiles.station))
@@ -126,7 +139,7 @@ def contacts(
     def ours(side: Floats) -> Rectangles:
         size = (np.array(car.length), np.array(car.width))
         front, rear = np.array(margins.front), np.array(margins.rear)
-        return grown(centre, yaw, size, front, rear, side).widened(1)
+        return grown(centre, yaw, size=size, front=front, rear=rear, side=side).widened(1)
 
     wide, slim = touching(ours(margins.side), theirs), touching(ours(np.zeros(1)), theirs)
     squeezed = wide[:, :, :1] & ~slim[:, :, :1]

@@ -53,7 +53,7 @@ class Pedals:
 
 
 def steering(
-    path: Path, pose: Pose, station: float, offset: float, speed: float, car: Car
+    path: Path, pose: Pose, *, station: float, offset: float, speed: float, car: Car
 ) -> float:
     """Return the steering input: the path's curvature ahead, heading error and offset.
 

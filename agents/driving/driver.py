@@ -43,8 +43,12 @@ class Driver:
         here = np.array([[pose.x, pose.y]])
         self._station = float(self._path.locate(here, self._station)[0][0])
         path = sidestep(self._path, tracks, self._station, self._settings.car)
-        plan = self._planner.plan(path, self._station, speed, tracks, observation.lights)
+        plan = self._planner.plan(
+            path, self._station, speed=speed, tracks=tracks, lights=observation.lights
+        )
         throttle, brake = self._pedals.press(plan, speed)
         offset = float(path.locate(here, self._station)[1][0])
-        wheel = steering(path, pose, self._station, offset, speed, self._settings.car)
+        wheel = steering(
+            path, pose, station=self._station, offset=offset, speed=speed, car=self._settings.car
+        )
         return Control(throttle=throttle, steer=wheel, brake=brake)

@@ -31,6 +31,7 @@ class Rectangles:
 def grown(
     centre: Floats,
     yaw: Floats,
+    *,
     size: tuple[Floats, Floats],
     front: Floats,
     rear: Floats,

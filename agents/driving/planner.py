@@ -57,6 +57,7 @@ class Planner:
         self,
         path: Path,
         station: float,
+        *,
         speed: float,
         tracks: Tracks,
         lights: tuple[LightAhead, ...],
@@ -64,20 +65,30 @@ class Planner:
         """Return the best of the candidate profiles along a path: the route, or a shifted one."""
         settings, car, times = self._settings, self._settings.car, self._times
         tracks = tracks[~followers(path, tracks, station, car)]
-        future = predict(tracks, path, station, times)
+        future = predict(tracks, path, ego_station=station, times=times)
         around = surroundings(path, tracks, station, car)
         signals = stop_at_lights(lights, station, speed, settings)
-        leader = find_leader(future, around, station, speed, settings)
+        leader = find_leader(future, around, station=station, speed=speed, settings=settings)
         clear = self._unless_waited_too_long(
-            keep_clear(path, station, speed, leader, settings), speed
+            keep_clear(path, station, speed=speed, leader=leader, settings=settings), speed
         )
         stop = nearer(signals.stop, clear)
-        allowed = slowed_by_standing(self._road_speed, path, tracks, future, around, car)
+        allowed = slowed_by_standing(
+            self._road_speed, path, tracks=tracks, future=future, around=around, car=car
+        )
         allowed = reachable_speeds(allowed, path.route.station, settings.comfort_braking)
-        profiles = roll_out(path, allowed, (station, speed), stop, leader, settings)
-        yielding = predict(tracks, path, station, times, YIELDING) if signals.has_green else future
+        profiles = roll_out(
+            path, allowed, start=(station, speed), stop=stop, leader=leader, settings=settings
+        )
+        yielding = (
+            predict(tracks, path, ego_station=station, times=times, yielding=YIELDING)
+            if signals.has_green
+            else future
+        )
         cost = progress_cost(profiles, settings)
-        cost += contact_cost(path, profiles, tracks, (future, yielding), times, car)
+        cost += contact_cost(
+            path, profiles, tracks=tracks, futures=(future, yielding), times=times, car=car
+        )
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step

@@ -46,7 +46,7 @@ class Future:
 
 
 def predict(
-    tracks: Tracks, path: Path, ego_station: float, times: Floats, yielding: float = 0.0
+    tracks: Tracks, path: Path, *, ego_station: float, times: Floats, yielding: float = 0.0
 ) -> Future:
     """Return where the tracks will be at these times from now.
 

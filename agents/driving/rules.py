@@ -51,7 +51,7 @@ def stop_at_lights(
 
 
 def keep_clear(
-    path: Path, station: float, speed: float, leader: Leader | None, settings: DrivingSettings
+    path: Path, station: float, *, speed: float, leader: Leader | None, settings: DrivingSettings
 ) -> Stop | None:
     """Return where to stop before a junction if a queue behind it leaves no room."""
     if leader is None or leader.speed > QUEUE_SPEED:

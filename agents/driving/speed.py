@@ -68,6 +68,7 @@ def candidates(speed: float, settings: DrivingSettings) -> tuple[Floats, Floats]
 def roll_out(
     path: Path,
     allowed: Floats,
+    *,
     start: tuple[float, float],
     stop: Stop | None,
     leader: Leader | None,

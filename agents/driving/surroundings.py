@@ -64,7 +64,7 @@ def followers(path: Path, tracks: Tracks, station: float, car: Car) -> Mask:
 
 
 def find_leader(
-    future: Future, around: Surroundings, station: float, speed: float, settings: DrivingSettings
+    future: Future, around: Surroundings, *, station: float, speed: float, settings: DrivingSettings
 ) -> Leader | None:
     """Return the road user ahead on the path for which the ego has to brake most."""
     aligned = (np.abs(future.heading) < 0.8) | future.standing
@@ -83,7 +83,7 @@ def find_leader(
 
 
 def slowed_by_standing(
-    allowed: Floats, path: Path, tracks: Tracks, future: Future, around: Surroundings, car: Car
+    allowed: Floats, path: Path, *, tracks: Tracks, future: Future, around: Surroundings, car: Car
 ) -> Floats:
     """Return the allowed speeds, lower next to standing road users."""
     allowed, stations = allowed.copy(), path.route.station

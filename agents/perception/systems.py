@@ -51,6 +51,7 @@ class NetworkSystem(ABC):
         self,
         fusion: Fusion,
         size: Size = "lite",
+        *,
         weights: str | None = None,
         checkpoint: str | None = None,
         driving: DrivingSettings | None = None,
@@ -133,7 +134,9 @@ class FixedSystem(NetworkSystem):
         checkpoint: str | None = None,
         driving: DrivingSettings | None = None,
     ) -> None:
-        super().__init__(self.stage(), size, weights, checkpoint, driving)
+        super().__init__(
+            self.stage(), size, weights=weights, checkpoint=checkpoint, driving=driving
+        )
 
 
 class Single(FixedSystem):
@@ -215,11 +218,12 @@ class Intermediate(NetworkSystem):
         self,
         fusion: IntermediateFusion,
         size: Size = "lite",
+        *,
         weights: str | None = None,
         checkpoint: str | None = None,
         driving: DrivingSettings | None = None,
     ) -> None:
-        super().__init__(fusion, size, weights, checkpoint, driving)
+        super().__init__(fusion, size, weights=weights, checkpoint=checkpoint, driving=driving)
 
     def share(self, observation: Observation) -> Features:
         """Return what a partner sends of its feature maps."""

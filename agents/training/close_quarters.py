@@ -49,7 +49,7 @@ def stand_close(context: AttemptContext) -> list[carla.Actor]:
         lane = next(lanes)
         aside = lane.lane_width / 2 + float(random.uniform(*FROM_KERB))
         for van in stand(context, random, "van", moved(lane.transform, 0.0, aside, 0.0)):
-            standing += [van, *stand_before(context, random, van, lane, aside)]
+            standing += [van, *stand_before(context, random, van=van, lane=lane, aside=aside)]
     return standing
 
 
@@ -63,6 +63,7 @@ def across(lane: carla.Waypoint, random: np.random.Generator) -> carla.Transform
 def stand_before(
     context: AttemptContext,
     random: np.random.Generator,
+    *,
     van: carla.Actor,
     lane: carla.Waypoint,
     aside: float,
@@ -105,6 +106,7 @@ def moved(at: carla.Transform, ahead: float, aside: float, turn: float) -> carla
 def unit_among(
     town: carla.Map,
     scene: GroundTruthScene,
+    *,
     first: Pose,
     random: np.random.Generator,
     height: float,

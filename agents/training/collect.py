@@ -58,7 +58,7 @@ def collect(wanted: Collection) -> None:
         for episode in plan:
             if written(wanted.out, episode) < episode.groups:
                 before = sum(written(wanted.out, planned) for planned in plan if planned != episode)
-                play(simulator, episode, wanted.out, progress, bar, before)
+                play(simulator, episode, out=wanted.out, progress=progress, bar=bar, before=before)
             progress.update(bar, completed=sum(written(wanted.out, planned) for planned in plan))
 
 
@@ -116,6 +116,7 @@ def written(out: Path, episode: Episode) -> int:
 def play(
     simulator: CarliteSimulator,
     episode: Episode,
+    *,
     out: Path,
     progress: Progress,
     bar: TaskID,

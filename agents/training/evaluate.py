@@ -69,10 +69,10 @@ def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
         name: column(
             lambda sample: detections(system, sample),
             samples,
-            how,
-            options.most,
-            system.detector.design.grid,
-            name,
+            how=how,
+            most=options.most,
+            grid=system.detector.design.grid,
+            name=name,
         )
         for name, how in conditions.items()
     }
@@ -86,7 +86,7 @@ def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
 
 
 def column(
-    detector: Detector, samples: Samples, how: Disturbance, most: int, grid: Grid, name: str
+    detector: Detector, samples: Samples, *, how: Disturbance, most: int, grid: Grid, name: str
 ) -> dict[Cell, Precision]:
     """Return the precision of a detector under one condition, on samples spread evenly."""
     every = math.ceil(len(samples) / most)

@@ -42,6 +42,7 @@ class Inputs:
 def training_example(
     config: TrainingConfig,
     network: Network,
+    *,
     samples: Samples,
     number: int,
     random: np.random.Generator,

@@ -32,7 +32,7 @@ def start_driving(context: AttemptContext, number: int) -> list[carla.Actor]:
     random = context.random("crowd", "driving")
     port = context.traffic_manager.get_port()
     places = [lane.transform for lane in places_on_lanes(context, random)]
-    drivers = _spawned(context, random, places, number, CYCLISTS)
+    drivers = _spawned(context, random, places=places, number=number, cycles=CYCLISTS)
     for actor in drivers:
         slower = float(random.uniform(FASTEST, SLOWEST))
         actor.set_autopilot(True, port)
@@ -45,7 +45,7 @@ def park_at_roadsides(context: AttemptContext, number: int) -> list[carla.Actor]
     """Let vehicles stand at the right edge of roads with their brakes on."""
     random = context.random("crowd", "standing")
     places = [_at_roadside(lane, random) for lane in places_on_lanes(context, random)]
-    standing = _spawned(context, random, places, number, PARKED_CYCLES)
+    standing = _spawned(context, random, places=places, number=number, cycles=PARKED_CYCLES)
     for actor in standing:
         actor.apply_control(carla.VehicleControl(hand_brake=True))
     return standing
@@ -88,6 +88,7 @@ def _at_roadside(place: carla.Waypoint, random: np.random.Generator) -> carla.Tr
 def _spawned(
     context: AttemptContext,
     random: np.random.Generator,
+    *,
     places: list[carla.Transform],
     number: int,
     cycles: float,

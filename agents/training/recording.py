@@ -76,7 +76,7 @@ class Crew:
 def record(episode: Episode, host: str, port: int, out: Path) -> None:
     """Play an episode and write what its groups saw."""
     seed = derived_seed(episode.seed, episode.town, str(episode.number))
-    with open_session(host, port, episode.town, TICK, seed) as session:
+    with open_session(host, port, town=episode.town, tick_seconds=TICK, seed=seed) as session:
         context = AttemptContext(
             client=session.client,
             world=session.world,
@@ -103,8 +103,17 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         census = ActorRegistry(context.world)
         random = context.random("groups")
         for group in range(episode.groups):
-            agents, place = gather(context, crew, census, random, episode)
-            follow(context, crew, census, parked, agents, place, episode, out / episode.name(group))
+            agents, place = gather(context, crew, census=census, random=random, episode=episode)
+            follow(
+                context,
+                crew,
+                census=census,
+                parked=parked,
+                agents=agents,
+                place=place,
+                episode=episode,
+                folder=out / episode.name(group),
+            )
         for post in (crew.unit, *crew.carriers.values()):
             post.end()
         population.vehicles += [*drivers, *standing, *close]
@@ -135,14 +144,23 @@ def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
         if carries(vehicle, rig.vehicle):
             noise = derived_seed(context.seed, "lidar", str(number))
             carriers[vehicle.id] = ScanningPost(
-                context, rig.vehicle, 0.0, True, carrier=vehicle, noise_seed=noise
+                context,
+                rig.vehicle,
+                period=0.0,
+                reads_points=True,
+                carrier=vehicle,
+                noise_seed=noise,
             )
-    return Crew(carriers, ScanningPost(context, rig.roadside, 0.0, True, place=carla.Transform()))
+    return Crew(
+        carriers,
+        ScanningPost(context, rig.roadside, period=0.0, reads_points=True, place=carla.Transform()),
+    )
 
 
 def gather(
     context: AttemptContext,
     crew: Crew,
+    *,
     census: ActorRegistry,
     random: np.random.Generator,
     episode: Episode,
@@ -163,7 +181,7 @@ def gather(
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
     ahead, height = read_rig().roadside_distance, read_rig().roadside_height
     if episode.close_quarters:
-        return agents, unit_among(context.map, scene, here, random, height)
+        return agents, unit_among(context.map, scene, first=here, random=random, height=height)
     return agents, at_roadside(context.map, here, ahead, height)
 
 
@@ -177,6 +195,7 @@ def people_near(scene: GroundTruthScene, here: Pose) -> int:
 def follow(
     context: AttemptContext,
     crew: Crew,
+    *,
     census: ActorRegistry,
     parked: Boxes,
     agents: Sequence[int],
@@ -195,7 +214,9 @@ def follow(
     for look in range(episode.looks):
         for _ in range(round(INTERVAL / TICK) - 1):
             context.world.tick()
-        write_moment(context, census, parked, posts, partial, f"{look:06}")
+        write_moment(
+            context, census, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
+        )
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if folder.exists():  # by an earlier try of this episode
         shutil.rmtree(partial)
@@ -206,6 +227,7 @@ def follow(
 def write_moment(
     context: AttemptContext,
     census: ActorRegistry,
+    *,
     parked: Boxes,
     posts: dict[int, ScanningPost],
     folder: Path,

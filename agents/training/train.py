@@ -187,7 +187,10 @@ def train_epoch(current: Run, samples: Samples, report: Callable[[int], None]) -
         if has_one_cloud(network.fusion_net):
             network.pillar_vfe.grid = crop(network.design.grid, random)
         inputs, targets = zip(
-            *(training_example(config, network, samples, number, random) for number in chosen),
+            *(
+                training_example(config, network, samples=samples, number=number, random=random)
+                for number in chosen
+            ),
             strict=True,
         )
         losses.append(take_step(current, loss(run(network, inputs), targets)))

@@ -52,6 +52,7 @@ class V2Xverse:
         self,
         root: str,
         method: Method = "codriving",
+        *,
         python: str = "python",
         agent_config: str | None = None,
         maps: str | None = None,

@@ -101,7 +101,9 @@ def calibrate_regressions(size: Scenario, options: argparse.Namespace) -> int:
     methods = options.methods.split(",")
     if unknown := [method for method in methods if method not in METHODS]:
         raise UserError(f"--methods: unknown {', '.join(unknown)}; valid: {', '.join(METHODS)}")
-    rates = calibrate(size, options.campaigns, options.seed, methods, options.scenarios)
+    rates = calibrate(
+        size, options.campaigns, seed=options.seed, methods=methods, only=options.scenarios
+    )
     if rates.empty:
         raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
     show(rates)

@@ -173,7 +173,7 @@ def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespac
         raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
     other = None if options.alone else undisturbed(campaign, drive)
     drives = [drive] if other is None else [drive, other]
-    made = film_of(drives, name, options.before, options.layout, options.dark)
+    made = film_of(drives, name, before=options.before, layout=options.layout, dark=options.dark)
     file.parent.mkdir(parents=True, exist_ok=True)
     with progress() as bar:
         task = bar.add_task("pictures", total=made.pictures)

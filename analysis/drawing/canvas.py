@@ -69,7 +69,7 @@ class Canvas:
         self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width, dashed=True))
 
     def dot(
-        self, at: Point, radius: float, colour: str, hollow: bool = False, title: str = ""
+        self, at: Point, radius: float, *, colour: str, hollow: bool = False, title: str = ""
     ) -> None:
         """Draw a full or a hollow dot."""
         self.marks.append(
@@ -82,6 +82,7 @@ class Canvas:
         self,
         at: Point,
         text: str,
+        *,
         anchor: Anchor = "start",
         colour: str = "ink",
         size: float = 10.5,

@@ -62,6 +62,7 @@ class LegendEntry:
 def render_rows(
     rows: Sequence[Row],
     axis: Axis,
+    *,
     says: str,
     keys: Sequence[LegendEntry] = (),
     height: float = ROW,
@@ -75,9 +76,9 @@ def render_rows(
     canvas = Canvas(WIDTH, bottom + 34, says)
     scale = scale_of(rows, axis, label_room + 6, WIDTH - (note_room + 12 if note_room else 10))
     render_legend(canvas, legend)
-    render_axis(canvas, scale, axis, top, bottom)
+    render_axis(canvas, scale, axis=axis, top=top, bottom=bottom)
     for number, row in enumerate(rows):
-        render_row(canvas, row, scale, top + height * (number + 0.5), label_room)
+        render_row(canvas, row, scale=scale, y=top + height * (number + 0.5), label_room=label_room)
     return canvas
 
 
@@ -97,24 +98,26 @@ def scale_of(rows: Sequence[Row], axis: Axis, first: float, last: float) -> Scal
     return Scale(low=low, high=high, first=first, last=last, log=axis.log)
 
 
-def render_axis(canvas: Canvas, scale: Scale, axis: Axis, top: float, bottom: float) -> None:
+def render_axis(canvas: Canvas, scale: Scale, *, axis: Axis, top: float, bottom: float) -> None:
     """Draw ticks, grid lines and the label of the axis."""
     for tick in scale.ticks():
         x = scale.at(tick)
         canvas.line([(x, top), (x, bottom)], "line", 0.7)
-        canvas.text((x, bottom + 12), tick_words(tick), "middle", "quiet", 9.5)
+        canvas.text((x, bottom + 12), tick_words(tick), anchor="middle", colour="quiet", size=9.5)
     if axis.mark is not None and scale.inside(axis.mark):
         x = scale.at(axis.mark)
         canvas.line([(x, top), (x, bottom)], "quiet", 1.1)
-    canvas.text(((scale.first + scale.last) / 2, bottom + 27), axis.label, "middle", "quiet")
+    canvas.text(
+        ((scale.first + scale.last) / 2, bottom + 27), axis.label, anchor="middle", colour="quiet"
+    )
 
 
-def render_row(canvas: Canvas, row: Row, scale: Scale, y: float, label_room: float) -> None:
+def render_row(canvas: Canvas, row: Row, *, scale: Scale, y: float, label_room: float) -> None:
     """Draw one row."""
     room = label_room if row.spans else WIDTH
     canvas.text((0, y + 3.6), shortened(row.label, room), bold=row.strong)
     if row.note:
-        canvas.text((WIDTH, y + 3.4), row.note, "end", "quiet", 9.5)
+        canvas.text((WIDTH, y + 3.4), row.note, anchor="end", colour="quiet", size=9.5)
     known = [span for span in row.spans if math.isfinite(span.value)]
     if row.joined and len(known) > 1:
         canvas.line(
@@ -137,7 +140,9 @@ def render_span(canvas: Canvas, span: Span, scale: Scale, y: float) -> None:
         low, high = (scale.at(end) for end in span.thick)
         canvas.line([(low, y), (high, y)], span.colour, 4.0)
     if scale.inside(span.value):
-        canvas.dot((scale.at(span.value), y), 3.2, span.colour, span.hollow, span.title)
+        canvas.dot(
+            (scale.at(span.value), y), 3.2, colour=span.colour, hollow=span.hollow, title=span.title
+        )
 
 
 def legend_lines(keys: Sequence[LegendEntry]) -> list[list[LegendEntry]]:
@@ -159,7 +164,7 @@ def render_legend(canvas: Canvas, lines: Sequence[Sequence[LegendEntry]]) -> Non
     for number, line in enumerate(lines):
         x, y = 5.0, 9.0 + 15 * number
         for key in line:
-            canvas.dot((x, y), 3.2, key.colour, key.hollow)
+            canvas.dot((x, y), 3.2, colour=key.colour, hollow=key.hollow)
             canvas.text((x + 8, y + 3.6), shortened(key.label, WIDTH - 20), colour="quiet")
             x += 12 + width_of(key.label) + 12
 
@@ -180,6 +185,7 @@ class Line:
 def render_lines(
     lines: Sequence[Line],
     x: tuple[float, float, str],
+    *,
     y: tuple[float, float, str],
     says: str,
     apart: float = 0.0,
@@ -197,16 +203,28 @@ def render_lines(
     canvas.text((0, top - 9), y[2], colour="quiet")
     for tick in up.ticks():
         canvas.line([(across.first, up.at(tick)), (across.last, up.at(tick))], "line", 0.7)
-        canvas.text((24, up.at(tick) + 3.4), tick_words(tick), "end", "quiet", 9.5)
+        canvas.text(
+            (24, up.at(tick) + 3.4), tick_words(tick), anchor="end", colour="quiet", size=9.5
+        )
     for tick in across.ticks():
-        canvas.text((across.at(tick), up.first + 13), tick_words(tick), "middle", "quiet", 9.5)
-    canvas.text(((across.first + across.last) / 2, up.first + 28), x[2], "middle", "quiet")
+        canvas.text(
+            (across.at(tick), up.first + 13),
+            tick_words(tick),
+            anchor="middle",
+            colour="quiet",
+            size=9.5,
+        )
+    canvas.text(
+        ((across.first + across.last) / 2, up.first + 28), x[2], anchor="middle", colour="quiet"
+    )
     for number, line in enumerate(lines):
-        render_line(canvas, line, across, up, apart * (number - (len(lines) - 1) / 2))
+        render_line(
+            canvas, line, across=across, up=up, aside=apart * (number - (len(lines) - 1) / 2)
+        )
     return canvas
 
 
-def render_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: float) -> None:
+def render_line(canvas: Canvas, line: Line, *, across: Scale, up: Scale, aside: float) -> None:
     """Draw one line, interrupted where values are missing."""
     piece: list[tuple[float, float]] = []
     for x, value, low, high in line.points:
@@ -224,4 +242,4 @@ def render_line(canvas: Canvas, line: Line, across: Scale, up: Scale, aside: flo
             title = f"{line.label}, {x:g}: {value:.2f}"
             title += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
             place = across.at(x + aside), up.at(value)
-            canvas.dot(place, 2.4, line.colour, line.hollow, title)
+            canvas.dot(place, 2.4, colour=line.colour, hollow=line.hollow, title=title)

@@ -112,7 +112,7 @@ def render_snapshot(drive: Drive, snapshot: Snapshot, view: View, below: Iterabl
         render_truth(canvas, box, view)
     for source, (colour, larger) in OUTLINES.items():
         for _, box in boxes[(sources == source) & boxes["counted"]].iterrows():
-            render_detection(canvas, box, view, colour, larger)
+            render_detection(canvas, box, view=view, colour=colour, larger=larger)
     for _, pose in snapshot.poses.iterrows():
         if str(pose["kind"]) != "ego":
             render_partner(canvas, pose, view)
@@ -177,7 +177,7 @@ def render_truth(canvas: Canvas, box: pd.Series, view: View) -> None:
 
 
 def render_detection(
-    canvas: Canvas, box: pd.Series, view: View, colour: str, larger: float
+    canvas: Canvas, box: pd.Series, *, view: View, colour: str, larger: float
 ) -> None:
     """Draw a detection as an outline, filled in its error's colour if it is one."""
     corners = corners_of(box, view, larger)
@@ -268,7 +268,7 @@ def write_captions(canvas: Canvas, snapshot: Snapshot, view: View) -> None:
         canvas.marks.append(Polyline(points=points, fill="paper", closed=True, opacity=0.82))
     state = snapshot.state
     canvas.text((5, 13), f"{snapshot.before:.1f} s before the end", bold=True)
-    canvas.text((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", "end")
+    canvas.text((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", anchor="end")
     canvas.text((5, SIZE - 6), describe_messages(state), colour="quiet")
     render_ten_metres(canvas, view)
 
@@ -286,7 +286,7 @@ def render_ten_metres(canvas: Canvas, view: View) -> None:
     long = 10 * SIZE / 2 / view.half
     y = SIZE - 5.5
     canvas.line([(SIZE - 5 - long, y), (SIZE - 5, y)], "ink", 1.4)
-    canvas.text((SIZE - 8 - long, y + 2), "10 m", "end", "quiet", 9)
+    canvas.text((SIZE - 8 - long, y + 2), "10 m", anchor="end", colour="quiet", size=9)
 
 
 def corners_of(box: pd.Series, view: View, larger: float = 0.0) -> Floats:

@@ -43,7 +43,7 @@ def measure_figure(table: Table, measure: str, label: str) -> Canvas:
         for key, cells in table.rows()
     ]
     axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
-    return render_rows(rows, axis, f"{label} of each arm, with 95 % intervals")
+    return render_rows(rows, axis, says=f"{label} of each arm, with 95 % intervals")
 
 
 def value_and_n(estimate: Estimate) -> str:
@@ -72,7 +72,7 @@ def seeds_figure(table: Table, measure: str, label: str) -> Canvas:
         ordered = tuple(sorted(spans, key=lambda span: span.value))
         rows.append(Row(label=name, spans=ordered, note=note, joined="accent"))
     axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
-    return render_rows(rows, axis, f"{label} by seed, for each arm")
+    return render_rows(rows, axis, says=f"{label} by seed, for each arm")
 
 
 def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tuple[Canvas, int]:
@@ -100,7 +100,9 @@ def pairs_figure(means: pd.DataFrame, arms: tuple[str, str], label: str) -> tupl
     keys = [LegendEntry(arms[0], "accent", True), LegendEntry(arms[1], "hue1")]
     axis = Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     description = f"{label} of {arms[0]} and {arms[1]} on each route"
-    return render_rows(rows, axis, description, keys, DENSE), len(means) - len(order)
+    return render_rows(rows, axis, says=description, keys=keys, height=DENSE), len(means) - len(
+        order
+    )
 
 
 def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
@@ -126,7 +128,10 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
         LegendEntry("not significant", "quiet", True),
     ]
     return render_rows(
-        plotted, Axis(label=label, keep=(0.0,), mark=0.0), f"{label}, with 95 % intervals", keys
+        plotted,
+        Axis(label=label, keep=(0.0,), mark=0.0),
+        says=f"{label}, with 95 % intervals",
+        keys=keys,
     )
 
 
@@ -144,7 +149,7 @@ def overview_figures(table: Table) -> list[Canvas]:
         render_rows(
             list(blocks(rows, measure, colours)),
             Axis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0)),
-            f"{label}, of each system under each condition, with 95 % intervals",
+            says=f"{label}, of each system under each condition, with 95 % intervals",
             height=OVERVIEW_ROW,
         )
         for measure, label in OVERVIEW_MEASURES

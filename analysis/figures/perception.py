@@ -42,7 +42,7 @@ def windows_figure(violated: pd.DataFrame, most: float) -> Canvas:
         )
     description = "errors in 5 s before a violation, by pattern and window"
     return render_rows(
-        rows, Axis(label="errors in 5 s", keep=(0.0, most)), description, height=TRIPLE
+        rows, Axis(label="errors in 5 s", keep=(0.0, most)), says=description, height=TRIPLE
     )
 
 
@@ -88,7 +88,7 @@ def bands_figure(rows: Sequence[tuple[str, dict[str, Estimate]]], most: float) -
         )
     axis = Axis(label="errors per 100 ground-truth boxes", keep=(0.0, most))
     description = "errors per 100 ground-truth boxes by distance and pattern"
-    return render_rows(plotted, axis, description, height=TRIPLE)
+    return render_rows(plotted, axis, says=description, height=TRIPLE)
 
 
 def most_in(rows: Iterable[tuple[tuple[str, ...], dict[str, Estimate]]]) -> float:
@@ -114,7 +114,7 @@ def along_route_figure(table: Table, arms: Sequence[tuple[str, ...]]) -> Canvas:
     across = (0.0, 100.0, "part of the route, %")
     description = "average precision along the route, with 95 % intervals"
     return render_lines(
-        lines, across, (0.0, 1.0, "average precision"), description, 6.0 / len(lines)
+        lines, across, y=(0.0, 1.0, "average precision"), says=description, apart=6.0 / len(lines)
     )
 
 
@@ -176,7 +176,7 @@ def odds_figure(
     ]
     if tested is None:
         keys = [LegendEntry("for comparison, not tested", "quiet", True)]
-    return render_rows(rows, axis, f"odds ratios by pattern, {unit}", keys)
+    return render_rows(rows, axis, says=f"odds ratios by pattern, {unit}", keys=keys)
 
 
 def in_brackets(value: float, low: float, high: float) -> str:
@@ -193,7 +193,7 @@ def ages_figure(table: Table) -> Canvas:
         span = Span(value=middle, low=low, high=high, thick=thick)
         rows.append(Row(label=" / ".join(names), spans=(span,), note=f"n {cells['median'].n}"))
     axis = Axis(label="age at delivery, s", keep=(0.0,))
-    return render_rows(rows, axis, "ages of delivered messages, by kind of sender")
+    return render_rows(rows, axis, says="ages of delivered messages, by kind of sender")
 
 
 def bytes_figure(table: Table) -> Canvas:
@@ -204,5 +204,7 @@ def bytes_figure(table: Table) -> Canvas:
         note = f"{rate.value:.2f}, n {rate.n}" if math.isfinite(rate.value) else f"n {rate.n}"
         rows.append(Row(label=" / ".join(names), spans=(span_of(rate),), note=note))
     return render_rows(
-        rows, Axis(label="sent, kB/s", keep=(0.0,)), "kilobytes sent in a second, with intervals"
+        rows,
+        Axis(label="sent, kB/s", keep=(0.0,)),
+        says="kilobytes sent in a second, with intervals",
     )

@@ -41,7 +41,7 @@ class Fit:
 
 
 def terms_of(
-    names: Sequence[str], units: Floats, coefficients: Floats, errors: Floats, freedom: float
+    names: Sequence[str], units: Floats, *, coefficients: Floats, errors: Floats, freedom: float
 ) -> pd.DataFrame:
     """Return odds ratios for one unit more, with t intervals (infinite freedom: normal ones)."""
     reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * errors
@@ -114,7 +114,13 @@ def paper_logit(sample: Sample) -> Fit:
             raise NoFitError(f"statsmodels failed: {problem}") from None
     note = "; ".join(sorted({str(warning.message) for warning in caught}))
     units = np.ones(len(names))
-    return Fit(PAPER, terms_of(names, units, result.params[1:], result.bse[1:], np.inf), note)
+    return Fit(
+        PAPER,
+        terms_of(
+            names, units, coefficients=result.params[1:], errors=result.bse[1:], freedom=np.inf
+        ),
+        note,
+    )
 
 
 def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
@@ -133,7 +139,9 @@ def firth_jackknife(design: Design, resamples: int = 0) -> Fit:
     estimates, others = full[0, -k:], left[:, -k:]
     errors = jackknife_errors(estimates, others)
     freedom = design.groups - 1
-    terms = terms_of(design.predictors, design.units, estimates, errors, freedom)
+    terms = terms_of(
+        design.predictors, design.units, coefficients=estimates, errors=errors, freedom=freedom
+    )
     effect = marginal_effects(design, full, np.ones((1, len(design.y))))[0]
     spread = jackknife_errors(effect, marginal_effects(design, left, weights))
     reach = stats.t.ppf((1 + LEVEL) / 2, freedom) * spread
@@ -183,7 +191,14 @@ def gee_bias_reduced(design: Design) -> Fit:
     if ran_away or not result.converged or not (errors > 0).all():
         raise NoFitError("did not converge: outcomes are (nearly) separated, or routes too few")
     return Fit(
-        COMPANION, terms_of(design.predictors, design.units, estimates, errors, design.groups - 1)
+        COMPANION,
+        terms_of(
+            design.predictors,
+            design.units,
+            coefficients=estimates,
+            errors=errors,
+            freedom=design.groups - 1,
+        ),
     )
 
 

@@ -113,7 +113,13 @@ def matched_jackknife(design: MatchedDesign) -> Fit:
     k = len(design.predictors)
     estimates, others = full.coefficients[0, -k:], left.coefficients[:, -k:]
     errors = jackknife_errors(estimates, others)
-    terms = terms_of(design.predictors, design.units, estimates, errors, len(others) - 1)
+    terms = terms_of(
+        design.predictors,
+        design.units,
+        coefficients=estimates,
+        errors=errors,
+        freedom=len(others) - 1,
+    )
     return Fit(TIMING_FAIR, terms)
 
 

@@ -58,6 +58,7 @@ class RiskSets:
 def track_of(
     route: str,
     system: str,
+    *,
     steps: tuple[Floats, Floats, Floats, Floats],
     end: float,
     violated: bool,
@@ -101,7 +102,9 @@ def track_in(attempts: pd.DataFrame, row: int, frames: pd.DataFrame) -> Track:
     )
     violated = bool(attempt["violated"])
     end = float(attempt["violation_time" if violated else "duration"])
-    return track_of(str(attempt["cluster"]), str(attempt["system"]), steps, end, violated)
+    return track_of(
+        str(attempt["cluster"]), str(attempt["system"]), steps=steps, end=end, violated=violated
+    )
 
 
 def risk_sets(tracks: Sequence[Track], left_out: Mapping[str, str]) -> RiskSets:

@@ -75,10 +75,12 @@ def read_table(file: Path) -> pd.DataFrame:
     frame[words] = frame[words].astype(str)
     for name in (*COUNTS, TRUTHS):
         values = pd.to_numeric(frame[name].map(plain), errors="coerce").astype(float)
-        refuse_row(file, frame, name, values.isna() & frame[name].notna(), "a number")
+        refuse_row(
+            file, frame, column=name, wrong=values.isna() & frame[name].notna(), needed="a number"
+        )
         frame[name] = values
     happened = frame["violated"].map(plain).map(BOOLEANS)
-    refuse_row(file, frame, "violated", happened.isna(), "True or False")
+    refuse_row(file, frame, column="violated", wrong=happened.isna(), needed="True or False")
     frame["violated"] = happened.astype(bool)
     numbers = frame[[*COUNTS, TRUTHS]]
     if ((numbers < 0) | np.isinf(numbers)).any(axis=None):
@@ -87,7 +89,7 @@ def read_table(file: Path) -> pd.DataFrame:
 
 
 def refuse_row(
-    file: Path, frame: pd.DataFrame, column: str, wrong: pd.Series[bool], needed: str
+    file: Path, frame: pd.DataFrame, *, column: str, wrong: pd.Series[bool], needed: str
 ) -> None:
     """Refuse the first row that holds something else than a column needs."""
     if wrong.any():

@@ -33,7 +33,7 @@ def regression_latex(findings: Iterable[ConditionFits]) -> str:
         for fits in every
         for method, why in fits.refused.items()
     ]
-    return tabular(title, HEAD, 3, rows, notes)
+    return tabular(title, HEAD, names=3, rows=rows, notes=notes)
 
 
 def short(method: str) -> str:

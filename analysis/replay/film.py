@@ -109,7 +109,7 @@ class Film:
 
 
 def film_of(
-    drives: Sequence[Drive], name: str, before: float, layout: Layout = "row", dark: bool = False
+    drives: Sequence[Drive], name: str, *, before: float, layout: Layout = "row", dark: bool = False
 ) -> Film:
     """Return the film of the last seconds of a drive, next to another one if there are two."""
     footages = tuple(Footage(drive, sweeps_of(drive), drives[0].other) for drive in drives)
@@ -180,9 +180,11 @@ def picture_of(film: Film, base: Image.Image, tick: int) -> Image.Image:
     brush = ImageDraw.Draw(image)
     for number, footage in enumerate(film.footages):
         left, top = film.corner(number)
-        panel = panel_of(footage, film.ground, film.camera, tick, film.dark)
+        panel = panel_of(footage, film.ground, camera=film.camera, tick=tick, dark=film.dark)
         image.paste(panel, (left, top + HEADER))
-        write_state(brush, (left, top), footage, min(tick, footage.last), film.dark)
+        write_state(
+            brush, (left, top), footage=footage, tick=min(tick, footage.last), dark=film.dark
+        )
         if tick >= footage.last:
             write_ending(brush, (left, top + HEADER), footage.drive, film.dark)
     across, _ = scales(film)
@@ -193,7 +195,7 @@ def picture_of(film: Film, base: Image.Image, tick: int) -> Image.Image:
 
 
 def write_state(
-    brush: ImageDraw.ImageDraw, corner: tuple[int, int], footage: Footage, tick: int, dark: bool
+    brush: ImageDraw.ImageDraw, corner: tuple[int, int], *, footage: Footage, tick: int, dark: bool
 ) -> None:
     """Write speed, messages and braking of a drive."""
     left, top = corner

@@ -104,7 +104,7 @@ def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: 
         pixels = flattened(places, camera.yaw) * camera.scale - low
         return [(float(x), float(y)) for x, y in pixels]
 
-    render_lanes(brush, lines, placed, camera.scale, dark)
+    render_lanes(brush, lines, placed=placed, scale=camera.scale, dark=dark)
     for kind, (fill, edge) in LOOKS.items():
         pieces = scenery[scenery["kind"].astype(str) == kind]
         for box in pieces[["x", "y", "length", "width", "yaw"]].to_numpy(np.float64):
@@ -117,7 +117,7 @@ def ground_of(lines: pd.DataFrame, scenery: pd.DataFrame, camera: Camera, dark: 
 
 
 def render_lanes(
-    brush: ImageDraw.ImageDraw, lines: pd.DataFrame, placed: Placed, scale: float, dark: bool
+    brush: ImageDraw.ImageDraw, lines: pd.DataFrame, *, placed: Placed, scale: float, dark: bool
 ) -> None:
     """Draw the surface of all lanes, their edges, and the route on them."""
     sides = list(zip(polylines(lines, "lane_left"), polylines(lines, "lane_right"), strict=True))
@@ -134,17 +134,17 @@ def outline(box: Floats) -> Floats:
     x, y, length, width, yaw = box
     ahead = np.array([0.5, 0.5, -0.5, -0.5]) * length
     aside = np.array([-0.5, 0.5, 0.5, -0.5]) * width
-    return turned(x, y, yaw, ahead, aside)
+    return turned(x, y, yaw=yaw, ahead=ahead, aside=aside)
 
 
 def oval(box: Floats) -> Floats:
     """Return an oval within a box."""
     x, y, length, width, yaw = box
     turn = np.linspace(0.0, math.tau, 24, endpoint=False)
-    return turned(x, y, yaw, np.cos(turn) * length / 2, np.sin(turn) * width / 2)
+    return turned(x, y, yaw=yaw, ahead=np.cos(turn) * length / 2, aside=np.sin(turn) * width / 2)
 
 
-def turned(x: float, y: float, yaw: float, ahead: Floats, aside: Floats) -> Floats:
+def turned(x: float, y: float, *, yaw: float, ahead: Floats, aside: Floats) -> Floats:
     """Return points given in a box's frame, in the world."""
     cos, sin = math.cos(yaw), math.sin(yaw)
     return np.column_stack([x + ahead * cos - aside * sin, y + ahead * sin + aside * cos])

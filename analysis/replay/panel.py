@@ -167,13 +167,13 @@ class Footage:
 
 
 def panel_of(
-    footage: Footage, ground: Ground, camera: Camera, tick: int, dark: bool
+    footage: Footage, ground: Ground, *, camera: Camera, tick: int, dark: bool
 ) -> Image.Image:
     """Draw a drive at a tick of the camera's."""
     pixels = ground.under(camera, tick)
     now = min(tick, footage.last)
     step = footage.step(now)
-    sprinkle(pixels, step, camera, tick, dark)
+    sprinkle(pixels, step, camera=camera, tick=tick, dark=dark)
     image = Image.fromarray(pixels)
     brush = ImageDraw.Draw(image)
     painter = Painter(brush, camera, tick, dark)
@@ -260,7 +260,7 @@ class Painter:
         x, y, length, width, yaw = box
         ahead = np.array([0.5, 0.2, -0.5, -0.5, 0.2]) * length
         aside = np.array([0.0, 0.5, 0.5, -0.5, -0.5]) * width
-        sign = self._points(turned(x, y, yaw, ahead, aside))
+        sign = self._points(turned(x, y, yaw=yaw, ahead=ahead, aside=aside))
         self.brush.polygon(sign, colour("accent", self.dark))
         self._outline(sign, colour("paper", self.dark), FINER)
 
@@ -273,7 +273,9 @@ class Painter:
             self.brush.line([(x - r, y + r), (x + r, y - r)], ink, 3 * FINER)
 
 
-def sprinkle(pixels: NDArray[np.uint8], step: Step, camera: Camera, tick: int, dark: bool) -> None:
+def sprinkle(
+    pixels: NDArray[np.uint8], step: Step, *, camera: Camera, tick: int, dark: bool
+) -> None:
     """Draw the LiDAR points of a planning step, those of partners in another colour."""
     for sender, points in step.points.items():
         at = np.rint(camera.seen(points, tick)).astype(np.int64)

@@ -49,20 +49,27 @@ def scenarios(size: Scenario) -> dict[str, Scenario]:
 
 
 def calibrate(
-    size: Scenario, replicates: int, seed: int, methods: Sequence[str], only: str = ""
+    size: Scenario, replicates: int, *, seed: int, methods: Sequence[str], only: str = ""
 ) -> pd.DataFrame:
     """Return for every scene and method how often p < 0.05; `only` scenes with these words."""
     rows = [
         {"scenario": name, "method": method, **rejections(p, scene)}
         for name, scene in scenarios(size).items()
         if only in name
-        for method, p in p_values(name, scene, replicates, seed, methods).items()
+        for method, p in p_values(
+            name, scene, replicates=replicates, seed=seed, methods=methods
+        ).items()
     ]
     return pd.DataFrame(rows)
 
 
 def p_values(
-    name: str, scene: Scenario, replicates: int, seed: int, methods: Sequence[str] = tuple(METHODS)
+    name: str,
+    scene: Scenario,
+    *,
+    replicates: int,
+    seed: int,
+    methods: Sequence[str] = tuple(METHODS),
 ) -> dict[str, np.ndarray]:
     """Return (replicates, two, six) p-values of each method, plain and Holm's; NaN: no fit."""
     p = {method: np.full((replicates, 2, len(PATTERNS)), np.nan) for method in methods}

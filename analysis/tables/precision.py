@@ -170,7 +170,7 @@ def pools(
         )[1]
         for index, name in enumerate(names):
             for source in SOURCES:
-                estimate = pool(detections[source], rows, clusters, by, index)
+                estimate = pool(detections[source], rows, clusters=clusters, by=by, index=index)
                 place = dict(
                     zip((*factors, by or "pool"), (*arm.values(factors), name), strict=True)
                 )
@@ -180,7 +180,7 @@ def pools(
 
 
 def pool(
-    detections: Detections, attempts: Integers, clusters: Integers, by: str, index: int
+    detections: Detections, attempts: Integers, *, clusters: Integers, by: str, index: int
 ) -> Estimate:
     """Return the precision of some attempts, or of one part or band of them."""
     of_attempt = np.full(len(detections.truths), -1)
@@ -202,11 +202,11 @@ def pool(
     by_route = np.zeros((routes, len(CLASSES)))
     np.add.at(by_route, clusters, truths)
     n = int((truths.sum(axis=1) > 0).sum())
-    return estimated(detections, rows, cluster, by_route, n)
+    return estimated(detections, rows, cluster=cluster, truths=by_route, n=n)
 
 
 def estimated(
-    detections: Detections, rows: Mask, cluster: Integers, truths: Floats, n: int
+    detections: Detections, rows: Mask, *, cluster: Integers, truths: Floats, n: int
 ) -> Estimate:
     """Return the mean over classes and its bootstrap interval; `truths` is (routes, classes)."""
     there = int((truths.sum(axis=1) > 0).sum())
@@ -219,9 +219,9 @@ def estimated(
         values[number] = eleven_point(
             detections.scores[detected],
             detections.correct[detected],
-            cluster[detected],
-            truths[:, number],
-            weights,
+            cluster=cluster[detected],
+            truths=truths[:, number],
+            weights=weights,
         )
     some = np.isfinite(values)
     means = np.where(some, values, 0).sum(axis=0) / np.where(
@@ -248,7 +248,7 @@ def estimated(
 
 
 def eleven_point(
-    scores: Floats, correct: Mask, cluster: Integers, truths: Floats, weights: Floats
+    scores: Floats, correct: Mask, *, cluster: Integers, truths: Floats, weights: Floats
 ) -> Floats:
     """Return the 11-point precision of one class under each row of route weights.
 

@@ -85,13 +85,17 @@ def latex(table: Table) -> str:
         rows.append([*map(escaped, names), *shown, attempts_range(row.values())])
     head = [*table.by, *measures, "n"]
     return tabular(
-        f"{table.title}; 95 % confidence intervals in brackets", head, len(table.by), rows
+        f"{table.title}; 95 % confidence intervals in brackets",
+        head,
+        names=len(table.by),
+        rows=rows,
     )
 
 
 def tabular(
     title: str,
     head: Sequence[str],
+    *,
     names: int,
     rows: Iterable[Sequence[str]],
     notes: Iterable[str] = (),

@@ -81,7 +81,7 @@ def run_or_refuse(config: DictConfig) -> int:
         rebuild(folder)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
-        do(queue, executor, folder, settings, planned.town)
+        do(queue, executor, folder=folder, settings=settings, town=planned.town)
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
@@ -95,7 +95,9 @@ def run_or_refuse(config: DictConfig) -> int:
     return DONE if whole else SOME_FAILED
 
 
-def do(queue: WorkQueue, executor: Executor, folder: Path, settings: Settings, town: str) -> None:
+def do(
+    queue: WorkQueue, executor: Executor, *, folder: Path, settings: Settings, town: str
+) -> None:
     """Run what is in the queue on the executor's worker slots."""
     work = TaskSettings(
         folder=folder.resolve(),

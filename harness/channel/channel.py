@@ -25,6 +25,7 @@ class Channel:
         self,
         disturbances: Sequence[Disturbance] = (),
         tick_seconds: float = 0.05,
+        *,
         maximum_age: float = 2.0,  # s: older messages are dropped
         allow_long_delays: bool = False,  # beyond 10 s, which else are a mistake in the unit
         window: Window = EVERYWHERE,  # m, of the system

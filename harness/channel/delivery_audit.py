@@ -138,7 +138,7 @@ class DeliveryAudit:
     def _used(self, key: Key, underway: Underway, now: float) -> None:
         sender = (underway.message.lidar_in_world, self._captures[key][1])
         late = now - self.records[key].capture_time > self.tick_seconds / 2
-        self.tally.used(key, underway, late, sender, self._ego or sender)
+        self.tally.used(key, underway, late=late, sender=sender, ego=self._ego or sender)
 
     def close(self) -> list[MessageRecord]:
         """Work out what each message should have been; return the book in order of capture."""

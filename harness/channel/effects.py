@@ -85,7 +85,7 @@ def differ(one: Payload, other: Payload) -> bool:
     return not (same_parts and all(np.array_equal(a, b) for a, b in pairs))
 
 
-def differ_within(one: Payload, other: Payload, sender: Pose, ego: Pose, window: Window) -> bool:
+def differ_within(one: Payload, other: Payload, *, sender: Pose, ego: Pose, window: Window) -> bool:
     """Return whether the system could find a difference: one within its window round the ego.
 
     Feature maps are compared as a whole.

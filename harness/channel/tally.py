@@ -70,7 +70,7 @@ class Tally:
         for loss in losses:
             loss.acted += 1
 
-    def used(self, key: Key, underway: Underway, late: bool, sender: Place, ego: Place) -> None:
+    def used(self, key: Key, underway: Underway, *, late: bool, sender: Place, ego: Place) -> None:
         """Count a message at a planning step, against that of an undisturbed channel."""
         self.effects.uses += 1
         self.effects.late += late
@@ -106,7 +106,9 @@ class Tally:
         after, before = underway.message.payload, underway.captured
         beyond = any(act.by.beyond_window for act in underway.acts)
         window = EVERYWHERE if beyond else self.window
-        return after is not before and differ_within(after, before, sender, ego, window)
+        return after is not before and differ_within(
+            after, before, sender=sender, ego=ego, window=window
+        )
 
     def _shows(self, act: Act, sender: Pose, ego: Pose) -> bool:
         if act.delay > SAME_MOMENT or displaces(act.shift):
@@ -114,7 +116,7 @@ class Tally:
         if act.before is act.after:
             return False
         window = EVERYWHERE if act.by.beyond_window else self.window
-        if differ_within(act.after, act.before, sender, ego, window):
+        if differ_within(act.after, act.before, sender=sender, ego=ego, window=window):
             return True
         distance = math.hypot(sender.x - ego.x, sender.y - ego.y)
         act.by.beyond += 1

@@ -244,12 +244,26 @@ def observation(sender: str, kind: Kind, step: int) -> Observation:
     """Return one capture: all drive along x, side by side."""
     pose = Pose(1.6 * step, float(sum(sender.encode()) % 17), 1.85)
     nothing = np.zeros((0, 4), np.float32)
-    return Observation(sender, kind, TICKS * step, PERIOD * step, pose, nothing)
+    return Observation(
+        sender=sender,
+        kind=kind,
+        frame=TICKS * step,
+        time=PERIOD * step,
+        lidar_in_world=pose,
+        points_in_lidar=nothing,
+    )
 
 
 def message_of(seen: Observation, payload: Payload) -> Message:
     """Return the message of a capture."""
-    return Message(seen.sender, seen.kind, seen.frame, seen.time, seen.lidar_in_world, payload)
+    return Message(
+        sender=seen.sender,
+        kind=seen.kind,
+        capture_frame=seen.frame,
+        capture_time=seen.time,
+        lidar_in_world=seen.lidar_in_world,
+        payload=payload,
+    )
 
 
 def boxes(step: int) -> Boxes:

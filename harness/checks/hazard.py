@@ -156,7 +156,7 @@ class HazardExamination:
             return self._passage(*there), self._passage(*there)
 
     def _passage(self, host: str, port: int) -> Passage:
-        with open_session(host, port, TOWN, TICK, SEED) as session:
+        with open_session(host, port, town=TOWN, tick_seconds=TICK, seed=SEED) as session:
             context = context_of(session, route())
             before = actors_in(session.world)
             hazard = self._hazard()

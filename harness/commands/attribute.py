@@ -74,7 +74,9 @@ def attribute_all(options: argparse.Namespace) -> int:
     attributions = []
     for key, violation, cells in chosen:
         print_line(f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s")
-        attributions.append(attribute(twins, key, violation["kind"], cells, options.placebos))
+        attributions.append(
+            attribute(twins, key, kind=violation["kind"], cells=cells, placebos=options.placebos)
+        )
     console.print(table_of(attributions, settings["tick"]))
     print_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
     return DONE

@@ -142,6 +142,7 @@ class EvaluatedFrame:
 def evaluate_frame(
     truth: GroundTruth,
     hits_observers: Integers,
+    *,
     ego_alone: Boxes,
     cooperative: Boxes,
     settings: EvaluationSettings,
@@ -169,9 +170,9 @@ def evaluate_frame(
     patterns = classify_overlaps(
         of_truth[:, : len(ego_alone)] * ~alone,
         of_truth[:, len(ego_alone) :] * ~both,
-        overlaps_of_a_class(cooperative, ego_alone) * ~alone,
-        np.array(settings.taus)[true_boxes.classes],
-        settings.rule,
+        coop_ego=overlaps_of_a_class(cooperative, ego_alone) * ~alone,
+        tau=np.array(settings.taus)[true_boxes.classes],
+        rule=settings.rule,
     )
     return EvaluatedFrame(
         _evaluated(true_boxes, seen & in_window(true_boxes.geometry, settings), patterns.truth),

@@ -40,23 +40,23 @@ class Patterns:
 
 
 def classify(
-    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
+    truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> Patterns:
     """Return which boxes of one class show which pattern (paper, section III-B, 1 to 6)."""
     return classify_overlaps(
-        bev_iou(truth, ego), bev_iou(truth, coop), bev_iou(coop, ego), tau, rule
+        bev_iou(truth, ego), bev_iou(truth, coop), coop_ego=bev_iou(coop, ego), tau=tau, rule=rule
     )
 
 
 def count(
-    truth: Floats, ego: Floats, coop: Floats, tau: float = 0.5, rule: Rule = "max"
+    truth: Floats, ego: Floats, *, coop: Floats, tau: float = 0.5, rule: Rule = "max"
 ) -> dict[str, int]:
     """Return how often each pattern occurs among boxes of one class."""
-    return classify(truth, ego, coop, tau, rule).totals()
+    return classify(truth, ego, coop=coop, tau=tau, rule=rule).totals()
 
 
 def classify_overlaps(
-    truth_ego: Floats, truth_coop: Floats, coop_ego: Floats, tau: float | Floats, rule: Rule
+    truth_ego: Floats, truth_coop: Floats, *, coop_ego: Floats, tau: float | Floats, rule: Rule
 ) -> Patterns:
     """Return the patterns, given the overlap of each box with each; τ may differ by true box."""
     detected = highest(truth_ego) > tau

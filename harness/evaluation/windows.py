@@ -55,13 +55,14 @@ class Window:
 def windows(
     times: Floats,
     counts: Mapping[str, Floats],
+    *,
     end: float,
     rules: WindowRules | None = None,
     speeds: Floats | None = None,
     collided: bool = False,
 ) -> dict[str, dict[str, float | None]]:
     """Return the sums for t1, t2, t3 and end_10s; None where a drive is too short."""
-    windows = frames_in_windows(times, end, rules, speeds, collided)
+    windows = frames_in_windows(times, end, rules=rules, speeds=speeds, collided=collided)
     return {name: sums_in(part, counts) for name, part in windows.items()}
 
 
@@ -76,6 +77,7 @@ def sums_in(part: Window | None, counts: Mapping[str, Floats]) -> dict[str, floa
 def frames_in_windows(
     times: Floats,
     end: float,
+    *,
     rules: WindowRules | None = None,
     speeds: Floats | None = None,
     collided: bool = False,

@@ -49,13 +49,16 @@ class Tried:
 def append(
     campaign: Path,
     key: AttemptKey,
+    *,
     number: int,
     failure: str | None,
     message: str,
     server_tail: str,
 ) -> None:
     """Add the line of one try."""
-    _write(campaign, [_line(key, number, failure, message, server_tail)])
+    _write(
+        campaign, [_line(key, number, failure=failure, message=message, server_tail=server_tail)]
+    )
 
 
 def lines(campaign: Path) -> Iterator[dict[str, Any]]:
@@ -128,7 +131,7 @@ def rebuild(campaign: Path) -> None:
     _write(
         campaign,
         [
-            _line(key, number, None, "rebuilt from its records", "")
+            _line(key, number, failure=None, message="rebuilt from its records", server_tail="")
             for key, _, number in sorted(_finished(campaign))
             if key not in known
         ],
@@ -136,7 +139,7 @@ def rebuild(campaign: Path) -> None:
 
 
 def _line(
-    key: AttemptKey, number: int, failure: str | None, message: str, server_tail: str
+    key: AttemptKey, number: int, *, failure: str | None, message: str, server_tail: str
 ) -> dict[str, Any]:
     return {
         **key.record(),

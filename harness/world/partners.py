@@ -64,8 +64,8 @@ class RoadsideUnits:
         post = ScanningPost(
             self.context,
             self.mount,
-            self.period,
-            self.reads_points,
+            period=self.period,
+            reads_points=self.reads_points,
             place=self.transform(place),
             noise_seed=int(self.context.random("roadside", str(number)).integers(2**31)),
         )
@@ -277,6 +277,7 @@ class Partners:
 def assemble(
     settings: Cooperation,
     context: AttemptContext,
+    *,
     rig: Rig,
     period: float,
     reads_points: bool,
@@ -293,7 +294,9 @@ def assemble(
     if settings.roadside is not None:
         partners.units = settings.roadside.begin(roadside_units)
     if settings.connected:
-        partners.vehicles = equipped(settings, context, rig, period, reads_points, fleet)
+        partners.vehicles = equipped(
+            settings, context, rig=rig, period=period, reads_points=reads_points, fleet=fleet
+        )
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
@@ -305,6 +308,7 @@ def assemble(
 def equipped(
     settings: Cooperation,
     context: AttemptContext,
+    *,
     rig: Rig,
     period: float,
     reads_points: bool,
@@ -317,7 +321,12 @@ def equipped(
         if has_rig and carries(vehicle, rig.vehicle):
             seed = int(context.random("connected", str(number)).integers(2**31))
             post = ScanningPost(
-                context, rig.vehicle, period, reads_points, carrier=vehicle, noise_seed=seed
+                context,
+                rig.vehicle,
+                period=period,
+                reads_points=reads_points,
+                carrier=vehicle,
+                noise_seed=seed,
             )
             name = f"vehicle-{number}"
             partners.append(

@@ -106,6 +106,7 @@ class ScanningPost:
         self,
         context: AttemptContext,
         mount: LidarMount,
+        *,
         period: float,
         reads_points: bool,
         carrier: carla.Actor | None = None,
@@ -119,7 +120,16 @@ class ScanningPost:
         self.listening = False
         self._on_vehicle = carrier is not None
         self._sensors = [
-            _spawn(context, kind, mount, period, carrier, place, noise_seed) for kind in kinds
+            _spawn(
+                context,
+                kind,
+                mount=mount,
+                period=period,
+                carrier=carrier,
+                place=place,
+                noise_seed=noise_seed,
+            )
+            for kind in kinds
         ]
         self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
 
@@ -194,6 +204,7 @@ class ScanningPost:
 def _spawn(
     context: AttemptContext,
     kind: str,
+    *,
     mount: LidarMount,
     period: float,
     carrier: carla.Actor | None,

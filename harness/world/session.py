@@ -33,7 +33,7 @@ class Session:
 
 @contextmanager
 def open_session(
-    host: str, port: int, town: str, tick_seconds: float, seed: int
+    host: str, port: int, *, town: str, tick_seconds: float, seed: int
 ) -> Iterator[Session]:
     """Reload the town in synchronous mode; return to asynchronous mode at the end.
 

@@ -72,7 +72,7 @@ def write_little(
                 drive = (drives or {}).get(key) or random_drive(key)
                 write_attempt(folder, key, drive, simulator)
                 with patch("os.fsync"):
-                    append(folder, key, 1, None, "made up", "")
+                    append(folder, key, number=1, failure=None, message="made up", server_tail="")
     return folder
 
 
@@ -143,7 +143,9 @@ def step(
     truth = GroundTruth(Boxes(geometry, classes, np.ones(n)), np.arange(1, n + 1), hits)
     ego = detections(random, geometry, classes, 0.6, 0.1)
     together = ego if alone else Boxes.join([detections(random, geometry, classes, 0.9, flaw)])
-    return evaluate_frame(truth, hits, ego, together, EvaluationSettings()), truth
+    return evaluate_frame(
+        truth, hits, ego_alone=ego, cooperative=together, settings=EvaluationSettings()
+    ), truth
 
 
 def detections(
@@ -358,7 +360,7 @@ def result_of(
             "violation": {**violation, **other} if drive.violation else None,
             "patterns": {
                 "total": {name: int(item.sum()) for name, item in counts.items()},
-                **windows(times, counts, end),
+                **windows(times, counts, end=end),
             },
             "average_precision": precision,
             "hazards": [hazard_of(drive)],

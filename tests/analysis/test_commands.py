@@ -80,7 +80,14 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
 ) -> None:
     empty = write_little(tmp_path / "empty", [], ["0"], [1], systems=["late"])
     failed = write_little(tmp_path / "failed", [], ["0", "1"], [1], systems=["late"])
-    append(failed, key_of("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
+    append(
+        failed,
+        key_of("late", "none", "0", 1),
+        number=1,
+        failure="server_crash",
+        message="signal 6",
+        server_tail="",
+    )
     for folder, words in (
         (empty, ["no attempt has a result", "system late has no attempt"]),
         (failed, ["2 of 2 attempts have no result: 1 server_crash, 1 not tried yet"]),
@@ -142,7 +149,14 @@ def test_the_same_attempt_twice_is_refused(tmp_path: Path) -> None:
 def test_missing_attempts_are_listed_with_their_endings(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     write_route(folder, "7", "Crucible05", 99.0)
-    append(folder, key_of("late", "none", "7", 2), 1, "agent_exception", "oh", "")
+    append(
+        folder,
+        key_of("late", "none", "7", 2),
+        number=1,
+        failure="agent_exception",
+        message="oh",
+        server_tail="",
+    )
     collection = collect([folder])
     result = {(row.route, row.seed): row.ending for row in collection.missing.itertuples()}
     assert result == {("7", 1): "not tried yet", ("7", 2): "agent_exception"}

@@ -71,7 +71,7 @@ def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
         Row(label="second", spans=(Span(value=math.nan),), note="n 0"),
     ]
     canvas = render_rows(
-        rows, Axis(label="errors", keep=(0.0,)), "says", [LegendEntry("a", "hue0")]
+        rows, Axis(label="errors", keep=(0.0,)), says="says", keys=[LegendEntry("a", "hue0")]
     )
     at = {mark.text: mark.at[1] for mark in canvas.marks if isinstance(mark, Label)}
     assert at["a"] < at["first"] < at["second"] < at["errors"]
@@ -85,12 +85,12 @@ def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
     beyond = render_rows(
         [Row(label="x", spans=(Span(value=99.0, low=1.0, high=999.0),))],
         Axis(label="", within=(0.0, 10.0)),
-        "says",
+        says="says",
     )
     inside = render_rows(
         [Row(label="x", spans=(Span(value=5.0, low=1.0, high=9.0),))],
         Axis(label="", within=(0.0, 10.0)),
-        "says",
+        says="says",
     )
     assert "circle" not in inline(beyond)
     assert inline(beyond).count("polyline") > inline(inside).count("polyline")
@@ -98,7 +98,9 @@ def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
 
 def test_a_point_without_an_interval_shows_its_value_alone() -> None:
     points = ((5.0, 1.0, math.nan, math.nan), (15.0, 0.5, 0.25, 0.75))
-    result = inline(render_lines([Line("x", points, "accent")], (0, 20, ""), (0, 1, ""), "says"))
+    result = inline(
+        render_lines([Line("x", points, "accent")], (0, 20, ""), y=(0, 1, ""), says="says")
+    )
     assert "<title>x, 5: 1.00</title>" in result
     assert "<title>x, 15: 0.50 (0.25 to 0.75)</title>" in result
 
@@ -106,7 +108,7 @@ def test_a_point_without_an_interval_shows_its_value_alone() -> None:
 def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
     canvas = Canvas(100, 40, 'says "<this>"')
     canvas.text((1, 20), "a < b & c")
-    canvas.dot((50, 20), 3, "accent", title="<dot>")
+    canvas.dot((50, 20), 3, colour="accent", title="<dot>")
     tree = ElementTree.fromstring(standalone(canvas))
     assert tree.get("aria-label") == 'says "<this>"'
     assert "".join(tree.itertext()).endswith("a < b & c<dot>")
@@ -114,7 +116,7 @@ def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
 
 def test_pictures_are_as_large_as_asked_and_have_the_palette() -> None:
     canvas = Canvas(40, 20, "says")
-    canvas.dot((20, 10), 8, "accent")
+    canvas.dot((20, 10), 8, colour="accent")
     image = picture(canvas, 3.0, dark=True)
     assert image.size == (120, 60)
     for place, name in (((60, 30), "accent"), ((2, 2), "paper")):

@@ -62,7 +62,7 @@ def test_a_film_is_every_tick_at_real_speed(
     assert len(pictures) == ticks + 30
     assert seconds == pytest.approx(before + 1.55)
     assert codec == "h264"
-    film = film_of([driven(drive, key)], "", before)
+    film = film_of([driven(drive, key)], "", before=before)
     assert {picture.size for picture in pictures} == {film.size}
     base = background(film)
     for number in (0, ticks - 1):
@@ -124,7 +124,7 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
     footage = Footage(read, {}, 0)
     camera = camera_over(footage.way, float(footage.headings[-1]), SIZE)
     ground = ground_of(read.map, read.scenery, camera, dark=False)
-    image = panel_of(footage, ground, camera, 0, dark=False)
+    image = panel_of(footage, ground, camera=camera, tick=0, dark=False)
     tracks = read.tracks[read.tracks["frame"] == 0].set_index("actor_id")
     scale, ink, paper = SIZE / 2 / HALF, COLOURS["truth"][0], COLOURS["paper"][0]
     shown = 0

@@ -74,7 +74,14 @@ def test_messages_of_bytes_that_are_no_text(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The name of a file may be any bytes, and an exception names it."""
-    append(campaign, replace(KEY, seed=2), 1, "agent_exception", "no file \udcff", "")
+    append(
+        campaign,
+        replace(KEY, seed=2),
+        number=1,
+        failure="agent_exception",
+        message="no file \udcff",
+        server_tail="",
+    )
     assert main(["report", str(campaign), "--results-only"]) == 0
     table = pd.read_csv(campaign / "report" / "missing.csv")
     assert table["message"].tolist() == ["no file \\udcff"]

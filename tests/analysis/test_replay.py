@@ -108,7 +108,7 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     if empty:
         parts = ("boxes", "poses", "messages", "map")
         drive = replace(drive, **{name: getattr(drive, name).iloc[:0] for name in parts})
-    film = film_of([drive], "", 10.0)
+    film = film_of([drive], "", before=10.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_recording(drive, {}, tmp_path / "c.rrd")

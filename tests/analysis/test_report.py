@@ -285,10 +285,12 @@ def test_violations_are_all_there(little: Path, out: Path, page: Page) -> None:
 def test_failures_and_missing_attempts_are_reported(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1, 2])
     done = key_of("late", "none", "0", 1)
-    append(folder, done, 1, "rpc_timeout", "silent", "")
+    append(folder, done, number=1, failure="rpc_timeout", message="silent", server_tail="")
     lost = key_of("late", "none", "7", 1)
     for number in (1, 2):
-        append(folder, lost, number, "server_crash", "signal 11", "")
+        append(
+            folder, lost, number=number, failure="server_crash", message="signal 11", server_tail=""
+        )
     report = gather(collect([folder]), True, lambda _: None)
     assert report.failures.to_numpy().tolist() == [
         ["rpc_timeout", 1, 1, 1],
@@ -317,7 +319,14 @@ def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     empty = write_little(folder / "empty", [], ["0"], [1], systems=["late"])
     yield empty, ["No attempt has a result", "None: no attempt has a result"]
     failed = write_little(folder / "failed", [], ["0", "1"], [1], systems=["late"])
-    append(failed, key_of("late", "none", "0", 1), 1, "server_crash", "signal 6", "")
+    append(
+        failed,
+        key_of("late", "none", "0", 1),
+        number=1,
+        failure="server_crash",
+        message="signal 6",
+        server_tail="",
+    )
     yield failed, ["2 of 2 attempts have no result", "server_crash", "signal 6"]
     one = write_little(folder / "one", ARM, ["0"], [1])
     yield one, ["nothing to pair", "1 drives, 1 system"]

@@ -57,7 +57,7 @@ def test_an_effect_is_in_the_first_pattern_only() -> None:
 
 def test_where_routes_differ_the_papers_fit_cries_wolf_more_often_than_the_clustered_one() -> None:
     scene = Scenario(routes=12, systems=4, route_sd=3.0)
-    p_values_of = p_values("wolf", scene, 25, 1, ("window", "paper"))
+    p_values_of = p_values("wolf", scene, replicates=25, seed=1, methods=("window", "paper"))
     result = {method: rejections(p, scene) for method, p in p_values_of.items()}
     assert result["window"]["false, any"] < result["paper"]["false, any"]
     assert result["window"]["false, any, Holm"] <= 0.08
@@ -79,7 +79,7 @@ def test_rejections_count_campaigns() -> None:
 
 def test_calibration_repeats_itself() -> None:
     size = Scenario(routes=6, systems=2)
-    first, again = (calibrate(size, 1, 5, tuple(METHODS)) for _ in range(2))
+    first, again = (calibrate(size, 1, seed=5, methods=tuple(METHODS)) for _ in range(2))
     assert first.equals(again)
     assert len(first) == len(scenarios(size)) * len(METHODS)
 
@@ -88,7 +88,7 @@ def test_where_errors_differ_by_place_the_headline_keeps_its_level() -> None:
     """A small version of `make verify`: campaigns without effects, 95 % intervals."""
     size = Scenario(routes=12, systems=3, seeds=2)
     name = "nothing matters, one rate 2 times as high at the place"
-    p = p_values(name, scenarios(size)[name], 40, 1, (HEADLINE,))
+    p = p_values(name, scenarios(size)[name], replicates=40, seed=1, methods=(HEADLINE,))
     result = rejections(p[HEADLINE], size)
     assert result["no fit"] == 0
     assert result["low"] <= 0.05

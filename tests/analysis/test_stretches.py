@@ -33,7 +33,7 @@ def track(
     counts: Floats = np.zeros((len(times), 6))
     counts[:, 0] = stations
     steps = (times, stations, counts, np.full(len(times), 2.0))
-    return track_of(route, "late", steps, end, violated)
+    return track_of(route, "late", steps=steps, end=end, violated=violated)
 
 
 def test_all_arms_are_compared_over_the_violators_last_ten_seconds_of_road() -> None:

@@ -114,8 +114,13 @@ def patterns(overlap: Overlap, frame: Frame, rule: Rule = "max") -> Patterns:
     """The six patterns, with overlaps from somewhere."""
     truth, ego, coop = frame
     of_truth, coop_ego = overlap(truth, Boxes.join([ego, coop])), overlap(coop, ego)
-    parts = of_truth[:, : len(ego)], of_truth[:, len(ego) :], coop_ego
-    return classify_overlaps(*parts, TAUS[truth.classes], rule)
+    return classify_overlaps(
+        of_truth[:, : len(ego)],
+        of_truth[:, len(ego) :],
+        coop_ego=coop_ego,
+        tau=TAUS[truth.classes],
+        rule=rule,
+    )
 
 
 def matches(overlap: Overlap, frame: Frame) -> Matches:
@@ -134,7 +139,11 @@ def in_full(frame: Frame) -> None:
     truth, ego, coop = frame
     hits = np.full(len(truth), 99)
     evaluated = evaluate_frame(
-        GroundTruth(truth, hits, hits), hits, ego, coop, EvaluationSettings()
+        GroundTruth(truth, hits, hits),
+        hits,
+        ego_alone=ego,
+        cooperative=coop,
+        settings=EvaluationSettings(),
     )
     evaluated.counts(), evaluated.numbers()
     frame_matches(evaluated.truth, evaluated.cooperative)

@@ -89,7 +89,7 @@ def sample_result(key: AttemptKey) -> dict[str, Any]:
     struck = Contact(7, "vehicle.audi.tt", 3.0)
     moments[100] = type(moments[0])(**{**fields_of(moments[100]), "contacts": (struck,)})
     drive = judged(moments, 250.0)
-    recorder = Recorder(100.0, 0, 1, 0.05)
+    recorder = Recorder(100.0, 0, ego_id=1, tick_seconds=0.05)
     random = np.random.default_rng(1)
     frames = {name: random.integers(0, 9, STEPS).tolist() for name in FRAMES.names}
     frames["time"] = np.linspace(0.0, 40.0, STEPS).tolist()

@@ -324,7 +324,7 @@ def test_who_fails_comes_again_first_and_not_for_ever(tmp_path: Path) -> None:
 
 
 def test_tries_are_numbered_on(tmp_path: Path) -> None:
-    append(tmp_path, A, 4, "rpc_timeout", "", "")
+    append(tmp_path, A, number=4, failure="rpc_timeout", message="", server_tail="")
     write_try(tmp_path, B, number=3)
     it = queue(tmp_path)
     assert it.progress.done == 1
@@ -339,13 +339,13 @@ def test_misfortunes_use_up_no_tries(tmp_path: Path, failure: FailureClass) -> N
     assert tried == [(A, number) for number in range(1, MAX_INFRASTRUCTURE_RETRIES + 1)]
     assert it.next() == (B, 1)
     for key, number in tried:
-        append(tmp_path, key, number, failure, "", "")
+        append(tmp_path, key, number=number, failure=failure, message="", server_tail="")
     assert queue(tmp_path, tries=1).progress.given_up == 0
 
 
 def test_used_up_tries_stay_so_until_asked_for(tmp_path: Path) -> None:
     for number in (1, 2):
-        append(tmp_path, A, number, "agent_exception", "", "")
+        append(tmp_path, A, number=number, failure="agent_exception", message="", server_tail="")
     assert queue(tmp_path).progress.given_up == 1
     assert queue(tmp_path, tries=3).next() == (A, 3)
     again = queue(tmp_path, retry_failed=True)

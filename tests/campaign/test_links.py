@@ -94,7 +94,7 @@ def test_nothing_is_written_through_links_that_come_later(folder: Path, outside:
     (folder / LEDGER).unlink()
     (folder / LEDGER).symlink_to(outside)
     with pytest.raises(AttemptError):
-        append(folder, KEY, 1, None, "", "")
+        append(folder, KEY, number=1, failure=None, message="", server_tail="")
     log = folder / "worker.log"
     log.symlink_to(outside)
     task = Task(

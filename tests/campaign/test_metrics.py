@@ -27,9 +27,20 @@ def shown(ego_id: int = 100) -> StepData:
     truth = GroundTruth(TRUTH, ego_id + 1 + np.arange(len(TRUTH)), np.full(len(TRUTH), 9))
     step = Step(Control(), TRUTH[:2], TRUTH[:1])
     settings = EvaluationSettings(ahead=30.0)
-    evaluated = evaluate_frame(truth, truth.hits, step.ego_alone, step.cooperative, settings)
+    evaluated = evaluate_frame(
+        truth, truth.hits, ego_alone=step.ego_alone, cooperative=step.cooperative, settings=settings
+    )
     state = EgoState(frame=7, time=12.5, vehicle_in_world=Pose(1, 2), speed=3.0, station=4.0)
-    return step_data(state, 10.0, Pose(2.3, 2), (), step, truth, evaluated, ego_id)
+    return step_data(
+        state,
+        10.0,
+        lidar_in_world=Pose(2.3, 2),
+        messages=(),
+        step=step,
+        truth=truth,
+        evaluated=evaluated,
+        first_id=ego_id,
+    )
 
 
 class Wrong(Metric):

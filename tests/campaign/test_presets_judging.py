@@ -25,7 +25,13 @@ def evaluated(
     """Evaluate a step in which every LiDAR hits all road users so often."""
     often = np.full(len(truth), hits)
     ground_truth = GroundTruth(truth, np.arange(len(truth)), often)
-    return evaluate_frame(ground_truth, often, ego, coop, build(settings["patterns"], "patterns"))
+    return evaluate_frame(
+        ground_truth,
+        often,
+        ego_alone=ego,
+        cooperative=coop,
+        settings=build(settings["patterns"], "patterns"),
+    )
 
 
 @pytest.mark.parametrize(("study", "errors"), by_study(paper_text=1, paper_code=0, recommended=1))
@@ -70,7 +76,12 @@ def test_parked_scenery(studies: dict[str, Settings], study: str, errors: int) -
     parked, no_hits = of(row(x=9)), np.zeros(0, np.int64)
     rules = build(studies[study]["patterns"], "patterns")
     frame = evaluate_frame(
-        GroundTruth(NO_BOXES, no_hits, no_hits), no_hits, NO_BOXES, parked, rules, parked
+        GroundTruth(NO_BOXES, no_hits, no_hits),
+        no_hits,
+        ego_alone=NO_BOXES,
+        cooperative=parked,
+        settings=rules,
+        parked=parked,
     )
     assert frame.counts()["LADE"] == errors
 
@@ -104,7 +115,7 @@ def test_t1_is_for_five_seconds_or_for_one(
     studies: dict[str, Settings], study: str, mean: float
 ) -> None:
     rules = build(studies[study]["windows"], "windows")
-    errors_in = windows(TIMES, STEADY, 40.0, rules)
+    errors_in = windows(TIMES, STEADY, end=40.0, rules=rules)
     assert errors_in["t1"]["CCME"] == pytest.approx(mean, rel=0.04)
     assert errors_in["end_10s"]["CCME"] == 50
 
@@ -117,7 +128,7 @@ def test_drives_shorter_than_ten_seconds(
 ) -> None:
     """Six seconds of one error in each planning step."""
     rules = build(studies[study]["windows"], "windows")
-    in_windows = windows(TIMES[:30], {"CCME": np.ones(30)}, 6.0, rules)
+    in_windows = windows(TIMES[:30], {"CCME": np.ones(30)}, end=6.0, rules=rules)
     assert in_windows["end_10s"]["CCME"] == errors
     assert in_windows["t2"]["CCME"] is None
 
@@ -129,6 +140,11 @@ def test_slow_frames_before_a_collision(
     rules = build(studies[study]["windows"], "windows")
     slow = np.arange(len(TIMES)) >= len(TIMES) - 10
     errors_in = windows(
-        TIMES, {"CCME": slow.astype(np.float64)}, 40.0, rules, np.where(slow, 0.1, 8.0), True
+        TIMES,
+        {"CCME": slow.astype(np.float64)},
+        end=40.0,
+        rules=rules,
+        speeds=np.where(slow, 0.1, 8.0),
+        collided=True,
     )
     assert errors_in["end_10s"]["CCME"] == kept

@@ -196,7 +196,13 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
         monkeypatch.setenv(name, value)
     lender = Lender()
     settings = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet"}
-    do(WorkQueue([KEY], tmp_path, 1, retry_failed=False), lender, tmp_path, settings, "Town05")
+    do(
+        WorkQueue([KEY], tmp_path, 1, retry_failed=False),
+        lender,
+        folder=tmp_path,
+        settings=settings,
+        town="Town05",
+    )
     assert lender.work.environment == environment
 
 

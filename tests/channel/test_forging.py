@@ -51,7 +51,7 @@ def test_ghosts_stay_with_their_partner_for_an_episode() -> None:
 def test_where_ghosts_stand() -> None:
     every = []
     for seed in range(150):
-        (message,) = Episode(Ghosts(2, 6.0, 30.0), seed=seed).run(1).given[0]
+        (message,) = Episode(Ghosts(2, 6.0, farthest=30.0), seed=seed).run(1).given[0]
         every.append(boxes_of(message).geometry[5:])
     x, y = np.concatenate(every)[:, :2].T
     assert follows(np.hypot(x, y), uniform_cdf(6.0, 30.0))

@@ -32,7 +32,7 @@ STEPS = 8
 ON_BOXES: dict[str, Make] = {
     "latency of an episode": lambda: UniformLatency(0.1, 1.0),
     "latency of a message": lambda: NormalLatency(0.5, 0.2),
-    "pose error of an episode": lambda: UniformPoseError(0.0, 0.6, 0.0, 0.6),
+    "pose error of an episode": lambda: UniformPoseError(0.0, 0.6, yaw_low=0.0, yaw_high=0.6),
     "pose error of a frame": lambda: NormalPoseError(0.3, 0.3, per="frame"),
     "walk": lambda: Walk(0.1, 0.1),
     "loss": lambda: Loss(0.4),
@@ -135,7 +135,7 @@ def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(
 
 
 def test_two_of_a_kind_have_separate_samples_and_go_by_number() -> None:
-    shifts = [UniformPoseError(0.1, 0.6, 0.1, 0.6) for _ in range(2)]
+    shifts = [UniformPoseError(0.1, 0.6, yaw_low=0.1, yaw_high=0.6) for _ in range(2)]
     channel = Channel(shifts)
     channel.reset(1, "route-4")
     assert [disturbance.name for disturbance in channel.disturbances] == [

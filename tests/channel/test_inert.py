@@ -36,7 +36,7 @@ SIZE_ZERO: dict[str, Callable[[], Disturbance]] = {
     "uniform latency": lambda: Uniform(0.0, 0.0),
     "normal latency": lambda: Normal(0.0, 0.0),
     "pose error": lambda: Constant(0.0, 0.0, 0.0),
-    "uniform pose error": lambda: UniformPoseError(0.0, 0.0, 0.0, 0.0),
+    "uniform pose error": lambda: UniformPoseError(0.0, 0.0, yaw_low=0.0, yaw_high=0.0),
     "normal pose error": lambda: NormalPoseError(0.0, 0.0),
     "walk": lambda: Walk(0.0, 0.0),
     "loss": lambda: Loss(0.0),
@@ -133,7 +133,9 @@ def test_displacements_begin_at_a_millimetre_and_a_hundredth_of_a_degree(
         assert "are no displacement" in complaint(episode)
 
 
-@pytest.mark.parametrize("small", [UniformPoseError(0, 1e-12, 0, 0), NormalPoseError(1e-12, 0)])
+@pytest.mark.parametrize(
+    "small", [UniformPoseError(0, 1e-12, yaw_low=0, yaw_high=0), NormalPoseError(1e-12, 0)]
+)
 def test_errors_that_are_sampled_too_small_are_not_called_chance(small: Disturbance) -> None:
     assert "are no displacement" in complaint(Episode(small).run(6))
 
@@ -152,16 +154,16 @@ def test_a_message_on_a_radio_takes_a_whole_step_however_small() -> None:
 
 @pytest.mark.parametrize("payload", [some_boxes, some_points])
 def test_ghosts_far_outside_the_window(payload: Callable[[], Payload]) -> None:
-    away = Episode(Ghosts(2, 500.0, 510.0), window=WINDOW).run(10, payload=payload)
+    away = Episode(Ghosts(2, 500.0, farthest=510.0), window=WINDOW).run(10, payload=payload)
     text = complaint(away)
     assert text == "ghosts: changed nothing within the system's window, and could not"
-    near = record(Episode(Ghosts(2, 6.0, 30.0), window=WINDOW).run(10, payload=payload))
+    near = record(Episode(Ghosts(2, 6.0, farthest=30.0), window=WINDOW).run(10, payload=payload))
     assert near["changed"] == near["uses"] == 10
 
 
 def test_ghosts_that_miss_the_window_by_chance_are_no_fault() -> None:
     usage = [
-        record(Episode(Ghosts(1, 6.0, 30.0), seed=seed, window=(5.0, 5.0)).run(3))
+        record(Episode(Ghosts(1, 6.0, farthest=30.0), seed=seed, window=(5.0, 5.0)).run(3))
         for seed in range(20)
     ]
     counted = [item["disturbances"]["ghosts"] for item in usage]
@@ -223,7 +225,10 @@ def test_an_attempt_that_ends_before_the_first_message_is_due() -> None:
     assert (usage["sent"], usage["used"], usage["missing"]) == (4, 0, 4)
 
 
-@pytest.mark.parametrize("lossy", [Loss(1.0), BurstLoss(1.0, 0.0), BurstLoss(0.5, 0.5, 1.0, 1.0)])
+@pytest.mark.parametrize(
+    "lossy",
+    [Loss(1.0), BurstLoss(1.0, 0.0), BurstLoss(0.5, 0.5, lost_in_good=1.0, lost_in_bad=1.0)],
+)
 def test_to_lose_everything_can_be_asked_for(lossy: Disturbance) -> None:
     episode = Episode(lossy).run(10, BOTH)
     usage = record(episode)

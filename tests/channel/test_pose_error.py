@@ -27,7 +27,7 @@ def shifts(disturbance: Disturbance, steps: int = SAMPLES, seed: int = 1) -> Flo
 
 
 def test_uniform_for_every_frame_with_random_signs() -> None:
-    measured = shifts(Uniform(0.2, 0.6, 1.0, 3.0, per="frame"))
+    measured = shifts(Uniform(0.2, 0.6, yaw_low=1.0, yaw_high=3.0, per="frame"))
     for axis, (low, high) in enumerate([(0.2, 0.6), (0.2, 0.6), (1.0, 3.0)]):
         assert follows(np.abs(measured[:, axis]), uniform_cdf(low, high))
         assert abs(np.mean(measured[:, axis] > 0) - 0.5) < 0.04
@@ -43,9 +43,11 @@ def test_normal_for_every_frame() -> None:
 
 
 def test_once_for_an_episode() -> None:
-    within = shifts(Uniform(0.0, 0.6, 0.0, 0.6), 10)
+    within = shifts(Uniform(0.0, 0.6, yaw_low=0.0, yaw_high=0.6), 10)
     assert np.allclose(within, within[0], atol=1e-9)
-    first = np.array([shifts(Uniform(0.0, 0.6, 0.0, 0.6), 1, seed)[0] for seed in range(300)])
+    first = np.array(
+        [shifts(Uniform(0.0, 0.6, yaw_low=0.0, yaw_high=0.6), 1, seed)[0] for seed in range(300)]
+    )
     for axis in range(3):
         assert follows(first[:, axis], uniform_cdf(-0.6, 0.6))
 
@@ -73,7 +75,9 @@ def test_only_the_kinds_that_are_asked_for() -> None:
 
 
 def test_observers_err_independently() -> None:
-    episode = Episode(Uniform(0.0, 0.6, 0.0, 0.6, kinds=["ego", "roadside"])).run(1)
+    episode = Episode(Uniform(0.0, 0.6, yaw_low=0.0, yaw_high=0.6, kinds=["ego", "roadside"])).run(
+        1
+    )
     asked = episode.channel.audit._asked
     assert len(set(asked.values())) == len(asked) == 2
 
@@ -81,8 +85,8 @@ def test_observers_err_independently() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Uniform(0.6, 0.2, 0.0, 0.6), "must be 0 ≤ low ≤ high"),
-        (lambda: Uniform(-0.6, 0.6, 0.0, 0.6), "must be 0 ≤ low ≤ high"),
+        (lambda: Uniform(0.6, 0.2, yaw_low=0.0, yaw_high=0.6), "must be 0 ≤ low ≤ high"),
+        (lambda: Uniform(-0.6, 0.6, yaw_low=0.0, yaw_high=0.6), "must be 0 ≤ low ≤ high"),
         (lambda: Normal(-0.1, 0.0), "must be ≥ 0"),
         (lambda: Normal(0.1, 0.0, per="message"), "valid: episode, frame"),  # type: ignore[arg-type]
         (lambda: Walk(0.1, -0.1), "must be ≥ 0"),

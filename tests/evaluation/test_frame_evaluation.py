@@ -38,7 +38,13 @@ def truth_of(present: Boxes, hits: int = 99) -> GroundTruth:
 def evaluated(
     truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings = ALL_COUNT, hits: int = 99
 ) -> EvaluatedFrame:
-    return evaluate_frame(truth_of(truth, hits), np.full(len(truth), hits), ego, coop, settings)
+    return evaluate_frame(
+        truth_of(truth, hits),
+        np.full(len(truth), hits),
+        ego_alone=ego,
+        cooperative=coop,
+        settings=settings,
+    )
 
 
 def shown(frame: EvaluatedFrame) -> dict[str, int]:
@@ -72,7 +78,7 @@ def test_classes_are_evaluated_separately_by_their_taus(
     counts = evaluated(truth, ego, coop, settings).counts()
     for index, name in enumerate(CLASSES):
         true, lone, both = (part.geometry[part.classes == index] for part in (truth, ego, coop))
-        expected = count(true, lone, both, settings.taus[index], rule)
+        expected = count(true, lone, coop=both, tau=settings.taus[index], rule=rule)
         assert {pattern: counts[f"{pattern}_{name}"] for pattern in PATTERNS} == expected
 
 
@@ -115,7 +121,11 @@ def test_who_must_have_hit_a_road_user(
 ) -> None:
     settings = EvaluationSettings(truth_filter=truth_filter)
     frame = evaluate_frame(
-        truth_of(of(row(x=9)), ego_hits), np.array([anyone]), NO_BOXES, NO_BOXES, settings
+        truth_of(of(row(x=9)), ego_hits),
+        np.array([anyone]),
+        ego_alone=NO_BOXES,
+        cooperative=NO_BOXES,
+        settings=settings,
     )
     assert frame.truth.counted.tolist() == [counts]
     assert frame.counts()["CCME"] == counts

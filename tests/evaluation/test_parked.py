@@ -39,9 +39,13 @@ def test_it_is_as_if_such_detections_were_not_there(
 ) -> None:
     settings = replace(IGNORED, rule=rule)
     hits = np.full(len(truth), 9)
-    frame = evaluate_frame(truth_of(truth), hits, ego, coop, settings, parked)
+    frame = evaluate_frame(
+        truth_of(truth), hits, ego_alone=ego, cooperative=coop, settings=settings, parked=parked
+    )
     alone, both = (boxes[~on_parked(boxes, truth, parked)] for boxes in (ego, coop))
-    without = evaluate_frame(truth_of(truth), hits, alone, both, settings)
+    without = evaluate_frame(
+        truth_of(truth), hits, ego_alone=alone, cooperative=both, settings=settings
+    )
     assert frame.counts() == without.counts()
     assert frame.numbers() == without.numbers()
 
@@ -50,7 +54,14 @@ def test_a_parked_car_is_no_additional_detection_and_costs_no_precision() -> Non
     car, parked = of(row(x=9)), of(row(x=20))
     seen = Boxes.join([parked, car])
     for settings, additional, detections in ((IGNORED, {}, 1), (WRONG, {"LADE": 1}, 2)):
-        frame = evaluate_frame(truth_of(car), np.array([9]), car, seen, settings, parked)
+        frame = evaluate_frame(
+            truth_of(car),
+            np.array([9]),
+            ego_alone=car,
+            cooperative=seen,
+            settings=settings,
+            parked=parked,
+        )
         assert {name: n for name, n in shown(frame).items() if name in PATTERNS} == additional
         table = frame_matches(frame.truth, frame.cooperative)
         assert (len(table.scores), table.correct.sum()) == (detections, 1)

@@ -32,7 +32,11 @@ def of(*geometry: list[float], of_class: int = VEHICLE) -> Boxes:
 def judged(truth: Boxes, ego: Boxes, coop: Boxes, settings: EvaluationSettings) -> EvaluatedFrame:
     unseen = np.zeros(len(truth), np.int64)
     return evaluate_frame(
-        GroundTruth(truth, np.arange(len(truth)), unseen), unseen, ego, coop, settings
+        GroundTruth(truth, np.arange(len(truth)), unseen),
+        unseen,
+        ego_alone=ego,
+        cooperative=coop,
+        settings=settings,
     )
 
 
@@ -92,7 +96,8 @@ def test_the_ego_is_detected_first_and_once() -> None:
 def test_t1_is_for_five_seconds_or_about_one() -> None:
     steady = {"CADE": np.ones(201)}
     text, code = (
-        windows(TIMES, steady, 40.0, rules)["t1"]["CADE"] for rules in (None, CODED_WINDOWS)
+        windows(TIMES, steady, end=40.0, rules=rules)["t1"]["CADE"]
+        for rules in (None, CODED_WINDOWS)
     )
     assert text is not None
     assert code is not None
@@ -104,7 +109,7 @@ def test_the_end_is_ten_seconds_or_fifty_frames_before_the_ego_all_but_stopped()
     late = {"CADE": np.where(TIMES > 38.1, 1.0, 0.0)}
     speeds = np.where(TIMES > 38.1, 0.3, 8.0)
     text, code = (
-        windows(TIMES, late, 40.0, rules, speeds, collided=True)["end_10s"]["CADE"]
+        windows(TIMES, late, end=40.0, rules=rules, speeds=speeds, collided=True)["end_10s"]["CADE"]
         for rules in (None, CODED_WINDOWS)
     )
     assert (text, code) == (10, 0)

@@ -32,7 +32,7 @@ def drive(seconds: float, start: float = 0.0) -> Floats:
 
 
 def sums(times: Floats, counts: Floats, end: float, **more: object) -> dict[str, float | None]:
-    counted = windows(times, {"LCME": counts}, end, **more)  # type: ignore[arg-type]
+    counted = windows(times, {"LCME": counts}, end=end, **more)  # type: ignore[arg-type]
     assert tuple(counted) == WINDOWS
     return {name: item["LCME"] for name, item in counted.items()}
 
@@ -71,7 +71,7 @@ def test_an_end_between_two_frames() -> None:
 def test_steady_errors_give_a_steady_t1(seconds: float, period: float, rate: float) -> None:
     """t1 is a mean for 5 s whatever the length of the drive and the time between frames."""
     times = np.arange(0, seconds, period)
-    errors = windows(times, {"rate": np.full(len(times), rate * period)}, seconds)["t1"]["rate"]
+    errors = windows(times, {"rate": np.full(len(times), rate * period)}, end=seconds)["t1"]["rate"]
     assert errors == pytest.approx(5 * rate, abs=1e-4)
 
 
@@ -107,9 +107,9 @@ def test_short_drives_may_be_kept(by_frames: bool) -> None:
     rules = WindowRules(by_frames=by_frames, short="kept")
     times = np.arange(0.0, 6.0, 0.2)
     counts = np.arange(30.0)
-    errors = windows(times, {"LCME": counts}, 6.0, rules)
+    errors = windows(times, {"LCME": counts}, end=6.0, rules=rules)
     assert errors["end_10s"]["LCME"] == counts.sum()
-    assert windows(times[:0], {"LCME": counts[:0]}, 0.0, rules)["end_10s"]["LCME"] is None
+    assert windows(times[:0], {"LCME": counts[:0]}, end=0.0, rules=rules)["end_10s"]["LCME"] is None
     with pytest.raises(ValueError, match="short = 'maybe': unknown; valid: dropped, kept"):
         WindowRules(short="maybe")  # type: ignore[arg-type]
 
@@ -177,7 +177,7 @@ def test_the_tail_is_looked_for_before_the_end() -> None:
     times = frames(80)
     speeds = np.where(times < 10, 8.0, np.where(times < 12, 0.0, 8.0))
     end = float(times[59])
-    cut = frames_in_windows(times, end, AS_CODED, speeds, collided=True)["end_10s"]
+    cut = frames_in_windows(times, end, rules=AS_CODED, speeds=speeds, collided=True)["end_10s"]
     assert cut is not None
     assert cut.frames.tolist() == list(range(50))
 
@@ -186,7 +186,7 @@ def test_rules_without_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="must be ≥ 1"):
         WindowRules(by_frames=True, frames_in_span=0)
     with pytest.raises(ValueError, match="without speeds"):
-        frames_in_windows(drive(20), 20.0, AS_CODED, collided=True)
+        frames_in_windows(drive(20), 20.0, rules=AS_CODED, collided=True)
 
 
 def test_seconds_are_counted_from_where_the_slow_tail_was_cut_off() -> None:

@@ -28,8 +28,15 @@ def outcomes(campaign: Path) -> list[tuple[int, str | None, str]]:
 
 
 def test_lines_come_back_as_they_were_written(tmp_path: Path) -> None:
-    append(tmp_path, KEY, 1, "server_crash", "the server ended", "last words\n\u2028\x85 of it")
-    append(tmp_path, KEY, 2, None, "DS 100.0", "")
+    append(
+        tmp_path,
+        KEY,
+        number=1,
+        failure="server_crash",
+        message="the server ended",
+        server_tail="last words\n\u2028\x85 of it",
+    )
+    append(tmp_path, KEY, number=2, failure=None, message="DS 100.0", server_tail="")
     first, second = lines(tmp_path)
     assert first == {
         "arm": dict(KEY.arm.factors),
@@ -49,31 +56,33 @@ def test_lines_come_back_as_they_were_written(tmp_path: Path) -> None:
 @given(st.text(), st.text())
 def test_whatever_a_server_says_is_one_line(tmp_path: Path, message: str, tail: str) -> None:
     (tmp_path / LEDGER).unlink(missing_ok=True)
-    append(tmp_path, KEY, 1, "server_hang", message, tail + "\ud800")
+    append(
+        tmp_path, KEY, number=1, failure="server_hang", message=message, server_tail=tail + "\ud800"
+    )
     (line,) = lines(tmp_path)
     assert (line["message"], line["server"]) == (message, tail + "\ud800")
 
 
 def test_a_line_torn_anywhere_costs_that_line_only(tmp_path: Path) -> None:
-    append(tmp_path, KEY, 1, "disk", "first", "")
-    append(tmp_path, KEY, 2, "disk", "second", "")
+    append(tmp_path, KEY, number=1, failure="disk", message="first", server_tail="")
+    append(tmp_path, KEY, number=2, failure="disk", message="second", server_tail="")
     file = tmp_path / LEDGER
     both = file.read_bytes()
     whole = both.index(b"\n") + 1
     for end in range(whole, len(both) - 1):
         file.write_bytes(both[:end])
         assert [number for number, _, _ in outcomes(tmp_path)] == [1]
-        append(tmp_path, KEY, 3, None, "third", "")
+        append(tmp_path, KEY, number=3, failure=None, message="third", server_tail="")
         assert [number for number, _, _ in outcomes(tmp_path)] == [1, 3]
 
 
 def test_a_disk_that_fills_up_within_a_line_is_said(tmp_path: Path) -> None:
-    append(tmp_path, KEY, 1, None, "first", "")
+    append(tmp_path, KEY, number=1, failure=None, message="first", server_tail="")
     size = (tmp_path / LEDGER).stat().st_size
     with full_at(size + 10), pytest.raises(AttemptError) as caught:
-        append(tmp_path, KEY, 2, None, "second", "")
+        append(tmp_path, KEY, number=2, failure=None, message="second", server_tail="")
     assert caught.value.failure == "disk"
-    append(tmp_path, KEY, 3, None, "third", "")
+    append(tmp_path, KEY, number=3, failure=None, message="third", server_tail="")
     assert [number for number, _, _ in outcomes(tmp_path)] == [1, 3]
 
 
@@ -81,7 +90,7 @@ def test_a_disk_that_fills_up_within_a_line_is_said(tmp_path: Path) -> None:
 @given(st.lists(st.one_of(st.binary(max_size=60), st.sampled_from([b"{}", b"[1]", b"[" * 9999]))))
 def test_garbage_in_the_ledger_is_passed_over(tmp_path: Path, garbage: list[bytes]) -> None:
     (tmp_path / LEDGER).write_bytes(b"\n".join(garbage))
-    append(tmp_path, KEY, 1, None, "", "")
+    append(tmp_path, KEY, number=1, failure=None, message="", server_tail="")
     assert [line["route"] for line in lines(tmp_path)] == [KEY.route]
 
 
@@ -116,7 +125,7 @@ def test_a_lost_ledger_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
     keys = [KEY, key_of("../x", "none", "", 0), replace(KEY, seed=4)]
     for key in keys:
         write_try(tmp_path, key, number=2)
-    append(tmp_path, keys[0], 2, None, "DS 90.0", "")
+    append(tmp_path, keys[0], number=2, failure=None, message="DS 90.0", server_tail="")
     rebuild(tmp_path)
     rebuilt = (tmp_path / LEDGER).read_bytes()
     keys_read = [ledger_key(e) for e in lines(tmp_path)]

@@ -25,9 +25,9 @@ def test_every_count_the_judge_makes_has_a_column() -> None:
     judged = frames.evaluate_frame(
         GroundTruth(Boxes.none(), none, none),
         none,
-        Boxes.none(),
-        Boxes.none(),
-        frames.EvaluationSettings(),
+        ego_alone=Boxes.none(),
+        cooperative=Boxes.none(),
+        settings=frames.EvaluationSettings(),
     )
     made = {*judged.counts(), *judged.numbers()}
     assert made == {name for name in FRAMES.names if COUNTED.fullmatch(name)}

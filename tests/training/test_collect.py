@@ -134,5 +134,14 @@ def test_what_an_ended_try_left_is_not_kept(
     crew: Any = SimpleNamespace(unit=anything, carriers={})
     (episode,) = episodes(replace(collection_in(tmp_path), looks=1))
     here = Pose(0.0, 0.0)
-    recording.follow(stage, crew, anything, anything, [], here, episode, tmp_path / "group")
+    recording.follow(
+        stage,
+        crew,
+        census=anything,
+        parked=anything,
+        agents=[],
+        place=here,
+        episode=episode,
+        folder=tmp_path / "group",
+    )
     assert {entry.name for entry in (tmp_path / "group").iterdir()} == {"-1", PROTOCOL}

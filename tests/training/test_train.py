@@ -105,7 +105,9 @@ def test_steps_lower_the_loss_on_one_batch(config: TrainingConfig, scheme: str) 
     current = training.start(replace(config, scheme=scheme))
     samples, random = Samples(scenarios(config.data[0]), units=False), np.random.default_rng(0)
     current.network.pillar_vfe.grid = crop(LITE_GRID, random)
-    inputs, targets = training_example(current.config, current.network, samples, 0, random)
+    inputs, targets = training_example(
+        current.config, current.network, samples=samples, number=0, random=random
+    )
     losses = [
         training.take_step(current, loss(run(current.network, [inputs]), [targets])) for _ in "123"
     ]

@@ -52,7 +52,7 @@ def assert_the_same(theirs: Boxes, ours: Boxes) -> None:
 
 
 def test_it_sees_what_our_network_sees_and_drives_ahead(street: Recording, tmp_path: Path) -> None:
-    theirs = V2Xverse(ROOT, "fcooper", PYTHON, str(agent("fcooper", tmp_path)))
+    theirs = V2Xverse(ROOT, "fcooper", python=PYTHON, agent_config=str(agent("fcooper", tmp_path)))
     ours = Intermediate(FCooper(), checkpoint=str(tmp_path / "perception"))
     now = street.steps[0].observation
     for system in (theirs, ours):

@@ -82,7 +82,7 @@ def test_what_a_check_turns_down_is_not_taken() -> None:
         return len(offered) == 3
 
     network = network_of("Crucible05", None)
-    _, hazards = generate(network, "Crucible05", 5, 1, FEW[:1], third_time)
+    _, hazards = generate(network, "Crucible05", seed=5, count=1, kinds=FEW[:1], check=third_time)
     assert hazards == offered[2:]
 
 
@@ -110,10 +110,10 @@ def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
     with pytest.raises(
         UserError, match=f"unknown hazard {kind}; valid hazards: occluded_pedestrian"
     ):
-        generate(network_of("Crucible05", None), "Crucible05", 1, 1, [kind])
+        generate(network_of("Crucible05", None), "Crucible05", seed=1, count=1, kinds=[kind])
 
 
 def test_too_many_routes_for_a_town_are_said() -> None:
     network = network_of("CrucibleOld", None)
     with pytest.raises(UserError, match="no place left for hard_braking; ask for fewer"):
-        generate(network, "CrucibleOld", 1, 1, ["hard_braking"])
+        generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])

@@ -65,8 +65,8 @@ def golden(
     place = compose(turned, Pose(12.0, 9.0, 7.5, yaw=-1.1))
     sensor = compose(place, Pose(0.0, 0.0, yaw=math.radians(request.param)))
     posts = [
-        ScanningPost(context, mount, 0.05, True, carrier=ego.actor),
-        ScanningPost(context, pole, 0.05, True, place=transform_of(sensor)),
+        ScanningPost(context, mount, period=0.05, reads_points=True, carrier=ego.actor),
+        ScanningPost(context, pole, period=0.05, reads_points=True, place=transform_of(sensor)),
     ]
     for post in posts:
         post.listen()

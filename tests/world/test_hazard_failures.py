@@ -56,7 +56,7 @@ def test_late_answers_within_a_hazard_are_the_servers(carlite: Carlite) -> None:
 def lose_the_server(host: str, port: int, pid: int) -> FailureClass | None:
     """Kill the server while a hazard acts and say what the attempt ends in."""
     try:
-        with open_session(host, port, "Crucible05", 0.05, 7) as session:
+        with open_session(host, port, town="Crucible05", tick_seconds=0.05, seed=7) as session:
             session.client.set_timeout(3.0)
             with blaming(build(PATCHES)):
                 os.kill(pid, signal.SIGKILL)

@@ -44,7 +44,9 @@ def test_a_course_slows_down_before_a_slow_stretch() -> None:
 def test_a_rectangle_cuts_the_lines_through_it() -> None:
     eyes = np.array([(0.0, 0.0)] * 4)
     targets = np.array([(10.0, 0.0), (10.0, 9.0), (4.0, 0.0), (0.0, 8.0)])
-    assert cut(eyes, targets, np.array((6.0, 0.0)), np.array(0.0), 2.0, 2.0).tolist() == [
+    assert cut(
+        eyes, targets, centre=np.array((6.0, 0.0)), yaw=np.array(0.0), length=2.0, width=2.0
+    ).tolist() == [
         True,
         False,
         False,
@@ -55,8 +57,8 @@ def test_a_rectangle_cuts_the_lines_through_it() -> None:
 def test_a_turned_rectangle_cuts_other_lines() -> None:
     eye, target = np.array([(0.0, 2.0)]), np.array([(10.0, 2.0)])
     centre = np.array((5.0, 0.0))
-    assert not cut(eye, target, centre, np.array(0.0), 6.0, 1.0).any()
-    assert cut(eye, target, centre, np.array(math.pi / 2), 6.0, 1.0).all()
+    assert not cut(eye, target, centre=centre, yaw=np.array(0.0), length=6.0, width=1.0).any()
+    assert cut(eye, target, centre=centre, yaw=np.array(math.pi / 2), length=6.0, width=1.0).all()
 
 
 def arrival_after(speeds: list[float]) -> Arrival:

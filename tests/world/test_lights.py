@@ -16,7 +16,7 @@ from tests.world.test_traffic import TOWN, context_in
 
 def watch_lights(host: str, port: int) -> dict[str, Any]:
     """Follow the lights of a route through their phases, then force them green."""
-    with open_session(host, port, TOWN, 0.05, 1) as session:
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=1) as session:
         context = context_in(session, 1)
         lights = RouteLights(context)
         first = lights.ahead(0.0)

@@ -80,7 +80,9 @@ def ahead_of(ego: EgoState, pose: Pose) -> tuple[float, float]:
 
 
 def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) -> list[list[Pose]]:
-    partners = assemble(Cooperation(roadside=placement), context, RIG, 0.2, False, [])
+    partners = assemble(
+        Cooperation(roadside=placement), context, rig=RIG, period=0.2, reads_points=False, fleet=[]
+    )
     drive = Drive(context, ego, partners)
     poses = [[pose for _, pose in drive.plan()] for _ in range(steps)]
     partners.end()
@@ -90,7 +92,14 @@ def on_the_way(context: AttemptContext, ego: Ego, placement: Ahead, steps: int) 
 def test_the_unit_stands_ahead_on_the_right_along_the_road(
     context: AttemptContext, ego: Ego
 ) -> None:
-    partners = assemble(Cooperation(roadside=Ahead(**PLACE)), context, RIG, 0.2, False, [])
+    partners = assemble(
+        Cooperation(roadside=Ahead(**PLACE)),
+        context,
+        rig=RIG,
+        period=0.2,
+        reads_points=False,
+        fleet=[],
+    )
     drive = Drive(context, ego, partners)
     before = drive.state
     ((sender, pose),) = drive.plan()
@@ -129,7 +138,12 @@ def test_it_is_moved_when_passed(context: AttemptContext, ego: Ego) -> None:
 def test_units_are_moved_not_spawned(context: AttemptContext, ego: Ego) -> None:
     before = context.world.get_actors().filter("sensor.*")
     partners = assemble(
-        Cooperation(roadside=Ahead(**PLACE, renew_seconds=0.2)), context, RIG, 0.2, True, []
+        Cooperation(roadside=Ahead(**PLACE, renew_seconds=0.2)),
+        context,
+        rig=RIG,
+        period=0.2,
+        reads_points=True,
+        fleet=[],
     )
     drive = Drive(context, ego, partners)
     drive.plan()
@@ -156,7 +170,12 @@ def test_surveyed_units_stand_at_the_corners_in_range(context: AttemptContext, e
         tick_seconds=0.05,
     )
     partners = assemble(
-        Cooperation(roadside=Surveyed(RIG.roadside_height), range=70.0), there, RIG, 0.2, False, []
+        Cooperation(roadside=Surveyed(RIG.roadside_height), range=70.0),
+        there,
+        rig=RIG,
+        period=0.2,
+        reads_points=False,
+        fleet=[],
     )
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
     assert len(partners.units) == entries >= 5
@@ -177,7 +196,9 @@ def fleet_of(context: AttemptContext, ego: Ego, distances: list[float]) -> list[
 def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [30.0, 10.0, 20.0, 95.0])
     context.world.tick()
-    partners = assemble(Cooperation(connected=2), context, RIG, 0.2, True, fleet)
+    partners = assemble(
+        Cooperation(connected=2), context, rig=RIG, period=0.2, reads_points=True, fleet=fleet
+    )
     drive = Drive(context, ego, partners, speed=0.0)
     assert [name for name, _ in drive.plan()] == ["vehicle-1", "vehicle-2"]
     fleet[1].destroy()
@@ -189,7 +210,14 @@ def test_the_nearest_vehicles_share(context: AttemptContext, ego: Ego) -> None:
 def test_no_partner_out_of_range(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [25.0, 60.0])
     context.world.tick()
-    partners = assemble(Cooperation(connected=5, range=50.0), context, RIG, 0.2, False, fleet)
+    partners = assemble(
+        Cooperation(connected=5, range=50.0),
+        context,
+        rig=RIG,
+        period=0.2,
+        reads_points=False,
+        fleet=fleet,
+    )
     assert [name for name, _ in Drive(context, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
     partners.end()
 
@@ -198,7 +226,7 @@ def test_no_more_than_asked(context: AttemptContext, ego: Ego) -> None:
     fleet = fleet_of(context, ego, [20.0, 30.0, 40.0])
     context.world.tick()
     settings = Cooperation(roadside=Ahead(**PLACE), connected=3, maximum=2)
-    partners = assemble(settings, context, RIG, 0.2, False, fleet)
+    partners = assemble(settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
     shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]
     partners.end()

@@ -34,7 +34,15 @@ def test_the_reference_rig_sees_the_same_in_every_arm(context: AttemptContext, e
     fleet = fleet_of(context, ego, [20.0, 35.0])
     context.world.tick()
     arms = {
-        name: assemble(settings, context, RIG, 0.2, False, fleet, Ahead(**PLACE))
+        name: assemble(
+            settings,
+            context,
+            rig=RIG,
+            period=0.2,
+            reads_points=False,
+            fleet=fleet,
+            reference=Ahead(**PLACE),
+        )
         for name, settings in cooperations().items()
     }
     drive = Drive(context, ego, arms["none"])
@@ -64,18 +72,34 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
 ) -> None:
     before = sensors(context)
     for name, units in (("ahead", 1), ("farther ahead", 2), ("none", 1)):
-        partners = assemble(cooperations()[name], context, RIG, 0.2, False, [], Ahead(**PLACE))
+        partners = assemble(
+            cooperations()[name],
+            context,
+            rig=RIG,
+            period=0.2,
+            reads_points=False,
+            fleet=[],
+            reference=Ahead(**PLACE),
+        )
         assert sensors(context) - before == units
         partners.end()
     partners = assemble(
-        cooperations()["farther ahead"], context, RIG, 0.2, True, [], Ahead(**PLACE)
+        cooperations()["farther ahead"],
+        context,
+        rig=RIG,
+        period=0.2,
+        reads_points=True,
+        fleet=[],
+        reference=Ahead(**PLACE),
     )
     assert sensors(context) - before == 2 + 1  # the points of the reference are not read
     partners.end()
 
 
 def test_without_a_reference_nothing_more_is_scanned(context: AttemptContext, ego: Ego) -> None:
-    partners = assemble(cooperations()["ahead"], context, RIG, 0.2, False, [])
+    partners = assemble(
+        cooperations()["ahead"], context, rig=RIG, period=0.2, reads_points=False, fleet=[]
+    )
     drive = Drive(context, ego, partners)
     partners.renew(drive.state, context.world.get_snapshot())
     drive.tick()
@@ -95,7 +119,7 @@ def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int)
         seed=seed,
         tick_seconds=0.05,
     )
-    return assemble(one, there, RIG, 0.2, False, fleet)
+    return assemble(one, there, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
 
 
 def test_one_partner_is_chosen_at_random_and_kept_while_in_range(

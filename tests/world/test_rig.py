@@ -41,7 +41,7 @@ def ego(context: AttemptContext) -> Iterator[Ego]:
 
 @pytest.fixture
 def post(context: AttemptContext, ego: Ego) -> Iterator[ScanningPost]:
-    post = ScanningPost(context, RIG.ego, PLANNING, True, carrier=ego.actor)
+    post = ScanningPost(context, RIG.ego, period=PLANNING, reads_points=True, carrier=ego.actor)
     post.listen()
     yield post
     post.end()
@@ -91,7 +91,7 @@ def test_a_missing_frame_is_named(
 
 
 def test_hits_are_counted_without_points(context: AttemptContext, ego: Ego) -> None:
-    post = ScanningPost(context, RIG.ego, PLANNING, False, carrier=ego.actor)
+    post = ScanningPost(context, RIG.ego, period=PLANNING, reads_points=False, carrier=ego.actor)
     post.listen()
     scan = next_scan(context, post, 1)
     post.end()
@@ -103,7 +103,9 @@ def test_a_post_moves(context: AttemptContext, ego: Ego) -> None:
     home = where(ego.actor)
     first, second = (Pose(home.x, home.y, 7.5 + n, yaw=0.5 + n) for n in range(2))
     mount = replace(RIG.roadside, yaw=0.0)
-    post = ScanningPost(context, mount, PLANNING, False, place=transform_of(first))
+    post = ScanningPost(
+        context, mount, period=PLANNING, reads_points=False, place=transform_of(first)
+    )
     post.listen()
     seen = [next_scan(context, post, 1).lidar_in_world]
     post.move(transform_of(second))
@@ -118,7 +120,9 @@ def test_a_post_moves(context: AttemptContext, ego: Ego) -> None:
 def test_the_same_seed_makes_the_same_noise(context: AttemptContext, ego: Ego) -> None:
     mount = replace(RIG.ego, noise_stddev=0.05, dropoff_general_rate=0.2)
     posts = [
-        ScanningPost(context, mount, PLANNING, True, carrier=ego.actor, noise_seed=seed)
+        ScanningPost(
+            context, mount, period=PLANNING, reads_points=True, carrier=ego.actor, noise_seed=seed
+        )
         for seed in (3, 3, 4)
     ]
     for post in posts:

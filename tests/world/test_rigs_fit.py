@@ -53,7 +53,9 @@ def fleet(context: AttemptContext) -> Iterator[list[carla.Actor]]:
 def test_only_vehicles_that_the_rig_fits_are_equipped(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
-    partners = equipped(Cooperation(connected=3), context, RIG, 0.2, False, fleet)
+    partners = equipped(
+        Cooperation(connected=3), context, rig=RIG, period=0.2, reads_points=False, fleet=fleet
+    )
     types = {actor.id: actor.type_id for actor in fleet}
     chosen = {types[partner.carrier] for partner in partners}
     cycles = {vehicle.type_id for vehicle in fleet if vehicle.attributes["base_type"] in CYCLES}
@@ -84,7 +86,9 @@ def test_the_share_is_of_the_vehicles_that_it_fits(
     counts = {}
     for share in (0.0, 0.5, 1.0):
         settings = Cooperation(connected=3, connected_share=share)
-        partners = equipped(settings, context, RIG, 0.2, False, fleet * 4)
+        partners = equipped(
+            settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet * 4
+        )
         counts[share] = len(partners)
         for partner in partners:
             partner.post.end()
@@ -98,7 +102,14 @@ def test_a_mounted_lidar_sees_round_itself(
 ) -> None:
     """No part of a vehicle that the rig fits hides what is next to it."""
     for vehicle in [vehicle for vehicle in fleet if carries(vehicle, RIG.vehicle)][:3]:
-        partners = equipped(Cooperation(connected=1), context, RIG, 0.05, False, [vehicle])
+        partners = equipped(
+            Cooperation(connected=1),
+            context,
+            rig=RIG,
+            period=0.05,
+            reads_points=False,
+            fleet=[vehicle],
+        )
         seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")
         ahead = transform_of(where(vehicle)).transform(carla.Location(12.0, 0.0, 0.0))
         seen.set_transform(carla.Transform(ahead, vehicle.get_transform().rotation))

@@ -21,7 +21,7 @@ from tests.world.alone import alone
 
 def first_look(host: str, port: int, town: str) -> dict[str, object]:
     """Open a session, spawn a vehicle and leave without closing anything."""
-    with open_session(host, port, town, 0.05, 7) as session:
+    with open_session(host, port, town=town, tick_seconds=0.05, seed=7) as session:
         frame = session.world.tick()
         snapshot = session.world.get_snapshot()
         settings = session.world.get_settings()
@@ -41,7 +41,7 @@ def first_look(host: str, port: int, town: str) -> dict[str, object]:
 
 def abandon(host: str, port: int) -> None:
     """Die in the middle of a session."""
-    with open_session(host, port, "Crucible05", 0.05, 7) as session:
+    with open_session(host, port, town="Crucible05", tick_seconds=0.05, seed=7) as session:
         session.world.tick()
         sys.stdout.write("null\n")
         sys.stdout.flush()
@@ -50,7 +50,7 @@ def abandon(host: str, port: int) -> None:
 
 def drive(host: str, port: int) -> dict[str, float]:
     """Drive with the library's own Traffic Manager and leave without ending it."""
-    with open_session(host, port, "Crucible05", 0.05, 7) as session:
+    with open_session(host, port, town="Crucible05", tick_seconds=0.05, seed=7) as session:
         manager_port = session.traffic_manager.get_port()
         blueprint = session.world.get_blueprint_library().find("vehicle.tesla.model3")
         places = session.map.get_spawn_points()[:10]
@@ -109,7 +109,7 @@ def test_another_town_is_loaded() -> None:
 def refusal(host: str, port: int) -> list[str]:
     """Ask for a town that the server has not, as a CARLA has none of ours."""
     try:
-        with open_session(host, port, "Town99", 0.05, 7):
+        with open_session(host, port, town="Town99", tick_seconds=0.05, seed=7):
             return []
     except AttemptError as problem:
         return [problem.failure, str(problem)]
@@ -140,7 +140,7 @@ def test_other_problems_keep_their_name(carlite: Carlite) -> None:
 def lose_the_server(host: str, port: int, pid: int) -> list[str]:
     """Kill the server under a session and say what the next tick ends in."""
     try:
-        with open_session(host, port, "Crucible05", 0.05, 7) as session:
+        with open_session(host, port, town="Crucible05", tick_seconds=0.05, seed=7) as session:
             session.client.set_timeout(3.0)
             os.kill(pid, signal.SIGKILL)
             session.world.tick()

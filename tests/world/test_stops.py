@@ -63,7 +63,7 @@ def passed(stops: RouteStops, end: float, stand_at: float | None) -> tuple[list[
 
 def look(host: str, port: int) -> dict[str, Any]:
     """Pass every stop sign of the town: without standing, standing before it, and far before."""
-    with open_session(host, port, TOWN, 0.05, 1) as session:
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=1) as session:
         signs = list(session.world.get_actors().filter("traffic.stop"))
         reports = []
         for sign in signs:

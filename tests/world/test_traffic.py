@@ -40,7 +40,7 @@ def context_in(session: Session, seed: int) -> AttemptContext:
 
 def populate(host: str, port: int, seed: int, ticks: int) -> dict[str, Any]:
     """Fill a town, let it live and return a digest of all that moved."""
-    with open_session(host, port, TOWN, 0.05, seed) as session:
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=seed) as session:
         context = context_in(session, seed)
         population = Traffic(vehicles=30, bicycles=5, walkers=30).populate(context, [])
         actors = [*population.vehicles, *population.walkers]
@@ -146,7 +146,7 @@ class Noted:
 
 def hurry(host: str, port: int, ticks: int) -> dict[str, Any]:
     """Fill a town as V2Xverse does; return models, calls to the drivers, and highest speeds."""
-    with open_session(host, port, TOWN, 0.05, 5) as session:
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=5) as session:
         context = context_in(session, 5)
         noted = Noted(context.traffic_manager)
         population = CRAZY.populate(replace(context, traffic_manager=noted), [])

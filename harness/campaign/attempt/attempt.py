@@ -82,22 +82,44 @@ def run_attempt(task: Task) -> str:
     cooperation = cooperation_of(settings, task.key.arm)
     drive = Drive(rules=build(settings["driving"], "driving"), route_length=assignment.route.length)
     with attempt_context(task, assignment.route, settings["tick"]) as context:
-        with set_up(context, assignment, settings, system, channel, cooperation) as actors:
-            keeps_points = settings["record"]["points"]
-            recorder = play(context, actors, settings["perceive_every"], drive, keeps_points)
+        with set_up(
+            context,
+            assignment,
+            settings=settings,
+            system=system,
+            channel=channel,
+            cooperation=cooperation,
+        ) as actors:
+            recorder = play(
+                context,
+                actors,
+                every=settings["perceive_every"],
+                drive=drive,
+                keeps_points=settings["record"]["points"],
+            )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
         lines = lines_around(context.map, context.route)
         scenery = scenery_near(context.world, context.route)
     channel.audit.verify()
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         perception = actors.perception
-        recorder.write(writer, channel.audit.close(), lines, scenery, perception.metrics)
+        recorder.write(
+            writer, channel.audit.close(), lines=lines, scenery=scenery, metrics=perception.metrics
+        )
         messages = {
             "reads": system.reads_messages,
             "fusion": fusion_stage_of(system),
             **channel.audit.record(),
         }
-        result = result_of(task, settings, drive, recorder, perception, messages, context.seed)
+        result = result_of(
+            task,
+            settings,
+            drive=drive,
+            recorder=recorder,
+            perception=perception,
+            messages=messages,
+            seed=context.seed,
+        )
         writer.json("result", result)
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
@@ -110,7 +132,9 @@ def run_attempt(task: Task) -> str:
 def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptContext]:
     """Open the world of one try, with a seed that does not depend on the arm."""
     seed = derived_seed(task.key.seed, route.town, task.key.route)
-    with open_session(task.host, task.port, route.town, tick, seed) as session:
+    with open_session(
+        task.host, task.port, town=route.town, tick_seconds=tick, seed=seed
+    ) as session:
         yield AttemptContext(
             client=session.client,
             world=session.world,
@@ -125,6 +149,7 @@ def attempt_context(task: Task, route: Route, tick: float) -> Iterator[AttemptCo
 def result_of(
     task: Task,
     settings: Settings,
+    *,
     drive: Drive,
     recorder: Recorder,
     perception: Perception,
@@ -202,6 +227,7 @@ def reads_points(settings: Settings, system: System | PrivilegedSystem) -> bool:
 def set_up(
     context: AttemptContext,
     assignment: Assignment,
+    *,
     settings: Settings,
     system: System | PrivilegedSystem,
     channel: Channel,
@@ -220,8 +246,23 @@ def set_up(
         taken = [actor for hazard in hazards for actor in hazard.actors]
         traffic = build(settings["traffic"], "traffic").populate(context, taken)
         stack.callback(traffic.end)
-        partners = set_up_partners(context, settings, cooperation, system, traffic.vehicles, stack)
-        perception = set_up_perception(context, settings, system, channel, ego, partners, stack)
+        partners = set_up_partners(
+            context,
+            settings,
+            cooperation=cooperation,
+            system=system,
+            vehicles=traffic.vehicles,
+            stack=stack,
+        )
+        perception = set_up_perception(
+            context,
+            settings,
+            system=system,
+            channel=channel,
+            ego=ego,
+            partners=partners,
+            stack=stack,
+        )
         system.reset(derived_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
         yield AttemptActors(
@@ -248,6 +289,7 @@ def placed(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazar
 def set_up_partners(
     context: AttemptContext,
     settings: Settings,
+    *,
     cooperation: Cooperation,
     system: System | PrivilegedSystem,
     vehicles: Sequence[carla.Actor],
@@ -257,11 +299,11 @@ def set_up_partners(
     partners = assemble(
         cooperation,
         context,
-        build(settings["rig"], "rig"),
-        period_of(settings),
-        reads_points(settings, system),
-        vehicles,
-        reference_of(settings),
+        rig=build(settings["rig"], "rig"),
+        period=period_of(settings),
+        reads_points=reads_points(settings, system),
+        fleet=vehicles,
+        reference=reference_of(settings),
     )
     stack.callback(partners.end)
     return partners
@@ -270,6 +312,7 @@ def set_up_partners(
 def set_up_perception(
     context: AttemptContext,
     settings: Settings,
+    *,
     system: System | PrivilegedSystem,
     channel: Channel,
     ego: Ego,
@@ -281,28 +324,34 @@ def set_up_perception(
     perception = Perception(
         context,
         system,
-        channel,
-        partners,
-        ego,
-        rig.ego,
-        period_of(settings),
-        build(settings["patterns"], "patterns"),
-        reads_points(settings, system),
-        AttemptMetrics(metrics_in(settings), context.route),
+        channel=channel,
+        partners=partners,
+        ego=ego,
+        mount=rig.ego,
+        period=period_of(settings),
+        rules=build(settings["patterns"], "patterns"),
+        reads_points=reads_points(settings, system),
+        metrics=AttemptMetrics(metrics_in(settings), context.route),
     )
     stack.callback(perception.end)
     return perception
 
 
 def play(
-    context: AttemptContext, actors: AttemptActors, every: int, drive: Drive, keeps_points: bool
+    context: AttemptContext, actors: AttemptActors, *, every: int, drive: Drive, keeps_points: bool
 ) -> Recorder:
     """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
     ego.drive(Control(brake=1.0))
     snapshot = settle(context, perception, ego, every)
     state = ego.state(snapshot)
-    recorder = Recorder(state.time, state.frame, ego.actor.id, context.tick_seconds, keeps_points)
+    recorder = Recorder(
+        state.time,
+        state.frame,
+        ego_id=ego.actor.id,
+        tick_seconds=context.tick_seconds,
+        keeps_points=keeps_points,
+    )
     registry = ActorRegistry(context.world)
     tracks = Tracks(ego.actor.id, state.frame, registry)
     monitor = DriveMonitor(context, ego, actors.lights, actors.stops)

@@ -74,6 +74,7 @@ class AttemptMetrics:
 def step_data(
     state: EgoState,
     start: float,
+    *,
     lidar_in_world: Pose,
     messages: tuple[Message, ...],
     step: Step,

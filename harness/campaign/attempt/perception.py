@@ -46,6 +46,7 @@ class Perception:
         self,
         context: AttemptContext,
         system: System | PrivilegedSystem,
+        *,
         channel: Channel,
         partners: Partners,
         ego: Ego,
@@ -69,8 +70,8 @@ class Perception:
         self._post = ScanningPost(
             context,
             mount,
-            period,
-            reads_points,
+            period=period,
+            reads_points=reads_points,
             carrier=ego.actor,
             noise_seed=int(context.random("ego").integers(2**31)),
         )
@@ -116,7 +117,12 @@ class Perception:
             parked = within(self._parked, scan.lidar_in_world, reach)
             seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
             evaluated = evaluate_frame(
-                truth, seen, step.ego_alone, step.cooperative, self._rules, parked
+                truth,
+                seen,
+                ego_alone=step.ego_alone,
+                cooperative=step.cooperative,
+                settings=self._rules,
+                parked=parked,
             )
         self.precision.add(evaluated)
         ages = [scan.time - message.capture_time for message in messages]
@@ -127,12 +133,12 @@ class Perception:
                 step_data(
                     state,
                     recorder.start,
-                    scan.lidar_in_world,
-                    messages,
-                    step,
-                    truth,
-                    evaluated,
-                    self._ego_id,
+                    lidar_in_world=scan.lidar_in_world,
+                    messages=messages,
+                    step=step,
+                    truth=truth,
+                    evaluated=evaluated,
+                    first_id=self._ego_id,
                 )
             )
         self._spent("evaluation", clock)
@@ -162,7 +168,11 @@ class Perception:
         self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         recorder.pose(
-            scan.frame, partner.sender, partner.kind, scan.lidar_in_world, believed.lidar_in_world
+            scan.frame,
+            partner.sender,
+            kind=partner.kind,
+            true=scan.lidar_in_world,
+            believed=believed.lidar_in_world,
         )
         recorder.sweep(scan.frame, partner.sender, scan.points_in_lidar)
         if self._system.reads_messages:
@@ -198,7 +208,9 @@ class Perception:
         self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         self._channel.audit.believed(believed)
-        recorder.pose(scan.frame, EGO, EGO, scan.lidar_in_world, believed.lidar_in_world)
+        recorder.pose(
+            scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
+        )
         recorder.sweep(scan.frame, EGO, scan.points_in_lidar)
         assert isinstance(believed, EgoObservation)
         return believed

@@ -57,6 +57,7 @@ class Recorder:
         self,
         start: float,
         first_frame: int,
+        *,
         ego_id: int,
         tick_seconds: float,
         keeps_points: bool = False,
@@ -127,7 +128,7 @@ class Recorder:
         for name, values in columns.items():
             self._boxes[name].extend(values)
 
-    def pose(self, frame: int, sender: str, kind: str, true: Pose, believed: Pose) -> None:
+    def pose(self, frame: int, sender: str, *, kind: str, true: Pose, believed: Pose) -> None:
         """Add where an observer was, and where it believed to be."""
         row = {
             "frame": frame - self.first_frame,
@@ -202,6 +203,7 @@ class Recorder:
         self,
         writer: EpisodeWriter,
         messages: Iterable[MessageRecord],
+        *,
         lines: Iterable[MapLine],
         scenery: Mapping[str, Sequence[Any]],
         metrics: AttemptMetrics,

@@ -127,7 +127,9 @@ def windows_of(
     """Return the planning frames in each window before the end."""
     times = np.asarray(frames["time"], np.float64)
     speeds = np.asarray(frames["speed"], np.float64)
-    return frames_in_windows(times, end, rules, speeds, collided(drive.infractions))
+    return frames_in_windows(
+        times, end, rules=rules, speeds=speeds, collided=collided(drive.infractions)
+    )
 
 
 def pattern_record(

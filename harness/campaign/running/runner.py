@@ -150,10 +150,10 @@ class Runner:
             append(
                 self.folder,
                 outcome.key,
-                outcome.number,
-                outcome.failure,
-                outcome.message,
-                outcome.server_tail,
+                number=outcome.number,
+                failure=outcome.failure,
+                message=outcome.message,
+                server_tail=outcome.server_tail,
             )
         except AttemptError as problem:
             raise InfrastructureError(str(problem)) from None

@@ -34,7 +34,7 @@ ALL = "all"
 
 
 def attribute(
-    twins: Twins, of: AttemptKey, kind: str, cells: tuple[Window, ...], placebos: int
+    twins: Twins, of: AttemptKey, *, kind: str, cells: tuple[Window, ...], placebos: int
 ) -> Attribution:
     """Drive an attempt's twins; `cells` are the windows up to its violation."""
 

@@ -97,7 +97,7 @@ class Twins:
             if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
                 settings = {**self._settings, "progress": self._progress}
-                do(queue, self._executor, self.folder, settings, town)
+                do(queue, self._executor, folder=self.folder, settings=settings, town=town)
 
     def violation(self, twin: Twin) -> dict[str, Any] | None:
         """Return how a driven twin ended."""

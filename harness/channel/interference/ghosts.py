@@ -31,6 +31,7 @@ class Ghosts(Disturbance):
         self,
         count: int = 2,
         nearest: float = 6.0,  # m from the partner
+        *,
         farthest: float = 30.0,
         lidar_height: Mapping[Kind, float] = LIDAR_HEIGHT,  # m above the road
         score: float = 0.9,  # 0 to 1

@@ -58,6 +58,7 @@ class BurstLoss(Disturbance):
         self,
         worsens: float,  # probability that good air is bad at the next message
         recovers: float,  # that bad air is good at the next message
+        *,
         lost_in_good: float = 0.0,  # probability of loss
         lost_in_bad: float = 1.0,
         kinds: Sequence[Kind] = PARTNERS,

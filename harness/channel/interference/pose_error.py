@@ -99,6 +99,7 @@ class Uniform(Sampled):
         self,
         low: float,  # m
         high: float,
+        *,
         yaw_low: float,  # degrees
         yaw_high: float,
         per: Per = "episode",

@@ -42,7 +42,7 @@ FEW = 4
 
 
 def crossing_plans(
-    track: Track, station: float, ways: Iterable[Way], blueprint: str, speed: float
+    track: Track, station: float, *, ways: Iterable[Way], blueprint: str, speed: float
 ) -> Iterator[EncounterPlan]:
     """Yield plans for all ways that cross the ego's, the suddenest first."""
     screened, met = list[EncounterPlan](), list[tuple[Way, EncounterPlan, Sightline]]()
@@ -59,7 +59,7 @@ def crossing_plans(
     yield from _best_first([plan for plan in screened if plan.sudden])
     rest = [plan for plan in screened if not plan.sudden]
     for way, plan, line in met:
-        rest += _cornered(track, station, way, plan, line)
+        rest += _cornered(track, station, way=way, plan=plan, line=line)
     yield from _best_first(rest)
 
 
@@ -109,7 +109,7 @@ def _next_lane(track: Track, station: float, side: float) -> float | None:
 
 
 def _cornered(
-    track: Track, station: float, way: Way, plan: EncounterPlan, line: Sightline
+    track: Track, station: float, *, way: Way, plan: EncounterPlan, line: Sightline
 ) -> Iterator[EncounterPlan]:
     for blueprint in OCCLUDERS:
         tried = [
@@ -175,7 +175,11 @@ class CrossingVehicle(Encounter):
         """Yield crossings of the junction near the station."""
         chosen = filter(crosses, ways(track, self.spec.station, RUN_UP, RUN_OUT))
         return crossing_plans(
-            track, self.spec.station, chosen, self.word("actor"), self.number("speed")
+            track,
+            self.spec.station,
+            ways=chosen,
+            blueprint=self.word("actor"),
+            speed=self.number("speed"),
         )
 
 
@@ -210,7 +214,11 @@ class RedLightRunner(Encounter):
             if crosses(way) and abs(way.turn) < 0.5
         )
         return crossing_plans(
-            track, self.spec.station, straight, self.word("actor"), self.number("speed")
+            track,
+            self.spec.station,
+            ways=straight,
+            blueprint=self.word("actor"),
+            speed=self.number("speed"),
         )
 
     def set_up(self, track: Track) -> None:

@@ -37,7 +37,7 @@ NARROWEST = 3.0
 
 
 def plans_at_kerb(
-    track: Track, station: float, blueprint: str, depth: float, course: CourseFrom
+    track: Track, station: float, *, blueprint: str, depth: float, course: CourseFrom
 ) -> Iterator[EncounterPlan]:
     """Yield plans, well hidden ones first, those that begin far from the road before the others."""
     rest: list[EncounterPlan] = []
@@ -49,7 +49,9 @@ def plans_at_kerb(
             standing = parked(track, at - size(blueprint)[1] / 2 - 0.5, row)
             for deep in np.arange(depth, NARROWEST - 0.01, -0.6) if standing else ():
                 start = track.half_width(at) + float(deep) + size(blueprint)[0] / 2
-                plan = plan_from(track, at, standing, blueprint, course(at, start))
+                plan = plan_from(
+                    track, at, standing=standing, blueprint=blueprint, course=course(at, start)
+                )
                 if plan is not None and plan.sudden:
                     yield plan
                 elif plan is not None:
@@ -85,6 +87,7 @@ def parked(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActo
 def plan_from(
     track: Track,
     at: float,
+    *,
     standing: tuple[StaticActor, ...],
     blueprint: str,
     course: Course | None,
@@ -113,7 +116,7 @@ TAIL = 2.0
 
 
 def plans_past_turn(
-    track: Track, station: float, blueprint: str, depth: float, course: CourseFrom
+    track: Track, station: float, *, blueprint: str, depth: float, course: CourseFrom
 ) -> Iterator[EncounterPlan]:
     """Yield plans at a station, or past the junction there: sudden ones, hidden ones, open ones."""
     rows = junction_rows(track, station) if track.in_junction(station) else None
@@ -121,7 +124,17 @@ def plans_past_turn(
     rest: list[EncounterPlan] = []
     for deep in np.arange(depth, NARROWEST - 0.01, -SHALLOWER):
         for shift in SHIFTS if edge is None else PAST:
-            plans = list(_behind_rows(track, station, edge, float(shift), blueprint, deep, course))
+            plans = list(
+                _behind_rows(
+                    track,
+                    station,
+                    edge=edge,
+                    shift=float(shift),
+                    blueprint=blueprint,
+                    deep=deep,
+                    course=course,
+                )
+            )
             sudden = [plan for plan in plans if plan.sudden]
             yield from sudden[:1]
             rest += [] if sudden else plans
@@ -129,7 +142,14 @@ def plans_past_turn(
     if edge is not None:
         for past in OPEN:
             for deep in np.arange(depth, NARROWEST - 0.01, -SHALLOWER):
-                open_plan = _from_afar(track, edge + past, (), blueprint, float(deep), course)
+                open_plan = _from_afar(
+                    track,
+                    edge + past,
+                    standing=(),
+                    blueprint=blueprint,
+                    deep=float(deep),
+                    course=course,
+                )
                 if open_plan is not None:
                     yield open_plan
 
@@ -137,6 +157,7 @@ def plans_past_turn(
 def _behind_rows(
     track: Track,
     station: float,
+    *,
     edge: float | None,
     shift: float,
     blueprint: str,
@@ -150,7 +171,9 @@ def _behind_rows(
         standing = hiding(track, front, row)
         at = front + size(blueprint)[1] / 2 + 0.5
         if standing:
-            plan = _from_afar(track, at, standing, blueprint, float(deep), course)
+            plan = _from_afar(
+                track, at, standing=standing, blueprint=blueprint, deep=float(deep), course=course
+            )
             if plan is not None:
                 yield plan
 
@@ -174,6 +197,7 @@ def hiding(track: Track, front: float, row: tuple[str, ...]) -> tuple[StaticActo
 def _from_afar(
     track: Track,
     at: float,
+    *,
     standing: tuple[StaticActor, ...],
     blueprint: str,
     deep: float,
@@ -183,4 +207,4 @@ def _from_afar(
     if not 20.0 < at < track.route.length - TAIL:
         return None
     start = track.carriageway_right(at) + deep + size(blueprint)[0] / 2
-    return plan_from(track, at, standing, blueprint, course(at, start))
+    return plan_from(track, at, standing=standing, blueprint=blueprint, course=course(at, start))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,8 +31,9 @@ class OccludedPedestrian(Encounter):
         """Yield places at the kerb, then where lanes lie between, or past a turn."""
         across = straight_across(track, self.number("speed"))
         depth = self.number("depth")
-        where = (track, self.spec.station, "walker.pedestrian.*", depth, across)
-        return chain(plans_at_kerb(*where), plans_past_turn(*where))
+        at = track, self.spec.station
+        who: dict[str, Any] = {"blueprint": "walker.pedestrian.*", "depth": depth, "course": across}
+        return chain(plans_at_kerb(*at, **who), plans_past_turn(*at, **who))
 
 
 class OccludedCyclist(Encounter):
@@ -50,8 +51,13 @@ class OccludedCyclist(Encounter):
         """Yield places at the kerb, then where lanes lie between, or past a turn."""
         across = straight_across(track, self.number("speed"))
         depth = self.number("depth")
-        where = (track, self.spec.station, "vehicle.bh.crossbike", depth, across)
-        return chain(plans_at_kerb(*where), plans_past_turn(*where))
+        at = track, self.spec.station
+        who: dict[str, Any] = {
+            "blueprint": "vehicle.bh.crossbike",
+            "depth": depth,
+            "course": across,
+        }
+        return chain(plans_at_kerb(*at, **who), plans_past_turn(*at, **who))
 
 
 RADIUS = 4.5
@@ -82,7 +88,7 @@ class CutIn(Encounter):
         def course(station: float, start: float) -> Course | None:
             return turning_in(track, station, start, speed)
 
-        return plans_at_kerb(track, self.spec.station, ACTOR, depth, course)
+        return plans_at_kerb(track, self.spec.station, blueprint=ACTOR, depth=depth, course=course)
 
 
 def turning_in(track: Track, station: float, start: float, speed: float) -> Course | None:

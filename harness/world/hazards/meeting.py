@@ -126,15 +126,22 @@ class Sightline:
         if isinstance(between, StaticActor):
             pose = between.pose
             return cut(
-                self.eyes, self.targets, np.array([pose.x, pose.y]), np.array(pose.yaw),
-                length, width,
+                self.eyes, self.targets, centre=np.array([pose.x, pose.y]), yaw=np.array(pose.yaw),
+                length=length, width=width,
             )  # fmt: skip
         xyz, yaw = between.course.poses(between.course.distance_at(self.times))
-        return cut(self.eyes, self.targets, xyz[:, None, :2], yaw[:, None], length, width)
+        return cut(
+            self.eyes,
+            self.targets,
+            centre=xyz[:, None, :2],
+            yaw=yaw[:, None],
+            length=length,
+            width=width,
+        )
 
 
 def cut(
-    eyes: Floats, targets: Floats, centre: Floats, yaw: Floats, length: float, width: float
+    eyes: Floats, targets: Floats, *, centre: Floats, yaw: Floats, length: float, width: float
 ) -> Mask:
     """Return which lines from eyes to targets (…, 2) pass through a rectangle."""
     cos, sin = np.cos(yaw), np.sin(yaw)

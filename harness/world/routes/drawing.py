@@ -69,7 +69,7 @@ def _panel(axes: Axes, route: Route, hazards: Sequence[HazardSpec], graph: LaneG
         facecolor=GROUND,
     )
     points_per_metre = PANEL * 72 * 0.92 / (2 * reach)
-    _lanes(axes, graph, middle, reach, points_per_metre)
+    _lanes(axes, graph, middle=middle, reach=reach, points_per_metre=points_per_metre)
     _way(axes, route, points_per_metre)
     run = [hazard for hazard in hazards if not hazard.kind.startswith(NOT_RUN)]
     for hazard in run:
@@ -84,7 +84,7 @@ def _panel(axes: Axes, route: Route, hazards: Sequence[HazardSpec], graph: LaneG
 
 
 def _lanes(
-    axes: Axes, graph: LaneGraph, middle: Floats, reach: float, points_per_metre: float
+    axes: Axes, graph: LaneGraph, *, middle: Floats, reach: float, points_per_metre: float
 ) -> None:
     """Plot the lanes in view as broad lines, and their centres as fine ones."""
     strokes: list[Floats] = []

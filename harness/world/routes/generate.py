@@ -53,6 +53,7 @@ Check: TypeAlias = Callable[[Route, HazardSpec], bool]
 def generate(
     network: RoadNetwork,
     town: str,
+    *,
     seed: int,
     count: int,
     kinds: Sequence[str] = SHIPPED,
@@ -71,7 +72,7 @@ def generate(
     laid: list[Route] = []
     for number, kind in enumerate(islice(cycle(kinds), count)):
         for site in islice(sources[kind], TRIES):
-            pair = _around(network, town, str(number), kind, site, random)
+            pair = _around(network, town, name=str(number), kind=kind, site=site, random=random)
             if pair is None or any(alike(pair[1], other) for other in laid):
                 continue
             spec, route, hazard = pair
@@ -88,9 +89,9 @@ def generate(
     return routes, hazards
 
 
-def checked_on(stack: ExitStack, host: str, port: int, town: str, seed: int) -> Check:
+def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) -> Check:
     """Return a check that puts every hazard into a running simulator and takes it out again."""
-    session = stack.enter_context(open_session(host, port, town, TICK, seed))
+    session = stack.enter_context(open_session(host, port, town=town, tick_seconds=TICK, seed=seed))
 
     def stands(route: Route, spec: HazardSpec) -> bool:
         context = AttemptContext(
@@ -134,12 +135,19 @@ def main(arguments: list[str]) -> int:
     network, kinds = network_of(options.town, options.maps), options.kinds.split(",")
     try:
         with ExitStack() as stack:
-            check = [
-                checked_on(stack, options.host, options.port, options.town, options.seed)
-                for _ in range(options.port is not None)
-            ]
+            check = {}
+            if options.port is not None:
+                town, seed = options.town, options.seed
+                check["check"] = checked_on(
+                    stack, options.host, port=options.port, town=town, seed=seed
+                )
             routes, hazards = generate(
-                network, options.town, options.seed, options.count, kinds, *check
+                network,
+                options.town,
+                seed=options.seed,
+                count=options.count,
+                kinds=kinds,
+                **check,
             )
     except AttemptError as problem:
         raise UserError(f"{problem}; mend that, or leave --port out") from None
@@ -152,6 +160,7 @@ def main(arguments: list[str]) -> int:
 def _around(
     network: RoadNetwork,
     town: str,
+    *,
     name: str,
     kind: str,
     site: HazardSite,

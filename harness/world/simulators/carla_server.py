@@ -40,6 +40,7 @@ class CarlaSimulator:
         self,
         address: str = "localhost:2000",
         root: str | None = None,
+        *,
         executable: str = "CarlaUE4.sh",
         quality: Literal["Low", "Epic"] = "Epic",
         off_screen: bool = True,

@@ -26,6 +26,7 @@ class RayExecutor:
         self,
         workers: int = 2,
         address: str | None = None,
+        *,
         cpus: float = 2.0,
         gpus: float = 0.0,
         memory_limit: float | None = None,

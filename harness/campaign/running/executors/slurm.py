@@ -34,6 +34,7 @@ class SlurmExecutor:
         self,
         workers: int = 2,
         partition: str | None = None,
+        *,
         minutes: int = 240,
         cpus: int = 2,
         gpus: int = 0,
