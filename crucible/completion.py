@@ -1,10 +1,10 @@
-"""`crucible completion bash`: a script that completes subcommands, options and settings."""
+"""`crucible completion SHELL`: a script that completes subcommands, options and settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-SCRIPT = r"""# Completion of `crucible`; zsh: after `autoload -U bashcompinit; bashcompinit`.
+BASH = r"""# Completion of `crucible` in bash.
 _crucible() {
   local line="${COMP_LINE:0:COMP_POINT}" words word last
   local subcommands="@SUBCOMMANDS@"
@@ -37,6 +37,38 @@ _crucible() {
 }
 complete -o default -F _crucible crucible
 """
+ZSH = r"""# Completion of `crucible` in zsh.
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+_crucible() {
+  local -a subcommands settings options
+  subcommands=(@SUBCOMMANDS@ --help --version)
+  settings=(@SETTINGS@)
+  if (( CURRENT == 2 )); then
+    compadd -- $subcommands
+  elif [[ $PREFIX == -* ]]; then
+    options=(${(f)"$(${words[1]} ${words[2]} --help 2> /dev/null |
+      grep -oE -- '(^|[^[:alnum:]-])--[a-z][a-z0-9_-]*' | grep -oE -- '--.*' | sort -u)"})
+    compadd -- $options
+  elif [[ ${words[2]} == run ]]; then
+    compadd -- $settings
+  else
+    _files
+  fi
+}
+compdef _crucible crucible
+"""
+FISH = r"""# Completion of `crucible` in fish.
+complete -c crucible -f -n __fish_use_subcommand -a "@SUBCOMMANDS@ --help --version"
+complete -c crucible -f -n "__fish_seen_subcommand_from run" -a "@SETTINGS@"
+function __crucible_options
+  set -l words (commandline -opc)
+  $words[1] $words[2] --help 2> /dev/null |
+    string match -ra -- '(?<![\w-])--[a-z][a-z0-9_-]*' | sort -u
+end
+complete -c crucible -n "not __fish_use_subcommand; and string match -q -- '-*' (commandline -ct)" \
+  -a "(__crucible_options)"
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def main(arguments: list[str], program: str) -> int:
@@ -46,9 +78,9 @@ def main(arguments: list[str], program: str) -> int:
     from harness.options import Parser  # noqa: PLC0415
 
     parser = Parser(prog=program, description=__doc__)
-    parser.add_argument("shell", choices=["bash"], help="zsh takes the same script")
-    parser.parse_args(arguments)
-    script = SCRIPT.replace("@SUBCOMMANDS@", " ".join(SUBCOMMANDS))
+    parser.add_argument("shell", choices=SCRIPTS, help="the shell that reads the script")
+    shell = parser.parse_args(arguments).shell
+    script = SCRIPTS[shell].replace("@SUBCOMMANDS@", " ".join(SUBCOMMANDS))
     print(script.replace("@SETTINGS@", " ".join(settings(CONF))), end="")
     return 0
 

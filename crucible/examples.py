@@ -86,6 +86,7 @@ EXAMPLES = {
     "completion": (
         'eval "$(crucible completion bash)"',
         "crucible completion bash > ~/.local/share/bash-completion/completions/crucible",
+        "crucible completion fish > ~/.config/fish/completions/crucible.fish",
     ),
 }
 """By subcommand; DIR is the folder of a campaign."""

@@ -100,7 +100,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
     "Shell": (
         Subcommand(
             name="completion",
-            purpose="print a script for bash and zsh that completes command lines",
+            purpose="print a script for bash, zsh or fish that completes command lines",
             module="crucible.completion",
             extra="run",
             takes_name=False,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import subprocess
@@ -98,18 +100,78 @@ printf '%s\n' "${COMPREPLY[@]}"
     ],
 )
 def test_bash_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
-    script = tmp_path / "crucible"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
-    script.chmod(0o755)
-    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", COMPLETE, "bash", line],
-        check=True, cwd=ROOT, env=os.environ | path, capture_output=True, text=True,
+        check=True, cwd=ROOT, env=own_command(tmp_path), capture_output=True, text=True,
     )  # fmt: skip
     assert done.stderr == ""
     offered = set(done.stdout.split())
     assert there <= offered
     assert not absent & offered
+
+
+def own_command(folder: Path) -> dict[str, str]:
+    """Return an environment in which `crucible` is this checkout's."""
+    script = folder / "crucible"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
+    script.chmod(0o755)
+    return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+FISH = "crucible completion fish | source; complete -C $argv[1]"
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish here")
+@pytest.mark.parametrize(
+    ("line", "there", "absent"),
+    [
+        ("crucible re", {"report", "regress", "replay"}, {"run"}),
+        ("crucible serve --", {"--port", "--town", "--maps", "--seed"}, {"--mp4"}),
+        ("crucible run system=id", {"system=ideal_late", "system=ideal_single"}, {"system=late"}),
+    ],
+)
+def test_fish_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["fish", "-c", FISH, line],
+        check=True, cwd=ROOT, env=own_command(tmp_path), capture_output=True, text=True,
+    )  # fmt: skip
+    offered = set(done.stdout.split())
+    assert there <= offered
+    assert not absent & offered
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("crucible compl", "crucible completion"),
+        ("crucible run system=ideal_la", "crucible run system=ideal_late"),
+        ("crucible serve --tow", "crucible serve --town"),
+    ],
+)
+def test_zsh_completes(line: str, completed: str, tmp_path: Path) -> None:
+    """As people do: the keys are typed in a terminal."""
+    ours, theirs = pty.openpty()
+    environment = own_command(tmp_path) | {"PS1": "% ", "TERM": "xterm"}
+    with subprocess.Popen(
+        ["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=environment,
+        start_new_session=True,
+    ) as shell:  # fmt: skip
+        os.write(ours, b"source <(crucible completion zsh); print rea''dy\n")
+        wait_for(ours, "ready")
+        os.write(ours, f"{line}\t".encode())
+        wait_for(ours, completed)
+        shell.kill()
+    os.close(ours)
+    os.close(theirs)
+
+
+def wait_for(terminal: int, text: str) -> None:
+    """Read a terminal until a text has come."""
+    printed = ""
+    while text not in printed:
+        assert select.select([terminal], [], [], 60.0)[0], printed
+        printed += os.read(terminal, 4096).decode(errors="replace")
 
 
 def test_run_composes_as_run_campaign_does() -> None:

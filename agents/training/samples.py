@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,5 +126,5 @@ def received(place: Place, partner: Look, how: Disturbance) -> View:
     random = stream(0, place.scenario.folder.name, str(place.moment), str(partner.agent))
     x, y, yaw = random.choice([-1.0, 1.0], 3) * [how.shift, how.shift, math.radians(how.turn)]
     true = partner.lidar_in_world
-    believed = Pose(true.x + x, true.y + y, true.z, true.yaw + yaw, true.pitch, true.roll)
+    believed = replace(true, x=true.x + x, y=true.y + y, yaw=true.yaw + yaw)
     return View(partner.points_in_lidar, believed)
