@@ -20,6 +20,7 @@ KINDS = {
     "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
     "harness.world.hazards.hazard.Hazard": ("a hazard", HAZARDS),
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
+    "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
     "agents.perception.fusion.base.IntermediateFusion": (
         "a fusion module",
         "agents.conformance.fusion_check",

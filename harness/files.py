@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.installation import SHIPPED
 
 LINK = "a link, and what a campaign writes stays in its folder; remove it"
 
@@ -49,3 +50,22 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
             scratch.unlink(missing_ok=True)
     except OSError as problem:
         raise UserError(f"{file}: cannot be written ({problem.strerror or problem})") from None
+
+
+def find_file(name: str, place: str) -> Path:
+    """Return the file: as given, or else the shipped one of that name."""
+    try:
+        for path in (at_home(name, place), SHIPPED / name):
+            if path.exists():
+                return path
+    except OSError as problem:
+        raise UserError(f"{place}: {name}: {problem.strerror}") from None
+    raise UserError(f"{place}: file not found: {name}")
+
+
+def at_home(name: str, place: str) -> Path:
+    """Return a path; `~` in front stands for a home."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise UserError(f"{place}: {name}: no home directory of that name") from None

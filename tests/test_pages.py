@@ -9,7 +9,15 @@ import pytest
 from tests.conftest import ROOT
 from tests.pages import blocks, execute
 
-EXECUTED = ("own-fusion", "own-metric", "own-hazard", "own-disturbance", "own-study", "python")
+EXECUTED = (
+    "own-fusion",
+    "own-metric",
+    "own-hazard",
+    "own-disturbance",
+    "own-route-source",
+    "own-study",
+    "python",
+)
 HOW_TO = [ROOT / "docs" / "how-to" / f"{name}.md" for name in EXECUTED]
 """Pages of which every command is executed."""
 LONGEST = 80

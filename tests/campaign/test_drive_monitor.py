@@ -16,6 +16,7 @@ from harness.campaign.folder.inputs import with_inputs
 from harness.errors import AttemptError
 from harness.vocabulary import Boxes, GroundTruth, Pose
 from harness.world.rig import Scan
+from tests.campaign.tiny import composed
 
 LATE = "agents.perception.systems.Late"
 TOWNS = Path(harness.carlite.towns.__file__).parent / "data"
@@ -57,7 +58,7 @@ def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
     weights = tmp_path / "mine.bin"
     weights.write_bytes(b"one")
     system = {"_target_": LATE, "weights": str(weights)}
-    settings = with_inputs({"routes": {"file": None, "hazards": None}, "system": {"mine": system}})
+    settings = with_inputs({"routes": composed()["routes"], "system": {"mine": system}})
     weights.write_bytes(b"two")
     with pytest.raises(AttemptError, match=r"began with: .*mine\.bin: 7692"):
         set_up_system(settings, "mine")

@@ -122,7 +122,7 @@ def test_a_ledger_without_room_at_the_start_is_one_line(
 
 
 def test_settings_that_refer_to_others_are_written_out(tmp_path: Path) -> None:
-    settings = composed("seeds=[1,2]", "+mine='${seeds}'", "+theirs='${routes}'")
+    settings = composed("seeds=[1,2]", "+mine='${seeds}'", "+theirs='${record}'")
     prepare(tmp_path, settings, "carlite")
     assert read_header(tmp_path / "campaign.yaml")["settings"] == settings
 

@@ -73,6 +73,8 @@ SAFE = {
     "harness.world.partners.Surveyed",
     "harness.world.rig.LidarMount",
     "harness.world.rig.Rig",
+    "harness.world.routes.sources.RouteFiles",
+    "harness.world.routes.sources.V2XverseRoutes",
     "harness.world.simulators.carlite.CarliteSimulator",
     "harness.world.traffic.Traffic",
 }

@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, Settings, at_home, digest
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, Settings, digest
 from harness.campaign.settings.differences import differences
 from harness.errors import UserError
-from harness.files import refuse_links, write_whole
+from harness.files import at_home, refuse_links, write_whole
 from harness.installation import PACKAGES
 from harness.locks import lock_file
 from harness.records import reading

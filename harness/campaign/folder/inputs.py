@@ -12,14 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.campaign.settings.config import INPUTS, Settings, find_class, find_file, one_line
+from harness.campaign.settings.config import INPUTS, Settings, find_class, one_line
 from harness.campaign.settings.differences import differences
+from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
 from harness.world.routes.files import route_files
 
 DIGITS = 12
 """Of a sum, in base 16."""
-OF_ROUTES = ("file", "hazards")
 
 
 def with_inputs(settings: Settings) -> Settings:
@@ -32,8 +32,9 @@ def with_inputs(settings: Settings) -> Settings:
 
 def of_routes(routes: Settings) -> dict[str, str]:
     """Return the sums of the files of routes and hazards; a folder's is over all of its routes."""
-    named = {name: routes[name] for name in OF_ROUTES if routes[name] is not None}
-    paths = {name: find_file(file, f"routes.{name}") for name, file in named.items()}
+    source = route_source_of(routes)
+    with asking(source):
+        paths = dict(source.files())
     return {
         name: sum_of_folder(place) if place.is_dir() else short_sum(place)
         for name, place in paths.items()

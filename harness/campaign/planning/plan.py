@@ -12,13 +12,15 @@ from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
 from harness.campaign.planning.sizes import driven_conditions
-from harness.campaign.settings.config import Settings, at_home, find_class, find_file
+from harness.campaign.settings.config import Settings, find_class
 from harness.campaign.settings.cooperation import (
     cooperations_of,
     describe_ground_truth,
     refuse_uncommon_truth,
 )
+from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
+from harness.files import at_home
 from harness.records.arms import NONE, Arm, label, varying
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -30,8 +32,7 @@ from harness.world.hazards.track import Track
 from harness.world.maps import network_of
 from harness.world.roads import RoadNetwork
 from harness.world.routes.duplicates import duplicates
-from harness.world.routes.files import RouteSpec, read_routes
-from harness.world.routes.hazard_files import nested_hazards, read_hazards
+from harness.world.routes.files import RouteSpec
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.resolve import lay, network_in
 
@@ -168,9 +169,10 @@ def chosen_routes(
 ) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
     """Return the routes to drive, by id, in the order of their file; and those left for spoilt."""
     wanted = settings["routes"]
-    path = find_file(wanted["file"], "routes.file")
-    with naming_the_switch(path.is_dir()):
-        routes = {spec.id: spec for spec in read_routes(path, invalid)}
+    source = route_source_of(wanted)
+    path = next(iter(source.files().values()), Path(type(source).__name__))
+    with naming_the_switch(path.is_dir()), asking(source):
+        routes = {spec.id: spec for spec in source.routes(invalid)}
     if wanted["only"] is not None:
         only = [str(route) for route in wanted["only"]]
         unknown = [route for route in only if route not in routes]
@@ -290,11 +292,9 @@ def assigned(
     maps = maps_of(settings)
     laid = laid_routes(routes, maps, invalid)
     routes = {name: routes[name] for name in laid}
-    hazards: list[HazardSpec] = nested_hazards(kinds=KINDS, routes=routes, maps=maps)
-    name = settings["routes"]["hazards"]
-    if name is not None:
-        path = find_file(name, "routes.hazards")
-        hazards += read_hazards(path, kinds=KINDS, routes=routes, maps=maps)
+    source = route_source_of(settings["routes"])
+    with asking(source):
+        hazards = source.hazards(routes, KINDS, maps)
     for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
             build_hazard(hazard)

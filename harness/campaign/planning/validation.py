@@ -20,6 +20,7 @@ from harness.evaluation.windows import WindowRules
 from harness.suggestions import unknown
 from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
+from harness.world.routes.sources import RouteSource
 from harness.world.session import LONGEST_TICK
 from harness.world.simulators import Simulator
 from harness.world.traffic import Traffic
@@ -49,9 +50,10 @@ class Study(TypedDict):
 class Routes(TypedDict):
     """Where the ego drives."""
 
-    file: str
+    file: str | None
     hazards: str | None
     only: list[str | int] | None
+    source: RouteSource
     clean_under: str | None
     repeats: bool
     skip_invalid: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.campaign.settings.config import Settings, at_home
+from harness.campaign.settings.config import Settings
 from harness.errors import UserError
+from harness.files import at_home
 from harness.world.routes.checkout import CLONE, ROUTES, refuse_incomplete, traffic_of
 
 PARAMETERS = "parameters"

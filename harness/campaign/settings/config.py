@@ -10,14 +10,13 @@ import hashlib
 import json
 import math
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
-from harness.installation import EXTRAS, SHIPPED, missing
+from harness.installation import EXTRAS, missing
 from harness.plugins import allowed_packages
 
 Settings: TypeAlias = dict[str, Any]
@@ -37,6 +36,7 @@ OURS = {
     "channel": "harness.channel.",
     "interference": "harness.channel.",
     "metrics": "harness.evaluation.metrics.",
+    "routes": "harness.world.routes.sources.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = allowed_packages()
@@ -137,25 +137,6 @@ def digest(settings: Settings) -> str:
     meaning = {name: setting for name, setting in settings.items() if name not in NOT_OF_THE_RESULT}
     text = json.dumps(meaning, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def find_file(name: str, place: str) -> Path:
-    """Return the file: as given, or else the shipped one of that name."""
-    try:
-        for path in (at_home(name, place), SHIPPED / name):
-            if path.exists():
-                return path
-    except OSError as problem:
-        raise UserError(f"{place}: {name}: {problem.strerror}") from None
-    raise UserError(f"{place}: file not found: {name}")
-
-
-def at_home(name: str, place: str) -> Path:
-    """Return a path; `~` in front stands for a home."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:
-        raise UserError(f"{place}: {name}: no home directory of that name") from None
 
 
 def without(problem: ModuleNotFoundError) -> str:

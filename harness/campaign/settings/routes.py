@@ -1,0 +1,33 @@
+"""The source of routes that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.campaign.settings.config import Settings, build, one_line
+from harness.errors import UserError
+from harness.world.routes.sources import RouteSource
+
+PLACE = "routes.source"
+
+
+def route_source_of(routes: Settings) -> RouteSource:
+    """Return the source of routes; refuse what is none."""
+    source = build(routes["source"], PLACE)
+    if not isinstance(source, RouteSource):
+        raise UserError(f"configuration: {PLACE} needs the _target_ of a RouteSource")
+    return source
+
+
+@contextmanager
+def asking(source: RouteSource) -> Iterator[None]:
+    """Turn whatever a source raises into an error of one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as problem:
+        name = type(source).__name__
+        why = f"{type(problem).__name__}: {one_line(problem)}"
+        raise UserError(f"configuration: {PLACE}: {name}: {why}") from problem

@@ -1,0 +1,99 @@
+"""Where a campaign's routes come from: files, a checkout of V2Xverse, or a class of the user."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from harness.files import at_home, find_file
+from harness.world.hazards.spec import HazardSpec
+from harness.world.routes.checkout import refuse_incomplete
+from harness.world.routes.files import RouteSpec, read_routes
+from harness.world.routes.hazard_files import nested_hazards, read_hazards
+
+
+class RouteSource(ABC):
+    """Routes by their points, and the hazards on them; equal settings give equal ones."""
+
+    @abstractmethod
+    def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
+        """Return the routes, of one town, each with an id of its own.
+
+        With a list for them, what is wrong with routes that are left out is added to it.
+        """
+
+    def hazards(
+        self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
+    ) -> list[HazardSpec]:
+        """Return the hazards on these routes; if not overridden, those that routes carry."""
+        return nested_hazards(kinds=kinds, routes=routes, maps=maps)
+
+    def files(self) -> Mapping[str, Path]:
+        """Return the files that are read, by name: other contents are another campaign."""
+        return {}
+
+
+class RouteFiles(RouteSource):
+    """A file or folder of routes, and a file of hazards on them."""
+
+    safe_from_file = True
+
+    def __init__(self, file: str, hazards: str | None = None) -> None:
+        self.file, self._hazards = file, hazards
+
+    def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
+        """Return the routes in the order of their files."""
+        return read_routes(find_file(self.file, "routes.file"), invalid)
+
+    def hazards(
+        self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
+    ) -> list[HazardSpec]:
+        """Return the hazards that routes carry, and those of the file."""
+        nested = super().hazards(routes, kinds, maps)
+        if self._hazards is None:
+            return nested
+        path = find_file(self._hazards, "routes.hazards")
+        return nested + read_hazards(path, kinds=kinds, routes=routes, maps=maps)
+
+    def files(self) -> Mapping[str, Path]:
+        """Return the two files."""
+        named = {"file": self.file, "hazards": self._hazards}
+        return {
+            name: find_file(file, f"routes.{name}")
+            for name, file in named.items()
+            if file is not None
+        }
+
+
+class V2XverseRoutes(RouteFiles):
+    """The routes and scenarios of a checkout of V2Xverse."""
+
+    safe_from_file = True
+
+    def __init__(self, checkout: str, file: str, hazards: str | None = None) -> None:
+        super().__init__(file, hazards)
+        self._checkout = checkout
+
+    def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
+        """Return the routes; a checkout that lacks something is refused by what it lacks."""
+        refuse_incomplete(at_home(self._checkout, "routes.checkout"))
+        return super().routes(invalid)
+
+
+def route_through(
+    name: str, town: str, points: Sequence[tuple[float, float, float]], source: str
+) -> RouteSpec:
+    """Return the route past points x, y, z, m; `source` is what messages call its origin."""
+    keypoints = np.column_stack([np.array(points, np.float64), np.full(len(points), np.nan)])
+    return RouteSpec(
+        id=name,
+        town=town,
+        keypoints=keypoints,
+        weather=None,
+        scenarios=(),
+        file=Path(source),
+        line=0,
+    )

@@ -1,0 +1,164 @@
+"""The check of route sources: shipped ones pass it, and each mistake fails where it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crucible.check import main
+from harness.campaign.folder.inputs import of_routes
+from harness.campaign.planning.plan import assigned, chosen_routes
+from harness.checks.route_source import CHECKS, RouteSourceExamination
+from harness.errors import UserError
+from harness.world.hazards.spec import HazardSpec
+from harness.world.routes.files import RouteSpec, read_routes
+from harness.world.routes.sources import RouteFiles, RouteSource, route_through
+from tests.campaign.tiny import composed
+from tests.conftest import ROOT
+
+STREET = [(136.7, 196.6, 0.9), (166.7, 196.6, 0.9)]
+
+
+class Street(RouteSource):
+    """One street in Crucible05."""
+
+    names: tuple[str, ...] = ("one", "two")
+    town = "Crucible05"
+
+    def points(self) -> list[tuple[float, float, float]]:
+        return STREET
+
+    def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
+        for name in self.names:
+            yield route_through(name, self.town, self.points(), "Street")
+
+
+class Empty(Street):
+    names = ()
+
+
+class Twice(Street):
+    names = ("one", "one")
+
+
+class Unnameable(Street):
+    names = ("x" * 400,)
+
+
+class Text(Street):
+    def routes(self, invalid: list[str] | None = None) -> Any:
+        return ["one", "two"]
+
+
+class Nowhere(Street):
+    def points(self) -> list[tuple[float, float, float]]:
+        return [(1e6, 1e6, 0.0), (2e6, 1e6, 0.0)]
+
+
+class Random(Street):
+    def points(self) -> list[tuple[float, float, float]]:
+        x = 136.7 + float(np.random.default_rng().uniform(0.0, 5.0))
+        return [(x, 196.6, 0.9), STREET[1]]
+
+
+class Lost(Street):
+    def files(self) -> Mapping[str, Path]:
+        return {"file": Path("nowhere.xml")}
+
+
+class Hazardous(Street):
+    hazard = HazardSpec("one", "control_loss", 10.0)
+
+    def hazards(
+        self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
+    ) -> list[HazardSpec]:
+        return [self.hazard]
+
+
+class Elsewhere(Hazardous):
+    hazard = HazardSpec("three", "control_loss", 10.0)
+
+
+class Impossible(Hazardous):
+    hazard = HazardSpec("one", "control_loss", 10.0, {"friction": -1.0})
+
+
+class Raises(Street):
+    def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
+        raise KeyError("table")
+
+
+def verdicts(make: Any) -> dict[str, str]:
+    return {finding.check: finding.verdict for finding in RouteSourceExamination(make).findings()}
+
+
+def shipped() -> RouteSource:
+    return RouteFiles("routes/crucible05/routes.xml", "routes/crucible05/hazards.json")
+
+
+@pytest.mark.parametrize("make", [Street, Hazardous, shipped])
+def test_good_sources_pass(make: Any) -> None:
+    assert verdicts(make) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
+
+
+@pytest.mark.parametrize(
+    ("named", "check"),
+    [
+        (Empty, "routes"),
+        (Twice, "routes"),
+        (Unnameable, "routes"),
+        (Text, "routes"),
+        (Raises, "routes"),
+        (Nowhere, "laid"),
+        (Elsewhere, "hazards"),
+        (Impossible, "hazards"),
+        (Random, "deterministic"),
+        (Lost, "files"),
+    ],
+)
+def test_a_mistake_fails_its_check(named: type[RouteSource], check: str) -> None:
+    failed = [name for name, verdict in verdicts(named).items() if verdict == "failed"]
+    assert failed[:1] == [check]
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tests.checks.test_route_source:Hazardous"]) == 0
+    assert "as a route source" in capsys.readouterr().out
+    assert main(["tests.checks.test_route_source:Twice"]) == 1
+    assert "several routes have the id one" in capsys.readouterr().out
+
+
+def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> dict[str, Any]:
+    """Return settings whose routes come from a class of these tests."""
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
+    settings = composed()
+    return {**settings, "routes": {**settings["routes"], "only": None, "source": {
+        "_target_": f"{__name__}.{name}"
+    }}}  # fmt: skip
+
+
+def test_a_campaign_drives_what_a_source_yields(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = of_class(monkeypatch, "Hazardous")
+    routes, _ = chosen_routes(settings)
+    one, two = assigned(settings, routes)
+    assert (one.route.name, two.route.name) == ("one", "two")
+    assert (one.hazards, two.hazards) == ((Hazardous.hazard,), ())
+    assert of_routes(settings["routes"]) == {}
+
+
+def test_what_a_source_raises_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"routes\.source: Raises: KeyError: 'table'"):
+        chosen_routes(of_class(monkeypatch, "Raises"))
+    with pytest.raises(UserError, match=r"names .*RouteSpec.*, which is no class of ours"):
+        chosen_routes(of_class(monkeypatch, "RouteSpec"))
+
+
+def test_files_are_the_shipped_source() -> None:
+    file = ROOT / "routes" / "crucible05" / "routes.xml"
+    routes, _ = chosen_routes(composed("routes=crucible05"))
+    assert [*routes] == [spec.id for spec in read_routes(file)]
+    assert set(of_routes(composed("routes=crucible05")["routes"])) == {"file", "hazards"}
