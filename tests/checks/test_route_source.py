@@ -71,7 +71,7 @@ class Lost(Street):
 
 
 class Hazardous(Street):
-    hazard = HazardSpec("one", "control_loss", 10.0)
+    hazard = HazardSpec(route="one", kind="control_loss", station=10.0)
 
     def hazards(
         self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
@@ -80,11 +80,13 @@ class Hazardous(Street):
 
 
 class Elsewhere(Hazardous):
-    hazard = HazardSpec("three", "control_loss", 10.0)
+    hazard = HazardSpec(route="three", kind="control_loss", station=10.0)
 
 
 class Impossible(Hazardous):
-    hazard = HazardSpec("one", "control_loss", 10.0, {"friction": -1.0})
+    hazard = HazardSpec(
+        route="one", kind="control_loss", station=10.0, parameters={"friction": -1.0}
+    )
 
 
 class Raises(Street):
