@@ -102,7 +102,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 def test_bash_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", COMPLETE, "bash", line],
-        check=True, cwd=ROOT, env=own_command(tmp_path), capture_output=True, text=True,
+        check=True, cwd=ROOT, env=command_environment(tmp_path), capture_output=True, text=True,
     )  # fmt: skip
     assert done.stderr == ""
     offered = set(done.stdout.split())
@@ -110,7 +110,7 @@ def test_bash_completes(line: str, there: set[str], absent: set[str], tmp_path: 
     assert not absent & offered
 
 
-def own_command(folder: Path) -> dict[str, str]:
+def command_environment(folder: Path) -> dict[str, str]:
     """Return an environment in which `crucible` is this checkout's."""
     script = folder / "crucible"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crucible "$@"\n')
@@ -133,7 +133,7 @@ FISH = "crucible completion fish | source; complete -C $argv[1]"
 def test_fish_completes(line: str, there: set[str], absent: set[str], tmp_path: Path) -> None:
     done = subprocess.run(
         ["fish", "-c", FISH, line],
-        check=True, cwd=ROOT, env=own_command(tmp_path), capture_output=True, text=True,
+        check=True, cwd=ROOT, env=command_environment(tmp_path), capture_output=True, text=True,
     )  # fmt: skip
     offered = set(done.stdout.split())
     assert there <= offered
@@ -152,7 +152,7 @@ def test_fish_completes(line: str, there: set[str], absent: set[str], tmp_path: 
 def test_zsh_completes(line: str, completed: str, tmp_path: Path) -> None:
     """As people do: the keys are typed in a terminal."""
     ours, theirs = pty.openpty()
-    environment = own_command(tmp_path) | {"PS1": "% ", "TERM": "xterm"}
+    environment = command_environment(tmp_path) | {"PS1": "% ", "TERM": "xterm"}
     with subprocess.Popen(
         ["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=environment,
         start_new_session=True,
