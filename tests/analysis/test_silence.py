@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_attempts_without_messages_stand_next_to_n(folder: Path) -> None:
     collection = collect([folder])
     driving = tables_of_results(collection)[0]
-    row = dict(driving.rows())["late", "latency"]
+    row = dict(driving.rows())["late", "latency", "late"]
     assert [(item.value, item.n) for name, item in row.items() if name == "without messages"] == [
         (2.0, 6)
     ]

@@ -147,8 +147,9 @@ def test_files_that_have_changed_are_other_settings(
     known = with_inputs(settings)["inputs"]
     assert list(known["system"]["single"]) == ["lite_single.safetensors"]
     assert run_config(OmegaConf.create(settings)) == 0
-    with (tmp_path / changed).open("a") as file:
-        file.write("\n")
+    content = (tmp_path / changed).read_bytes()
+    other = bytes([content[-1] ^ 1]) if changed.endswith(".safetensors") else content[-1:] + b"\n"
+    (tmp_path / changed).write_bytes(content[:-1] + other)
     capsys.readouterr()
     assert run_config(OmegaConf.create(settings)) == 2
     first, *changes = capsys.readouterr().err.splitlines()
