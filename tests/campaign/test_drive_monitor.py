@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from pathlib import Path
 
 import carla
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import harness.carlite.towns
+from agents.perception.loading import FOLDER
 from harness.campaign.attempt.attempt import set_up_system
 from harness.campaign.attempt.drive_monitor import nearest_lane
 from harness.campaign.attempt.perception import hits_on
@@ -55,10 +58,11 @@ def test_a_lidar_does_not_see_the_body_that_carries_it() -> None:
 
 
 def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
-    weights = tmp_path / "mine.bin"
-    weights.write_bytes(b"one")
+    weights = Path(shutil.copy(FOLDER / "lite_single.safetensors", tmp_path / "mine.safetensors"))
+    content = weights.read_bytes()
     system = {"_target_": LATE, "weights": str(weights)}
     settings = with_inputs({"routes": composed()["routes"], "system": {"mine": system}})
-    weights.write_bytes(b"two")
-    with pytest.raises(AttemptError, match=r"began with: .*mine\.bin: 7692"):
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    known = hashlib.sha256(content).hexdigest()[:4]
+    with pytest.raises(AttemptError, match=rf"began with: .*mine\.safetensors: {known}"):
         set_up_system(settings, "mine")
