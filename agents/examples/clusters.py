@@ -12,8 +12,7 @@ from harness.vocabulary import Boxes, EgoObservation, Floats, Message, Observati
 class Clusters:
     """Detects without a network; partners share their boxes (late fusion)."""
 
-    reads_points = True
-    reads_messages = True
+    reads_points = reads_messages = True
     fusion_stage = "late"
 
     def __init__(self, cell: float = 0.5, largest: float = 6.0, fewest: int = 8) -> None:
