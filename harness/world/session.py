@@ -6,10 +6,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from traceback import walk_tb
 
 import carla
 
 from harness.errors import AttemptError, FailureClass, ScenarioError
+from harness.installation import PACKAGES
 from harness.world.ports import reserve
 from harness.world.probe import ask, probe
 
@@ -93,6 +96,14 @@ def strike_off(host: str, port: int, manager_port: int) -> None:
         ask(connection, 1, "destroy_traffic_manager", manager_port)
 
 
+def place_of(problem: BaseException) -> str:
+    """Return the last of our own functions that an exception went through: where it waited."""
+    ours = str(PACKAGES / "harness")
+    frames = [(frame.f_code, line) for frame, line in walk_tb(problem.__traceback__)]
+    code, line = [place for place in frames if place[0].co_filename.startswith(ours)][-1]
+    return f"in {code.co_name} ({Path(code.co_filename).name}:{line})"
+
+
 @contextmanager
 def naming_problems(host: str, port: int) -> Iterator[None]:
     """Give the client library's exceptions their failure class.
@@ -111,7 +122,7 @@ def naming_problems(host: str, port: int) -> Iterator[None]:
             )
             raise AttemptError(failure, f"{text}; {gone}") from problem
         if "time-out" in text:
-            raise AttemptError("rpc_timeout", text) from problem
+            raise AttemptError("rpc_timeout", f"{text}; {place_of(problem)}") from problem
         if isinstance(problem, ScenarioError):
             raise AttemptError("scenario_error", text) from problem
         raise

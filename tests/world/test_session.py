@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from harness.errors import AttemptError
 from harness.world.probe import ask
-from harness.world.session import naming_problems, open_session, strike_off
+from harness.world.session import fresh_world, naming_problems, open_session, strike_off
 from harness.world.simulators import CarliteSimulator
 from tests.conftest import Carlite
 from tests.standin.watch import family, server_of
@@ -122,11 +123,20 @@ def test_a_town_that_the_server_has_not_got(carlite: Carlite) -> None:
     assert said.endswith("the server has Crucible05, CrucibleHill, CrucibleOld, CrucibleRing")
 
 
-def test_a_late_answer_of_a_living_server(carlite: Carlite) -> None:
-    said = "time-out of 20000ms while waiting for the simulator"
-    with pytest.raises(AttemptError) as caught, naming_problems(carlite.host, carlite.port):
-        raise RuntimeError(said)
-    assert caught.value.failure == "rpc_timeout"
+def impatient(host: str, port: int) -> list[str]:
+    """Open a world with a client that waits for 10 ms; return what failed."""
+    client = carla.Client(host, port)
+    client.set_timeout(0.01)
+    with pytest.raises(AttemptError) as caught, naming_problems(host, port):
+        fresh_world(client, "CrucibleOld")
+    return [caught.value.failure, str(caught.value)]
+
+
+def test_a_late_answer_of_a_living_server_says_what_waited(carlite: Carlite) -> None:
+    failure, said = alone(impatient, carlite.host, carlite.port)
+    assert failure == "rpc_timeout"
+    assert said.startswith("time-out of 10ms while waiting for the simulator")
+    assert re.search(r"; in fresh_world \(session\.py:\d+\)$", said)
 
 
 def test_other_problems_keep_their_name(carlite: Carlite) -> None:
