@@ -11,14 +11,12 @@ from pathlib import Path
 from analysis.cases import Case, cases_of
 from analysis.collection import collect
 from analysis.commands.options import Commands, new_parser
-from analysis.drawing.canvas import Canvas
-from analysis.drawing.picture import picture, side_by_side, stacked, write_png
 from analysis.drive import Drive, drive_of, snapshot_of
-from analysis.figures.birds_eye import last_seconds_of, render_strip
 from analysis.replay.clouds import load_open3d, open_window, write_clouds
 from analysis.replay.film import MOVING, film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
 from analysis.replay.scene import Sweeps, sweeps_of
+from analysis.replay.stills import write_stills
 from analysis.terminal import print_line, progress
 from harness.errors import UserError
 from harness.records.arms import NONE
@@ -28,8 +26,6 @@ from harness.records.reading import Campaign
 
 DESCRIPTION = """Show one recorded drive: as an image, a film, a Rerun recording or point clouds.
 It needs no simulator."""
-SCALE = 3.0
-"""Pixels for each unit of a drawing."""
 WINDOW = Path()
 """Stands for a viewer on the screen, where a file could have been named."""
 FIRST = 10.0
@@ -115,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     print_line(f"{name}{drive.title}")
     print_line(drive.what)
     if options.png:
-        write_strip(drive, name, options.png, options.dark)
+        write_stills(drive, name, options.png, options.dark)
         print_line(f"{options.png}")
     if options.film or (options.png, options.rerun, options.open3d) == (None, None, None):
         film(campaign, drive, name, options)
@@ -151,17 +147,6 @@ def list_cases(cases: Sequence[Case]) -> None:
     for case in cases:
         print_line(f"{case.number:4}  {case.title}: {case.what}")
     print_line(f"{len(cases)} violations")
-
-
-def write_strip(drive: Drive, name: str, file: Path, dark: bool) -> None:
-    """Write bird's-eye views of a drive's last seconds, with a title."""
-    row = side_by_side(
-        [picture(canvas, SCALE, dark) for canvas in render_strip(last_seconds_of(drive))], 12, dark
-    )
-    title = Canvas(row.width / SCALE, 40, "title")
-    title.text((6, 16), f"{name}{drive.title}", bold=True)
-    title.text((6, 31), drive.what, colour="quiet")
-    write_png(stacked([picture(title, SCALE, dark), row], dark), file)
 
 
 def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespace) -> None:

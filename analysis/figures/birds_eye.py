@@ -87,16 +87,22 @@ EGO = (ego_body.LENGTH, ego_body.WIDTH)
 """Length and width of the ego's sign, m."""
 LINES = {"route": ("route", 6.0), "lane_left": ("road", 0.8), "lane_right": ("road", 0.8)}
 """Colours and widths of what the map holds, in the order in which it is drawn."""
+SCENERY = {"vegetation": "plant", "building": "building", "wall": "quiet", "vehicle": "line"}
+"""Fill of what stands next to the road, in the order in which it is drawn."""
+FOOTPRINT = ["x", "y", "length", "width", "yaw"]
+CORNERS = np.array([[0.5, -0.5, -0.5, 0.5], [0.5, 0.5, -0.5, -0.5]])
+"""Of a box of one by one: ahead and aside."""
 OUTLINES = {"ego_alone": ("ego_alone", 0.35), "cooperative": ("cooperative", 0.0)}
 """Colour of a detection's outline, and by how many metres it is larger, not to hide another."""
 
 
 def render_strip(story: LastSeconds) -> list[Canvas]:
     """Draw the last moments of a drive, each on its own canvas, all of one place."""
-    lanes = list(lane_lines(story.drive.map, story.view))
+    ground = [*scenery_shapes(story.drive.scenery, story.view)]
+    ground += lane_lines(story.drive.map, story.view)
     canvases = []
     for snapshot in story.snapshots:
-        canvas = render_snapshot(story.drive, snapshot, story.view, lanes)
+        canvas = render_snapshot(story.drive, snapshot, story.view, ground)
         write_captions(canvas, snapshot, story.view)
         canvases.append(canvas)
     return canvases
@@ -128,6 +134,20 @@ def lane_lines(lines: pd.DataFrame, view: View) -> Iterator[Polyline]:
         for line in polylines(lines, kind):
             for piece in pieces_in_view(thinned(view.seen(line, SIZE))):
                 yield Polyline(points=as_points(piece), stroke=colour, width=width)
+
+
+def scenery_shapes(scenery: pd.DataFrame, view: View) -> Iterator[Polyline]:
+    """Yield the outlines of houses, walls, plants and parked vehicles that are in view."""
+    for kind, fill in SCENERY.items():
+        pieces = scenery[scenery["kind"].astype(str) == kind]
+        for x, y, length, width, yaw in pieces[FOOTPRINT].to_numpy(np.float64):
+            corners = points_of_box((x, y, yaw), CORNERS[0] * length, CORNERS[1] * width, view)
+            if on_canvas(corners):
+                edge = "" if kind == "vegetation" else "quiet"
+                shape = as_points(corners)
+                yield Polyline(
+                    points=shape, stroke=edge, fill=fill, width=0.4, closed=True, title=kind
+                )
 
 
 def polylines(lines: pd.DataFrame, kind: str) -> list[Floats]:
@@ -293,9 +313,7 @@ def corners_of(box: pd.Series, view: View, larger: float = 0.0) -> Floats:
     """Return a box's corners on the drawing; small ones are drawn larger than they are."""
     least = SMALLEST * 2 * view.half / SIZE
     length, width = (max(float(box[name]), least) + larger for name in ("length", "width"))
-    ahead = np.array([0.5, -0.5, -0.5, 0.5]) * length
-    aside = np.array([0.5, 0.5, -0.5, -0.5]) * width
-    return points_of_box(pose_of(box), ahead, aside, view)
+    return points_of_box(pose_of(box), CORNERS[0] * length, CORNERS[1] * width, view)
 
 
 def heading_line(box: pd.Series, view: View) -> Floats:

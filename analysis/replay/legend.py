@@ -89,11 +89,11 @@ def entries(with_points: bool) -> Iterable[Entry]:
         yield Entry("LiDAR points: ego, partner", dots)
 
 
-def legend_of(width: int, with_points: bool, dark: bool) -> Image.Image:
-    """Draw the legend, as wide as it may be and as high as it must be."""
+def legend_of(width: int, with_points: bool, dark: bool, *, note: bool = True) -> Image.Image:
+    """Draw the legend, as wide as it may be and as high as it must be, with the note of films."""
     rows = list(lines_of(width, entries(with_points)))
-    note = note_lines(width)
-    image = Image.new("RGB", (width, LINE * len(rows) + 22 * len(note)), colour("paper", dark))
+    noted = note_lines(width) if note else []
+    image = Image.new("RGB", (width, LINE * len(rows) + 22 * len(noted)), colour("paper", dark))
     brush = ImageDraw.Draw(image)
     for number, row in enumerate(rows):
         x = 0.0
@@ -104,7 +104,7 @@ def legend_of(width: int, with_points: bool, dark: bool) -> Image.Image:
             at = (x + SIGN + 2, (number + 0.5) * LINE)
             brush.text(at, entry.words, colour("ink", dark), font(), anchor="lm")
             x += room_of(entry)
-    for number, words in enumerate(note):
+    for number, words in enumerate(noted):
         at = (0, LINE * len(rows) + 22 * number + 11)
         brush.text(at, words, colour("quiet", dark), font(), anchor="lm")
     return image

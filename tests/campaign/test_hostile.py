@@ -126,7 +126,7 @@ def test_twins_with_programs_are_asked_about(
 def test_twins_are_driven_with_the_settings_that_were_looked_at(
     folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.campaign.twins.twins.do", lambda *given: None)
+    monkeypatch.setattr("harness.campaign.twins.twins.do", lambda *given, **named: None)
     twins, twin = Twins(folder), Twin(KEY, Change(sample=1))
     twins.drive([twin])
     header = folder / TWINS / "campaign.yaml"

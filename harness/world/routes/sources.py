@@ -69,17 +69,18 @@ class RouteFiles(RouteSource):
 
 
 class V2XverseRoutes(RouteFiles):
-    """The routes and scenarios of a checkout of V2Xverse."""
+    """The routes and scenarios of a checkout of V2Xverse; without one, files that were named."""
 
     safe_from_file = True
 
-    def __init__(self, checkout: str, file: str, hazards: str | None = None) -> None:
+    def __init__(self, checkout: str | None, file: str, hazards: str | None = None) -> None:
         super().__init__(file, hazards)
         self._checkout = checkout
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
         """Return the routes; a checkout that lacks something is refused by what it lacks."""
-        refuse_incomplete(at_home(self._checkout, "routes.checkout"))
+        if self._checkout is not None:
+            refuse_incomplete(at_home(self._checkout, "routes.checkout"))
         return super().routes(invalid)
 
 
