@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from queue import SimpleQueue
@@ -133,6 +134,22 @@ def test_a_collision_that_is_reported_late_belongs_to_its_tick(
     touch, delay = crash(context, ego, ego.actor)
     assert touch.actor_id == truck.id
     assert delay == 1
+
+
+def test_full_braking_is_no_jolt(context: AttemptContext, ego: Ego) -> None:
+    """A jolt is waited for on the clock: every stop would cost seconds."""
+    speeds = []
+    for control, ticks in ((Control(throttle=1.0), 60), (Control(brake=1.0), 40)):
+        ego.drive(control)
+        for _ in range(ticks):
+            context.world.tick()
+            snapshot = context.world.get_snapshot()
+            speeds.append(ego.state(snapshot).speed)
+            assert not ego._jolted(snapshot.frame)
+    assert max(speeds) > 8.0
+    assert speeds[-1] < 0.1
+    hardest = max(before - after for before, after in itertools.pairwise(speeds)) / 0.05
+    assert hardest > 20.0
 
 
 def test_who_is_struck_standing_stood(context: AttemptContext, ego: Ego) -> None:
