@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import KEY, Collection, key_of, row_key
+from analysis.collection import CASE, KEY, Collection, key_of, row_key
 from harness.records.arms import SHOWN_APART, Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -51,9 +51,19 @@ class Case:
         return f"crucible replay {shlex.quote(str(self.folder))} --case {self.number}"
 
     @property
+    def anchor(self) -> str:
+        """What it is linked to by in a page."""
+        return anchor(self.source, self.number)
+
+    @property
     def folder(self) -> Path:
         """The campaign's folder."""
         return self.campaign.folder
+
+
+def anchor(source: int, number: int) -> str:
+    """Return what a case of a campaign is linked to by."""
+    return f"case-{source}-{number}"
 
 
 def title_of(key: AttemptKey) -> str:
@@ -81,15 +91,13 @@ def cases_of(collection: Collection) -> list[Case]:
 
 def iterate_cases(collection: Collection) -> Iterator[Case]:
     """Yield violations, numbered from 1 in each campaign."""
-    names = ["campaign", *KEY, "violated", "violation", "violation_time", "violation_with"]
-    numbers = dict.fromkeys(range(len(collection.campaigns)), 0)
+    names = ["campaign", *KEY, CASE, "violation", "violation_time", "violation_with"]
     columns = (collection.attempts[name] for name in (*names, "ego_stationary"))
-    for index, *key, violated, kind, time, other, stood in zip(*columns, strict=True):
-        if violated:
-            numbers[index] += 1
+    for index, *key, number, kind, time, other, stood in zip(*columns, strict=True):
+        if number:
             campaign = collection.campaigns[index]
             yield Case(
-                number=numbers[index],
+                number=number,
                 source=index,
                 campaign=campaign,
                 key=key_of(*key),

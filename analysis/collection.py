@@ -34,7 +34,9 @@ from harness.records.ledger import lines
 from harness.records.reading import Campaign
 
 KEY = ["arm", "route", "seed"]
-RESERVED = ("campaign", "cluster", "try")
+CASE = "case"
+"""The column with the number of a violation in its campaign; 0 for none."""
+RESERVED = ("campaign", "cluster", "try", CASE)
 IRRELEVANT_SETTINGS = {
     "out",
     "dry_run",
@@ -121,7 +123,7 @@ def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -
         for index, campaign in enumerate(campaigns)
         for key, place in sorted(finished[index].items())
     ]
-    attempts = pd.DataFrame(rows) if rows else empty_attempts()
+    attempts = numbered(pd.DataFrame(rows) if rows else empty_attempts())
     if pooled:
         refuse_duplicates(attempts, folders)
     refuse_mixture(attempts, mixed)
@@ -141,6 +143,13 @@ def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -
         notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
         faults=faults,
     )
+
+
+def numbered(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts with the numbers of their violations, counted in each campaign."""
+    violated = attempts["violated"].astype(int)
+    numbers = violated.groupby(attempts["campaign"]).cumsum() * violated
+    return attempts.assign(**{CASE: numbers.astype(int)})
 
 
 def with_factors(

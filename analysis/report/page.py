@@ -11,9 +11,11 @@ import yaml
 from analysis.arms import factors_of
 from analysis.collection import KEY, WARNING, settings_of
 from analysis.report import evidence, html_tables
+from analysis.report.attempts import attempts
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, bullets, folded, paragraph, plural, section, tag
+from analysis.report.script import SCRIPT, policy
 from analysis.report.style import style
 from analysis.report.violations import attribution, violations
 from harness.records.reading import Campaign
@@ -32,6 +34,7 @@ SECTIONS = {
     "messages": "Messages",
     "violations": "Violations",
     "attribution": "Attribution",
+    "attempts": "All attempts",
     "failures": "Failures",
     "settings": "Settings",
 }
@@ -51,6 +54,7 @@ def page(report: Report) -> str:
         evidence.messages(report),
         violations(report),
         attribution(report),
+        attempts(report),
         failures(report),
         settings(report),
     ]
@@ -58,6 +62,7 @@ def page(report: Report) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy()),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
@@ -70,6 +75,7 @@ def page(report: Report) -> str:
         contents([place for place in SECTIONS if place != "overview" or first]),
         tag("main", warnings(report), first, notes(report), sections),
         ending(),
+        tag("script", Markup(SCRIPT)),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 

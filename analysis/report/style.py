@@ -49,6 +49,28 @@ table.cells{display:block;overflow-x:auto;border-collapse:collapse;font-size:13.
 .cells tbody th:first-child{font-weight:600}
 .cells tbody tr{border-bottom:1px solid var(--line)}
 .cells small{display:block;font-size:11.5px;white-space:nowrap}
+.cells tr[hidden]{display:none}
+.cells td.words{text-align:left}
+.cells thead button{all:unset;cursor:pointer}
+.cells thead button:hover{color:var(--ink);text-decoration:underline}
+.cells thead button:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);
+ outline-offset:2px}
+.cells th[aria-sort]{color:var(--ink)}
+.cells th[aria-sort] button::after{content:" \\25b2"}
+.cells th[aria-sort=descending] button::after{content:" \\25bc"}
+.wide{width:min(1560px,100vw - 40px);margin-left:calc(50% - min(780px,50vw - 20px))}
+.scroll{overflow:auto;max-height:min(80vh,900px);border-bottom:1px solid var(--line)}
+.scroll table.cells{display:table;margin:0;min-width:100%;overflow:visible}
+.scroll .cells thead th{position:sticky;top:0;background:var(--paper)}
+.scroll .cells td{white-space:nowrap}
+.controls{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:end;margin:8px 0 12px;
+ font-size:13.5px}
+.controls label{display:grid;gap:2px;color:var(--quiet);font-size:12.5px}
+.controls input,.controls select,.controls button{font:inherit;font-size:13.5px;color:var(--ink);
+ background:var(--panel);border:1px solid var(--line);border-radius:4px;padding:4px 8px;
+ max-width:260px;height:30px;box-sizing:border-box}
+.controls .narrow{display:none}
+.controls output{color:var(--quiet);padding:5px 0}
 .case{margin:30px 0;break-inside:avoid}
 .case p{margin:0 0 8px;font-size:14px;max-width:none}
 .strip{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:8px;max-width:none}
@@ -86,6 +108,10 @@ table.cells{overflow-wrap:anywhere}
 .cells tbody tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(98px,1fr));gap:7px 12px;
  padding:10px 0}
 .cells tbody th,.cells tbody td{display:block;padding:0;text-align:left}
+.scroll{padding:0 2px}
+.scroll .cells td{white-space:normal}
+.controls .narrow{display:grid}
+.wide{width:auto;margin-left:0}
 .cells tbody th::before,.cells tbody td::before{content:attr(data-label);display:block;
  color:var(--quiet);font-size:11.5px;font-weight:400}
 """
@@ -98,7 +124,14 @@ h3{break-after:avoid}
 main,header{max-width:none;padding:0}
 .figures{grid-template-columns:repeat(2,1fr)}
 figure,.cells tr{break-inside:avoid}
-table.cells{display:table;font-size:7.5pt}
+table.cells,.scroll table.cells{display:table;font-size:7.5pt}
+.wide{width:auto;margin:0}
+.scroll{max-height:none;overflow:visible;border:0}
+.scroll .cells thead th{position:static}
+.scroll .cells td{white-space:normal}
+.scroll table.cells{font-size:6.5pt}
+.controls label,.controls button{display:none}
+
 .cells th,.cells td{padding:3px 5px 3px 0}
 .cells thead th,.cells small{font-size:6.5pt}
 .strip{grid-template-columns:repeat(3,1fr)}

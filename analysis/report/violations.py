@@ -55,7 +55,7 @@ def violations(report: Report) -> Markup:
         title = f"{'The other' if with_strip else 'All'} {len(others)} violations"
         rest = folded(
             title,
-            tag("ul", [tag("li", listed(case), id=anchor(case)) for case in others], class_="list"),
+            tag("ul", [tag("li", listed(case), id=case.anchor) for case in others], class_="list"),
         )
     return section(
         "violations",
@@ -87,7 +87,7 @@ def strip(case: Case, canvases: list[Canvas]) -> Markup:
         ),
         tag("div", [Markup(inline(canvas)) for canvas in canvases], class_="strip"),
         class_="case",
-        id=anchor(case),
+        id=case.anchor,
     )
 
 
@@ -95,11 +95,6 @@ def listed(case: Case) -> Content:
     """Return one violation in a line."""
     where = f"{case.title}: {case.what}"
     return [tag("b", f"{case.number} "), where, " ", tag("code", f"--case {case.number}")]
-
-
-def anchor(case: Case) -> str:
-    """Return what a case is linked to by."""
-    return f"case-{case.source}-{case.number}"
 
 
 NAME, TITLE = "attribution", "Attribution"
@@ -158,7 +153,7 @@ def row(attribution: Attribution) -> list[Content]:
         for name, hit in attribution.without_one.items()
     ]
     return [
-        tag("a", name, href=f"#{anchor(attribution.case)}"),
+        tag("a", name, href=f"#{attribution.case.anchor}"),
         attribution.case.kind.replace("_", " "),
         [outcome(attribution.without), *ones],
         samples_cell(attribution),

@@ -29,7 +29,7 @@ class Page(HTMLParser):
         self.loads += [str(known["href"])] if tag != "a" and "href" in known else []
         if tag not in {"meta", "br", "hr"}:
             self._path.append(tag)
-        if tag == "h3":
+        if tag in {"h2", "h3"}:
             self._title = ""
         if tag == "tr":
             self.tables.setdefault(self._title, []).append([])

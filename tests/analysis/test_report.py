@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import re
 from collections.abc import Iterator
@@ -16,6 +18,8 @@ from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.report.gather import MOST_STRIPS, gather
+from analysis.report.page import SECTIONS
+from analysis.report.script import SCRIPT
 from analysis.statistics.intervals import expanded_percentiles, resample_weights
 from harness.records.ledger import append
 from tests.analysis import again
@@ -54,7 +58,11 @@ def test_the_page_is_whole_and_needs_nothing_else(out: Path, page: Page) -> None
     assert page.links
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert not page.loads
-    assert not re.search(r"@import|url\(|https?://|<script", text)
+    assert not re.search(r"@import|url\(|https?://|<script [^>]*>", text)
+    assert page.count["script"] == 1
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    assert f"script-src &#x27;sha256-{digest}&#x27;" in text
+    assert f"<script>{SCRIPT}</script>" in text
     assert page.count["svg"] > 20
     assert not [path.name for path in out.iterdir() if path.name.startswith(".")]
 
@@ -396,5 +404,7 @@ def test_equal_campaigns_give_equal_pages(little: Path, out: Path, tmp_path: Pat
 
 
 def test_sections_come_in_the_order_of_their_links(page: Page) -> None:
-    places = [page.ids.index(link.removeprefix("#")) for link in page.links]
+    links = [link for link in page.links if not link.startswith("#case-")]
+    places = [page.ids.index(link.removeprefix("#")) for link in links]
+    assert len(places) == len(SECTIONS)
     assert all(a < b for a, b in pairwise(places))

@@ -1,0 +1,112 @@
+"""The section with every attempt: a table that sorts and filters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from analysis.cases import KINDS, anchor
+from analysis.collection import Collection
+from analysis.report.gather import Report
+from analysis.report.html import Content, Markup, paragraph, section, tag
+from harness.vocabulary import PATTERNS
+
+MOST_ATTEMPTS = 1000
+"""Rows in the page; `attempts.csv` has all."""
+NOTHING = "-"
+NUMBERS = {
+    "driving score": ("driving_score", 1.0, 1),
+    "completion, %": ("completion", 100.0, 0),
+    "drive, s": ("duration", 1.0, 1),
+    "AP": ("ap", 1.0, 2),
+    "AP alone": ("ap_ego_alone", 1.0, 2),
+    **{name: (f"{name}_total", 1.0, 0) for name in PATTERNS},
+    "messages used": ("messages_used", 1.0, 0),
+}
+"""Columns with numbers: of which column of the attempts, times what, with how many decimals."""
+EXPLAINED = (
+    "One row for each drive. A violation links to its pictures or its line above. AP: average"
+    " precision of the boxes with messages, and of the ego alone. The six patterns are counts over"
+    " the whole drive."
+)
+
+
+def attempts(report: Report) -> Markup:
+    """Return the section."""
+    collection = report.collection
+    if collection.attempts.empty:
+        return section("attempts", "All attempts", paragraph("No attempt has a result."))
+    shown = collection.attempts.head(MOST_ATTEMPTS)
+    more = len(collection.attempts) - len(shown)
+    rest = paragraph(f"{more} more rows are in attempts.csv.", class_="quiet") if more else ""
+    scrolled = tag(
+        "div",
+        table(collection, shown),
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label="All attempts",
+    )
+    text = paragraph(EXPLAINED, class_="quiet")
+    return section("attempts", "All attempts", text, tag("div", scrolled, rest, class_="wide"))
+
+
+def table(collection: Collection, shown: pd.DataFrame) -> Markup:
+    """Return a table of attempts."""
+    words = (*collection.factors, "route", "seed")
+    filtered = {*words, "violation"}
+    named = (*words, "violation", "with")
+    head = [
+        tag(
+            "th",
+            name,
+            scope="col",
+            class_="words" if name in named else "",
+            data_filter="yes" if name in filtered else "",
+        )
+        for name in (*named, *NUMBERS)
+    ]
+    columns = zip(*(texts_of(shown, name) for name in (*words, "violation_with")), strict=True)
+    links = links_of(shown)
+    numbers = zip(*(numbers_of(shown, *source) for source in NUMBERS.values()), strict=True)
+    rows = [
+        row((*(names[:-1]), link, names[-1] or NOTHING), values, (*named, *NUMBERS))
+        for names, link, values in zip(columns, links, numbers, strict=True)
+    ]
+    body = tag("tbody", rows)
+    return tag("table", tag("thead", tag("tr", head)), body, class_="cells filtered")
+
+
+def row(names: tuple[Content, ...], values: Iterable[str], heads: tuple[str, ...]) -> Markup:
+    """Return one attempt's row; each cell has its head, for narrow screens."""
+    cells: list[Content] = [*names, *values]
+    return tag(
+        "tr",
+        [
+            tag("td", cell, data_label=head, class_="words" if number < len(names) else "")
+            for number, (cell, head) in enumerate(zip(cells, heads, strict=True))
+        ],
+    )
+
+
+def texts_of(shown: pd.DataFrame, name: str) -> list[str]:
+    """Return a column as text."""
+    return list(map(str, shown[name]))
+
+
+def numbers_of(shown: pd.DataFrame, column: str, scale: float, digits: int) -> list[str]:
+    """Return a column of numbers as text."""
+    return [
+        f"{value * scale:.{digits}f}" if math.isfinite(value) else NOTHING
+        for value in shown[column]
+    ]
+
+
+def links_of(shown: pd.DataFrame) -> Iterator[Content]:
+    """Yield what each drive ended in, linked to where the page shows it."""
+    columns = (shown[name] for name in ("campaign", "case", "violation"))
+    for campaign, case, kind in zip(*columns, strict=True):
+        text = KINDS.get(str(kind), str(kind).replace("_", " "))
+        yield tag("a", text, href=f"#{anchor(campaign, case)}") if case else "none"
