@@ -16,10 +16,12 @@ from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import locked, place, prepare, refuse_foreign
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.folder.summary import summarise
-from harness.campaign.planning.plan import plan
+from harness.campaign.planning.estimate import estimate
+from harness.campaign.planning.paces import learn, paces_of
+from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing.progress import followed, print_event, used_up
-from harness.campaign.printing.tables import show_left_out, show_plan, show_results
+from harness.campaign.printing.tables import factors_of, show_beginning, show_plan, show_results
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
@@ -28,7 +30,7 @@ from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import Settings, build, one_line, plain
 from harness.errors import AttemptError, UserError
-from harness.records.ledger import rebuild
+from harness.records.ledger import finished, rebuild
 from harness.world.simulators import Simulator
 
 DONE, SOME_FAILED, BAD_INPUT, NO_INFRASTRUCTURE = 0, 1, 2, 3
@@ -71,18 +73,20 @@ def run_or_refuse(config: DictConfig) -> int:
     if isinstance(executor, LocalExecutor):  # others' addresses are seen from other machines
         simulator.refuse_town(planned.town)
     if settings["dry_run"]:
-        show_plan(planned, folder)
+        show_plan(planned, folder, paces_of(settings))
         return DONE
     with locked(folder):
-        if settings["progress"] in ("live", "plain"):
-            show_left_out(planned)
         prepare(folder, settings, simulator.name)
         write_assignments(folder, planned.assignments)
         rebuild(folder)
+        before = finished(folder)
+        announce(planned, folder, settings)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
         do(queue, executor, folder=folder, settings=settings, town=planned.town)
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
+        if isinstance(executor, LocalExecutor):
+            learn(planned, folder, settings, before)
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
         for arm, fault in faults.items():
@@ -93,6 +97,24 @@ def run_or_refuse(config: DictConfig) -> int:
             console.print(used_up(left.progress), highlight=False)
     whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED
+
+
+def announce(planned: Plan, folder: Path, settings: Settings) -> None:
+    """Print the plan, the estimate and the folder, before the first try."""
+    expected = estimate(planned, folder, paces_of(settings))
+    if settings["progress"] in ("live", "plain"):
+        show_beginning(planned, folder, expected)
+    elif settings["progress"] == "json":
+        print_event(
+            event="plan",
+            **factors_of(planned),
+            attempts=len(planned.attempts),
+            done=expected.done,
+            left=expected.left,
+            seconds=round(expected.seconds),
+            bytes=round(expected.bytes),
+            folder=str(folder),
+        )
 
 
 def do(

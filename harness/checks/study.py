@@ -8,6 +8,7 @@ from functools import cached_property
 
 from harness.campaign.folder.campaign_folder import place
 from harness.campaign.planning.estimate import estimate
+from harness.campaign.planning.paces import paces_of
 from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.checkout import with_checkout
@@ -89,7 +90,7 @@ class StudyExamination:
         planned = self._plan
         seeds = {key.seed for key in planned.attempts}
         arms = {key.arm for key in planned.attempts}
-        took = estimate(planned, place(self._settings))
+        took = estimate(planned, place(self._settings), paces_of(self._settings))
         yield Finding(
             "plans",
             "passed",

@@ -15,6 +15,7 @@ from harness.campaign.planning.estimate import (
     STARTING,
     estimate,
 )
+from harness.campaign.planning.paces import Pace
 from harness.campaign.planning.plan import Plan
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.ledger import tries
@@ -74,6 +75,30 @@ def test_by_the_metre_where_nothing_is_finished(made: tuple[Plan, Path], tmp_pat
     assert (expected.done, expected.left, expected.samples) == (0, 6, 0)
     assert expected.seconds == (SECONDS_PER_METRE * metres + 6 * STARTING) / 2
     assert expected.bytes == BYTES_PER_METRE * metres
+
+
+def test_by_what_the_machine_drove_before(made: tuple[Plan, Path], tmp_path: Path) -> None:
+    planned, _ = made
+    pace = Pace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
+    whole = estimate(planned, tmp_path / "nowhere", {"ideal_single": pace, "ideal_late": pace})
+    metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
+    assert whole.seconds == pytest.approx((0.5 * metres + 6 * STARTING) / 2)
+    assert whole.bytes == pytest.approx(20 * metres)
+    assert (whole.remembered, whole.unknown) == (6, ())
+    part = estimate(planned, tmp_path / "nowhere", {"ideal_single": pace})
+    seconds = (0.5 + 2 * SECONDS_PER_METRE) * metres / 3
+    assert part.seconds == pytest.approx((seconds + 6 * STARTING) / 2)
+    assert (part.remembered, part.unknown) == (3, ("ideal_late",))
+
+
+def test_attempts_of_the_campaign_go_before_those_of_the_machine(made: tuple[Plan, Path]) -> None:
+    planned, folder = made
+    for key in planned.attempts[:2]:
+        shutil.rmtree(folder / EPISODES / key.path)
+    pace = Pace(metres=1.0, seconds=9e9, bytes=9e9, attempts=1)
+    expected = estimate(planned, folder, dict.fromkeys(("ideal_single", "ideal_late"), pace))
+    assert expected == estimate(planned, folder)
+    assert (expected.samples, expected.remembered) == (4, 0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"seconds": {}}', '{"seconds": {"total": "long"}}'])

@@ -240,7 +240,7 @@ def test_a_dry_run_over_a_campaign_counts_what_is_done(routes: Path, tmp_path: P
     done = run(routes, f"out={out}", "dry_run=true")
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 of 6" in done.stdout
-    assert "going by 1 finished attempts here" in done.stdout
+    assert "going by 1 finished attempt here" in done.stdout
 
 
 class Dots:

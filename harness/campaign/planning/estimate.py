@@ -1,4 +1,4 @@
-"""What a campaign will take: by its own finished attempts, or by those of another machine."""
+"""What a campaign will take: by its own attempts, by this machine's, or by a rule of thumb."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from harness.campaign.planning.paces import Pace, took
 from harness.campaign.planning.plan import Plan
-from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
-from harness.records.reading import read_json
 
 SAMPLE = 300
 """Finished attempts that are looked at; more would not make the guess any better."""
@@ -30,26 +29,42 @@ class Estimate:
     left: int
     seconds: float  # of wall-clock, for all that is left
     bytes: float
-    samples: int  # finished attempts measured; 0: a rule of thumb
+    samples: int  # finished attempts of this campaign that were measured
+    remembered: int = 0  # attempts that this machine drove before
+    unknown: tuple[str, ...] = ()  # systems by a rule of thumb
 
 
-def estimate(plan: Plan, folder: Path) -> Estimate:
-    """Return what is left of a plan, and what it will take."""
+def estimate(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None) -> Estimate:
+    """Return what is left of a plan, and what it will take; paces are by system."""
+    paces = paces or {}
     there = tries(folder)
     finished = {key: there[key] for key in plan.attempts if key in there}
     left = [key for key in plan.attempts if key not in finished]
     metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
     samples = measured(finished)
+    systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))
     if samples:
         seconds, size = by_arm(left, samples)
     else:
-        way = sum(metres[key.route] for key in left)
-        seconds, size = SECONDS_PER_METRE * way, BYTES_PER_METRE * way
+        pairs = [by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
+        seconds, size = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
     at_a_time = max(min(plan.at_a_time, len(left)), 1)
-    seconds = (seconds + STARTING * len(left)) / at_a_time
     return Estimate(
-        done=len(finished), left=len(left), seconds=seconds, bytes=size, samples=len(samples)
+        done=len(finished),
+        left=len(left),
+        seconds=(seconds + STARTING * len(left)) / at_a_time,
+        bytes=size,
+        samples=len(samples),
+        remembered=sum(paces[system].attempts for system in systems if system in paces),
+        unknown=tuple(system for system in systems if system not in paces),
     )
+
+
+def by_metre(metres: float, pace: Pace | None) -> tuple[float, float]:
+    """Return seconds and bytes of a route at a pace; by a rule of thumb where none is known."""
+    if pace is None:
+        return SECONDS_PER_METRE * metres, BYTES_PER_METRE * metres
+    return pace.seconds / pace.metres * metres, pace.bytes / pace.metres * metres
 
 
 def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[float, float]]:
@@ -57,12 +72,9 @@ def measured(finished: Mapping[AttemptKey, Path]) -> dict[AttemptKey, tuple[floa
     keys = list(finished)
     samples = {}
     for key in keys[:: max(len(keys) // SAMPLE, 1)]:
-        try:
-            seconds = float(read_json(finished[key] / "timing.json")["seconds"]["total"])
-            size = sum(path.stat().st_size for path in finished[key].iterdir())
-        except (UserError, OSError, KeyError, TypeError, ValueError):
-            continue
-        samples[key] = (seconds, float(size))
+        taken = took(finished[key])
+        if taken is not None:
+            samples[key] = taken
     return samples
 
 

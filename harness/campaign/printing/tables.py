@@ -12,6 +12,7 @@ from rich.table import Table
 
 from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import Estimate, estimate
+from harness.campaign.planning.paces import Pace
 from harness.campaign.planning.plan import Plan
 from harness.campaign.printing.terminal import NARROWEST, console, print_line
 from harness.campaign.printing.units import format_bytes, format_duration
@@ -28,7 +29,7 @@ MARGIN = 14
 """Columns before a note."""
 
 
-def show_plan(plan: Plan, folder: Path) -> None:
+def show_plan(plan: Plan, folder: Path, paces: Mapping[str, Pace] | None = None) -> None:
     """Print what would be run, what not, and what it would take."""
     done = finished(folder).intersection(plan.attempts)
     seeds = {key.seed for key in plan.attempts}
@@ -43,7 +44,7 @@ def show_plan(plan: Plan, folder: Path) -> None:
         numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
         table.add_row(*map(escape, arm.values(factors)), *map(str, numbers))
     console.print(table)
-    for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder), plan)):
+    for name, text in (*notes_on(plan), *notes_ahead(estimate(plan, folder, paces), plan)):
         show_note(name, text)
     print_line(f"{'folder':{MARGIN}}{folder}")
 
@@ -101,28 +102,60 @@ def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "no place", f"{len(names)} {kind}: {why} (routes {', '.join(names)})"
 
 
-def show_left_out(plan: Plan) -> None:
-    """Print what will not be driven and what will not be run, before anything is driven."""
-    for name, text in notes_on_left_out(plan):
+def show_beginning(plan: Plan, folder: Path, expected: Estimate) -> None:
+    """Print the plan in short, before anything is driven: what, what not, how long, and where."""
+    show_note("plan", f"{product_of(plan)} in {plan.town}")
+    for name, text in (*notes_on_left_out(plan), *note_on_left(expected, plan)):
         show_note(name, text)
+    print_line(f"{'folder':{MARGIN}}{folder}")
+
+
+def product_of(plan: Plan) -> str:
+    """Return how many attempts there are, and how that comes about."""
+    factors = [counted(number, name.removesuffix("s")) for name, number in factors_of(plan).items()]
+    return f"{' × '.join(factors)} = {counted(len(plan.attempts), 'attempt')}"  # noqa: RUF001
+
+
+def factors_of(plan: Plan) -> dict[str, int]:
+    """Return how many arms, routes and seeds there are."""
+    keys = plan.attempts
+    return {
+        "arms": len({key.arm for key in keys}),
+        "routes": len({key.route for key in keys}),
+        "seeds": len({key.seed for key in keys}),
+    }
+
+
+def counted(number: int, name: str) -> str:
+    """Return a number of things: 1 arm, 2 arms."""
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def notes_ahead(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield what is left, and what it will take."""
+    """Yield what is done and what is left, and what it will take."""
     yield "done", f"{expected.done} of {expected.done + expected.left}"
-    if not expected.left:
-        return
-    workers = "1 worker" if plan.at_a_time == 1 else f"{plan.at_a_time} workers"
-    source = (
-        f"going by {expected.samples} finished attempts here"
-        if expected.samples
-        else "by a rule of thumb for carlite; nothing here is finished yet"
-    )
-    yield (
-        "left",
-        f"{expected.left} attempts: about {format_duration(expected.seconds)} with {workers}"
-        f" and {format_bytes(expected.bytes)} on disk, {source}",
-    )
+    yield from note_on_left(expected, plan)
+
+
+def note_on_left(expected: Estimate, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield what is left, if anything is, and what it will take."""
+    if expected.left:
+        yield (
+            "left",
+            f"{counted(expected.left, 'attempt')}: about {format_duration(expected.seconds)} with"
+            f" {counted(plan.at_a_time, 'worker')} and {format_bytes(expected.bytes)} on disk,"
+            f" {source_of(expected)}",
+        )
+
+
+def source_of(expected: Estimate) -> str:
+    """Return where an estimate comes from."""
+    if expected.samples:
+        return f"going by {counted(expected.samples, 'finished attempt')} here"
+    if not expected.remembered:
+        return "by a rule of thumb for carlite; this machine has finished none like these"
+    before = f"going by {counted(expected.remembered, 'attempt')} that this machine drove before"
+    return f"{before}{''.join(f'; {name} by a rule of thumb' for name in expected.unknown)}"
 
 
 def show_results(

@@ -1,0 +1,133 @@
+"""How long attempts take on this machine: a file in the user's cache, renewed after every run.
+
+Whatever is wrong with the file, a campaign goes on as if there were none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness.campaign.planning.plan import Plan
+from harness.campaign.settings.config import Settings
+from harness.campaign.settings.trust import targets
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.records.keys import AttemptKey
+from harness.records.ledger import tries
+from harness.records.reading import read_json
+
+FILE = "paces.json"
+REMEMBERED = 50_000.0
+"""Metres of route that a pace is the mean of: what was driven long before fades."""
+MOST_BYTES = 1_000_000
+"""Of the file; a larger one is not ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What attempts of one kind of system took."""
+
+    metres: float  # of their routes
+    seconds: float  # of wall-clock
+    bytes: float
+    attempts: int
+
+    @property
+    def valid(self) -> bool:
+        """Whether it is about any attempt at all."""
+        amounts = (self.metres, self.seconds, self.bytes)
+        return self.attempts > 0 and self.metres > 0 and all(0 <= n < math.inf for n in amounts)
+
+    def and_then(self, later: Pace) -> Pace:
+        """Return the pace of both, in which the earlier one counts as `REMEMBERED` at most."""
+        share = min(1.0, REMEMBERED / self.metres)
+        return Pace(
+            metres=share * self.metres + later.metres,
+            seconds=share * self.seconds + later.seconds,
+            bytes=share * self.bytes + later.bytes,
+            attempts=self.attempts + later.attempts,
+        )
+
+
+def cache_file() -> Path | None:
+    """Return the file: in `$CRUCIBLE_CACHE`, `$XDG_CACHE_HOME/crucible` or `~/.cache/crucible`."""
+    chosen, cache = os.environ.get("CRUCIBLE_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if chosen:
+        return Path(chosen) / FILE
+    try:
+        return (Path(cache) if cache else Path.home() / ".cache") / "crucible" / FILE
+    except RuntimeError:  # users without a home
+        return None
+
+
+def read_paces() -> dict[str, Pace]:
+    """Return the paces of this machine by kind; none if the file is not there or broken."""
+    file = cache_file()
+    paces: dict[str, Pace] = {}
+    with suppress(OSError, UserError, LookupError, ValueError, TypeError, AttributeError):
+        if file is not None and file.stat().st_size <= MOST_BYTES:
+            for kind, record in read_json(file)["paces"].items():
+                with suppress(TypeError):
+                    if (pace := Pace(**record)).valid:
+                        paces[kind] = pace
+    return paces
+
+
+def paces_of(settings: Settings) -> dict[str, Pace]:
+    """Return this machine's paces of a campaign's systems, as far as they are known."""
+    known = read_paces()
+    kinds = {system: kind_of(settings, system) for system in settings["system"]}
+    return {system: known[kind] for system, kind in kinds.items() if kind in known}
+
+
+def kind_of(settings: Settings, system: str) -> str:
+    """Return what the pace of a system depends on most: its classes, its size, the simulator."""
+    chosen = settings["system"][system]
+    parts = [settings["simulator"], *(part for _, part in targets(chosen, ""))]
+    names = [str(part["_target_"]).rpartition(".")[2] for part in parts]
+    size = [str(chosen["size"])] if "size" in chosen else []
+    points = ["points"] if settings["record"]["points"] else []
+    return " ".join([*names, *size, *points])
+
+
+def learn(plan: Plan, folder: Path, settings: Settings, before: Iterable[AttemptKey]) -> None:
+    """Add what the attempts took that were finished since then."""
+    old = set(before)
+    new = {key: place for key, place in tries(folder).items() if key not in old}
+    metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
+    paces = read_paces()
+    for key in plan.attempts:
+        taken = took(new[key]) if key in new else None
+        if taken is not None:
+            seconds, size = taken
+            pace = Pace(metres=metres[key.route], seconds=seconds, bytes=size, attempts=1)
+            if pace.valid:
+                kind = kind_of(settings, key.arm.system)
+                paces[kind] = paces[kind].and_then(pace) if kind in paces else pace
+    if new:
+        write_paces(paces)
+
+
+def write_paces(paces: Mapping[str, Pace]) -> None:
+    """Write the file, if it can be written."""
+    file = cache_file()
+    records = {kind: asdict(pace) for kind, pace in sorted(paces.items())}
+    if file is not None:
+        with suppress(UserError):
+            write_whole(file, json.dumps({"paces": records}, indent=1) + "\n")
+
+
+def took(place: Path) -> tuple[float, float] | None:
+    """Return seconds and bytes of a finished try, if its records have them."""
+    try:
+        seconds = float(read_json(place / "timing.json")["seconds"]["total"])
+        size = sum(path.stat().st_size for path in place.iterdir())
+    except (UserError, OSError, KeyError, TypeError, ValueError):
+        return None
+    return seconds, float(size)
