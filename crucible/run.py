@@ -22,10 +22,13 @@ from omegaconf import DictConfig
 from harness.campaign.planning.validation import Top
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
 from harness.campaign.settings.composition import explained
+from harness.campaign.settings.sweeps import SWEEP
 from harness.installation import CONF
 from harness.options import unknown_argument
+from harness.records.arms import NONE
 
 SWEEPS = ("-m", "--multirun")
+CONDITIONS = "interference"
 CONFIG_FOLDER = ("--config-dir", "-cd")
 
 
@@ -58,6 +61,15 @@ def refuse_unknown_options(arguments: list[str]) -> None:
         raise ValueError(unknown_argument(word, list(parser._option_string_actions)))
 
 
+def with_sweep_alone(arguments: list[str]) -> list[str]:
+    """Return the words with `interference=none` before a sweep, unless they choose conditions."""
+    keys = [word.partition("=")[0].lstrip("+~") for word in arguments]
+    swept = [number for number, key in enumerate(keys) if key.partition(".")[0] == SWEEP]
+    if not swept or any(key.partition(".")[0] == CONDITIONS for key in keys):
+        return arguments
+    return [*arguments[: swept[0]], f"{CONDITIONS}={NONE}", *arguments[swept[0] :]]
+
+
 def overrides_in(arguments: list[str]) -> list[str]:
     """Return the words of a command line that choose and set, without Hydra's options."""
     overrides: list[str] = get_args_parser().parse_known_args(arguments)[0].overrides
@@ -77,10 +89,14 @@ def compose(config: DictConfig) -> None:
 
 def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
+    arguments = with_sweep_alone(arguments)
     sys.argv = [program, *arguments]  # Hydra reads its arguments there
     try:
         if any(word in SWEEPS for word in arguments):
-            raise ValueError("no sweeps: a campaign takes lists of systems, conditions and seeds")
+            raise ValueError(
+                "no multirun: a campaign takes lists of systems, conditions and seeds,"
+                " and sizes of disturbances: sweep.latency=[0,0.2,0.5]"
+            )
         refuse_unknown_options(arguments)
         Plugins.instance().register(UserConfigFirst)
         compose()

@@ -93,6 +93,11 @@ class Disturbance:
         return {}
 
     @property
+    def constant_delay(self) -> float | None:
+        """Seconds that this adds to every message, if it does nothing else at all."""
+        return None
+
+    @property
     def longest_delay(self) -> float:
         """Seconds that this adds at most; on average if unbounded."""
         return 0.0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LINES = {
     "study=null": "Config group override must be a string or a list",
-    "--multirun": "no sweeps: a campaign takes lists of systems, conditions and seeds",
+    "--multirun": "no multirun: a campaign takes lists of systems, conditions and seeds",
     "study=endless": "maximum recursion depth exceeded",
     "interference=[none,'500']": "interference has the name 500; a word is needed",
     "interference.latency=late": "interference.latency is 'late'; a list, each of it",

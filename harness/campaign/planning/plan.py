@@ -55,6 +55,7 @@ class Plan:
     at_a_time: int = 1  # attempts, one for each worker
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
+    same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
 
     @property
     def town(self) -> str:
@@ -72,6 +73,7 @@ def plan(settings: Settings) -> Plan:
     """Return the attempts in the order they are run: route by route, pairs together."""
     invalid: list[str] | None = [] if settings["routes"]["skip_invalid"] else None
     routes, spoilt = chosen_routes(settings, invalid)
+    conditions = driven_conditions(settings)
     arms, unfitting = arms_of(settings)
     assignments = assigned(settings, routes, invalid)
     same_way = duplicates([assignment.route for assignment in assignments])
@@ -97,7 +99,8 @@ def plan(settings: Settings) -> Plan:
         unfit=unfitting,
         at_a_time=settings["executor"].get("workers", 1),
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
-        size_zero=driven_conditions(settings)[1],
+        size_zero=conditions.size_zero,
+        same=conditions.same,
     )
 
 
@@ -160,7 +163,7 @@ def settings_of(
         )
     if not reads_messages:
         return [(NONE, NONE)]
-    conditions, _ = driven_conditions(settings)
+    conditions = driven_conditions(settings).names
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
 
 

@@ -7,7 +7,9 @@ before anything is driven.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 
 from harness.campaign.settings.config import Settings, build
 from harness.channel.channel import Channel
@@ -15,6 +17,7 @@ from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
 from harness.errors import UserError
 from harness.records.arms import NONE
+from harness.vocabulary import Kind
 
 LONG = 10.0
 """Seconds beyond which a duration is taken for one in milliseconds."""
@@ -32,11 +35,72 @@ def described(settings: Settings, condition: str) -> list[tuple[Settings, Distur
     return [(part, disturbance) for part, disturbance in made if not disturbance.size_zero]
 
 
-def driven_conditions(settings: Settings) -> tuple[list[str], tuple[str, ...]]:
-    """Return the conditions to drive, and those that are `none` under another name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrivenConditions:
+    """Which conditions of the settings are driven, and which are one of those by another name."""
+
+    names: list[str]
+    size_zero: tuple[str, ...]  # as `none`
+    same: tuple[tuple[str, ...], ...]  # the same deliveries: the first of them is driven
+
+
+def driven_conditions(settings: Settings) -> DrivenConditions:
+    """Return what is driven: size 0 as `none`, sizes that deliver the same as the largest."""
     names = list(settings["interference"])
     zero = tuple(name for name in names if name != NONE and not disturbances_of(settings, name))
-    return list(dict.fromkeys(NONE if name in zero else name for name in names)), zero
+    same = tuple(same_deliveries(settings, [name for name in names if name not in zero]))
+    driven_as = {name: group[0] for group in same for name in group} | dict.fromkeys(zero, NONE)
+    return DrivenConditions(
+        names=list(dict.fromkeys(driven_as.get(name, name) for name in names)),
+        size_zero=zero,
+        same=same,
+    )
+
+
+def same_deliveries(settings: Settings, conditions: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield conditions that deliver the same messages at the same steps, the longest delay first.
+
+    Known of constant delays only, by the planning step that can first use a message; of everything
+    else two sizes are two conditions.
+    """
+    groups: dict[tuple[int, ...], list[tuple[float, str]]] = {}
+    for name in conditions:
+        made = disturbances_of(settings, name)
+        steps = steps_late(made, period_of(settings))
+        if steps is not None:
+            delay = sum(disturbance.longest_delay for disturbance in made)
+            groups.setdefault(steps, []).append((-delay, name))
+    for group in groups.values():
+        if len(group) > 1:
+            yield tuple(name for _, name in sorted(group, key=itemgetter(0)))
+
+
+def steps_late(made: Sequence[Disturbance], period: float) -> tuple[int, ...] | None:
+    """Return how many planning steps late messages are, by kind of partner, if that is all.
+
+    Nothing for disturbances that do anything else, and for those that are refused.
+    """
+    delays = [disturbance.constant_delay for disturbance in made]
+    if not made or None in delays or any(disturbance.too_small() for disturbance in made):
+        return None
+    late = tuple(steps_of(delay_of(made, kind), period) for kind in PARTNERS)
+    return late if any(late) else None
+
+
+def delay_of(made: Iterable[Disturbance], kind: Kind) -> float:
+    """Return the most seconds that disturbances add to messages of a kind of partner."""
+    return sum(disturbance.longest_delay for disturbance in made if kind in disturbance.kinds)
+
+
+def steps_of(delay: float, period: float) -> int:
+    """Return after how many planning steps a message can first be used."""
+    return math.ceil(max(delay - SAME_MOMENT, 0.0) / period)
+
+
+def period_of(settings: Settings) -> float:
+    """Return the seconds between planning steps."""
+    period: float = settings["tick"] * settings["perceive_every"]
+    return period
 
 
 def refuse_sizes(settings: Settings, condition: str) -> None:
@@ -52,10 +116,10 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
     channel: Channel = build(settings["channel"], "channel")
     if not channel.allow_long_delays:
         refuse_long(place, made)
-    period = settings["tick"] * settings["perceive_every"]
+    period = period_of(settings)
     for kind in PARTNERS:
-        delay = sum(disturbance.longest_delay for disturbance in made if kind in disturbance.kinds)
-        age = math.ceil(max(delay - SAME_MOMENT, 0.0) / period) * period
+        delay = delay_of(made, kind)
+        age = steps_of(delay, period) * period
         if delay and age > channel.maximum_age + SAME_MOMENT:
             raise UserError(
                 f"{place}: after a delay of {delay:g} s a message is {age:g} s old at the first"

@@ -74,6 +74,8 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "not clean", ", ".join(plan.spoilt)
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
+    for kept, *others in plan.same:
+        yield "same", f"{', '.join(others)}: delivers what {kept} does, which is driven"
     if plan.truth:
         yield "ground truth", plan.truth
     hazards = Counter(hazard.kind for part in plan.assignments for hazard in part.runnable)

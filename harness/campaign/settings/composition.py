@@ -26,6 +26,8 @@ from harness.suggestions import unknown
 
 BLAMED = re.compile(r"Could not (?:override|delete(?: from config)?\.?) ?'([^']+)'")
 """How Hydra names the key that the configuration lacks."""
+AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^=']+)=([^']*)'")
+"""How Hydra names a list without brackets."""
 INCLUDER = re.compile(r"In '([^']+)'")
 TOP = "config"
 INTERNAL = ("_target_", "hydra")
@@ -35,6 +37,9 @@ def explained(problem: Exception, overrides: Sequence[str], folders: Iterable[Pa
     """Return why overrides could not be composed: an unknown choice or key, or Hydra's reason."""
     if isinstance(problem, OverrideParseException) and "=" not in problem.override:
         return f"{problem.override}: a setting is written name=value"
+    if ambiguous := AMBIGUOUS.search(str(problem)):
+        key, values = ambiguous.groups()
+        return f"{key}={values}: a list has brackets, {key}=[{values}]"
     if isinstance(problem, MissingConfigException):
         return unknown_choice(problem, (*folders, CONF)) or one_line(problem)
     blamed = BLAMED.search(str(problem))

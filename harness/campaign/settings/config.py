@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
 from harness.installation import EXTRAS, missing
 from harness.plugins import allowed_packages
@@ -55,7 +56,7 @@ NOT_OF_THE_RESULT = (
 
 
 def plain(config: DictConfig) -> Settings:
-    """Resolve every interpolation; the result is nothing but names, numbers and lists."""
+    """Resolve interpolations and sweeps; the result is nothing but names, numbers and lists."""
     try:
         settings = OmegaConf.to_container(
             OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]),
@@ -66,7 +67,7 @@ def plain(config: DictConfig) -> Settings:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)
     check(settings)
-    return {str(name): value for name, value in settings.items()}
+    return with_sweeps({str(name): value for name, value in settings.items()})
 
 
 def check(value: Any, place: str = "") -> None:

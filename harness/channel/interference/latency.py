@@ -76,6 +76,11 @@ class Fixed(Latency):
         """Seconds that this adds."""
         return self.longest
 
+    @property
+    def constant_delay(self) -> float:
+        """Seconds that this adds, always."""
+        return self.longest
+
     def sample(self, random: np.random.Generator) -> float:
         """Return the one delay."""
         return self.longest

@@ -184,6 +184,38 @@ class Constant(PoseErrorDisturbance):
         return self.bias
 
 
+class Fixed(Sampled):
+    """Always the same distance, in a direction sampled once for each observer."""
+
+    safe_from_file = True
+
+    def __init__(
+        self,
+        metres: float,
+        degrees_per_metre: float = 1.0,  # of yaw, to either side
+        kinds: Sequence[Kind] = PARTNERS,
+    ) -> None:
+        super().__init__("episode", kinds)
+        refuse_negative("pose_error", "m", metres=metres)
+        refuse_negative("pose_error", "degrees", degrees_per_metre=degrees_per_metre)
+        self.metres = metres
+        self.yaw = math.radians(metres * degrees_per_metre)
+
+    def largest(self) -> Floats:
+        """Return the one size, as if it were all in x."""
+        return np.array([self.metres, 0.0, self.yaw])
+
+    def chance_of_none(self) -> float:
+        """Return 0: the size is not left to chance."""
+        return 0.0
+
+    def sample(self, random: np.random.Generator) -> Floats:
+        """Return the distance in some direction, and the angle to some side."""
+        towards = random.uniform(-math.pi, math.pi)
+        x, y = self.metres * math.cos(towards), self.metres * math.sin(towards)
+        return np.array([x, y, self.yaw * random.choice([-1.0, 1.0])])
+
+
 class Walk(PoseErrorDisturbance):
     """Errors that grow from nothing, as those of odometry do."""
 

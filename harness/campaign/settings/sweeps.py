@@ -1,0 +1,137 @@
+"""Sweeps: one condition for each size of a disturbance, `sweep.latency=[0,0.2,0.5]`.
+
+A size is one number, the same for every message: a delay is not sampled from a range here. The
+conditions take the place of the sweep in the settings, so that a campaign folder holds what was
+driven and no abbreviation of it. They are called after their size: `latency=0.2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.errors import UserError
+from harness.records.arms import NONE
+from harness.suggestions import unknown
+
+SWEEP = "sweep"
+"""The setting."""
+HERE = "harness.channel.interference."
+RECOVERS = 0.14
+"""Probability that bad air is good at the next message: seven lost in a row on average."""
+
+
+def itself(size: float) -> float:
+    """Return the size: it is the setting."""
+    return size
+
+
+def worsening(share: float) -> float:
+    """Return how likely good air is to worsen where this share is lost in the long run."""
+    return round(RECOVERS * share / (1.0 - share), 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """What a disturbance's size is, and the settings that one size means."""
+
+    target: str
+    parameter: str
+    least: float = 0.0  # 0 is `none`
+    most: float | None = None
+    whole: bool = False
+    value: Callable[[float], float] = itself
+    further: Mapping[str, float] = field(default_factory=dict)
+
+    def part(self, size: float) -> dict[str, Any]:
+        """Return the disturbance of that size as settings have it."""
+        target = f"{HERE}{self.target}"
+        return {"_target_": target, self.parameter: self.value(size), **self.further}
+
+
+SHARE = 1.0
+SIZES: Mapping[str, Size] = {
+    "latency": Size(target="latency.Fixed", parameter="seconds"),
+    "pose_error": Size(target="pose_error.Fixed", parameter="metres", most=100.0),
+    "loss": Size(target="loss.Loss", parameter="probability", most=SHARE),
+    "burst_loss": Size(
+        target="loss.BurstLoss",
+        parameter="worsens",
+        most=0.85,
+        value=worsening,
+        further={"recovers": RECOVERS},
+    ),
+    "bandwidth": Size(target="bandwidth.Bandwidth", parameter="bytes_per_second", least=1.0),
+    "feature_corruption": Size(
+        target="feature_corruption.Scattered", parameter="probability", most=SHARE
+    ),
+    "channel_corruption": Size(
+        target="feature_corruption.WholeChannels", parameter="share", most=SHARE
+    ),
+    "ghosts": Size(target="ghosts.Ghosts", parameter="count", most=1000, whole=True),
+    "removed": Size(target="removed.Removed", parameter="share", most=SHARE),
+    "stray_points": Size(
+        target="stray_points.StrayPoints", parameter="count", most=100_000, whole=True
+    ),
+}
+"""The disturbances that can be swept, by the names of their conditions."""
+
+
+def with_sweeps(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with a condition for each size, next to `none`, in the place of sweeps."""
+    if SWEEP not in settings:
+        return settings
+    rest = {name: value for name, value in settings.items() if name != SWEEP}
+    swept = conditions_of(settings[SWEEP] or {})
+    conditions = rest.get("interference")
+    if not swept or not isinstance(conditions, dict):
+        return rest
+    if taken := sorted(swept.keys() & conditions.keys()):
+        raise refusal(f"{taken[0]} is a condition of interference already; leave one of them out")
+    return {**rest, "interference": {NONE: [], **conditions, **swept}}
+
+
+def conditions_of(sweeps: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the conditions of all sweeps, by name."""
+    if not isinstance(sweeps, dict):
+        raise refusal(f"is {sweeps}; write sweep.NAME=[SIZE, ...], with NAME of {', '.join(SIZES)}")
+    conditions = {}
+    for name, sizes in sweeps.items():
+        if name not in SIZES:
+            raise UserError(f"configuration: sweep: {unknown('key', str(name), SIZES)}")
+        if sizes is not None:
+            conditions.update(of_sizes(name, sizes))
+    return conditions
+
+
+def of_sizes(name: str, sizes: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return one disturbance's conditions."""
+    if not isinstance(sizes, list) or not sizes:
+        raise refusal(f"= {sizes}: a list of sizes is needed, as sweep.{name}=[0.1,0.5]", name)
+    conditions: dict[str, list[dict[str, Any]]] = {}
+    for size in sizes:
+        for problem in problems(SIZES[name], size):
+            raise refusal(f"= {sizes}: {size!r} {problem}", name)
+        condition = f"{name}={size:.12g}"
+        if condition in conditions:
+            raise refusal(f"= {sizes}: names {size:g} twice", name)
+        conditions[condition] = [SIZES[name].part(size)]
+    return conditions
+
+
+def problems(of: Size, size: Any) -> Iterator[str]:
+    """Yield why something is no size of a disturbance."""
+    if not isinstance(size, int | float) or isinstance(size, bool):
+        yield "is not a number"
+        return
+    if of.whole and not isinstance(size, int):
+        yield "is not a whole number"
+    if size < of.least or (of.most is not None and size > of.most):
+        bounds = f"≥ {of.least:g}" if of.most is None else f"from {of.least:g} to {of.most:g}"
+        yield f"must be {bounds}"
+
+
+def refusal(why: str, name: str = "") -> UserError:
+    """Return the error of a sweep that cannot be driven."""
+    return UserError(f"configuration: {SWEEP}{'.' if name else ''}{name} {why}")
