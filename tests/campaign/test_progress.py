@@ -8,7 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.folder.summary import AttemptSummary, row_of
 from harness.campaign.printing import progress, terminal
 from harness.campaign.printing.progress import LiveTable, clock, followed
@@ -37,6 +37,8 @@ def happen(listener: ProgressListener) -> None:
     """Let one attempt succeed, one fail once, and a worker leave."""
     listener.begins(1, A, 1)
     listener.begins(2, B, 2)
+    for step in range(25):
+        listener.drives(2, B, Position(step / 100, 0.2 * step))
     listener.ends(
         1,
         Outcome(key=A, number=1, failure=None, message="DS 90.0", server_tail="", seconds=20.0),
@@ -86,12 +88,21 @@ def test_machines_read_objects(capsys: pytest.CaptureFixture[str], written: io.S
     assert [(line["event"], line["worker"]) for line in events] == [
         ("begins", 1),
         ("begins", 2),
+        ("drives", 2),
+        ("drives", 2),
         ("ends", 1),
         ("ends", 2),
         ("leaves", 2),
         ("begins", 1),
     ]
     assert events[3] == {
+        "worker": 2,
+        "event": "drives",
+        "attempt": "late/ahead/latency/[7]-s1",
+        "completion": 0.2,
+        "time": 4.0,
+    }
+    assert events[5] == {
         "worker": 2,
         "event": "ends",
         "attempt": "late/ahead/latency/[7]-s1",
@@ -129,7 +140,26 @@ def test_the_table_has_a_line_for_every_worker_and_one_for_all() -> None:
     console.print(table)
     worker, total = [line.split() for line in out.getvalue().strip("\0").splitlines()]
     assert worker[:4] == ["1", "late/ahead/latency/[7]-s1", "try", "3"]
+    assert "simulated" not in worker
     assert " ".join(total[1:]) == "3 of 6 done, 1 failed, 1 tried again 1:00 left"
+
+
+def test_the_table_shows_how_far_workers_have_driven() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    table = LiveTable(STANDING, 2, console)
+    table.begins(1, A, 1)
+    table.begins(2, B, 1)
+    table.drives(1, A, Position(0.374, 21.6))
+    console.print(table)
+    first, second, _ = [" ".join(line.split()[3:]) for line in out.getvalue().splitlines()]
+    assert first == "37 % of the route 22 s simulated"
+    assert second == ""
+    table.ends(1, Outcome(key=A, number=1), again=False)
+    table.begins(1, B, 1)
+    out.truncate(0)
+    console.print(table)
+    assert "simulated" not in out.getvalue()
 
 
 def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:

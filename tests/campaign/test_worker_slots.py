@@ -10,13 +10,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from harness.campaign.attempt.attempt_process import GIB, limit_memory
-from harness.campaign.attempt.tasks import Outcome, Task
+from harness.campaign.attempt.attempt_process import GIB, limit_memory, write_position
+from harness.campaign.attempt.tasks import (
+    Outcome,
+    Position,
+    Task,
+    answer,
+    position_line,
+    read_answer,
+    read_position,
+)
 from harness.campaign.printing.progress import Nothing
 from harness.campaign.run import do
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot
@@ -102,6 +111,9 @@ class Recording:
             self._mailbox.dismiss()
         return Outcome(key=key, number=number)
 
+    def position(self) -> Position | None:
+        return None
+
     def stop(self) -> None: ...
 
     def close(self) -> None: ...
@@ -174,6 +186,68 @@ def test_a_slot_that_cannot_be_closed_leaves_the_others_alone(tmp_path: Path) ->
     Runner(tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, Nothing()).run()
     done = [line["route"] for line in lines(tmp_path) if line["outcome"] == "done"]
     assert sorted(done) == ["7", "8", "9"]
+
+
+class Underway(Recording):
+    """Drives until that has been noticed."""
+
+    def __init__(self) -> None:
+        self.seen = Event()
+
+    def do(self, key: AttemptKey, number: int) -> Outcome:
+        assert self.seen.wait(60)
+        return Outcome(key=key, number=number)
+
+    def position(self) -> Position | None:
+        return Position(0.25, 3.0)
+
+
+class Follower(Nothing):
+    """Remembers how far tries had driven."""
+
+    def __init__(self, slot: Underway) -> None:
+        self.drove: list[tuple[int, AttemptKey, Position]] = []
+        self._slot = slot
+
+    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+        self.drove.append((worker, key, position))
+        self._slot.seen.set()
+
+
+def test_the_runner_asks_how_far_tries_have_driven(tmp_path: Path) -> None:
+    slot = Underway()
+    follower = Follower(slot)
+    Runner(tmp_path, WorkQueue([KEY], tmp_path, 1, retry_failed=False), [slot], follower).run()
+    assert set(follower.drove) == {(1, KEY, Position(0.25, 3.0))}
+
+
+def test_a_job_reports_how_far_it_has_driven(tmp_path: Path) -> None:
+    mailbox = Mailbox(tmp_path)
+    assert mailbox.reported() is None
+    mailbox.report(Position(0.5, 7.0))
+    assert mailbox.reported() == Position(0.5, 7.0)
+    mailbox.report(None)
+    assert mailbox.reported() is None
+
+
+def test_the_last_whole_line_is_how_far_a_try_has_driven(tmp_path: Path) -> None:
+    lines = "".join(position_line(Position(share, 40 * share)) for share in (0.1, 0.2))
+    assert read_position("") is None
+    assert read_position(lines) == Position(0.2, 8.0)
+    assert read_position(f'0.05}}\n{lines}{{"completion": 0.3, "ti') == Position(0.2, 8.0)
+    assert read_position(lines + answer(None, "DS 90")) == Position(0.2, 8.0)
+    assert read_answer(lines) is None
+    assert read_answer(lines + "\n" + answer(None, "DS 90")) == {
+        "failure": None,
+        "message": "DS 90",
+    }
+
+
+def test_where_a_position_cannot_be_written_the_try_goes_on() -> None:
+    handle = os.open("/dev/full", os.O_WRONLY)
+    write_position(handle, Position(0.5, 7.0))
+    os.close(handle)
+    write_position(handle, Position(0.5, 7.0))
 
 
 class Lender:

@@ -17,6 +17,8 @@ from harness.campaign.attempt.perception import Perception
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import (
     crucible_record,
+    describe_channel,
+    describe_drive,
     driving_record,
     hazard_record,
     pattern_record,
@@ -24,7 +26,7 @@ from harness.campaign.attempt.results import (
     windows_of,
 )
 from harness.campaign.attempt.surroundings import Tracks, scenery_near
-from harness.campaign.attempt.tasks import Task
+from harness.campaign.attempt.tasks import Position, Report, Task
 from harness.campaign.attempt.town_map import lines_around
 from harness.campaign.folder.assignments import Assignment, read_assignment
 from harness.campaign.folder.campaign_folder import read_header
@@ -72,7 +74,7 @@ class AttemptActors:
     not_run: tuple[HazardSpec, ...]
 
 
-def run_attempt(task: Task) -> str:
+def run_attempt(task: Task, report: Report) -> str:
     """Run one try, write its records, and return a one-line description of the outcome."""
     began = time.monotonic()
     settings = read_header(task.folder / "campaign.yaml")["settings"]
@@ -96,6 +98,7 @@ def run_attempt(task: Task) -> str:
                 every=settings["perceive_every"],
                 drive=drive,
                 keeps_points=settings["record"]["points"],
+                report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
         lines = lines_around(context.map, context.route)
@@ -338,7 +341,13 @@ def set_up_perception(
 
 
 def play(
-    context: AttemptContext, actors: AttemptActors, *, every: int, drive: Drive, keeps_points: bool
+    context: AttemptContext,
+    actors: AttemptActors,
+    *,
+    every: int,
+    drive: Drive,
+    keeps_points: bool,
+    report: Report,
 ) -> Recorder:
     """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
@@ -377,12 +386,13 @@ def play(
         if tick % every == 0:
             lights = signals_ahead(actors, state.station)
             ego.drive(perception.step(state, scene, lights, recorder))
+            report(Position(drive.completion, state.time - recorder.start))
         if drive.ended:
             break
     recorder.tracks = tracks.tables()
     perception.seconds["drive"] = time.perf_counter() - began
-    for report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
-        recorder.hazard(report, state.time)
+    for hazard_report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
+        recorder.hazard(hazard_report, state.time)
     return recorder
 
 
@@ -427,19 +437,3 @@ def hazard_reports(
             reason=reason,
             cause="not_planned",
         )
-
-
-def describe_drive(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
-    """Describe a drive in one line, including hazards without a place."""
-    violation = drive.violation
-    what = "clean" if violation is None else violation.kind.replace("_", " ")
-    absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]
-    without = f"; no place for {', '.join(absent)}" if absent else ""
-    return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
-
-
-def describe_channel(usage: MessageUsage) -> str:
-    """Describe what the channel did not do."""
-    if usage.without_messages:
-        return ", without messages"
-    return ", undisturbed" if usage.undisturbed else ""

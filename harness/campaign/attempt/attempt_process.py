@@ -13,8 +13,9 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 
-from harness.campaign.attempt.tasks import Task, answer
+from harness.campaign.attempt.tasks import Position, Report, Task, answer, position_line
 from harness.errors import AttemptError, FailureClass, UserError
 from harness.world.simulators import LINUX, end_with_parent
 
@@ -34,8 +35,8 @@ def main() -> None:
         end_with_parent()
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what systems print belongs in the log
-    reply = play(task)
-    os.write(answers, reply.encode())
+    reply = play(task, lambda position: write_position(answers, position))
+    os.write(answers, b"\n" + reply.encode())
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # the client library's threads do not always end by themselves
@@ -53,14 +54,20 @@ def watch(player: int, runner: int) -> int:
     raise AssertionError("unreachable")
 
 
-def play(task: Task) -> str:
+def write_position(handle: int, position: Position) -> None:
+    """Report how far the attempt has driven, if that can be written."""
+    with suppress(OSError):
+        os.write(handle, position_line(position).encode())
+
+
+def play(task: Task, report: Report) -> str:
     """Run the attempt and return the reply."""
     if task.memory_limit is not None:
         limit_memory(task.memory_limit)
     try:
         from harness.campaign.attempt.attempt import run_attempt  # noqa: PLC0415 - takes a second
 
-        return answer(None, run_attempt(task))
+        return answer(None, run_attempt(task, report))
     except Exception as problem:
         failure, message = named(problem)
         if failure.startswith("agent"):

@@ -16,6 +16,7 @@ from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.scoring import Coefficients, collided, score
 from harness.evaluation.windows import Window, WindowRules, frames_in_windows, sums_in
 from harness.records.keys import AttemptKey
+from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 from harness.world.hazards.hazard import HazardReport
@@ -217,3 +218,19 @@ def crucible_record(**parts: Any) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def describe_drive(drive: Drive, driving_score: float, hazards: Sequence[HazardReport] = ()) -> str:
+    """Describe a drive in one line, including hazards without a place."""
+    violation = drive.violation
+    what = "clean" if violation is None else violation.kind.replace("_", " ")
+    absent = [hazard.kind for hazard in hazards if hazard.cause == "no_place"]
+    without = f"; no place for {', '.join(absent)}" if absent else ""
+    return f"DS {driving_score:.1f}, {100 * drive.completion:.0f} % of the route, {what}{without}"
+
+
+def describe_channel(usage: MessageUsage) -> str:
+    """Describe what the channel did not do."""
+    if usage.without_messages:
+        return ", without messages"
+    return ", undisturbed" if usage.undisturbed else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.errors import FailureClass
 from harness.records.keys import AttemptKey
@@ -52,6 +54,32 @@ class Outcome:
     def done(self) -> bool:
         """Whether there is a result."""
         return self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a try has driven."""
+
+    completion: float  # share of the route, 0 to 1
+    time: float  # s of simulation since the ego stood ready
+
+
+Report: TypeAlias = Callable[[Position], object]
+"""Is called with the position at every planning step; raises nothing."""
+
+
+def position_line(position: Position) -> str:
+    """Return the line with which an attempt process reports how far it has driven."""
+    return json.dumps(asdict(position)) + "\n"
+
+
+def read_position(text: str) -> Position | None:
+    """Return the last position that is reported in a text; a line may be cut short."""
+    for line in reversed(text.splitlines()):
+        with suppress(ValueError, TypeError, LookupError):
+            record = json.loads(line)
+            return Position(float(record["completion"]), float(record["time"]))
+    return None
 
 
 def answer(failure: FailureClass | None, message: str) -> str:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import Progress
@@ -69,6 +69,9 @@ class Nothing:
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """A try begins."""
 
+    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+        """A try has driven on."""
+
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """A try has ended."""
 
@@ -91,9 +94,26 @@ class PlainLines(Nothing):
 class JsonLines(Nothing):
     """Prints one JSON object for every event."""
 
+    def __init__(self) -> None:
+        self._tenths: dict[int, int] = {}
+
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """Print what begins."""
+        self._tenths[worker] = 0
         print_event(worker=worker, event="begins", attempt=str(key), **{"try": number})
+
+    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+        """Print every tenth of the route."""
+        tenths = int(10 * position.completion)
+        if tenths > self._tenths[worker]:
+            self._tenths[worker] = tenths
+            print_event(
+                worker=worker,
+                event="drives",
+                attempt=str(key),
+                completion=round(position.completion, 3),
+                time=round(position.time, 3),
+            )
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """Print how it ended."""
@@ -123,6 +143,7 @@ class LiveTable(Nothing):
         self._doing: dict[int, tuple[str, float]] = {
             number + 1: ("", 0.0) for number in range(workers)
         }
+        self._positions: dict[int, Position] = {}
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._out = out
 
@@ -131,10 +152,15 @@ class LiveTable(Nothing):
         again = f"  try {number}" if number > 1 else ""
         self._doing[worker] = (f"{key}{again}", time.monotonic())
 
+    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+        """Show how far it is."""
+        self._positions[worker] = position
+
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """Print how it ended, and count."""
         print_line(self._out, line_of(outcome, again))
         self._doing[worker] = ("", 0.0)
+        self._positions.pop(worker, None)
         self._recent.append(outcome.seconds)
         self._done += outcome.done
         self._retried += again
@@ -151,7 +177,7 @@ class LiveTable(Nothing):
         workers = Table.grid(padding=(0, 2))
         for worker, (what, since) in self._doing.items():
             row = (escape(what), clock(now - since)) if what else ("-", "")
-            workers.add_row(str(worker), *row)
+            workers.add_row(str(worker), *row, *described(self._positions.get(worker)))
         total = Table.grid(padding=(0, 2))
         counts = f"{self._done} of {self._attempts} done"
         counts += f", {self._failed} failed" if self._failed else ""
@@ -166,6 +192,13 @@ class LiveTable(Nothing):
             return "?"
         mean = sum(recent) / len(recent)
         return clock(self._left * mean / min(workers, max(self._left, 1)))
+
+
+def described(position: Position | None) -> tuple[str, ...]:
+    """Return how far a try has driven: share of the route and simulated time, if known."""
+    if position is None:
+        return ()
+    return f"{100 * position.completion:.0f} % of the route", f"{position.time:.0f} s simulated"
 
 
 def print_line(out: Console, line: str) -> None:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.running.executors.interface import WorkerSlot
 from harness.campaign.running.work_queue import WorkQueue
 from harness.errors import AttemptError, FailureClass
@@ -20,6 +20,8 @@ from harness.records.ledger import append
 NO_SIMULATOR: frozenset[FailureClass] = frozenset({"server_launch", "port_conflict"})
 LAUNCHES = 3
 """Times in a row that a worker may find no simulator before it gets no more work."""
+LOOK = 0.5
+"""Seconds between two looks at how far tries have driven."""
 SETTLE = 10.0
 """Seconds that slots have to stop in."""
 
@@ -33,6 +35,9 @@ class ProgressListener(Protocol):
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """A worker begins a try."""
+
+    def drives(self, worker: int, key: AttemptKey, position: Position) -> None:
+        """A try has driven on."""
 
     def ends(self, worker: int, outcome: Outcome, again: bool) -> None:
         """A try has ended; the attempt may come again in this run."""
@@ -94,6 +99,7 @@ class Runner:
         self.folder = folder
         self.queue = queue
         self.listener = listener
+        self._look = 0.0
         self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._workers = [
             SlotThread(number, slot, self._ended) for number, slot in enumerate(slots, start=1)
@@ -103,9 +109,11 @@ class Runner:
         """Run until the queue is empty or no worker is left."""
         try:
             while self._give():
-                worker, outcome = self._ended.get()
-                worker.task = None
-                self._hear(worker, outcome)
+                self._follow()
+                with suppress(Empty):
+                    worker, outcome = self._ended.get(timeout=LOOK)
+                    worker.task = None
+                    self._hear(worker, outcome)
         except BaseException:
             self._stop()
             raise
@@ -122,6 +130,16 @@ class Runner:
                 self.listener.begins(worker.number, key, number)
                 worker.ask(key, number)
         return any(worker.task for worker in self._workers)
+
+    def _follow(self) -> None:
+        """Ask the slots, now and then, how far their tries have driven."""
+        if time.monotonic() < self._look:
+            return
+        self._look = time.monotonic() + LOOK
+        for worker in self._workers:
+            position = worker.slot.position() if worker.task else None
+            if worker.task and position is not None:
+                self.listener.drives(worker.number, worker.task[0], position)
 
     def _hear(self, worker: SlotThread, outcome: Outcome | BaseException) -> None:
         """Record how a try ended, and decide what that means for the other workers."""

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.settings.config import Settings
 from harness.errors import UserError
 from harness.installation import missing
@@ -38,6 +38,9 @@ class WorkerSlot(Protocol):
 
     def do(self, key: AttemptKey, number: int) -> Outcome:
         """Return how a try ended; nothing is raised, and nothing of the try is left running."""
+
+    def position(self) -> Position | None:
+        """Return how far the current try has driven, if that is known; from another thread."""
 
     def stop(self) -> None:
         """End the current try as `interrupted`, soon; called from another thread."""

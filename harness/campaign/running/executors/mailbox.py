@@ -11,13 +11,14 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.records.keys import AttemptKey
@@ -60,6 +61,15 @@ class Mailbox:
             else Outcome(**{**record, "key": AttemptKey.of_record(record["key"])})
         )
 
+    def report(self, position: Position | None) -> None:
+        """Report how far the current try has driven."""
+        self._write("position", None if position is None else asdict(position))
+
+    def reported(self) -> Position | None:
+        """Return how far the current try has driven, as far as it was reported."""
+        record = self._read("position")
+        return None if record is None else Position(**record)
+
     def dismiss(self) -> None:
         """Dismiss the job."""
         (self.folder / "alive").unlink(missing_ok=True)
@@ -86,7 +96,7 @@ class Mailbox:
                 last, seen = latest, time.monotonic()
             yield time.monotonic() - seen < ALONE
 
-    def _write(self, name: str, record: dict[str, Any]) -> None:
+    def _write(self, name: str, record: dict[str, Any] | None) -> None:
         scratch = self.folder / f".{name}.{os.getpid()}"
         scratch.write_text(json.dumps(record))
         scratch.replace(self.folder / f"{name}.json")
@@ -125,9 +135,14 @@ def serve(folder: Path, work: TaskSettings, number: int) -> None:
 
 
 def stop_when_alone(mailbox: Mailbox, slot: LocalWorkerSlot) -> None:
-    """End the current try when the runner is lost."""
+    """End the current try when the runner is lost; until then report how far it has driven."""
+    last = None
     for accompanied in mailbox.signs_of_life():
         if not accompanied:
             slot.stop()
             return
+        with suppress(OSError):
+            if (position := slot.position()) != last:
+                mailbox.report(position)
+                last = position
         time.sleep(PAUSE)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-from harness.campaign.attempt.tasks import Task, read_answer
+from harness.campaign.attempt.tasks import Position, Task, read_answer, read_position
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.records.writing import disk_problem
@@ -32,6 +32,8 @@ GRACE = 3.0
 """Seconds an attempt process has to report by itself that the server has exited."""
 TAIL = 2000
 """Characters of a worker's log that are searched for the reason of its exit."""
+REPORTED = 200
+"""Bytes at the end of a worker's reports that hold its last one."""
 SAID = 200
 """Characters kept of the last line of a worker's log."""
 
@@ -79,6 +81,14 @@ class AttemptProcess:
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def position(self) -> Position | None:
+        """Return how far the try has driven, as it last reported."""
+        with suppress(OSError, ValueError):  # it has ended, and its files are closed
+            handle = self._answer.fileno()
+            begin = max(os.fstat(handle).st_size - REPORTED, 0)
+            return read_position(os.pread(handle, REPORTED, begin).decode(errors="replace"))
+        return None
 
     def ending(self, server: Server, timeout: float) -> Ending:
         """Wait for the end of the try and return how it ended."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.errors import UserError
@@ -87,6 +87,10 @@ class RayWorkerSlot:
             message = "the campaign was interrupted" if self._stopped else lost(problem)
             return Outcome(key=key, number=number, failure="interrupted", message=message)
         return outcome
+
+    def position(self) -> Position | None:
+        """Return nothing: an actor that runs a try answers no other question."""
+        return None
 
     def stop(self) -> None:
         """End the actor, and with it what it started."""

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.campaign.attempt.tasks import Outcome
+from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check, extra
 from harness.campaign.running.executors.mailbox import PAUSE, Mailbox, serve
 from harness.errors import FailureClass, UserError
@@ -104,6 +104,11 @@ class JobWorkerSlot:
             return Outcome(
                 key=key, number=number, failure="disk", message=str(disk_problem(problem))
             )
+
+    def position(self) -> Position | None:
+        """Return how far the current try has driven, as its job last reported."""
+        mailbox = self._mailbox
+        return None if mailbox is None else mailbox.reported()
 
     def stop(self) -> None:
         """End the current try, and with it the job."""

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from functools import cached_property
 
-from harness.campaign.attempt.tasks import Outcome, Task
+from harness.campaign.attempt.tasks import Outcome, Position, Task
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess, Ending
 from harness.campaign.settings.config import build
@@ -60,6 +60,11 @@ class LocalWorkerSlot:
             server_tail=tail,
             seconds=time.monotonic() - began,
         )
+
+    def position(self) -> Position | None:
+        """Return how far the current try has driven."""
+        process = self._process
+        return None if process is None else process.position()
 
     def stop(self) -> None:
         """Kill the process of the current try."""
