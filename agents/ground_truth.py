@@ -32,9 +32,9 @@ class IdealSystem:
 
     def __init__(
         self,
-        min_hits: int = 5,
-        range_window: tuple[float, float] = WHOLE_RANGE,
-        driving: DrivingSettings | None = None,
+        min_hits: int = 5,  # LiDAR returns that make a road user seen
+        range_window: tuple[float, float] = WHOLE_RANGE,  # m ahead and behind, m to either side
+        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
     ) -> None:
         self._min_hits, self._window = min_hits, range_window
         self._driver = Driver(driving)

@@ -13,7 +13,7 @@ class Oracle(IdealSystem):
 
     def __init__(
         self,
-        range_window: tuple[float, float] = WHOLE_RANGE,
-        driving: DrivingSettings | None = None,
+        range_window: tuple[float, float] = WHOLE_RANGE,  # m ahead and behind, m to either side
+        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
     ) -> None:
         super().__init__(0, range_window, driving)

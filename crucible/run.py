@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 import traceback
@@ -21,6 +23,7 @@ from omegaconf import DictConfig
 
 from harness.campaign.planning.validation import Top
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
+from harness.campaign.settings.annotated import annotated
 from harness.campaign.settings.composition import explained
 from harness.campaign.settings.sweeps import SWEEP
 from harness.installation import CONF
@@ -87,6 +90,14 @@ def compose(config: DictConfig) -> None:
     sys.exit(code)
 
 
+def show() -> None:
+    """Let Hydra print the configuration, and add what every setting means."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        compose()
+    print(annotated(printed.getvalue(), Top))
+
+
 def main(arguments: list[str], program: str = "crucible run") -> int:
     """Run, and answer what cannot be composed with one line and exit code 2."""
     arguments = with_sweep_alone(arguments)
@@ -99,7 +110,10 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
             )
         refuse_unknown_options(arguments)
         Plugins.instance().register(UserConfigFirst)
-        compose()
+        if get_args_parser().parse_known_args(arguments)[0].cfg:
+            show()
+        else:
+            compose()
     except Exception as problem:  # Hydra and OmegaConf have no common one
         why = explained(problem, overrides_in(arguments), config_folders(arguments))
         print(f"{program}: {why}", file=sys.stderr)

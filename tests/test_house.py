@@ -33,6 +33,7 @@ COMMON_GROUND = (
     "harness.plugins",
     "harness.randomness",
     "harness.ego_body",
+    "harness.field_notes",
     "harness.errors",
     "harness.files",
     "harness.findings",
@@ -55,6 +56,7 @@ ROOMS = {
 
 GROUND = {
     "ego_body",
+    "field_notes",
     "errors",
     "files",
     "findings",

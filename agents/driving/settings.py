@@ -110,4 +110,4 @@ class DrivingSettings:
     line_gap: float = 1.5  # m between bumper and stop line
     horizon: float = 4.8  # s
     step: float = 0.2  # s between two plans, and between two times of a plan
-    car: Car = field(default_factory=Car)
+    car: Car = field(default_factory=Car)  # body and pedals of the vehicle that is driven

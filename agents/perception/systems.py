@@ -129,10 +129,10 @@ class FixedSystem(NetworkSystem):
 
     def __init__(
         self,
-        size: Size = "lite",
-        weights: str | None = None,
-        checkpoint: str | None = None,
-        driving: DrivingSettings | None = None,
+        size: Size = "lite",  # lite or full
+        weights: str | None = None,  # null: ours; random; or a file
+        checkpoint: str | None = None,  # folder of V2Xverse's, with its own size
+        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
     ) -> None:
         super().__init__(
             self.stage(), size, weights=weights, checkpoint=checkpoint, driving=driving
@@ -212,16 +212,16 @@ class Intermediate(NetworkSystem):
 
     safe_from_file = True
     stage = IntermediateFusion
-    fusion: IntermediateFusion
+    fusion: IntermediateFusion  # how features are fused
 
     def __init__(
         self,
         fusion: IntermediateFusion,
-        size: Size = "lite",
+        size: Size = "lite",  # lite or full
         *,
-        weights: str | None = None,
-        checkpoint: str | None = None,
-        driving: DrivingSettings | None = None,
+        weights: str | None = None,  # null: ours; random; or a file
+        checkpoint: str | None = None,  # folder of V2Xverse's, with its own size
+        driving: DrivingSettings | None = None,  # of the shared driver; null: its defaults
     ) -> None:
         super().__init__(fusion, size, weights=weights, checkpoint=checkpoint, driving=driving)
 

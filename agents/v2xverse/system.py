@@ -50,14 +50,14 @@ class V2Xverse:
 
     def __init__(
         self,
-        root: str,
-        method: Method = "codriving",
+        root: str,  # folder of the checkout
+        method: Method = "codriving",  # codriving, early, late, fcooper or v2xvit
         *,
-        python: str = "python",
-        agent_config: str | None = None,
-        maps: str | None = None,
-        start_timeout: float = 600.0,
-        step_timeout: float = 300.0,
+        python: str = "python",  # the interpreter in which the checkout runs
+        agent_config: str | None = None,  # a file, from root; null: that of the method
+        maps: str | None = None,  # folder of the towns' OpenDRIVE files
+        start_timeout: float = 600.0,  # s until networks are loaded
+        step_timeout: float = 300.0,  # s
     ) -> None:
         (config,) = self.files(root, method, agent_config)
         if shutil.which(python) is None:

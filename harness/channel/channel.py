@@ -23,8 +23,8 @@ class Channel:
 
     def __init__(
         self,
-        disturbances: Sequence[Disturbance] = (),
-        tick_seconds: float = 0.05,
+        disturbances: Sequence[Disturbance] = (),  # of the condition
+        tick_seconds: float = 0.05,  # s
         *,
         maximum_age: float = 2.0,  # s: older messages are dropped
         allow_long_delays: bool = False,  # beyond 10 s, which else are a mistake in the unit

@@ -49,12 +49,12 @@ class EvaluationSettings:
     """The settings that the literature disagrees about."""
 
     safe_from_file = True
-    tau_vehicle: float = 0.5
-    tau_pedestrian: float = 0.5
-    tau_cyclist: float = 0.5
-    rule: Rule = "max"
-    truth_filter: TruthFilter = "reference"
-    least_hits: int = 5
+    tau_vehicle: float = 0.5  # least overlap ratio (BEV IoU) of a match, 0 to 1
+    tau_pedestrian: float = 0.5  # least overlap ratio (BEV IoU) of a match, 0 to 1
+    tau_cyclist: float = 0.5  # least overlap ratio (BEV IoU) of a match, 0 to 1
+    rule: Rule = "max"  # how boxes are matched: max, exists or pairs
+    truth_filter: TruthFilter = "reference"  # whose LiDAR must hit: reference, anyone, ego, none
+    least_hits: int = 5  # LiDAR returns
     ahead: float = 50.0  # m, of the ego's LiDAR: the window is a rectangle
     behind: float = 50.0  # m
     lateral: float = 50.0  # m

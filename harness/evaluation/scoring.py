@@ -15,13 +15,13 @@ class Coefficients:
     """What each infraction multiplies the score with; the defaults are Leaderboard 1.0's."""
 
     safe_from_file = True
-    collision_pedestrian: float = 0.50
-    collision_vehicle: float = 0.60
-    collision_layout: float = 0.65
-    red_light: float = 0.70
-    stop_sign: float = 0.80
+    collision_pedestrian: float = 0.50  # factor, 0 to 1
+    collision_vehicle: float = 0.60  # factor, 0 to 1
+    collision_layout: float = 0.65  # factor, 0 to 1
+    red_light: float = 0.70  # factor, 0 to 1
+    stop_sign: float = 0.80  # factor, 0 to 1
     outside: Literal["share", "flat"] = "share"  # 1 - share outside, or a flat factor
-    outside_flat: float = 0.80
+    outside_flat: float = 0.80  # factor each time the lanes are left, if flat
 
     def __post_init__(self) -> None:
         for name in (*COLLISIONS, "red_light", "stop_sign", "outside_flat"):

@@ -29,7 +29,7 @@ class WindowRules:
 
     safe_from_file = True
     by_frames: bool = False  # count planning frames, 25 for a span, instead of seconds
-    frames_in_span: int = 25
+    frames_in_span: int = 25  # planning frames of t2 and t3, if by frames
     t1_span_frames: int = 25  # t1 is the mean for so many; the code's are 5, about a second
     cut_slow_tail: bool = False  # drop the slow frames just before a collision
     slow_speed: float = 2.0  # m/s: the tail is what ended slower than this

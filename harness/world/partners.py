@@ -90,7 +90,7 @@ class Ahead:
     safe_from_file = True
     distance: float  # m ahead of the ego
     height: float  # m
-    renew_seconds: float = 5.0
+    renew_seconds: float = 5.0  # s after which the unit stands ahead of the ego again
     renew_when_passed: bool = True  # and whenever the ego has passed it
     rest_every: int = 0  # planning steps; V2Xverse has no unit at every fifth: 5
     _since: float = field(default=-math.inf, init=False, compare=False)
@@ -157,7 +157,7 @@ class Cooperation:
     """Who may be a partner."""
 
     safe_from_file = True
-    roadside: Placement | None = None
+    roadside: Placement | None = None  # how roadside units are placed; null: there are none
     connected: int = 0  # vehicles
     connected_share: float = 1.0  # of the background vehicles that the rig fits
     range: float = 70.0  # m between partner and ego

@@ -39,11 +39,11 @@ class LidarMount:
     y: float  # m right
     z: float  # m up
     yaw: float  # degrees; undone in everything that is measured
-    channels: int
+    channels: int  # beams
     range: float  # m
-    points_per_second: int
+    points_per_second: int  # rays, hit or not
     upper_fov: float  # degrees
-    lower_fov: float
+    lower_fov: float  # degrees
     atmosphere_attenuation_rate: float  # per m
     dropoff_general_rate: float  # share of returns lost
     dropoff_intensity_limit: float  # intensity above which no return is lost
@@ -61,9 +61,9 @@ class Rig:
     """The sensors of the ego, of roadside units and of connected vehicles."""
 
     safe_from_file = True
-    ego: LidarMount
-    roadside: LidarMount
-    vehicle: LidarMount
+    ego: LidarMount  # the ego's LiDAR
+    roadside: LidarMount  # of roadside units
+    vehicle: LidarMount  # of connected vehicles
     roadside_height: float  # m from the road to a roadside unit
     roadside_distance: float  # m that a unit stands ahead of the ego for which it is put up
 

@@ -47,9 +47,9 @@ class Traffic:
     """
 
     safe_from_file = True
-    vehicles: int = 60
-    bicycles: int = 0
-    walkers: int = 60
+    vehicles: int = 60  # with four wheels, or of every model if mixed
+    bicycles: int = 0  # in addition
+    walkers: int = 60  # pedestrians
     speed_difference: float | None = 0.0  # % below the limit; null: the Traffic Manager's own
     following_distance: float | None = 2.5  # m; null: the Traffic Manager's own
     running_share: float = 0.1  # of walkers

@@ -1,7 +1,7 @@
 """The reference pages that are made from code: `python -m tests.docs.reference` writes them.
 
 `commands.md` is what every subcommand prints with `--help`; `settings.md` is what the files of
-`conf` say, and what the class of each `_target_` accepts besides.
+`conf` say, and what the class of each `_target_` says and accepts besides.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import yaml
+
 from crucible.subcommands import GROUPS, main
+from harness.campaign.planning.validation import Top
+from harness.campaign.settings.annotated import declared
+from harness.field_notes import notes_of
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
@@ -26,6 +31,8 @@ PAGES = ROOT / "docs" / "reference"
 COLUMNS = "100"
 LINE = re.compile(r"(?P<indent> *(?:- )?)(?P<key>[\w.]+):(?: (?P<value>.*?))?(?: *# (?P<note>.*))?")
 NESTED = re.compile(r"^  \{(.+)\}$", re.MULTILINE)
+GIVEN_BY_CAMPAIGNS = ("disturbances", "tick_seconds", "window")
+"""Parameters of the channel that no file sets."""
 GROUP_NOTES = {
     "study": "What counts: seeds, driving rules, scores, patterns, windows, the channel.",
     "simulator": "carlite, or CARLA running or launched ([how-to](../how-to/simulators.md)).",
@@ -117,20 +124,29 @@ def leading_comment(text: str) -> str:
     return " ".join(lines)
 
 
-def further_parameters(target: str, named: set[str]) -> list[str]:
-    """Return the parameters of a class that a configuration file does not name."""
+def class_of(target: str) -> type[Any]:
+    """Return the class that a `_target_` names."""
     module, _, name = target.rpartition(".")
-    made: Any = getattr(import_module(module), name)
-    return [
-        f"`{parameter.name}`{default_of(parameter)}"
-        for parameter in inspect.signature(made).parameters.values()
-        if parameter.name not in named | {"self", "args", "kwargs"}
-    ]
+    made: type[Any] = getattr(import_module(module), name)
+    return made
 
 
-def default_of(parameter: inspect.Parameter) -> str:
-    """Return a parameter's default in brackets, if it has one."""
-    return "" if parameter.default is parameter.empty else f" ({parameter.default!r})"
+def further_parameters(target: str, named: set[str]) -> Iterator[Setting]:
+    """Yield the parameters of a class that a configuration file does not name."""
+    made = class_of(target)
+    for parameter in inspect.signature(made).parameters.values():
+        if parameter.name not in {*named, *GIVEN_BY_CAMPAIGNS, "args", "kwargs"}:
+            yield Setting(
+                path=f"+{parameter.name}",
+                value="" if parameter.default is parameter.empty else written(parameter.default),
+                note=notes_of(made).get(parameter.name, ""),
+            )
+
+
+def written(value: Any) -> str:
+    """Return a default as a configuration file has it."""
+    plain_value = list(value) if isinstance(value, tuple) else value
+    return yaml.safe_dump(plain_value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def cell(text: str) -> str:
@@ -143,56 +159,84 @@ def plain(text: str) -> str:
     return cell(text).replace("<", "&lt;")
 
 
-def choice_section(file: Path) -> str:
-    """Return the section of one choice of a group."""
+def choice_section(file: Path, listed: set[str]) -> str:
+    """Return the section of one choice of a group, without what an earlier one has listed."""
     text = file.read_text(encoding="utf-8")
-    settings = list(settings_of(text))
+    settings = list(explained(list(settings_of(text)), listed))
     parts = [f"### {file.parent.name}={file.stem}", leading_comment(text)]
+    if settings:
+        parts.append(table(settings))
+    return "\n\n".join(part for part in parts if part)
+
+
+def table(settings: list[Setting], heading: str = "value") -> str:
+    """Return a table of settings."""
     rows = [
         f"| `{setting.path}` | {f'`{cell(setting.value)}`' if setting.value else ''} "
         f"| {plain(setting.note)} |"
         for setting in settings
     ]
-    if rows:
-        parts.append("\n".join(["| setting | value | |", "|---|---|---|", *rows]))
-    parts += further_lines(settings)
-    return "\n\n".join(part for part in parts if part)
+    return "\n".join([f"| setting | {heading} | |", "|---|---|---|", *rows])
 
 
-def further_lines(settings: list[Setting]) -> Iterator[str]:
-    """Yield a line for each class that accepts more than the file names."""
+def explained(settings: list[Setting], listed: set[str]) -> Iterator[Setting]:
+    """Yield settings, what they mean taken from their class where the file is silent.
+
+    Behind them come the parameters of classes that the file does not name and that are not listed
+    yet.
+    """
+    for part in by_class(settings):
+        prefix, target = part[0].path.removesuffix("_target_"), part[0].value
+        notes = notes_of(class_of(target)) if part[0].path.endswith("_target_") else {}
+        for setting in part:
+            name = setting.path.removeprefix(prefix)
+            yield replace(setting, note=setting.note or notes.get(name, ""))
+        named = {setting.path.removeprefix(prefix).split(".")[0] for setting in part}
+        for further in further_parameters(target, named) if notes else ():
+            if f"{target} {further.path}" not in listed:
+                listed.add(f"{target} {further.path}")
+                yield replace(further, path=f"+{prefix}{further.path[1:]}")
+
+
+def by_class(settings: list[Setting]) -> list[list[Setting]]:
+    """Return settings in parts: what belongs to a class begins with its `_target_`."""
+    parts: list[list[Setting]] = []
     for setting in settings:
-        prefix, _, key = setting.path.rpartition(".")
-        if key == "_target_":
-            same_group = {
-                other.path.removeprefix(f"{prefix}.").split(".")[0]
-                for other in settings
-                if other.path.startswith(prefix)
-            }
-            further = further_parameters(setting.value, same_group)
-            if further:
-                yield f"`{setting.value.rpartition('.')[2]}` also accepts {', '.join(further)}."
+        prefix = setting.path.rpartition(".")[0]
+        if setting.path.endswith("_target_") or not parts:
+            parts.append([setting])
+            continue
+        places = [part[0].path.removesuffix("_target_").rstrip(".") for part in parts]
+        owners = [part for part, place in zip(parts, places, strict=True) if place == prefix]
+        (owners or parts)[-1].append(setting)
+    return parts
 
 
 def settings_page() -> str:
     """Return the page of all groups and settings."""
+    notes = declared(Top)
     top = settings_of((CONF / "config.yaml").read_text(encoding="utf-8"))
     parts = [
         "# Settings",
         "What the files of `conf` say, with their defaults and comments. Generated by\n"
         "`python -m tests.docs.reference`; a test compares. Give settings as `name=value`\n"
-        "and groups as `group=choice` to `crucible run`; its `--cfg job` prints the result.",
+        "and groups as `group=choice` to `crucible run`; its `--cfg job` prints the result. What\n"
+        "a class accepts and its file does not name has a `+`, here, once for a group, and on the\n"
+        "command line: `+name=value`.",
         "## At the top level",
-        "| setting | default | |\n|---|---|---|\n"
-        + "\n".join(
-            f"| `{setting.path}` | `{cell(setting.value)}` | {plain(setting.note)} |"
-            for setting in top
-            if setting.value
+        table(
+            [
+                replace(setting, note=setting.note or notes.get(setting.path, ""))
+                for setting in top
+                if setting.value
+            ],
+            "default",
         ),
     ]
     for group, note in GROUP_NOTES.items():
         parts += [f"## {group}", note]
-        parts += [choice_section(file) for file in sorted((CONF / group).glob("*.yaml"))]
+        listed = set[str]()
+        parts += [choice_section(file, listed) for file in sorted((CONF / group).glob("*.yaml"))]
     return "\n\n".join(parts) + "\n"
 
 

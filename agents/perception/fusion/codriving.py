@@ -35,7 +35,10 @@ class CoDriving(IntermediateFusion):
         },
     )
 
-    def __init__(self, confidence: float | None = None) -> None:
+    def __init__(
+        self,
+        confidence: float | None = None,  # 0 to 1, of cells that are sent; null: of the size
+    ) -> None:
         """Send cells with at least this score: 0 is all; if not set, 0.01 in lite, 0 in full."""
         super().__init__()
         if confidence is not None and not 0.0 <= confidence <= 1.0:

@@ -68,7 +68,11 @@ class V2VNet(IntermediateFusion):
         },
     )
 
-    def __init__(self, kernel: int | None = None, rounds: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel: int | None = None,  # cells to a side of the convolutions; null: of the size
+        rounds: int | None = None,  # of message passing; null: of the size
+    ) -> None:
         """Take the side of convolutions in cells, an odd number, and the rounds of messages.
 
         What is not set is 1 and 1 in lite, 3 and 2 in full.

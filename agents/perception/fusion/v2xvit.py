@@ -25,12 +25,12 @@ class Transformer:
     """Sizes of the transformer; windows in tokens."""
 
     safe_from_file = True
-    depth: int
-    heads: int
-    head_channels: int
-    windows: tuple[int, ...]
-    window_heads: tuple[int, ...]
-    window_head_channels: tuple[int, ...]
+    depth: int  # blocks
+    heads: int  # of attention over agents
+    head_channels: int  # in a head
+    windows: tuple[int, ...]  # cells to a side, of attention over the map
+    window_heads: tuple[int, ...]  # for each size of window
+    window_head_channels: tuple[int, ...]  # in a head, for each size of window
     patch: int  # cells of the map along a token
     types: int  # of agents that there are weights for; the first is used
     prior_channels: int  # of a layer that checkpoints have and nothing reads
@@ -259,7 +259,10 @@ class V2XViT(IntermediateFusion):
         size_multiple=max(FULL.windows),
     )
 
-    def __init__(self, transformer: Transformer | None = None) -> None:
+    def __init__(
+        self,
+        transformer: Transformer | None = None,  # null: of the size
+    ) -> None:
         """Take the transformer's sizes; if not set, V2Xverse's in full and smaller ones in lite."""
         super().__init__()
         self.transformer = transformer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, get_type_hints
 
 from harness.campaign.running.executors.interface import Executor
@@ -17,6 +18,7 @@ from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
+from harness.field_notes import notes_of
 from harness.suggestions import unknown
 from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
@@ -44,58 +46,58 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 class Study(TypedDict):
     """The study that a campaign belongs to."""
 
-    name: str
+    name: str  # part of the campaign folder's name
 
 
 class Routes(TypedDict):
     """Where the ego drives."""
 
-    file: str | None
-    hazards: str | None
-    only: list[str | int] | None
-    source: RouteSource
-    clean_under: str | None
-    repeats: bool
-    skip_invalid: bool
-    checkout: str | None
+    file: str | None  # routes, as XML of Leaderboard 1.0
+    hazards: str | None  # hazards, as JSON
+    only: list[str | int] | None  # ids; null: all
+    source: RouteSource  # what reads routes and hazards
+    clean_under: str | None  # a finished campaign: only the routes that it drove without violation
+    repeats: bool  # drive routes that go the same way as an earlier one
+    skip_invalid: bool  # leave out routes that cannot be read or laid
+    checkout: str | None  # V2Xverse's folder
 
 
 class Record(TypedDict):
     """What is kept besides the tables."""
 
-    points: bool
+    points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
 
 
 class Top(TypedDict):
     """A campaign's settings."""
 
-    simulator: Simulator
-    cooperation: dict[str, Cooperation]
-    reference: Placement
-    traffic: Traffic
-    rig: Rig
-    driving: DrivingRules
-    scoring: Coefficients
-    patterns: EvaluationSettings
-    windows: WindowRules
-    channel: Channel
-    study: Study
-    routes: Routes
-    record: Record
-    out: str | None
-    seeds: list[int]
-    dry_run: bool
-    retry_failed: bool
-    attempts_per_route: int
-    attempt_timeout: float
-    progress: Literal["live", "plain", "json", "quiet"]
-    lights: Literal["working", "green"]
-    tick: float
-    perceive_every: int
-    system: dict[str, Any]
-    interference: dict[str, list[Any]]
-    metrics: dict[str, Metric]
-    executor: Executor
+    simulator: Simulator  # carlite, or CARLA running or launched
+    cooperation: dict[str, Cooperation]  # partners; one or several
+    reference: Placement  # the unit that defines ground truth together with the ego, in every arm
+    traffic: Traffic  # background traffic
+    rig: Rig  # LiDARs of the ego, of roadside units and of connected vehicles
+    driving: DrivingRules  # thresholds of violations and of the drive's end
+    scoring: Coefficients  # of the driving score, by infraction
+    patterns: EvaluationSettings  # how boxes are matched and which count
+    windows: WindowRules  # the ends of drives over which patterns are means
+    channel: Channel  # between partners and ego
+    study: Study  # its name
+    routes: Routes  # where the ego drives
+    record: Record  # what is kept besides the tables
+    out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
+    seeds: list[int]  # each route is driven with each
+    dry_run: bool  # print the plan, run nothing
+    retry_failed: bool  # try once more, as often, what has used up its tries
+    attempts_per_route: int  # tries before an attempt counts as failed
+    attempt_timeout: float  # s of wall-clock for a try
+    progress: Literal["live", "plain", "json", "quiet"]  # live, plain, json or quiet
+    lights: Literal["working", "green"]  # working, or green: frozen so, as in V2Xverse
+    tick: float  # s
+    perceive_every: int  # ticks between perception and planning steps
+    system: dict[str, Any]  # systems under test; one or several
+    interference: dict[str, list[Any]]  # disturbances by condition; one or several
+    metrics: dict[str, Metric]  # further numbers; none, one or several
+    executor: Executor  # where attempts run
 
 
 def refuse_misshapen(settings: Settings) -> None:
@@ -151,7 +153,7 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
         if name not in known and not takes_all:
             raise UserError(f"configuration: {place}: {unknown('key', name, known)}")
         for mistake in mistakes(value, hints.get(name, Any), f"{place}.{name}"):
-            raise UserError(f"configuration: {mistake}")
+            raise UserError(f"configuration: {mistake}{in_brackets(notes_of(named), name)}")
     missing = [
         name
         for name, parameter in known.items()
@@ -159,6 +161,11 @@ def refuse_misfit(place: str, part: dict[str, Any]) -> None:
     ]
     if missing:
         raise UserError(f"configuration: {place} needs {', '.join(missing)}")
+
+
+def in_brackets(notes: Mapping[str, str], name: str) -> str:
+    """Return what a setting means, to stand behind what is needed."""
+    return f" ({notes[name]})" if name in notes else ""
 
 
 def hints_of(named: type[Any]) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class Bandwidth(Disturbance):
 
     def __init__(
         self,
-        bytes_per_second: float,
-        kinds: Sequence[Kind] = PARTNERS,
+        bytes_per_second: float,  # bytes/s of each sender
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         if not bytes_per_second > 0:

@@ -21,7 +21,7 @@ class Counterfactual(Disturbance):
 
     def __init__(
         self,
-        of: Disturbance,
+        of: Disturbance,  # the disturbance that is changed
         windows: Sequence[Ticks] | None = None,  # null: at all times
         sample: int = 0,  # 0: the same samples; others: new samples
     ) -> None:

@@ -44,7 +44,7 @@ class Scattered(FeatureCorruption):
     def __init__(
         self,
         probability: float,  # of each number
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         check_share(self.name, probability=probability)
@@ -76,7 +76,7 @@ class WholeChannels(FeatureCorruption):
     def __init__(
         self,
         share: float,  # of channels, rounded down
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         check_share(self.name, share=share)

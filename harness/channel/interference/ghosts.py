@@ -29,10 +29,10 @@ class Ghosts(Disturbance):
 
     def __init__(
         self,
-        count: int = 2,
+        count: int = 2,  # boxes in each message
         nearest: float = 6.0,  # m from the partner
         *,
-        farthest: float = 30.0,
+        farthest: float = 30.0,  # m from the partner
         lidar_height: Mapping[Kind, float] = LIDAR_HEIGHT,  # m above the road
         score: float = 0.9,  # 0 to 1
     ) -> None:

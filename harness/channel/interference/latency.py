@@ -61,7 +61,11 @@ class Fixed(Latency):
     safe_from_file = True
     certain = True
 
-    def __init__(self, seconds: float, kinds: Sequence[Kind] = PARTNERS) -> None:
+    def __init__(
+        self,
+        seconds: float,  # s
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
+    ) -> None:
         super().__init__("episode", kinds)
         refuse_negative("latency", "s", seconds=seconds)
         self.longest = seconds
@@ -94,9 +98,9 @@ class Uniform(Latency):
     def __init__(
         self,
         low: float,  # s
-        high: float,
-        per: Per = "episode",
-        kinds: Sequence[Kind] = PARTNERS,
+        high: float,  # s
+        per: Per = "episode",  # one sample for each: episode or message
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(per, kinds)
         if not 0 <= low <= high:
@@ -126,9 +130,9 @@ class Normal(Latency):
     def __init__(
         self,
         mean: float,  # s
-        deviation: float,
-        per: Per = "message",
-        kinds: Sequence[Kind] = PARTNERS,
+        deviation: float,  # s
+        per: Per = "message",  # one sample for each: episode or message
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(per, kinds)
         refuse_negative("latency", "s", mean=mean, deviation=deviation)

@@ -20,7 +20,7 @@ class Loss(Disturbance):
     def __init__(
         self,
         probability: float,  # 0 to 1
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         check_share(self.name, probability=probability)
@@ -57,11 +57,11 @@ class BurstLoss(Disturbance):
     def __init__(
         self,
         worsens: float,  # probability that good air is bad at the next message
-        recovers: float,  # that bad air is good at the next message
+        recovers: float,  # probability that bad air is good at the next message
         *,
         lost_in_good: float = 0.0,  # probability of loss
-        lost_in_bad: float = 1.0,
-        kinds: Sequence[Kind] = PARTNERS,
+        lost_in_bad: float = 1.0,  # probability of loss
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         for value in (worsens, recovers, lost_in_good, lost_in_bad):

@@ -22,7 +22,7 @@ class PaperCodeLatency(Disturbance):
         self,
         by_remainder: Sequence[float] = (0.8, 1.0, 0.6),  # s, for route numbers 3n, 3n+1, 3n+2
         undelayed: float = 1.0,  # s since a sender's first message
-        kinds: Sequence[Kind] = ("roadside",),
+        kinds: Sequence[Kind] = ("roadside",),  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         if not (by_remainder and all(share >= 0 for share in (*by_remainder, undelayed))):

@@ -98,12 +98,12 @@ class Uniform(Sampled):
     def __init__(
         self,
         low: float,  # m
-        high: float,
+        high: float,  # m
         *,
         yaw_low: float,  # degrees
-        yaw_high: float,
-        per: Per = "episode",
-        kinds: Sequence[Kind] = PARTNERS,
+        yaw_high: float,  # degrees
+        per: Per = "episode",  # one sample for each: episode or frame
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(per, kinds)
         if not (0 <= low <= high and 0 <= yaw_low <= yaw_high):
@@ -140,8 +140,8 @@ class Normal(Sampled):
         self,
         deviation: float,  # m
         yaw_deviation: float,  # degrees
-        per: Per = "episode",
-        kinds: Sequence[Kind] = PARTNERS,
+        per: Per = "episode",  # one sample for each: episode or frame
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(per, kinds)
         self.deviation = spread(deviation, yaw_deviation)
@@ -168,9 +168,9 @@ class Constant(PoseErrorDisturbance):
     def __init__(
         self,
         x: float,  # m in the world
-        y: float,
+        y: float,  # m in the world
         yaw: float,  # degrees
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         self.bias = in_radians(x, y, yaw)
@@ -225,7 +225,7 @@ class Walk(PoseErrorDisturbance):
         self,
         deviation: float,  # m after one second
         yaw_deviation: float,  # degrees after one second
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         self.deviation = spread(deviation, yaw_deviation)

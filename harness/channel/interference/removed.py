@@ -24,7 +24,7 @@ class Removed(Disturbance):
         self,
         share: float = 0.5,  # probability that a box, or a sector of a sweep, is left out
         sectors: int = 60,  # of a full turn
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         check_share(self.name, share=share)

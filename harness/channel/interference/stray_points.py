@@ -28,7 +28,7 @@ class StrayPoints(Disturbance):
         count: int = 1000,  # in each sweep
         inside: float = 120.0,  # m, half the side of the region of interest
         outside: float = 150.0,  # m, half the side of the square they lie in
-        kinds: Sequence[Kind] = PARTNERS,
+        kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
         if count < 0 or not 0 <= inside < outside:

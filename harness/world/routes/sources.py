@@ -41,7 +41,11 @@ class RouteFiles(RouteSource):
 
     safe_from_file = True
 
-    def __init__(self, file: str, hazards: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str,  # routes, as XML of Leaderboard 1.0
+        hazards: str | None = None,  # hazards, as JSON; null: none
+    ) -> None:
         self.file, self._hazards = file, hazards
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
@@ -73,7 +77,12 @@ class V2XverseRoutes(RouteFiles):
 
     safe_from_file = True
 
-    def __init__(self, checkout: str | None, file: str, hazards: str | None = None) -> None:
+    def __init__(
+        self,
+        checkout: str | None,  # V2Xverse's folder; null: the files alone are read
+        file: str,  # routes, in the checkout
+        hazards: str | None = None,  # scenarios, in the checkout; null: none
+    ) -> None:
         super().__init__(file, hazards)
         self._checkout = checkout
 

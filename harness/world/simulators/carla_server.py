@@ -38,17 +38,17 @@ class CarlaSimulator:
 
     def __init__(
         self,
-        address: str = "localhost:2000",
-        root: str | None = None,
+        address: str = "localhost:2000",  # of the running one; not used when root is set
+        root: str | None = None,  # folder of CARLA 0.9.16, to launch; null: it runs
         *,
-        executable: str = "CarlaUE4.sh",
-        quality: Literal["Low", "Epic"] = "Epic",
-        off_screen: bool = True,
-        gpu: int | Sequence[int] | None = None,
-        arguments: Sequence[str] = (),
-        start_timeout: float = 180.0,
-        fresh: bool = False,
-        maps: str | None = None,
+        executable: str = "CarlaUE4.sh",  # in root
+        quality: Literal["Low", "Epic"] = "Epic",  # Low or Epic
+        off_screen: bool = True,  # render without a window
+        gpu: int | Sequence[int] | None = None,  # number, or several in turn; null: CARLA's choice
+        arguments: Sequence[str] = (),  # further ones for CARLA's command line
+        start_timeout: float = 180.0,  # s until a launched CARLA answers
+        fresh: bool = False,  # launch a new one for every try
+        maps: str | None = None,  # folder of the towns' OpenDRIVE files
     ) -> None:
         check_folder(maps)
         self.fresh = fresh

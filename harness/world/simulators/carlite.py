@@ -27,7 +27,10 @@ class CarliteSimulator:
     name = "carlite"
 
     def __init__(
-        self, maps: str | None = None, start_timeout: float = 600.0, fresh: bool = False
+        self,
+        maps: str | None = None,  # folder of further towns' OpenDRIVE files
+        start_timeout: float = 600.0,  # s; the first start on a machine compiles
+        fresh: bool = False,  # a new server for every try
     ) -> None:
         check_folder(maps)
         self._maps = None if maps is None else Path(maps).expanduser().resolve()

@@ -14,7 +14,11 @@ class LocalExecutor:
 
     safe_from_file = True
 
-    def __init__(self, workers: int = 1, memory_limit: float | None = None) -> None:
+    def __init__(
+        self,
+        workers: int = 1,  # attempts at a time
+        memory_limit: float | None = None,  # GiB a try may take; null: no limit
+    ) -> None:
         check(workers, memory_limit)
         self.workers = workers
         self.memory_limit = memory_limit

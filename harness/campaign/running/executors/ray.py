@@ -24,12 +24,12 @@ class RayExecutor:
 
     def __init__(
         self,
-        workers: int = 2,
-        address: str | None = None,
+        workers: int = 2,  # attempts at a time
+        address: str | None = None,  # of the cluster: host:port, or auto; null: this machine
         *,
-        cpus: float = 2.0,
-        gpus: float = 0.0,
-        memory_limit: float | None = None,
+        cpus: float = 2.0,  # of a worker and its simulator
+        gpus: float = 0.0,  # of a worker and its simulator
+        memory_limit: float | None = None,  # GiB a try may take; null: no limit
     ) -> None:
         check(workers, memory_limit)
         self.workers = workers

@@ -32,16 +32,16 @@ class SlurmExecutor:
 
     def __init__(
         self,
-        workers: int = 2,
-        partition: str | None = None,
+        workers: int = 2,  # jobs at a time
+        partition: str | None = None,  # null: the cluster's own choice
         *,
-        minutes: int = 240,
-        cpus: int = 2,
-        gpus: int = 0,
-        memory: float = 8.0,
-        memory_limit: float | None = None,
-        options: dict[str, Any] | None = None,
-        cluster: Literal["slurm", "local"] = "slurm",
+        minutes: int = 240,  # time limit of a job; the next job goes on
+        cpus: int = 2,  # of a job
+        gpus: int = 0,  # of a job
+        memory: float = 8.0,  # GiB of a job
+        memory_limit: float | None = None,  # GiB a try may take; null: no limit
+        options: dict[str, Any] | None = None,  # further ones of sbatch
+        cluster: Literal["slurm", "local"] = "slurm",  # slurm, or local: processes on this machine
     ) -> None:
         check(workers, memory_limit)
         self.workers = workers

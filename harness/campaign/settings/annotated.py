@@ -1,0 +1,58 @@
+"""A configuration as it is printed: what every setting means stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_type_hints, is_typeddict
+
+import yaml
+
+from harness.campaign.settings.config import find_class
+from harness.errors import UserError
+from harness.field_notes import notes_of
+
+
+def annotated(text: str, top: type[Any]) -> str:
+    """Return YAML with a comment behind each setting that has one; `top` declares the whole."""
+    root = yaml.compose(text)
+    notes = dict(notes_in(root, "", declared(top))) if isinstance(root, yaml.MappingNode) else {}
+    lines = text.splitlines()
+    return "\n".join(
+        f"{line}  # {notes[row]}" if row in notes else line for row, line in enumerate(lines)
+    )
+
+
+def notes_in(node: yaml.Node, place: str, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the rows of settings and what they mean."""
+    if isinstance(node, yaml.SequenceNode):
+        for part in node.value:
+            yield from notes_in(part, place, known)
+    elif isinstance(node, yaml.MappingNode):
+        here = {name.value: value for name, value in node.value}
+        notes = notes_here(here, place)
+        for name, value in node.value:
+            inner = f"{place}.{name.value}" if place else name.value
+            note = notes.get(name.value) or known.get(inner)
+            if note:
+                yield name.start_mark.line, note
+            yield from notes_in(value, inner, known)
+
+
+def notes_here(settings: Mapping[str, yaml.Node], place: str) -> Mapping[str, str]:
+    """Return the notes of the class that a group of settings names, if it can be loaded."""
+    target = settings.get("_target_")
+    if target is None:
+        return {}
+    try:
+        return notes_of(find_class(target.value, place))
+    except UserError:
+        return {}
+
+
+def declared(top: type[Any], place: str = "") -> dict[str, str]:
+    """Return the notes of declared settings by place, those of groups within them too."""
+    notes = {f"{place}{name}": note for name, note in notes_of(top).items()}
+    for name, hint in get_type_hints(top).items():
+        if is_typeddict(hint):
+            notes |= declared(hint, f"{place}{name}.")
+    return notes
