@@ -42,6 +42,7 @@ IRRELEVANT_SETTINGS = {
     "dry_run",
     "executor",
     "progress",
+    "export",
     "attempts_per_route",
     "attempt_timeout",
     "retry_failed",

@@ -21,6 +21,11 @@ EXAMPLES = {
         "crucible attribute runs/demo",
         "crucible attribute runs/demo 3 --placebos 10 --workers 2",
     ),
+    "export": (
+        "crucible export runs/demo --to tensorboard",
+        "crucible export runs/demo --to wandb mode=online project=fusion",
+        "crucible export runs/demo --to mylab.export:Mine file=results.txt",
+    ),
     "routes": (
         "crucible routes list routes/crucible05/routes.xml",
         "crucible routes check mine.xml --hazards mine.json",

@@ -52,6 +52,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             status="progress of a campaign, and what failed",
             twin="drive an attempt again, unchanged or with a changed disturbance",
             attribute="find out by twins whether and when a violation needed the disturbance",
+            export="pass the results on to TensorBoard, MLflow or Weights & Biases",
         ),
     ),
     "Routes and simulators": (

@@ -16,6 +16,7 @@ COMMANDS = {
     "status": "print the progress of a campaign, and its failures",
     "twin": "re-run an attempt, unchanged or with a changed disturbance",
     "attribute": "test whether disturbances cause violations",
+    "export": "pass a campaign's results on to TensorBoard, MLflow or Weights & Biases",
     "doctor": "check this machine: packages, simulators, memory",
 }
 """Each in a module of `harness.commands`, loaded only when asked for: the doctor needs nothing."""

@@ -83,7 +83,10 @@ HOUSE = {
     "commands": {"world", "channel", "evaluation", "records", "campaign", "doctor"},
 }
 """Which rooms each room may import, besides itself and the common ground."""
-CAMPAIGN = ("settings", "folder", "attempt", "running", "planning", "printing", "run", "twins")
+CAMPAIGN = (
+    *("settings", "folder", "attempt", "running", "exports"),
+    *("planning", "printing", "run", "twins"),
+)
 """From the bottom to the top: each may import itself and those before it, so there is no circle."""
 
 

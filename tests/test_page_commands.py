@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.docs.reference import help_of
 
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
-CODE = re.compile(r"^```(?:bash)?\n(.*?)^```$", re.M | re.S)
+CODE = re.compile(r"^```(?:bash|sh)?\n(.*?)^```$", re.M | re.S)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 NESTED = ("routes", "maps")
 

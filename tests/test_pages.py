@@ -16,6 +16,7 @@ EXECUTED = (
     "own-disturbance",
     "own-route-source",
     "own-study",
+    "own-export",
     "python",
 )
 HOW_TO = [ROOT / "docs" / "how-to" / f"{name}.md" for name in EXECUTED]

@@ -12,6 +12,7 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
+from harness.campaign.exports.exporting import exporting
 from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import locked, place, prepare, refuse_foreign
 from harness.campaign.folder.inputs import with_inputs
@@ -133,8 +134,9 @@ def do(
     count = min(executor.workers, len(queue))
     with followed(settings["progress"], queue.progress, count) as listener:
         if count:
-            with executor.slots(work, count) as slots:
-                Runner(folder, queue, slots, listener).run()
+            exported = exporting(settings, folder, listener)
+            with exported as listeners, executor.slots(work, count) as slots:
+                Runner(folder, queue, slots, listeners).run()
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
 from harness.records.metrics import are_metrics
 from harness.records.schema import ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
+from harness.records.writing import EPISODES
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
 """What readers raise on bytes that are not what they should be."""
@@ -48,6 +49,10 @@ class Campaign:
         """Return the folder of every finished attempt's last try, as of now."""
         self._known = tries(self.folder)
         return self._known
+
+    def finished(self, key: AttemptKey, number: int) -> None:
+        """Take note of a try that has finished since, without looking through the folder again."""
+        self._known[key] = self.folder / EPISODES / key.path / f"try{number}"
 
     def result(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `result.json`."""

@@ -43,6 +43,7 @@ GROUP_NOTES = {
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
+    "export": "Results in other tools; none, one or several ([export](../how-to/own-export.md)).",
     "executor": "Where attempts run ([campaigns](../how-to/campaigns.md#executors)).",
 }
 

@@ -28,7 +28,7 @@ from harness.records.writing import EPISODES
 
 KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report")
 """What belongs into a campaign folder."""
-ONLY_NAMED = ("system", "simulator", "executor")
+ONLY_NAMED = ("system", "simulator", "executor", "export")
 """Groups of the settings whose classes a survey never builds."""
 NEVER_WAITS = os.O_NOFOLLOW | os.O_NONBLOCK
 """Flags for a lock that could be a link or a pipe."""

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, get_type_hints
 
+from harness.campaign.exports.export import Export
+from harness.campaign.exports.exporting import exports_in
 from harness.campaign.running.executors.interface import Executor
 from harness.campaign.settings.config import INPUTS, Settings, build, find_class
 from harness.campaign.settings.metrics import metrics_in
@@ -97,6 +99,7 @@ class Top(TypedDict):
     system: dict[str, Any]  # systems under test; one or several
     interference: dict[str, list[Any]]  # disturbances by condition; one or several
     metrics: dict[str, Metric]  # further numbers; none, one or several
+    export: dict[str, Export]  # other tools that get the results; none, one or several
     executor: Executor  # where attempts run
 
 
@@ -113,6 +116,7 @@ def refuse_misshapen(settings: Settings) -> None:
         refuse_misfit(place, part)
     made_here = {name: build(settings[name], name) for name in MADE_HERE}
     metrics_in(settings)
+    exports_in(settings)
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])
     for name, disturbances in settings["interference"].items():

@@ -38,6 +38,7 @@ OURS = {
     "interference": "harness.channel.",
     "metrics": "harness.evaluation.metrics.",
     "routes": "harness.world.routes.sources.",
+    "export": "harness.campaign.exports.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = allowed_packages()
@@ -49,6 +50,7 @@ NOT_OF_THE_RESULT = (
     "dry_run",
     "executor",
     "progress",
+    "export",
     "attempts_per_route",
     "attempt_timeout",
     "retry_failed",

@@ -66,7 +66,7 @@ class Twins:
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
         self._of: str = header["digest"]
-        self._settings: Settings = {**header["settings"], "executor": HERE}
+        self._settings: Settings = {**header["settings"], "executor": HERE, "export": {}}
         self._executor = LocalExecutor(workers)
         self._progress = progress
         self._trust = trust

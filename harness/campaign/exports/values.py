@@ -1,0 +1,137 @@
+"""What exports are given, from a campaign's folder: facts, one attempt's numbers, arms' means."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.exports.export import AttemptValues, CampaignFacts
+from harness.campaign.folder.assignments import assigned_routes
+from harness.campaign.folder.campaign_folder import read_header
+from harness.errors import UserError
+from harness.records.arms import Arm
+from harness.records.keys import AttemptKey
+from harness.records.message_usage import MessageUsage, fault_of
+from harness.records.metrics import metrics_of
+from harness.records.reading import Campaign
+from harness.vocabulary import PATTERNS
+
+COUNTED = (*PATTERNS, "truth_all")
+INCOMPLETE = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def facts_of(folder: Path) -> CampaignFacts:
+    """Return the facts of a campaign."""
+    header = read_header(folder / "campaign.yaml")
+    settings: Mapping[str, Any] = header["settings"]
+    study = settings.get("study")
+    return CampaignFacts(
+        folder=folder,
+        study=str(study["name"]) if isinstance(study, dict) and "name" in study else "",
+        digest=str(header.get("digest", "")),
+        revision=str(header.get("git") or ""),
+        simulator=str(header.get("simulator", "")),
+        settings=dict(flat(settings)),
+    )
+
+
+def flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield settings by dotted name; lists of plain values are one text."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from flat(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
+        for number, inner in enumerate(value):
+            yield from flat(inner, f"{place}.{number}")
+    else:
+        plain = value is None or isinstance(value, bool | int | float | str)
+        yield place, value if plain else str(value)
+
+
+def steps_of(folder: Path) -> dict[tuple[str, int], int]:
+    """Return the step of every route and seed: by seed, then by route."""
+    seeds = read_header(folder / "campaign.yaml")["settings"].get("seeds", [])
+    routes = sorted(assigned_routes(folder), key=lambda name: (len(name), name))
+    pairs = [(route, seed) for seed in sorted(seeds) for route in routes]
+    return {pair: step for step, pair in enumerate(pairs)}
+
+
+def attempt_values(
+    campaign: Campaign, key: AttemptKey, steps: Mapping[tuple[str, int], int]
+) -> AttemptValues:
+    """Return a finished attempt as exports are given it."""
+    result = campaign.result(key)
+    try:
+        violation = result["crucible"]["violation"]
+        return AttemptValues(
+            arm=key.arm,
+            route=key.route,
+            seed=key.seed,
+            step=steps.get((key.route, key.seed), len(steps)),
+            values={**numbers_of(result), **seconds_of(campaign, key)},
+            violation="" if violation is None else str(violation["kind"]),
+        )
+    except INCOMPLETE as problem:
+        raise incomplete(campaign, key, problem) from None
+
+
+def incomplete(campaign: Campaign, key: AttemptKey, problem: Exception) -> UserError:
+    """Return the error for a result that lacks something."""
+    return UserError(f"{campaign.file_of(key)}: incomplete result ({problem!r})")
+
+
+def numbers_of(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return the known numbers of a result, named as in a table of attempts."""
+    ours = result["crucible"]
+    total, precision = ours["patterns"]["total"], ours["average_precision"]
+    numbers = {
+        "driving_score": ours["driving_score"],
+        "completion": ours["completion"],
+        "penalty": ours["penalty"],
+        "collided": ours["collided"],
+        "violated": ours["violation"] is not None,
+        "duration": result["meta"]["duration_game"],
+        **{f"{name}_total": total[name] for name in COUNTED},
+        "ap": precision["cooperative"]["eleven_point"],
+        "ap_ego_alone": precision["ego_alone"]["eleven_point"],
+        **{name: metric.value for name, metric in metrics_of(result).items()},
+    }
+    known = {name: float(value) for name, value in numbers.items() if value is not None}
+    return {name: value for name, value in known.items() if math.isfinite(value)}
+
+
+def seconds_of(campaign: Campaign, key: AttemptKey) -> dict[str, float]:
+    """Return how long an attempt took on the clock, if that is known."""
+    try:
+        return {"wall_seconds": float(campaign.timing(key)["seconds"]["total"])}
+    except (UserError, *INCOMPLETE):
+        return {}
+
+
+def means_of(campaign: Campaign, keys: Sequence[AttemptKey]) -> dict[Arm, dict[str, float]]:
+    """Return each arm's means over the finished attempts in which a number is known.
+
+    Arms that do not show what they are called after are left out, as in every table.
+    """
+    values: dict[Arm, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    usage: dict[Arm, list[MessageUsage]] = defaultdict(list)
+    for key in keys:
+        result = campaign.result(key)
+        try:
+            usage[key.arm].append(MessageUsage.of(result))
+            numbers = {**numbers_of(result), **seconds_of(campaign, key)}
+        except INCOMPLETE as problem:
+            raise incomplete(campaign, key, problem) from None
+        for name, value in numbers.items():
+            values[key.arm][name].append(value)
+    return {
+        arm: {
+            "attempts": float(len(usage[arm])),
+            **{name: sum(known) / len(known) for name, known in by_name.items()},
+        }
+        for arm, by_name in values.items()
+        if fault_of(usage[arm]) is None
+    }
