@@ -14,10 +14,11 @@ from PIL import ImageColor
 
 from analysis.drawing.palette import COLOURS, HUES, error_colour
 from analysis.drive import Drive, Snapshot, boxes_of
-from analysis.replay.scene import SHOWN, Sweeps, boxes_shown, in_ego_lidar, right_handed
+from analysis.replay.scene import Sweeps, boxes_shown, in_ego_lidar
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.records.schema import SOURCES
+from harness.viewing.scene import BOX_COLOURS, right_handed
 from harness.vocabulary import Boxes, Floats
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def outlines_of(snapshot: Snapshot) -> open3d.geometry.LineSet:
         points.append(right_handed(corners_of(boxes_of(boxes)).reshape(-1, 3)))
         patterns = boxes["pattern"].astype(str)
         codes = [
-            error_colour(pattern) if pattern else COLOURS[SHOWN[source]][0] for pattern in patterns
+            error_colour(pattern) if pattern else COLOURS[BOX_COLOURS[source]][0]
+            for pattern in patterns
         ]
         colours += [np.tile(colour(code), (len(EDGES), 1)) for code in codes]
     every = np.concatenate(points)

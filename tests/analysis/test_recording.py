@@ -147,6 +147,27 @@ def test_sweeps_of_all_are_in_one_world(drive: Replayed, reading: Reading) -> No
         assert aside[step] == pytest.approx(wanted, abs=1e-4)
 
 
+def test_lines_lead_from_every_lidar_to_what_it_hits(drive: Replayed, reading: Reading) -> None:
+    sightings, boxes, poses = (drive.table(name) for name in ("sightings", "boxes", "poses"))
+    shown = 0
+    for sender in sightings["sender"].astype(str).unique():
+        lines = reading.of(f"/world/sight/{sender}", "LineStrip3D")
+        for step in range(SECONDS):
+            seen = sightings[(sightings["frame"] == 20 * step) & (sightings["sender"] == sender)]
+            true = boxes[(boxes["frame"] == 20 * step) & (boxes["source"] == "truth")]
+            hit = true[true["actor_id"].isin(seen["actor_id"])]
+            pose = poses[(poses["frame"] == 20 * step) & (poses["sender"] == sender)].iloc[0]
+            start = pose[["true_x", "true_y", "true_z"]].to_numpy(float) * TURNED
+            ends = [drive.world(20 * step, box[["x", "y", "z"]]) for _, box in hit.iterrows()]
+            both = [np.array([list(point) for point in line]) for line in lines[step]]
+            assert len(both) == len(hit)
+            for (here, there), end in zip(both, ends, strict=True):
+                assert here == pytest.approx(start, abs=1e-4)
+                assert there == pytest.approx(np.array(end) * TURNED, abs=1e-4)
+            shown += len(both)
+    assert shown
+
+
 def test_the_end_is_described_and_marked(reading: Reading) -> None:
     levels, words = (reading.of("/events", name) for name in ("TextLogLevel", "Text"))
     assert list(levels[SECONDS]) == ["CRITICAL"]
