@@ -52,7 +52,8 @@ COLOURS = {
 
 def show(title: str, findings: Sequence[Finding], console: Console) -> None:
     """Print a row for each finding, and how many there are of each verdict."""
-    table = Table(title=Text(title), title_justify="left")
+    console.print(Text(title, "italic"), soft_wrap=True)
+    table = Table()
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("what was returned, what is needed, what to do")

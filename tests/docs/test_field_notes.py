@@ -58,7 +58,8 @@ def test_files_and_classes_agree_about_units(file: Path) -> None:
 def test_everything_at_the_top_is_declared_with_a_note() -> None:
     notes = declared(Top)
     for setting in settings_of((CONF / "config.yaml").read_text()):
-        assert notes[setting.path], setting
+        if not setting.path.startswith("sweep"):  # becomes conditions before anything is checked
+            assert notes[setting.path], setting
 
 
 @dataclass(frozen=True)
