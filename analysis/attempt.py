@@ -45,6 +45,16 @@ def broken_result(campaign: Campaign, key: AttemptKey, problem: Exception) -> Us
     return UserError(f"{campaign.file_of(key)}: incomplete result ({problem!r})")
 
 
+def violation_place(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
+    """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none."""
+    violation = campaign.result(key)["crucible"]["violation"]
+    try:
+        place = number(violation["x"]), number(violation["y"])
+        return place, int(violation["with_actor"] or 0)
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise broken_result(campaign, key, problem) from None
+
+
 def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a result by name; unknown values are NaN."""
     ours = result["crucible"]

@@ -110,19 +110,32 @@ class Attribution:
         return f"{needed}{when}; {others}"
 
 
-def attributions_of(cases: Sequence[Case]) -> list[Attribution]:
-    """Return the attribution of every violation that has twins."""
-    attributions = []
+def attributions_of(cases: Sequence[Case]) -> tuple[list[Attribution], list[str]]:
+    """Return the attribution of every violation that has twins, and twins' broken records.
+
+    A violation with a broken twin has none.
+    """
+    attributions, broken_twins = [], []
     for folder in dict.fromkeys(case.folder for case in cases):
         if (folder / TWINS / "campaign.yaml").is_file():
             twins = Campaign(folder / TWINS)
-            cases_in_folder = [case for case in cases if case.folder == folder]
-            attributions += [
-                attribution
-                for case in cases_in_folder
-                if (attribution := attribution_of(case, twins)) is not None
-            ]
-    return attributions
+            for case in (case for case in cases if case.folder == folder):
+                if problem := broken_twin(case, twins):
+                    broken_twins.append(f"twin of case {case.number}: {problem}")
+                elif (attribution := attribution_of(case, twins)) is not None:
+                    attributions.append(attribution)
+    return attributions, broken_twins
+
+
+def broken_twin(case: Case, twins: Campaign) -> str:
+    """Return what is wrong with the records of a violation's twins, or nothing."""
+    try:
+        for key in twins_of(case.key, twins.attempts()).values():
+            read_result(twins, key)
+            checked_table(twins, "messages", key)
+    except UserError as problem:
+        return str(problem)
+    return ""
 
 
 def attribution_of(case: Case, twins: Campaign) -> Attribution | None:

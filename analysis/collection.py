@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from analysis import broken
 from analysis.arms import (
     COUNTS,
     FLAGS,
@@ -22,7 +23,8 @@ from analysis.arms import (
     notes_on_arms,
     without_faulty,
 )
-from analysis.attempt import COUNTED, SPANS, UNITS, checked_text, read_result, writable
+from analysis.attempt import COUNTED, SPANS, UNITS, checked_text, writable
+from analysis.broken import Broken, read_record
 from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
@@ -65,6 +67,8 @@ class Collection:
     notes: tuple[str, ...]  # notes for readers of any table
     on_attempt: Callable[[], None] = lambda: None  # called for each attempt that is read
     faults: tuple[Fault, ...] = ()  # arms that are left out
+    left_out: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=broken.COLUMNS))
+    """Attempts with broken records, and their pair partners."""
 
     @property
     def folder(self) -> Path:
@@ -80,13 +84,13 @@ class Collection:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command about it: 1 if an arm is faulty."""
-        return 1 if self.faults else 0
+        """The exit code of a command about it: 1 if an arm is faulty or a record broken."""
+        return 1 if self.faults or len(self.left_out) else 0
 
     @cached_property
     def arms(self) -> list[Arm]:
         """The arms, those without any result too."""
-        return sorted({*arms_in(self.attempts), *arms_in(self.missing)})
+        return sorted({*arms_in(self.attempts), *arms_in(self.missing), *arms_in(self.left_out)})
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
@@ -104,27 +108,29 @@ def row_key(key: AttemptKey) -> tuple[str, str, int]:
     return str(key.arm), key.route, key.seed
 
 
-def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -> Collection:
+def collect(
+    folders: Sequence[Path],
+    mixed: bool = False,
+    *,
+    pooled: bool = True,
+    whole: bool = False,
+    partners: bool = False,
+) -> Collection:
     """Read campaigns; carlite and CARLA are pooled only if `mixed` is true.
 
-    Without `pooled`, folders are compared, and two of them may hold the same attempt.
+    Without `pooled`, folders are compared, and two of them may hold the same attempt. With `whole`,
+    all tables of every record are checked, not its result alone. Pair partners of broken records
+    stay only with `partners`.
     """
     campaigns = tuple(Campaign(folder) for folder in folders)
     finished = [campaign.attempts() for campaign in campaigns]
     ways = [read_ways(folder) for folder in folders]
     clusters = clusters_of(ways)
     factors = factors_of(key.arm for attempts in finished for key in attempts)
-    rows = [
-        {
-            "campaign": index,
-            "cluster": clusters.get((index, key.route), f"{UNKNOWN}/{key.route}"),
-            "try": int(place.name.removeprefix("try")),
-            **with_factors(key, read_result(campaign, key), factors, campaign),
-        }
-        for index, campaign in enumerate(campaigns)
-        for key, place in sorted(finished[index].items())
-    ]
+    rows, problems = read_attempts(campaigns, finished, clusters, whole=whole)
+    rows = [with_factors(row, factors, campaigns) for row in rows]
     attempts = numbered(pd.DataFrame(rows) if rows else empty_attempts())
+    attempts, left_out = without_broken(attempts, problems, partners=partners)
     if pooled:
         refuse_duplicates(attempts, folders)
     refuse_mixture(attempts, mixed)
@@ -136,13 +142,52 @@ def collect(folders: Sequence[Path], mixed: bool = False, pooled: bool = True) -
     faults = faults_in(attempts, together=pooled)
     attempts = without_faulty(attempts, faults)
     lacking = without_faulty(pd.DataFrame(missing, columns=MISSING), faults)
-    notes = (*notes_on_arms(attempts, faults), *notes_on(campaigns, attempts, lacking, ways))
+    lines = (f"{WARNING} {line}" for line in broken.lines_on(left_out))
+    notes = (*lines, *notes_on_arms(attempts, faults))
+    notes += (*notes_on(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
     return Collection(
         campaigns=campaigns,
         attempts=attempts,
         missing=lacking,
         notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
         faults=faults,
+        left_out=left_out,
+    )
+
+
+def read_attempts(
+    campaigns: Sequence[Campaign],
+    finished: Sequence[Mapping[AttemptKey, Path]],
+    clusters: Mapping[tuple[int, str], str],
+    *,
+    whole: bool,
+) -> tuple[list[dict[str, Any]], list[Broken]]:
+    """Return a row for each result that can be read, and the broken records."""
+    rows: list[dict[str, Any]] = []
+    problems = []
+    for index, campaign in enumerate(campaigns):
+        for key, place in sorted(finished[index].items()):
+            cluster = clusters.get((index, key.route), f"{UNKNOWN}/{key.route}")
+            row, reason = read_record(campaign, key, whole=whole)
+            if row is not None:
+                number = int(place.name.removeprefix("try"))
+                rows.append({**row, "campaign": index, "cluster": cluster, "try": number})
+            if reason:
+                problems.append(Broken(campaign=index, cluster=cluster, key=key, reason=reason))
+    return rows, problems
+
+
+def without_broken(
+    attempts: pd.DataFrame, problems: Sequence[Broken], *, partners: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the attempts that remain, and the table of those that are left out."""
+    keys = {(item.campaign, *row_key(item.key)) for item in problems}
+    names = zip(*(attempts[name] for name in ("campaign", *KEY)), strict=True)
+    bad = pd.Series([name in keys for name in names], dtype=bool).to_numpy()
+    alike = broken.on_broken_places(attempts, problems) & ~bad & (not partners)
+    return (
+        attempts[~bad & ~alike].reset_index(drop=True),
+        broken.table_of(problems, attempts[alike]),
     )
 
 
@@ -154,13 +199,16 @@ def numbered(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_factors(
-    key: AttemptKey, row: Mapping[str, Any], factors: Sequence[str], campaign: Campaign
+    row: Mapping[str, Any], factors: Sequence[str], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
     """Return an attempt's row with the values of its factors behind the name of its arm."""
     if taken := [name for name in factors if name in {*row, *RESERVED}]:
-        raise UserError(f"{campaign.folder}: factor {taken[0]}: the name is reserved for a column")
-    values = {name: checked_text(key.arm[name]) for name in factors}
-    return {"arm": row["arm"], **values, **row}
+        folder = campaigns[row["campaign"]].folder
+        raise UserError(f"{folder}: factor {taken[0]}: the name is reserved for a column")
+    arm = Arm.parse(row["arm"])
+    places = {name: row[name] for name in ("campaign", "cluster", "try")}
+    values = {name: checked_text(arm[name]) for name in factors}
+    return {**places, "arm": row["arm"], **values, **row}
 
 
 def empty_attempts() -> pd.DataFrame:
@@ -249,7 +297,9 @@ def notes_on(
     campaigns: Sequence[Campaign],
     attempts: pd.DataFrame,
     missing: pd.DataFrame,
+    *,
     ways: Sequence[Sequence[Way]],
+    left_out: pd.DataFrame,
 ) -> Iterator[str]:
     """Yield notes for readers of any table."""
     yield from warnings(attempts)
@@ -261,8 +311,10 @@ def notes_on(
     if len(missing):
         endings = Counter(map(str, missing["ending"]))
         counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
-        yield f"{len(missing)} of {len(missing) + len(attempts)} attempts have no result: {counts}"
-    tried = {arm.system for arm in arms_in(missing)} | set(attempts["system"])
+        planned = len(missing) + len(attempts) + len(left_out)
+        yield f"{len(missing)} of {planned} attempts have no result: {counts}"
+    tried = {arm.system for arm in (*arms_in(missing), *arms_in(left_out))}
+    tried |= set(attempts["system"])
     for campaign in campaigns:
         for name in sorted(set(map(str, settings_of(campaign)["system"])) - tried - {"checkpoint"}):
             yield f"{campaign.folder}: system {name} has no attempt"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.attempt import broken_result, checked_table, number, read_result
+from analysis.attempt import checked_table, read_result, violation_place
 from analysis.cases import describe_violation, title_of
 from harness.geometry import boxes_between
 from harness.records.keys import AttemptKey
@@ -111,16 +111,6 @@ def describe_ending(row: Mapping[str, Any]) -> str:
         return f"no violation, over after {row['duration']:.1f} s"
     other, stood = row["violation_with"], row["ego_stationary"]
     return describe_violation(row["violation"], other, row["violation_time"], stood)
-
-
-def violation_place(campaign: Campaign, key: AttemptKey) -> tuple[tuple[float, float], int]:
-    """Return where a violation was, NaN for nowhere, and the actor that was hit, 0 for none."""
-    violation = campaign.result(key)["crucible"]["violation"]
-    try:
-        place = number(violation["x"]), number(violation["y"])
-        return place, int(violation["with_actor"] or 0)
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        raise broken_result(campaign, key, problem) from None
 
 
 def snapshot_of(drive: Drive, row: int) -> Snapshot:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.collection import collect, key_of
+from analysis.collection import Collection, collect, key_of
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign as Records
@@ -53,12 +53,19 @@ class Campaign:
     @property
     def attempts(self) -> pd.DataFrame:
         """A row for each finished attempt: its arm, route and seed, scores, violation, errors."""
-        return collect([self.folder]).attempts
+        return self._collected().attempts
 
     @property
     def missing(self) -> pd.DataFrame:
         """A row for each planned attempt without a result, and how its last try ended."""
-        return collect([self.folder]).missing
+        return self._collected().missing
+
+    def _collected(self) -> Collection:
+        """Return the attempts; a broken record is an error, and not left out."""
+        collection = collect([self.folder], partners=True)
+        if len(collection.left_out):
+            raise UserError(str(collection.left_out["reason"].iloc[0]))
+        return collection
 
     def frames(self, **chosen: object) -> pd.DataFrame:
         """A row for each planning step: the ego, what it did, and the six error patterns.

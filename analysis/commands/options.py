@@ -85,9 +85,9 @@ def plain_formats(formats: list[str]) -> list[str]:
     return [name for name in formats if name != "latex"] or ["csv"]
 
 
-def read_collection(options: argparse.Namespace) -> Collection:
-    """Read the folders that were named."""
-    return collect(options.folders, options.mix_simulators)
+def read_collection(options: argparse.Namespace, whole: bool) -> Collection:
+    """Read the folders that were named; with `whole`, check all tables of their records."""
+    return collect(options.folders, options.mix_simulators, whole=whole)
 
 
 def output_folder(options: argparse.Namespace, collection: Collection) -> Path:

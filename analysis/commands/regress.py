@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         attempts = read_table(options.folders[0])
         out = Path(options.out) if options.out else options.folders[0].parent
     else:
-        collection = read_collection(options)
+        collection = read_collection(options, whole=True)
         attempts, out = collection.attempts, output_folder(options, collection)
         for note in collection.notes:
             print_line(note)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.cases import Case, cases_of
-from analysis.collection import collect
+from analysis.broken import lines_on
+from analysis.cases import cases_of
+from analysis.collection import WARNING, Collection, collect
 from analysis.commands.options import Commands, new_parser
 from analysis.drive import Drive, drive_of, snapshot_of
 from analysis.replay.clouds import load_open3d, open_window, write_clouds
@@ -105,8 +105,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """List the cases, or show one drive."""
     if options.list:
-        list_cases(cases_of(collect([options.folder])))
-        return 0
+        return list_cases(collect([options.folder], partners=True))
     campaign, drive, name = chosen(options)
     print_line(f"{name}{drive.title}")
     print_line(drive.what)
@@ -130,7 +129,7 @@ def chosen(options: argparse.Namespace) -> tuple[Campaign, Drive, str]:
         campaign = Campaign(options.folder)
         key, name = attempt_named(campaign, options.attempt), ""
     else:
-        cases = cases_of(collect([options.folder]))
+        cases = cases_of(collect([options.folder], partners=True))
         case = next((case for case in cases if case.number == options.case), None)
         if case is None:
             there = f"valid: 1 to {len(cases)}" if cases else "no drive ended in a violation"
@@ -142,11 +141,15 @@ def chosen(options: argparse.Namespace) -> tuple[Campaign, Drive, str]:
     return campaign, drive, name
 
 
-def list_cases(cases: Sequence[Case]) -> None:
-    """Print every case."""
+def list_cases(collection: Collection) -> int:
+    """Print every case, and broken records."""
+    for line in lines_on(collection.left_out):
+        print_line(f"{WARNING} {line}")
+    cases = cases_of(collection)
     for case in cases:
         print_line(f"{case.number:4}  {case.title}: {case.what}")
     print_line(f"{len(cases)} violations")
+    return collection.exit_code
 
 
 def film(campaign: Campaign, drive: Drive, name: str, options: argparse.Namespace) -> None:

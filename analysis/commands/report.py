@@ -10,7 +10,7 @@ from analysis.arms import arms_in, settings_in
 from analysis.attribution import attribution_table as attributed
 from analysis.attribution import twins_table
 from analysis.cases import case_table
-from analysis.collection import Collection
+from analysis.collection import WARNING, Collection
 from analysis.commands.options import (
     FORMATS,
     Commands,
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Make the report."""
     with progress() as bar:
         task = bar.add_task("results", total=None)
-        collection = read_collection(options)
+        collection = read_collection(options, whole=not options.results_only)
         bar.update(task, total=work(collection, options.results_only))
         watched = replace(collection, on_attempt=lambda: bar.advance(task))
         report = gather(
@@ -63,8 +63,10 @@ def run(options: argparse.Namespace) -> int:
         bar.update(task, description="done", completed=total or 1, total=total or 1)
     for note in collection.notes:
         print_line(note)
+    for line in report.broken_twins:
+        print_line(f"{WARNING} broken: {line}")
     print_line(f"{out / PAGE}")
-    return collection.exit_code
+    return 1 if report.broken_twins else collection.exit_code
 
 
 def work(collection: Collection, results_only: bool) -> int:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import pandas as pd
+
+from analysis.broken import folder_names
 from analysis.collection import Collection
 from analysis.commands.options import (
     Commands,
@@ -45,7 +48,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the tables, then print them: who reads only the first lines has all files."""
     formats = formats_in(options.format)
-    collection = read_collection(options)
+    collection = read_collection(options, whole=not options.results_only)
     out = output_folder(options, collection)
     tables = tables_of(collection, options.results_only)
     write_all(collection, tables, out, formats)
@@ -57,11 +60,19 @@ def run(options: argparse.Namespace) -> int:
     return collection.exit_code
 
 
+def broken_table(collection: Collection) -> pd.DataFrame:
+    """Return the attempts that are left out for a broken record, with their folders."""
+    return folder_names(
+        collection.left_out, {n: one.folder for n, one in enumerate(collection.campaigns)}
+    )
+
+
 def write_all(collection: Collection, tables: list[Table], out: Path, formats: list[str]) -> None:
     """Write every table, and the attempts they are made of."""
     frames = plain_formats(formats)
     write_frame(collection.attempts, out, "attempts", frames)
     write_frame(collection.missing, out, "missing", frames)
+    write_frame(broken_table(collection), out, "broken", frames)
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":

@@ -41,6 +41,7 @@ class Report:
     cases: list[Case]
     strips: list[tuple[Case, list[Canvas]]]
     attributions: list[Attribution]
+    broken_twins: list[str]  # a line for each
     failures: pd.DataFrame
 
 
@@ -56,6 +57,7 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
         regressions.append(fit_condition(collection.attempts, condition, collection=whole))
     declaration = declare(contrasts, regressions)
     cases = cases_of(collection)
+    attributions, broken_twins = attributions_of(cases)
     stage("violations")
     strips = [] if results_only else render_strips(cases, collection.on_attempt)
     return Report(
@@ -67,7 +69,8 @@ def gather(collection: Collection, results_only: bool, stage: Callable[[str], No
         declaration=declaration,
         cases=cases,
         strips=strips,
-        attributions=attributions_of(cases),
+        attributions=attributions,
+        broken_twins=broken_twins,
         failures=failures_of(collection),
     )
 

@@ -108,6 +108,7 @@ def contents(places: Sequence[str]) -> Markup:
 def warnings(report: Report) -> Content:
     """Return the warnings."""
     known = [note for note in report.collection.notes if note.startswith(WARNING)]
+    known += [f"{WARNING} broken: {line}" for line in report.broken_twins]
     return listed(known) if known else ""
 
 
@@ -187,6 +188,16 @@ def failure_parts(report: Report) -> Iterator[Content]:
         yield paragraph("No failed try.")
     else:
         yield html_tables.text_table(report.failures)
+    left_out = report.collection.left_out
+    if len(left_out):
+        shown = left_out.head(MOST_MISSING)[[*KEY, "left out as", "reason"]]
+        rest = f"{len(left_out) - len(shown)} more are in broken.csv."
+        others = paragraph(rest, class_="quiet") if len(left_out) > len(shown) else ""
+        yield paragraph(
+            f"{plural(len(left_out), 'attempt')} with a broken record, or paired with one, are in"
+            " no table and no figure."
+        )
+        yield folded("Attempts left out", html_tables.text_table(shown, 3), others)
     missing = report.collection.missing
     if missing.empty:
         yield paragraph("All planned attempts have a result.")

@@ -46,7 +46,7 @@ def known(folder: Path, twins: dict[Change, Drive], disturbances: int = 1) -> At
     arms = {("late", change.condition("latency")): drive for change, drive in twins.items()}
     drives = {key_of(*arm, "4", 1): drive for arm, drive in arms.items()}
     write_little(campaign / TWINS, list(arms), ["4"], [1], drives=drives)
-    (attributions,) = attributions_of(cases_of(collect([campaign])))
+    ((attributions,), _) = attributions_of(cases_of(collect([campaign])))
     return attributions
 
 
@@ -93,7 +93,7 @@ def test_samples_that_change_no_message_are_no_placebos(tmp_path: Path) -> None:
         for folder, condition in ((campaign, "latency"), (campaign / TWINS, "latency resampled 1"))
     )
     resampled.write_bytes(part.read_bytes())
-    (attributions,) = attributions_of(cases_of(collect([campaign])))
+    ((attributions,), _) = attributions_of(cases_of(collect([campaign])))
     assert attributions.conclusion == "the disturbance is necessary; it is not random"
 
 

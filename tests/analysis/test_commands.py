@@ -105,20 +105,6 @@ def test_an_empty_campaign_and_one_in_which_all_failed(
     assert sorted(missing["ending"]) == ["not tried yet", "server_crash"]
 
 
-def test_a_truncated_parquet_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
-    for name in ("frames", "boxes", "messages"):
-        file = next(folder.glob(f"episodes/*/*/*/1-s1/try1/{name}.parquet"))
-        whole = file.read_bytes()
-        file.write_bytes(whole[: len(whole) // 2])
-        code, _, err = ran(capsys, "tables", folder)
-        assert code == 2
-        assert str(file) in err
-        assert err.count("\n") == 1
-        assert ran(capsys, "tables", folder, "--results-only")[0] == 0
-        file.write_bytes(whole)
-
-
 def test_simulators_are_not_pooled_unless_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -360,23 +360,6 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
     assert not page.loads
 
 
-def test_a_broken_record_is_named_and_the_old_report_stays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = write_little(tmp_path / "c", ARM, ["0", "1"], [1])
-    assert main(["report", str(folder)]) == 0
-    before = {path.name: path.read_bytes() for path in (folder / "report").iterdir()}
-    file = next(folder.glob("episodes/*/*/*/1-s1/try1/boxes.parquet"))
-    file.write_bytes(file.read_bytes()[:-200])
-    capsys.readouterr()
-    assert main(["report", str(folder)]) == 2
-    output = capsys.readouterr().err
-    assert str(file) in output
-    assert output.count("\n") == 1
-    assert {path.name: path.read_bytes() for path in (folder / "report").iterdir()} == before
-    assert main(["report", str(folder), "--results-only"]) == 0
-
-
 def test_a_report_from_inside_the_folder_has_its_name(
     little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

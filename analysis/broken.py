@@ -1,0 +1,109 @@
+"""Broken records: named, and left out together with their pair partners.
+
+A record is broken if a file of it is missing, cannot be read, or has numbers that no drive has. The
+attempts of all other arms on its route with its seed are left out too, so that arms have the same
+routes and seeds in every table, as if nothing had been driven there. A long drive's record breaks
+more easily than a short one's: without its partners, its loss would favour or harm one arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.attempt import checked_table, read_result, violation_place, writable
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.records.schema import TABLES
+from harness.vocabulary import Mask
+
+COLUMNS = ["arm", "route", "seed", "campaign", "left out as", "reason"]
+BROKEN, PARTNER = "broken record", "pair partner"
+WHY_PARTNER = "on the route and with the seed of a broken record"
+MOST_LISTED = 20
+"""Broken records that have a line; the file has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """An attempt whose record is broken."""
+
+    campaign: int
+    cluster: str  # the geometry of its route
+    key: AttemptKey
+    reason: str  # names the file
+
+
+def check_tables(campaign: Campaign, key: AttemptKey, violated: bool) -> None:
+    """Read all tables of a record; what is wrong with them is a user error."""
+    tables = {name: checked_table(campaign, name, key) for name in TABLES}
+    strange = set(tables["boxes"]["frame"].unique()) - set(tables["frames"]["frame"])
+    if strange:
+        file = campaign.file_of(key).with_name("boxes.parquet")
+        raise UserError(f"{file}: boxes of frame {min(strange)}, which frames.parquet lacks")
+    if violated:
+        violation_place(campaign, key)
+
+
+def read_record(
+    campaign: Campaign, key: AttemptKey, *, whole: bool
+) -> tuple[dict[str, Any] | None, str]:
+    """Return an attempt's row, None if its result is broken, and what is wrong with its record."""
+    row = None
+    try:
+        row = read_result(campaign, key)
+        if whole:
+            check_tables(campaign, key, row["violated"])
+    except UserError as problem:
+        return row, str(problem)
+    return row, ""
+
+
+def on_broken_places(attempts: pd.DataFrame, broken: Sequence[Broken]) -> Mask:
+    """Return which attempts are on the route and have the seed of a broken record."""
+    places = {(item.cluster, item.key.route, item.key.seed) for item in broken}
+    names = zip(attempts["cluster"], attempts["route"], attempts["seed"], strict=True)
+    return pd.Series([name in places for name in names], dtype=bool).to_numpy()
+
+
+def table_of(broken: Sequence[Broken], partners: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each attempt that is left out: the broken ones, then their partners."""
+    rows = [
+        (
+            writable(str(item.key.arm)),
+            writable(item.key.route),
+            item.key.seed,
+            item.campaign,
+            BROKEN,
+            writable(item.reason),
+        )
+        for item in broken
+    ]
+    columns = (partners[name] for name in COLUMNS[:4])
+    rows += [(*names, PARTNER, WHY_PARTNER) for names in zip(*columns, strict=True)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def lines_on(left_out: pd.DataFrame) -> Iterator[str]:
+    """Yield how much is left out, and a line for each broken record."""
+    broken = left_out[left_out["left out as"] == BROKEN]
+    if broken.empty:
+        return
+    count, partners = len(broken), len(left_out) - len(broken)
+    records = f"{count} record{'s are' if count > 1 else ' is'} broken"
+    rest = f"; left out, with {partners} attempts of other arms on the same routes and seeds"
+    yield records + (rest if partners else "; left out")
+    for _, row in broken.head(MOST_LISTED).iterrows():
+        yield f"broken: {row['arm']}/{row['route']}-s{row['seed']}: {row['reason']}"
+    if (more := count - MOST_LISTED) > 0:
+        yield f"{more} more broken records are in broken.csv"
+
+
+def folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
+    """Return the table with the folders of the campaigns in words."""
+    return left_out.assign(campaign=[str(folders[number]) for number in left_out["campaign"]])
