@@ -98,14 +98,14 @@ class Fault:
 
 def faults_in(attempts: pd.DataFrame, together: bool) -> tuple[Fault, ...]:
     """Return the faulty arms; folders are examined together, or each by itself."""
-    by = [ARM] if together else ["campaign", ARM]
+    by = [ARM] if together else ["source", ARM]
     faults = [
         (rows, fault_of(heard_records(rows)))
         for _, rows in attempts.groupby(by, sort=True)
         if len(rows)
     ]
     return tuple(
-        Fault(Arm.parse(str(rows[ARM].iloc[0])), frozenset(rows["campaign"]), reason)
+        Fault(Arm.parse(str(rows[ARM].iloc[0])), frozenset(rows["source"]), reason)
         for rows, reason in faults
         if reason
     )
@@ -132,7 +132,7 @@ def heard_records(attempts: pd.DataFrame) -> list[MessageUsage]:
 def without_faulty(rows: pd.DataFrame, faults: Sequence[Fault]) -> pd.DataFrame:
     """Return the rows of all other arms."""
     for fault in faults:
-        faulty = of_arms(rows, [fault.arm]) & rows["campaign"].isin(fault.campaigns)
+        faulty = of_arms(rows, [fault.arm]) & rows["source"].isin(fault.campaigns)
         rows = rows[~faulty].reset_index(drop=True)
     return rows
 

@@ -22,7 +22,7 @@ from harness.records.reading import Campaign
 from harness.records.schema import TABLES
 from harness.vocabulary import Mask
 
-COLUMNS = ["arm", "route", "seed", "campaign", "left out as", "reason"]
+COLUMNS = ["arm", "route", "seed", "source", "left out as", "reason"]
 BROKEN, PARTNER = "broken record", "pair partner"
 WHY_PARTNER = "on the route and with the seed of a broken record"
 MOST_LISTED = 20
@@ -106,4 +106,6 @@ def lines_on(left_out: pd.DataFrame) -> Iterator[str]:
 
 def folder_names(left_out: pd.DataFrame, folders: Mapping[int, Path]) -> pd.DataFrame:
     """Return the table with the folders of the campaigns in words."""
-    return left_out.assign(campaign=[str(folders[number]) for number in left_out["campaign"]])
+    return left_out.assign(source=[str(folders[number]) for number in left_out["source"]]).rename(
+        columns={"source": "folder"}
+    )

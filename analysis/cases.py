@@ -34,11 +34,22 @@ class Case:
     time: float  # s since the start of the attempt
     other: str  # blueprint of the other one; empty for none
     stationary: bool  # the ego was stationary
+    label: str = ""  # of its campaign, where campaigns are compared
 
     @property
     def title(self) -> str:
         """The title of its attempt."""
-        return title_of(self.key)
+        return f"{self.arm_title}, {self.place}"
+
+    @property
+    def arm_title(self) -> str:
+        """The arm of its attempt."""
+        return SHOWN_APART.join(filter(None, (arm_title(self.key.arm), self.label)))
+
+    @property
+    def place(self) -> str:
+        """The route and seed of its attempt."""
+        return f"route {self.key.route}, seed {self.key.seed}"
 
     @property
     def what(self) -> str:
@@ -91,7 +102,7 @@ def cases_of(collection: Collection) -> list[Case]:
 
 def iterate_cases(collection: Collection) -> Iterator[Case]:
     """Yield violations, numbered from 1 in each campaign."""
-    names = ["campaign", *KEY, CASE, "violation", "violation_time", "violation_with"]
+    names = ["source", *KEY, CASE, "violation", "violation_time", "violation_with"]
     columns = (collection.attempts[name] for name in (*names, "ego_stationary"))
     for index, *key, number, kind, time, other, stood in zip(*columns, strict=True):
         if number:
@@ -105,6 +116,7 @@ def iterate_cases(collection: Collection) -> Iterator[Case]:
                 time=time,
                 other=other,
                 stationary=bool(stood),
+                label=collection.labels[index] if collection.labels else "",
             )
 
 

@@ -29,7 +29,7 @@ from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
 from harness.errors import UserError
-from harness.records.arms import CORE, Arm, varying
+from harness.records.arms import CORE, NONE, Arm, varying
 from harness.records.keys import AttemptKey
 from harness.records.ledger import key_of as ledger_key
 from harness.records.ledger import lines
@@ -38,7 +38,9 @@ from harness.records.reading import Campaign
 KEY = ["arm", "route", "seed"]
 CASE = "case"
 """The column with the number of a violation in its campaign; 0 for none."""
-RESERVED = ("campaign", "cluster", "try", CASE)
+CAMPAIGN = "campaign"
+"""The factor of arms whose campaigns are compared; its values are their numbers and folders."""
+RESERVED = ("source", "cluster", "try", CASE, CAMPAIGN)
 IRRELEVANT_SETTINGS = {
     "out",
     "dry_run",
@@ -52,7 +54,7 @@ IRRELEVANT_SETTINGS = {
 """Settings that do not change results."""
 UNKNOWN = "?"
 """The town of a route that is not in its campaign's folder."""
-MISSING = [*KEY, "campaign", "ending", "message"]
+MISSING = [*KEY, "source", "ending", "message"]
 WARNING = "warning:"
 """Start of the notes that are shown first."""
 
@@ -67,6 +69,7 @@ class Collection:
     notes: tuple[str, ...]  # notes for readers of any table
     on_attempt: Callable[[], None] = lambda: None  # called for each attempt that is read
     faults: tuple[Fault, ...] = ()  # arms that are left out
+    labels: tuple[str, ...] = ()  # of campaigns that are compared: values of their factor
     left_out: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=broken.COLUMNS))
     """Attempts with broken records, and their pair partners."""
 
@@ -77,7 +80,7 @@ class Collection:
 
     def attempts_in_order(self) -> Iterator[tuple[int, Campaign, AttemptKey]]:
         """Yield every attempt's row, campaign and key."""
-        columns = (self.attempts[name] for name in ("campaign", *KEY))
+        columns = (self.attempts[name] for name in ("source", *KEY))
         for row, (campaign, *key) in enumerate(zip(*columns, strict=True)):
             yield row, self.campaigns[campaign], key_of(*key)
             self.on_attempt()
@@ -99,8 +102,8 @@ class Collection:
 
 
 def key_of(arm: str, route: str, seed: int) -> AttemptKey:
-    """Return the attempt of a row."""
-    return AttemptKey(Arm.parse(arm), route, seed)
+    """Return the attempt of a row, as its campaign has it: without the factor of campaigns."""
+    return AttemptKey(Arm.parse(arm).but(**{CAMPAIGN: NONE}), route, seed)
 
 
 def row_key(key: AttemptKey) -> tuple[str, str, int]:
@@ -118,10 +121,12 @@ def collect(
 ) -> Collection:
     """Read campaigns; carlite and CARLA are pooled only if `mixed` is true.
 
-    Without `pooled`, folders are compared, and two of them may hold the same attempt. With `whole`,
-    all tables of every record are checked, not its result alone. Pair partners of broken records
-    stay only with `partners`.
+    Folders that hold the same attempt are compared: their arms get a further factor. Without
+    `pooled` they get none, and who asks keeps them apart. With `whole`, all tables of every record
+    are checked, not its result alone. Pair partners of broken records stay only with `partners`.
     """
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UserError(f"{', '.join(map(str, folders))}: the same folder twice; give it once")
     campaigns = tuple(Campaign(folder) for folder in folders)
     finished = [campaign.attempts() for campaign in campaigns]
     ways = [read_ways(folder) for folder in folders]
@@ -131,17 +136,18 @@ def collect(
     rows = [with_factors(row, factors, campaigns) for row in rows]
     attempts = numbered(pd.DataFrame(rows) if rows else empty_attempts())
     attempts, left_out = without_broken(attempts, problems, partners=partners)
-    if pooled:
-        refuse_duplicates(attempts, folders)
+    labels = labels_of(campaigns, finished, clusters) if pooled else ()
+    attempts, left_out = (labelled(frame, labels, factors) for frame in (attempts, left_out))
     refuse_mixture(attempts, mixed)
     missing = [
         row
         for index, campaign in enumerate(campaigns)
         for row in missing_in(index, campaign, finished[index], [way.name for way in ways[index]])
     ]
+    lacking = labelled(pd.DataFrame(missing, columns=MISSING), labels)
     faults = faults_in(attempts, together=pooled)
     attempts = without_faulty(attempts, faults)
-    lacking = without_faulty(pd.DataFrame(missing, columns=MISSING), faults)
+    lacking = without_faulty(lacking, faults)
     lines = (f"{WARNING} {line}" for line in broken.lines_on(left_out))
     notes = (*lines, *notes_on_arms(attempts, faults))
     notes += (*notes_on(campaigns, attempts, lacking, ways=ways, left_out=left_out),)
@@ -152,7 +158,58 @@ def collect(
         notes=tuple(sorted(notes, key=lambda note: not note.startswith(WARNING))),
         faults=faults,
         left_out=left_out,
+        labels=labels,
     )
+
+
+def labels_of(
+    campaigns: Sequence[Campaign],
+    finished: Sequence[Mapping[AttemptKey, Path]],
+    clusters: Mapping[tuple[int, str], str],
+) -> tuple[str, ...]:
+    """Return the names of campaigns that hold the same attempt; none if all attempts differ.
+
+    Where a folder has no routes its town is not known, and might be any: this is refused.
+    """
+    holders: dict[AttemptKey, list[int]] = {}
+    for index, keys in enumerate(finished):
+        for key in keys:
+            holders.setdefault(key, []).append(index)
+    shared = False
+    for key, places in ((key, places) for key, places in holders.items() if len(places) > 1):
+        towns = [clusters.get((n, key.route), UNKNOWN).partition("/")[0] for n in places]
+        if UNKNOWN in towns:
+            folders = ", ".join(str(campaigns[n].folder) for n in places)
+            raise UserError(
+                f"{folders}: {key} is in more than one folder, and one has no routes folder to"
+                " compare by; give one"
+            )
+        shared |= len(set(towns)) < len(towns)
+    width = len(str(len(campaigns)))
+    names = [writable(campaign.folder.resolve().name) for campaign in campaigns]
+    return tuple(f"{n:0{width}} {name}" for n, name in enumerate(names, 1)) if shared else ()
+
+
+def labelled(
+    frame: pd.DataFrame, labels: Sequence[str], factors: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return rows whose arms have their campaign's name as a factor, and a column for it."""
+    if not labels:
+        return frame
+    names = [labels[source] for source in frame["source"]]
+    arms = [
+        str(Arm.parse(arm).but(**{CAMPAIGN: name}))
+        for arm, name in zip(frame["arm"], names, strict=True)
+    ]
+    frame = frame.assign(arm=arms)
+    if factors is not None and factors[0] in frame:
+        frame.insert(list(frame.columns).index(factors[-1]) + 1, CAMPAIGN, names)
+    return frame
+
+
+def as_recorded(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts whose arms are called as in their campaigns."""
+    return attempts.assign(arm=[str(key_of(arm, "", 0).arm) for arm in attempts["arm"]])
 
 
 def read_attempts(
@@ -171,7 +228,7 @@ def read_attempts(
             row, reason = read_record(campaign, key, whole=whole)
             if row is not None:
                 number = int(place.name.removeprefix("try"))
-                rows.append({**row, "campaign": index, "cluster": cluster, "try": number})
+                rows.append({**row, "source": index, "cluster": cluster, "try": number})
             if reason:
                 problems.append(Broken(campaign=index, cluster=cluster, key=key, reason=reason))
     return rows, problems
@@ -182,7 +239,7 @@ def without_broken(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the attempts that remain, and the table of those that are left out."""
     keys = {(item.campaign, *row_key(item.key)) for item in problems}
-    names = zip(*(attempts[name] for name in ("campaign", *KEY)), strict=True)
+    names = zip(*(attempts[name] for name in ("source", *KEY)), strict=True)
     bad = pd.Series([name in keys for name in names], dtype=bool).to_numpy()
     alike = broken.on_broken_places(attempts, problems) & ~bad & (not partners)
     return (
@@ -194,7 +251,7 @@ def without_broken(
 def numbered(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return attempts with the numbers of their violations, counted in each campaign."""
     violated = attempts["violated"].astype(int)
-    numbers = violated.groupby(attempts["campaign"]).cumsum() * violated
+    numbers = violated.groupby(attempts["source"]).cumsum() * violated
     return attempts.assign(**{CASE: numbers.astype(int)})
 
 
@@ -203,10 +260,10 @@ def with_factors(
 ) -> dict[str, Any]:
     """Return an attempt's row with the values of its factors behind the name of its arm."""
     if taken := [name for name in factors if name in {*row, *RESERVED}]:
-        folder = campaigns[row["campaign"]].folder
+        folder = campaigns[row["source"]].folder
         raise UserError(f"{folder}: factor {taken[0]}: the name is reserved for a column")
     arm = Arm.parse(row["arm"])
-    places = {name: row[name] for name in ("campaign", "cluster", "try")}
+    places = {name: row[name] for name in ("source", "cluster", "try")}
     values = {name: checked_text(arm[name]) for name in factors}
     return {**places, "arm": row["arm"], **values, **row}
 
@@ -217,7 +274,7 @@ def empty_attempts() -> pd.DataFrame:
     words = {name: pd.Series(dtype=str) for name in (*texts, *WORDS, UNITS)}
     truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *FLAGS)
     flags = {name: pd.Series(dtype=bool) for name in truths}
-    whole = {name: pd.Series(dtype=int) for name in ("campaign", "seed", "try", *COUNTS)}
+    whole = {name: pd.Series(dtype=int) for name in ("source", "seed", "try", *COUNTS)}
     other: tuple[str, ...] = ("driving_score", "completion", "violation_time", "duration")
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
@@ -287,7 +344,7 @@ def missing_in(
             "arm": writable(str(key.arm)),
             "route": writable(key.route),
             "seed": key.seed,
-            "campaign": index,
+            "source": index,
             "ending": writable(line["failure"] or "done, but its records are missing"),
             "message": writable(line["message"]),
         }

@@ -24,6 +24,8 @@ MEASURES = {
     "violations, %": ("violated", 100.0),
     "collisions, %": ("collided", 100.0),
 }
+PRECISION = "ap"
+"""Average precision of an attempt: compared between campaigns, and not tested."""
 YES_OR_NO = {"violated", "collided"}
 PAIR = ["cluster", "route", "seed"]
 """Attempts of two arms are a pair on the same way, called the same, with the same seed."""
@@ -66,7 +68,7 @@ def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
 
 def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
     """Return an arm's attempts."""
-    columns = [*(name for name, _ in MEASURES.values()), *hazards.WORDS]
+    columns = [*(name for name, _ in MEASURES.values()), PRECISION, *hazards.WORDS]
     attempts_of_arm = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
     return Side(arm, name, attempts_of_arm.reset_index(drop=True))
 

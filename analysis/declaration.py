@@ -13,6 +13,7 @@ from analysis.contrasts import ALPHA, Contrasts
 from analysis.regression.by_condition import ConditionFits
 from analysis.report.html import plural as numbered_of
 from analysis.statistics.significance import Hypothesis, adjusted, attainable
+from analysis.tables.campaigns import FAMILY
 from analysis.tables.table import codes_of
 
 IN_ORDER = ("driving score", "violations, %")
@@ -31,9 +32,13 @@ class Declaration:
         """Return what is tested on the page, how, and what it has no power to find."""
         of = {kind: len(rows) for kind, rows in self.tests.groupby("kind")}
         comparisons, terms = of.get("comparison", 0) // len(IN_ORDER), of.get("odds", 0)
+        table = self.contrasts.table
+        between = int(((table["family"] == FAMILY) & (table["measure"] == IN_ORDER[0])).sum())
+        of_campaigns = f" ({between} of them between campaigns)" if between else ""
         text = (
             f"One family of tests: the driving score of {numbered_of(comparisons, 'comparison')}"
-            " of two arms; the violation rate of each whose driving score differs significantly;"
+            f" of two arms{of_campaigns}; the violation rate of each whose driving score differs"
+            " significantly;"
             f" {numbered_of(terms, 'error pattern')} in the timing-fair regressions. The"
             " probability that any sentence below reports an effect that is absent is at most"
             f" {ALPHA:.0%}, for all of them together (step-down, with Westfall and Wolfinger's"

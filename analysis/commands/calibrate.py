@@ -131,8 +131,8 @@ def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
     show_grid("Report pages", ["scenario", *numbers], rows)
     print_line(
         f"{options.campaigns} pages each of {options.routes} routes, {options.systems} systems"
-        f" under 2 conditions, {options.seeds} seeds; low and high: Clopper and Pearson's"
-        " 95 % confidence interval of 'with a false sentence'"
+        f" under 2 conditions, {options.seeds} seeds, in one campaign or two; low and high: Clopper"
+        " and Pearson's 95 % confidence interval of 'with a false sentence'"
     )
     if options.out:
         write_frame(rates, options.out, "calibration_pages", ["csv"])

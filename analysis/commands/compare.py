@@ -107,7 +107,7 @@ def side_in(collection: Collection, folders: Sequence[Path], text: str) -> Side:
     numbers = [
         n for n, campaign in enumerate(collection.campaigns) if campaign.folder.resolve() in wanted
     ]
-    attempts = collection.attempts[collection.attempts["campaign"].isin(numbers)]
+    attempts = collection.attempts[collection.attempts["source"].isin(numbers)]
     arm = arm_named(text, attempts)
     refuse_duplicates(attempts[of_arms(attempts, [arm])], folders)
     return side_of(attempts, arm, short_name(arm, varying([*arms_in(attempts), *collection.arms])))

@@ -30,7 +30,11 @@ def new_parser(commands: Commands, name: str, description: str) -> argparse.Argu
 def add_folders(parser: argparse.ArgumentParser) -> None:
     """Add the campaign folders."""
     parser.add_argument(
-        "folders", type=Path, nargs="+", metavar="DIR", help="campaign folders; several are pooled"
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="campaign folders; several are pooled, or compared if they hold the same attempts",
     )
 
 

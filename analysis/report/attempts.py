@@ -106,7 +106,7 @@ def numbers_of(shown: pd.DataFrame, column: str, scale: float, digits: int) -> l
 
 def links_of(shown: pd.DataFrame) -> Iterator[Content]:
     """Yield what each drive ended in, linked to where the page shows it."""
-    columns = (shown[name] for name in ("campaign", "case", "violation"))
+    columns = (shown[name] for name in ("source", "case", "violation"))
     for campaign, case, kind in zip(*columns, strict=True):
         text = KINDS.get(str(kind), str(kind).replace("_", " "))
         yield tag("a", text, href=f"#{anchor(campaign, case)}") if case else "none"

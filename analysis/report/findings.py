@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from analysis.collection import CAMPAIGN
 from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
 from analysis.declaration import Declaration
 from analysis.regression.by_condition import ConditionFits
@@ -35,6 +36,7 @@ def findings_of(declared: Declaration, regressions: Sequence[ConditionFits]) -> 
         parts += [tag("h3", "Does a disturbance change driving?"), bullets(disturbed)]
     for family in factors:
         title = f"Does {family.removeprefix(BY)} change driving?"
+        title = "Do the campaigns differ?" if family == f"{BY}{CAMPAIGN}" else title
         parts += [tag("h3", title), bullets(text for _, text in sentences(contrasts, family))]
     if systems:
         shown = sorted(systems, key=lambda sentence: not sentence[0])[:MOST_PAIRS]

@@ -11,7 +11,7 @@ from analysis.arms import arms_in, settings_in
 from analysis.attempt import writable
 from analysis.attribution import Attribution, attributions_of
 from analysis.cases import Case, cases_of, cases_to_show
-from analysis.collection import KEY, Collection, row_key
+from analysis.collection import KEY, Collection, as_recorded, row_key
 from analysis.contrasts import Contrasts, contrasts_of
 from analysis.declaration import Declaration, declare
 from analysis.drawing.canvas import Canvas
@@ -89,14 +89,14 @@ def render_strips(cases: list[Case], looked: Callable[[], None]) -> list[tuple[C
 def failures_of(collection: Collection) -> pd.DataFrame:
     """Return the tries that failed, by what failed them, and how many attempts were done later."""
     tries = [
-        {"campaign": number, **line, **dict(zip(KEY, row_key(key_of(line)), strict=True))}
+        {"source": number, **line, **dict(zip(KEY, row_key(key_of(line)), strict=True))}
         for number, campaign in enumerate(collection.campaigns)
         for line in lines(campaign.folder)
         if line["outcome"] == "failed"
     ]
-    failed = pd.DataFrame(tries, columns=["campaign", *KEY, "failure"])
-    key = ["campaign", *KEY]
-    done = pd.MultiIndex.from_frame(collection.attempts[key])
+    failed = pd.DataFrame(tries, columns=["source", *KEY, "failure"])
+    key = ["source", *KEY]
+    done = pd.MultiIndex.from_frame(as_recorded(collection.attempts)[key])
     rows = []
     for failure, tries_of_failure in failed.groupby("failure", dropna=False, sort=True):
         attempts = tries_of_failure.drop_duplicates(key)

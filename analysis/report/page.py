@@ -12,6 +12,7 @@ from analysis.arms import factors_of
 from analysis.collection import KEY, WARNING, settings_of
 from analysis.report import evidence, html_tables
 from analysis.report.attempts import attempts
+from analysis.report.campaigns import campaigns
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, bullets, folded, paragraph, plural, section, tag
@@ -25,6 +26,7 @@ MOST_MISSING = 300
 SECTIONS = {
     "overview": "Overview",
     "findings": "Findings",
+    "campaigns": "Campaigns",
     "run": "What was run",
     "driving": "Driving",
     "differences": "Differences",
@@ -42,9 +44,12 @@ SECTIONS = {
 
 def page(report: Report) -> str:
     """Return the whole page."""
-    title = f"Campaign report: {', '.join(map(name_of, report.collection.campaigns))}"
+    names = report.collection.labels or map(name_of, report.collection.campaigns)
+    title = f"Campaign report: {', '.join(names)}"
+    compared = campaigns(report)
     sections = [
         findings(report),
+        compared,
         run(report),
         evidence.driving(report),
         evidence.differences(report),
@@ -59,6 +64,7 @@ def page(report: Report) -> str:
         settings(report),
     ]
     first = evidence.overview(report)
+    absent = [name for name, part in (("overview", first), ("campaigns", compared)) if not part]
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -72,7 +78,7 @@ def page(report: Report) -> str:
     body = tag(
         "body",
         top,
-        contents([place for place in SECTIONS if place != "overview" or first]),
+        contents([place for place in SECTIONS if place not in absent]),
         tag("main", warnings(report), first, notes(report), sections),
         ending(),
         tag("script", Markup(SCRIPT)),
@@ -145,7 +151,7 @@ def run(report: Report) -> Markup:
 def facts(campaign: Campaign, report: Report) -> Markup:
     """Return the facts of one campaign."""
     number = report.collection.campaigns.index(campaign)
-    rows = report.collection.attempts[report.collection.attempts["campaign"] == number]
+    rows = report.collection.attempts[report.collection.attempts["source"] == number]
     header = campaign.header
     simulators = ", ".join(sorted(set(rows["simulator"]))) or str(
         header.get("simulator", "unknown")

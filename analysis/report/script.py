@@ -12,7 +12,7 @@ SCRIPT = """
 (() => {
 'use strict';
 const compared = new Intl.Collator('en', {numeric: true}).compare;
-const NUMBER = /^[<+]?(-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?)(?![^ %])/i;
+const NUMBER = /^[<+]? ?(-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?)(?![^ %])/i;
 const ABSENT = new Set(['', '-', 'none']);
 const make = (name, parts = {}) => Object.assign(document.createElement(name), parts);
 const main = cell => cell.querySelector('small') ? cell.firstElementChild : cell;

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from analysis.attribution import Attribution, outcome
-from analysis.cases import Case, arm_title
+from analysis.cases import Case
 from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import inline
 from analysis.report.gather import Report
@@ -80,7 +80,7 @@ def strip(case: Case, canvases: list[Canvas]) -> Markup:
     """Return one violation in three bird's-eye views."""
     return tag(
         "div",
-        tag("h4", f"Case {case.number}: {arm_title(case.key.arm)}"),
+        tag("h4", f"Case {case.number}: {case.arm_title}"),
         paragraph(
             f"Route {case.key.route}, seed {case.key.seed}: {case.what}. ",
             tag("code", case.command),

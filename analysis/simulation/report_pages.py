@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.collection import Collection, empty_attempts
-from analysis.contrasts import contrasts_of
+from analysis.collection import CAMPAIGN, Collection, empty_attempts
+from analysis.contrasts import DISTURBED, contrasts_of
 from analysis.declaration import Declaration, declare
 from analysis.regression.by_condition import ConditionFits
 from analysis.regression.estimators import Fit
@@ -18,6 +18,7 @@ from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS
 from analysis.simulation.campaigns import Drives, Scenario, simulate_drives
 from analysis.statistics.intervals import clopper_pearson
 from analysis.statistics.significance import Hypothesis, adjusted, attainable, sign_flip
+from analysis.tables.campaigns import FAMILY
 from harness.randomness import stream
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import Floats
@@ -33,19 +34,28 @@ class PageScenario:
 
     scene: Scenario
     harm: float = 0.0  # log-odds of violation that the disturbance adds to every system
+    campaigns: int = 1  # that are compared on one page
+    worse: float = 0.0  # log-odds of violation that all arms of the second campaign have more
+
+    @property
+    def true_families(self) -> set[str]:
+        """The families of comparisons in which there is a difference."""
+        harmed, worse = bool(self.harm), bool(self.worse)
+        return {*([DISTURBED] if harmed else []), *([FAMILY] if worse else [])}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedCampaign:
-    """A campaign: drives of all arms, and what a report reads of them."""
+    """A campaign, or several: drives of all arms, and what a report reads of them."""
 
     made: Drives
     attempts: pd.DataFrame
     systems: int
+    campaigns: int
 
-    def of(self, condition: int) -> Drives:
-        """Return the drives under one condition."""
-        rows = np.flatnonzero(self.made.system // self.systems == condition)
+    def of(self, setting: int) -> Drives:
+        """Return the drives under one condition of one campaign."""
+        rows = np.flatnonzero(self.made.system // self.systems == setting)
         return Drives(
             route=self.made.route[rows],
             system=self.made.system[rows],
@@ -65,19 +75,27 @@ def page_scenarios(size: Scenario) -> dict[str, PageScenario]:
         "the disturbance matters, nothing else, errors differ by place": PageScenario(
             place, harm=2.5
         ),
+        "two campaigns, nothing matters, errors differ by place": PageScenario(place, campaigns=2),
+        "two campaigns, the second is worse, nothing else, errors differ by place": PageScenario(
+            place, campaigns=2, worse=2.5
+        ),
     }
 
 
 def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedCampaign:
-    """Return a campaign; a system under a condition is an arm of its own."""
+    """Return a campaign; a system under a condition, in a campaign, is an arm of its own."""
     size = page.scene.systems
-    harder = np.where(np.arange(2 * size) < size, 0.0, page.harm)
-    made = simulate_drives(replace(page.scene, systems=2 * size), random, harder)
-    conditions = np.array([NONE, DISTURBANCE])[made.system // size]
+    number = np.arange(2 * size * page.campaigns)
+    harder = page.harm * (number // size % 2) + page.worse * (number // (2 * size))
+    made = simulate_drives(replace(page.scene, systems=len(number)), random, harder)
+    conditions = np.array([NONE, DISTURBANCE])[made.system // size % 2]
     systems = [f"system {system}" for system in made.system % size]
+    sources = made.system // (2 * size)
+    labels = [f"{source + 1} campaign" if page.campaigns > 1 else NONE for source in sources]
+    columns = {"system": systems, "condition": conditions.tolist(), CAMPAIGN: labels}
     arms = [
-        str(Arm.of({"system": system, "condition": condition}))
-        for system, condition in zip(systems, conditions.tolist(), strict=True)
+        str(Arm.of(dict(zip(columns, names, strict=True))))
+        for names in zip(*columns.values(), strict=True)
     ]
     attempts = pd.DataFrame(
         {
@@ -87,7 +105,8 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
             "route": [f"{route:04}" for route in made.route],
             "cluster": [f"{route:04}" for route in made.route],
             "seed": made.seed,
-            "campaign": 0,
+            "source": sources,
+            CAMPAIGN: labels,
             "driving_score": 100 * made.completion * np.where(made.violated > 0, PENALTY, 1),
             "completion": made.completion,
             "violated": made.violated > 0,
@@ -95,13 +114,15 @@ def simulate_page(page: PageScenario, random: np.random.Generator) -> SimulatedC
         }
     )
     words = {str(name): "" for name in empty_attempts() if name not in attempts}
-    return SimulatedCampaign(made, attempts.assign(**words), size)
+    return SimulatedCampaign(made, attempts.assign(**words), size, page.campaigns)
 
 
 def regressions(made: SimulatedCampaign) -> list[ConditionFits]:
-    """Return the headline of both conditions."""
+    """Return the headline of both conditions, for each campaign."""
     regressions_ = []
-    for number, condition in enumerate((NONE, DISTURBANCE)):
+    campaigns = range(made.campaigns)
+    names = [f"{name} {number}" for number in campaigns for name in (NONE, DISTURBANCE)]
+    for number, condition in enumerate(names):
         fits: tuple[Fit, ...] = ()
         refused = {}
         try:
@@ -118,7 +139,7 @@ def regressions(made: SimulatedCampaign) -> list[ConditionFits]:
 
 def smallest(made: SimulatedCampaign, regressions: list[ConditionFits]) -> float:
     """Return the smallest p-value that a page's declaration will have: quick, without intervals."""
-    shape = (page_routes(made), -1, 2 * made.systems)
+    shape = (page_routes(made), -1, 2 * made.systems * made.campaigns)
     slots = [
         [Hypothesis(float(p))]
         for fits in regressions
@@ -128,7 +149,7 @@ def smallest(made: SimulatedCampaign, regressions: list[ConditionFits]) -> float
     sums = [
         made.attempts[name].to_numpy(np.float64).reshape(shape).sum(axis=1) for name in MEASURED
     ]
-    for a, b in compared(made.systems):
+    for a, b in compared(made.systems, made.campaigns):
         slots.append([of_pair(sums_by_route[:, b] - sums_by_route[:, a]) for sums_by_route in sums])
     return min((p for slot in adjusted(slots) for p in slot if np.isfinite(p)), default=1.0)
 
@@ -143,11 +164,16 @@ def of_pair(differences: Floats) -> Hypothesis:
     return Hypothesis(sign_flip(differences).p, attainable(differences))
 
 
-def compared(systems: int) -> list[tuple[int, int]]:
-    """Return the arms of every comparison: disturbed against not, systems under one condition."""
-    disturbed = [(system, system + systems) for system in range(systems)]
-    under = [list(combinations(range(begin, begin + systems), 2)) for begin in (0, systems)]
-    return [*disturbed, *under[0], *under[1]]
+def compared(systems: int, campaigns: int) -> list[tuple[int, int]]:
+    """Return the arms of every comparison: disturbed or not, systems, campaigns."""
+    arms = 2 * systems
+    pairs = []
+    for first in range(0, arms * campaigns, arms):
+        pairs += [(first + system, first + system + systems) for system in range(systems)]
+        for begin in (first, first + systems):
+            pairs += combinations(range(begin, begin + systems), 2)
+    firsts = combinations(range(0, arms * campaigns, arms), 2)
+    return [*pairs, *((a + arm, b + arm) for a, b in firsts for arm in range(arms))]
 
 
 def declaration(made: SimulatedCampaign, regressions: list[ConditionFits]) -> Declaration:
@@ -164,9 +190,7 @@ def false_sentences(page: PageScenario, declared: Declaration) -> int:
     """Return how many sentences call significant what is not there."""
     table = declared.contrasts.table
     rows = table[table["measure"].isin(["driving score", "violations, %"])]
-    clear = rows["clear"].to_numpy(bool)
-    if page.harm:
-        clear = clear & rows["family"].str.startswith("systems").to_numpy(bool)
+    clear = rows["clear"].to_numpy(bool) & ~rows["family"].isin(page.true_families).to_numpy(bool)
     odds = sum(int((terms["p page"] < ALPHA).sum()) for terms in declared.odds.values())
     return int(clear.sum()) + odds
 
@@ -185,7 +209,7 @@ def calibrate_pages(size: Scenario, replicates: int, seed: int, only: str = "") 
                 continue
             declared = declaration(made, fits)
             wrong = false_sentences(page, declared)
-            every = false_sentences(replace(page, harm=0.0), declared)
+            every = false_sentences(replace(page, harm=0.0, worse=0.0), declared)
             false += wrong > 0
             true += every > wrong
         low, high = clopper_pearson(false, replicates)
@@ -196,7 +220,7 @@ def calibrate_pages(size: Scenario, replicates: int, seed: int, only: str = "") 
                 "with a false sentence": false / replicates,
                 "low": low,
                 "high": high,
-                "with a true sentence": true / replicates if page.harm else np.nan,
+                "with a true sentence": true / replicates if page.true_families else np.nan,
             }
         )
     return pd.DataFrame(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.collection import Collection
+from analysis.tables.campaigns import campaigns_table
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.precision import precision_tables, read_detections
@@ -17,6 +18,7 @@ def tables_of(
     """Return all tables; `stage` is called with the name of each stage."""
     stage("tables")
     tables = tables_of_results(collection)
+    tables += [campaigns_table(collection)] if collection.labels else []
     if not results_only and len(collection.attempts):
         stage("frames and messages")
         tables += tables_of_frames(collection)

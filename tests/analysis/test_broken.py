@@ -127,7 +127,7 @@ def test_every_command_names_it_and_goes_on(
     assert "10 drives" in page.words
     listed = pd.read_csv(tmp_path / "out" / "broken.csv")
     assert listed["left out as"].tolist() == ["broken record", "pair partner"]
-    assert listed["campaign"].tolist() == [str(campaign)] * 2
+    assert listed["folder"].tolist() == [str(campaign)] * 2
     assert len(pd.read_csv(tmp_path / "out" / "attempts.csv")) == 10
     assert main(["tables", str(campaign), "--results-only", *out]) == 0
     compare = ["compare", str(campaign), "late/none", "late/latency", *out]

@@ -118,16 +118,15 @@ def test_simulators_are_not_pooled_unless_asked(
     assert "4" in out
 
 
-def test_the_same_attempt_twice_is_refused(tmp_path: Path) -> None:
+def test_the_same_attempt_twice_is_compared_where_its_town_is_known(tmp_path: Path) -> None:
     one = write_little(tmp_path / "one", ARM, ["0"], [1])
     two = write_little(tmp_path / "two", ARM, ["0"], [1])
-    with pytest.raises(UserError, match="late/ahead/none/0-s1 is in more than one"):
-        collect([one, two])
+    assert collect([one, two]).attempts["campaign"].tolist() == ["1 one", "2 two"]
     other_town = write_little(tmp_path / "three", ARM, ["0"], [1], town="Town05")
     assert collect([one, other_town]).attempts["cluster"].tolist() == ["Crucible05/0", "Town05/0"]
     for file in two.glob("routes/*"):
         file.unlink()
-    for folders in ([one, two], [two, one], [two, two]):
+    for folders in ([one, two], [two, one]):
         with pytest.raises(UserError, match="late/ahead/none/0-s1 is in more than one"):
             collect(folders)
 

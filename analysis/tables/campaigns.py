@@ -1,0 +1,86 @@
+"""Campaigns that are compared, next to each other: the estimates of arms that two of them have.
+
+A column is a campaign; a row is an arm and what is estimated. All drives of a campaign count here,
+also those without a counterpart in the other: the paired differences are those of `contrasts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+
+from analysis.collection import CAMPAIGN, Collection
+from analysis.comparison import Comparison, difference
+from analysis.contrasts import BY, Contrasts
+from analysis.tables.table import ESTIMATE, Measure, Table, mean_of, rate_of
+from harness.records.arms import NONE, Arm
+
+FAMILY = f"{BY}{CAMPAIGN}"
+PRECISION = "average precision, %"
+MEASURES: dict[str, Measure] = {
+    "driving score": mean_of("driving_score"),
+    "collisions, %": rate_of("collided"),
+    "route completion, %": mean_of("completion", 100),
+    PRECISION: mean_of("ap", 100),
+}
+ESTIMATED = "estimate"
+
+
+def campaigns_table(collection: Collection) -> Table:
+    """Return the estimates of arms that several campaigns have, a column for each campaign."""
+    factors = tuple(name for name in collection.factors if name != CAMPAIGN)
+    groups = dict(list(collection.attempts.groupby([*factors, CAMPAIGN], sort=False)))
+    records = [
+        {
+            **dict(zip(factors, names, strict=True)),
+            ESTIMATED: what,
+            "measure": label,
+            **asdict(estimate(groups[(*names, label)])),
+        }
+        for names in dict.fromkeys(arm.values(factors) for arm in common_arms(collection))
+        for what, estimate in MEASURES.items()
+        for label in collection.labels
+        if (*names, label) in groups
+    ]
+    by = (*factors, ESTIMATED)
+    return Table(
+        name="campaigns",
+        title="Campaigns next to each other: mean or share over all drives of an arm",
+        by=by,
+        cells=pd.DataFrame(records, columns=[*by, "measure", *ESTIMATE]),
+        arm=len(factors),
+    )
+
+
+def common_arms(collection: Collection) -> list[Arm]:
+    """Return the arms that more than one campaign has results of."""
+    factors = tuple(name for name in collection.factors if name != CAMPAIGN)
+    seen = collection.attempts.groupby(list(factors))[CAMPAIGN].nunique()
+    shared = {name if isinstance(name, tuple) else (name,) for name in seen[seen > 1].index}
+    arms = {arm.but(**{CAMPAIGN: NONE}) for arm in collection.arms}
+    return sorted(arm for arm in arms if arm.values(factors) in shared)
+
+
+def campaign_differences(contrasts: Contrasts) -> pd.DataFrame:
+    """Return the paired differences between campaigns, with one in average precision for each.
+
+    Average precision is estimated, and not tested: it is none of the page's tests.
+    """
+    table = contrasts.table[contrasts.table["family"] == FAMILY]
+    pairs = {(pair.a.name, pair.b.name): pair for pair in contrasts.pairs}
+    parts = []
+    for (a, b), rows in table.groupby(["arm_a", "arm_b"], sort=False):
+        more = precision_difference(pairs[(str(a), str(b))])
+        parts += [rows, more.assign(arm_a=str(a), arm_b=str(b), family=FAMILY, clear=False)]
+    return pd.concat(parts, ignore_index=True) if parts else table
+
+
+def precision_difference(pair: Comparison) -> pd.DataFrame:
+    """Return the difference in average precision over the pairs that have one."""
+    known = pair.pairs[pair.pairs[["ap_a", "ap_b"]].notna().all(axis=1)]
+    if known.empty:
+        return pd.DataFrame()
+    row = difference(known, PRECISION, "ap", 100.0)
+    return pd.DataFrame([{**row, "p": np.nan, "p page": np.nan}])
