@@ -149,8 +149,8 @@ def test_a_page_is_as_if_the_pair_had_not_been_driven(
     assert main(["report", str(campaign)]) == 1
     assert main(["report", str(other)]) == 0
     for name in ("driving", "bands", "precision", "differences", "regression", "common_stretch"):
-        tables = [pd.read_csv(path / "report" / f"{name}.csv") for path in (campaign, other)]
-        pd.testing.assert_frame_equal(*tables)
+        mine, theirs = (pd.read_csv(path / "report" / f"{name}.csv") for path in (campaign, other))
+        pd.testing.assert_frame_equal(mine, theirs)
 
 
 def test_violations_keep_their_numbers(whole: Path, campaign: Path) -> None:
