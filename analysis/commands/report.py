@@ -26,6 +26,7 @@ from analysis.commands.regress import checks_of, frame_of
 from analysis.commands.tables import write_all
 from analysis.contrasts import differences_table
 from analysis.regression.typeset import regression_latex
+from analysis.report.curves import write_curves
 from analysis.report.gather import MOST_STRIPS, PASSES, Report, gather
 from analysis.report.page import page
 from analysis.tables.writing import latex, write_frame, write_text
@@ -94,4 +95,5 @@ def write(report: Report, out: Path) -> None:
         write_frame(frame, out, name, ["csv", "parquet"])
     write_text(latex(differences_table(report.contrasts)), out / "differences.tex")
     write_text(regression_latex(report.regressions), out / "regression.tex")
+    write_curves(report.tables, out)
     write_text(page(report), out / PAGE)

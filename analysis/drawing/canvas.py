@@ -20,6 +20,7 @@ class Polyline:
     width: float = 1.0
     closed: bool = False
     dashed: bool = False
+    dash: tuple[float, float] = (3.0, 2.5)  # stroke and gap, if dashed
     opacity: float = 1.0
     title: str = ""
 

@@ -16,7 +16,6 @@ from harness.files import write_whole
 FINER = 3
 """Drawn so many times larger, then made small: that is what smooths the edges."""
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
-DASH = (3.0, 2.5)
 
 
 def picture(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Image.Image:
@@ -86,7 +85,7 @@ def render_shape(brush: ImageDraw.ImageDraw, mark: Polyline, scale: float, dark:
     width = max(1, round(mark.width * scale))
     outline = [*points, points[0], points[1]] if mark.closed else points
     if mark.dashed:
-        for piece in dashes(outline, [length * scale for length in DASH]):
+        for piece in dashes(outline, [length * scale for length in mark.dash]):
             brush.line(piece, ink, width)
     else:
         brush.line(outline, ink, width, joint="curve")

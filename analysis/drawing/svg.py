@@ -62,7 +62,7 @@ def shape(mark: Polyline) -> str:
     if mark.stroke and mark.width != 1:
         attributes += f' stroke-width="{number(mark.width)}"'
     if mark.dashed:
-        attributes += ' stroke-dasharray="3 2.5"'
+        attributes += f' stroke-dasharray="{mark.dash[0]:g} {mark.dash[1]:g}"'
     if mark.opacity < 1:
         attributes += f' opacity="{mark.opacity:g}"'
     return titled("polygon" if mark.closed else "polyline", attributes, mark.title)

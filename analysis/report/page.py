@@ -13,6 +13,7 @@ from analysis.collection import KEY, WARNING, settings_of
 from analysis.report import evidence, html_tables
 from analysis.report.attempts import attempts
 from analysis.report.campaigns import campaigns
+from analysis.report.curves import curves
 from analysis.report.findings import findings_of
 from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, bullets, folded, paragraph, plural, section, tag
@@ -30,6 +31,7 @@ SECTIONS = {
     "run": "What was run",
     "driving": "Driving",
     "differences": "Differences",
+    "curves": "Curves",
     "seeds": "Seeds",
     "errors": "Errors",
     "odds": "Errors and violations",
@@ -53,6 +55,7 @@ def page(report: Report) -> str:
         run(report),
         evidence.driving(report),
         evidence.differences(report),
+        curves(report),
         evidence.seeds(report),
         evidence.errors(report),
         evidence.odds(report),

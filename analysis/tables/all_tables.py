@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from analysis.collection import Collection
 from analysis.tables.campaigns import campaigns_table
+from analysis.tables.curves import curve_tables
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.precision import precision_tables, read_detections
@@ -24,4 +25,4 @@ def tables_of(
         tables += tables_of_frames(collection)
         stage("detections")
         tables += precision_tables(collection, read_detections(collection))
-    return tables
+    return tables + curve_tables(collection, tables)

@@ -50,6 +50,7 @@ def tables_of_frames(collection: Collection) -> list[Table]:
         used_ages(both, arm),
         *messages(attempts, arm, kinds),
         ages(attempts, arm, kinds),
+        delivered(attempts, arm, kinds),
     ]
 
 
@@ -129,6 +130,7 @@ def kinds_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]
             "ages": age[heard],
             "shift": float(shift.sum()),
             "kilobytes": float(sent.sum()) / 1000,
+            "received": float(rows.loc[(fates == "delivered").to_numpy(), "bytes"].sum()),
             **{fate: float((fates == fate).sum()) for fate in FATES},
         }
 
@@ -183,6 +185,30 @@ def messages(
             digits=digits,
             arm=len(arm),
         ),
+    )
+
+
+def delivered(
+    attempts: pd.DataFrame, arm: tuple[str, ...], kinds: list[dict[str, object]]
+) -> Table:
+    """Return what reached the system, of all partners together."""
+    names = ["heard", "age", "lost", "messages", "shift", "received"]
+    sums = pd.DataFrame(kinds, columns=["row", *names]).groupby("row")[names].sum()
+    of_drives = attempts.reset_index(drop=True)[[*arm, "cluster", "duration"]]
+    measures = {
+        "age at first use, s": ratio_of("age", "heard"),
+        "lost %": ratio_of("lost", "messages", 100),
+        "displaced, m": ratio_of("shift", "messages"),
+        "received, bytes/s": ratio_of("received", "duration"),
+    }
+    rows = of_drives.join(sums).fillna(dict.fromkeys(names, 0.0))
+    return Table(
+        name="delivered",
+        title="What was delivered, of all partners together",
+        by=arm,
+        cells=cells(rows.astype(dict.fromkeys(names, float)), arm, measures),
+        digits={"age at first use, s": 3, "displaced, m": 3, "received, bytes/s": 0},
+        arm=len(arm),
     )
 
 

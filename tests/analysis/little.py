@@ -277,7 +277,7 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
     """Return one message a second, some lost; late under latency."""
     n = len(times) if hears(key) else 0
     lost = random.random(n) < 0.2
-    late = random.choice([0.4, 0.6, 1.0], n) if key.arm.condition == "latency" else np.zeros(n)
+    late = delays(random, key.arm.condition, n)
     age = np.where(lost, np.nan, late)
     shift = random.normal(0, 0.1, (6, n))
     names = [f"{part}_{axis}" for part in ("asked", "measured") for axis in ("x", "y", "yaw")]
@@ -297,10 +297,18 @@ def message_columns(random: np.random.Generator, key: AttemptKey, times: Any) ->
     }
 
 
+def delays(random: np.random.Generator, condition: str, n: int) -> np.ndarray:
+    """Return how late messages are: `latency=0.2` is one size."""
+    name, _, size = condition.partition("=")
+    if name != "latency":
+        return np.zeros(n)
+    return np.full(n, float(size)) if size else random.choice([0.4, 0.6, 1.0], n)
+
+
 def heard(key: AttemptKey, steps: int) -> dict[str, Any]:
     """Return what of the messages reached the system."""
     used = steps if hears(key) else 0
-    late = used if key.arm.condition == "latency" else 0
+    late = used if key.arm.condition.startswith("latency") else 0
     return {
         "reads": key.arm.system != "alone",
         "fusion": STAGES.get(key.arm.system, ""),
@@ -312,7 +320,7 @@ def heard(key: AttemptKey, steps: int) -> dict[str, Any]:
         "changed": 0,
         "missing": 0,
         "silence_asked": False,
-        "disturbances": {"latency": late} if key.arm.condition == "latency" else {},
+        "disturbances": {"latency": late} if key.arm.condition.startswith("latency") else {},
     }
 
 

@@ -1,0 +1,363 @@
+"""Curves of robustness, and the trade-off of scores and bytes: a marker and dashes per system.
+
+Systems differ by colour, by marker and by dashes, so that a copy in black and white can be read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.drawing.canvas import Canvas, Point, Polyline, shortened, width_of
+from analysis.drawing.palette import HUES
+from analysis.drawing.plots import WIDTH
+from analysis.drawing.scale import Scale, spread, tick_words
+from analysis.figures.driving import arm_of
+from analysis.statistics.intervals import Estimate
+from analysis.sweeps import AGE, LOSS, SHIFT
+from analysis.tables.curves import ANY, RECEIVED, SIZE, UNLIMITED
+from analysis.tables.table import Table
+from harness.records.arms import CONDITION, NONE
+
+HEIGHT = 190.0
+LEFT, EDGE = 34.0, 26.0
+"""Room for the numbers of the upright axis, and for what has no place on a logarithmic one."""
+APART = 2.6
+"""Units between the points of two systems at one size."""
+SAMPLE = 26.0
+NO_LINE = 10.0
+"""Length of a line in the legend, and room for a marker without one."""
+DASHES = (None, (7.0, 3.0), (2.0, 2.5), (11.0, 2.5))
+TURNS = {"circle": 0, "square": 4, "triangle": 3, "diamond": 4, "down": 3}
+"""The markers, and how many corners they have."""
+FIRST = {"square": 45.0, "triangle": -90.0, "diamond": 0.0, "down": 90.0}
+"""Degrees at which a marker's first corner lies."""
+MEASURES = {
+    "DS": ("driving score", "Driving score", (0.0, 100.0)),
+    "CR %": ("drives with a collision, %", "Collision rate", (0.0, 100.0)),
+    "AP": ("average precision", "Average precision", (0.0, 1.0)),
+}
+"""Label of the upright axis, title of the figure, ends of the axis."""
+MEASURED_AS = {
+    AGE: "mean age of messages at first use, s",
+    LOSS: "messages lost, %",
+    SHIFT: "mean displacement of partners, m",
+}
+"""What sizes are measured by, in words."""
+MOST_TICKS = 6
+FULL_OR_HOLLOW = "full: undisturbed, hollow: disturbed"
+WIDE = 20.0
+"""Ratio of the largest size to the smallest from which a logarithmic axis is used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a system is drawn."""
+
+    colour: str
+    marker: str
+    dash: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Datum:
+    """A point of a figure."""
+
+    x: Estimate
+    y: Estimate
+    title: str
+    hollow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The points of one line, and how it is drawn."""
+
+    label: str
+    style: Style
+    data: tuple[Datum, ...]
+    level: bool = False  # the same at every size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """The horizontal axis: a scale, and the places at its edges for what it cannot show."""
+
+    scale: Scale
+    label: str
+    zero: float | None = None  # where nothing at all lies, on a logarithmic axis
+    unlimited: float | None = None
+    aside: float = 0.0  # by how much a curve's points are moved, not to hide another's
+
+    def at(self, value: float) -> float:
+        """Return where a number lies."""
+        if self.unlimited is not None and math.isinf(value):
+            return self.unlimited + self.aside
+        if self.zero is not None and value <= 0:
+            return self.zero + self.aside
+        return self.scale.at(value) + self.aside
+
+
+def styles(labels: Sequence[str]) -> dict[str, Style]:
+    """Return a colour, a marker and dashes for each line."""
+    markers = list(TURNS)
+    return {
+        label: Style(
+            colour=HUES[number % len(HUES)],
+            marker=markers[number % len(markers)],
+            dash=DASHES[number % len(DASHES)],
+        )
+        for number, label in enumerate(dict.fromkeys(labels))
+    }
+
+
+def sweep_figures(table: Table, sweep: str) -> Iterator[tuple[str, Canvas]]:
+    """Yield a figure of each score over the sizes of one disturbance, with its title."""
+    rows = [(names, cells) for names, cells in table.rows() if names[0] == sweep]
+    lines: dict[str, list[tuple[str, dict[str, Estimate]]]] = {}
+    factors = table.by[1:-2]
+    for names, cells in rows:
+        values = dict(zip(factors, names[1:-2], strict=True))
+        label = arm_of([value for name, value in values.items() if name != CONDITION])
+        lines.setdefault(label, []).append((names[-2], cells))
+    look = styles(list(lines))
+    for measure in measures_in(table):
+        curves = [
+            Curve(
+                label=label,
+                style=look[label],
+                data=tuple(
+                    Datum(
+                        x=with_limit(cells[SIZE], asked),
+                        y=cells[measure],
+                        title=f"{label}, {asked}",
+                    )
+                    for asked, cells in points
+                ),
+                level=points[0][0] == ANY,
+            )
+            for label, points in lines.items()
+        ]
+        wording, title, ends = MEASURES[measure]
+        across = across_of(curves, axis_label(rows[0][0][-1]))
+        says = f"{wording} over {rows[0][0][-1]}, a line for each system, with 95 % intervals"
+        yield title, render(curves, across, up=(*ends, wording), says=says)
+
+
+def with_limit(estimate: Estimate, asked: str) -> Estimate:
+    """Return a size as it is plotted: no limit is beyond every number."""
+    return replace(estimate, value=math.inf) if asked == UNLIMITED else estimate
+
+
+def volume_figures(table: Table) -> Iterator[tuple[str, Canvas]]:
+    """Yield a figure of each score over the bytes received, with its title."""
+    lines: dict[str, list[tuple[str, bool, dict[str, Estimate]]]] = {}
+    for names, cells in table.rows():
+        values = dict(zip(table.by, names, strict=True))
+        label = arm_of([value for name, value in values.items() if name != CONDITION])
+        condition = values.get(CONDITION, NONE)
+        lines.setdefault(label, []).append((condition, condition != NONE, cells))
+    look = styles(list(lines))
+    for measure in measures_in(table):
+        curves = [
+            Curve(
+                label=label,
+                style=look[label],
+                data=tuple(
+                    Datum(
+                        x=cells[RECEIVED],
+                        y=cells[measure],
+                        title=f"{label}, {condition}",
+                        hollow=disturbed,
+                    )
+                    for condition, disturbed, cells in points
+                ),
+            )
+            for label, points in lines.items()
+        ]
+        wording, title, ends = MEASURES[measure]
+        across = across_of(curves, "received, bytes/s", log=True)
+        says = f"{wording} over bytes received per second, a point for each system and condition"
+        yield title, render(curves, across, up=(*ends, wording), says=says, joined=False)
+
+
+def measures_in(table: Table) -> list[str]:
+    """Return the scores that a table has."""
+    return [name for name in MEASURES if name in table.measures]
+
+
+def axis_label(axis: str) -> str:
+    """Return the label of the horizontal axis: what was measured, or that it was only asked."""
+    kind, _, name = axis.partition(": ")
+    return f"{MEASURED_AS.get(name, name)} ({kind})" if kind == "measured" else axis
+
+
+def across_of(curves: Sequence[Curve], label: str, log: bool = False) -> Across:
+    """Return a horizontal axis on which all points have a place."""
+    values = [datum.x.value for curve in curves if not curve.level for datum in curve.data]
+    ends = [
+        end
+        for curve in curves
+        for datum in curve.data
+        for end in (datum.x.value, datum.x.low, datum.x.high)
+        if math.isfinite(end) and end > 0
+    ]
+    log = bool(ends) and (log or max(ends) / min(ends) >= WIDE)
+    zero = log and any(value <= 0 for value in values)
+    unlimited = any(math.isinf(value) for value in values)
+    first, last = LEFT + EDGE * zero + 6 * (not log), WIDTH - 10 - EDGE * unlimited
+    if log:
+        low, high = (10**end for end in spread([math.log10(end) for end in ends]))
+    else:
+        low, high = 0.0, max(ends, default=1.0) * 1.03
+    return Across(
+        scale=Scale(low=low, high=high, first=first, last=last, log=log),
+        label=f"{label}{' (logarithmic)' * log}",
+        zero=LEFT + EDGE / 2 - 3 if zero else None,
+        unlimited=WIDTH - EDGE / 2 - 6 if unlimited else None,
+    )
+
+
+def render(
+    curves: Sequence[Curve],
+    across: Across,
+    *,
+    up: tuple[float, float, str],
+    says: str,
+    joined: bool = True,
+) -> Canvas:
+    """Draw curves, or their points only, above a legend of lines and markers."""
+    sample = SAMPLE if joined else NO_LINE
+    places = list(legend_places(curves, sample))
+    top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
+    upright = Scale(low=up[0], high=up[1], first=top + HEIGHT, last=top)
+    canvas = Canvas(WIDTH, top + HEIGHT + 36, says)
+    for curve, (line, x) in zip(curves, places, strict=True):
+        render_key(canvas, curve, (x, 8 + 16 * line), sample)
+    render_grid(canvas, across, upright, up[2])
+    if not joined:
+        canvas.text((WIDTH, top - 8), FULL_OR_HOLLOW, anchor="end", colour="quiet", size=9.5)
+    for number, curve in enumerate(curves):
+        aside = APART * (number - (len(curves) - 1) / 2) if joined else 0.0
+        render_curve(canvas, curve, replace(across, aside=aside), up=upright, joined=joined)
+    return canvas
+
+
+def legend_places(curves: Sequence[Curve], sample: float) -> Iterator[tuple[int, float]]:
+    """Yield the line of the legend and the place in it of each curve's name."""
+    line, x = 0, 0.0
+    for curve in curves:
+        needed = sample + 5 + min(width_of(curve.label), WIDTH - sample - 6) + 14
+        if x and x + needed > WIDTH + 14:
+            line, x = line + 1, 0.0
+        yield line, x
+        x += needed
+
+
+def render_key(canvas: Canvas, curve: Curve, at: Point, sample: float) -> None:
+    """Draw an entry of the legend: a piece of the line if there are lines, the marker, the name."""
+    x, y = at
+    if sample == SAMPLE:
+        stroke(canvas, [(x, y), (x + sample, y)], curve.style)
+    if not curve.level:
+        mark(canvas, (x + sample / 2, y), curve.style)
+    name = shortened(curve.label, WIDTH - sample - 6)
+    canvas.text((x + sample + 5, y + 3.6), name, colour="quiet")
+
+
+def render_grid(canvas: Canvas, across: Across, up: Scale, label: str) -> None:
+    """Draw both axes, their numbers and labels, and the edges of a logarithmic one."""
+    end = across.unlimited or across.scale.last
+    canvas.text((0, up.last - 8), label, colour="quiet")
+    for tick in up.ticks():
+        y = up.at(tick)
+        canvas.line([(LEFT, y), (WIDTH - 4, y)], "line", 0.7)
+        canvas.text((LEFT - 5, y + 3.4), tick_words(tick), anchor="end", colour="quiet", size=9.5)
+    ticks = [(across.scale.at(tick), tick_words(tick)) for tick in across.scale.ticks(MOST_TICKS)]
+    ticks += [(across.zero, "0")] if across.zero is not None else []
+    ticks += [(across.unlimited, UNLIMITED)] if across.unlimited is not None else []
+    for x, words in ticks:
+        canvas.line([(x, up.first), (x, up.first + 3)], "quiet", 0.8)
+        canvas.text((x, up.first + 14), words, anchor="middle", colour="quiet", size=9.5)
+    for edge, side in ((across.zero, across.scale.first), (across.unlimited, across.scale.last)):
+        if edge is not None:
+            x = (edge + side) / 2 if edge > side else side - 5
+            canvas.dash([(x, up.first), (x, up.last)], "quiet", 0.8)
+    middle = (LEFT + end) / 2
+    canvas.text((middle, up.first + 29), across.label, anchor="middle", colour="quiet")
+
+
+def render_curve(canvas: Canvas, curve: Curve, across: Across, *, up: Scale, joined: bool) -> None:
+    """Draw the intervals, the line and the markers of one curve."""
+    style = curve.style
+    if curve.level:
+        for datum in curve.data:
+            if math.isfinite(datum.y.value):
+                y = up.at(datum.y.value)
+                stroke(canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe(datum))
+        return
+    there = [
+        datum
+        for datum in curve.data
+        if math.isfinite(datum.y.value) and not math.isnan(datum.x.value)
+    ]
+    for datum in there:
+        x, y = across.at(datum.x.value), up.at(datum.y.value)
+        if math.isfinite(datum.y.low):
+            canvas.line([(x, up.at(datum.y.low)), (x, up.at(datum.y.high))], style.colour, 0.9)
+        if not joined and math.isfinite(datum.x.low):
+            ends = [(across.at(datum.x.low), y), (across.at(datum.x.high), y)]
+            canvas.line(ends, style.colour, 0.9)
+    if joined:
+        line = sorted((across.at(datum.x.value), up.at(datum.y.value)) for datum in there)
+        stroke(canvas, line, style)
+    for datum in there:
+        at = across.at(datum.x.value), up.at(datum.y.value)
+        mark(canvas, at, style, hollow=datum.hollow, title=describe(datum))
+
+
+def describe(datum: Datum) -> str:
+    """Return what a point says when it is pointed at."""
+    y = datum.y
+    interval = f" ({y.low:.2f} to {y.high:.2f})" if math.isfinite(y.low) else ""
+    return f"{datum.title}: {y.value:.2f}{interval}, n {y.n}"
+
+
+def stroke(canvas: Canvas, points: Sequence[Point], style: Style, title: str = "") -> None:
+    """Draw a line in a style."""
+    if len(points) < 2:
+        return
+    canvas.marks.append(
+        Polyline(
+            points=tuple(points),
+            stroke=style.colour,
+            width=1.6,
+            dashed=style.dash is not None,
+            dash=style.dash or (3.0, 2.5),
+            title=title,
+        )
+    )
+
+
+def mark(canvas: Canvas, at: Point, style: Style, *, hollow: bool = False, title: str = "") -> None:
+    """Draw a marker, full or hollow."""
+    if style.marker == "circle":
+        canvas.dot(at, 3.4, colour=style.colour, hollow=hollow, title=title)
+        return
+    count, first = TURNS[style.marker], FIRST[style.marker]
+    corners = [math.radians(first + 360 * turn / count) for turn in range(count)]
+    radius = 4.6
+    points = tuple(
+        (at[0] + radius * math.cos(turn), at[1] + radius * math.sin(turn)) for turn in corners
+    )
+    canvas.marks.append(
+        Polyline(
+            points=points,
+            stroke=style.colour,
+            fill="paper" if hollow else style.colour,
+            width=1.4,
+            closed=True,
+            title=title,
+        )
+    )

@@ -1,0 +1,114 @@
+"""Sweeps in a campaign's settings: conditions that differ in the size of one disturbance only.
+
+Whatever wrote them: `sweep.latency=[0.2,0.5]`, or conditions written by hand that are equal but for
+one number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from analysis.collection import Collection, settings_of
+from harness.records.arms import NONE
+
+Path: TypeAlias = tuple[str | int, ...]
+NAMED = re.compile(r"(?P<name>.+)=(?P<size>[0-9.e+-]+)")
+"""A condition that is called after its size."""
+LOSS, AGE, SHIFT = "lost %", "age at first use, s", "displaced, m"
+"""What is measured of a disturbance's size, as the table of deliveries calls it."""
+MEASURED = {"latency": AGE, "loss": LOSS, "pose_error": SHIFT}
+"""By the module of the disturbance; of others the size that was asked for is shown."""
+UNITS = {"bytes_per_second": "bytes/s for each sender", "count": "number", "share": "share"}
+UNLIMITED = ("bytes_per_second",)
+"""Sizes of which `none` is not zero but no limit at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Conditions over the size of a disturbance."""
+
+    name: str
+    sizes: Mapping[str, float]  # as asked, by condition, from the smallest
+    measured: str  # what the size is measured by; empty if only what was asked is known
+    asked: str  # the size in words, with its unit
+    none: float  # the size of `none`: 0, or no limit
+
+
+def sweeps_of(collection: Collection) -> list[Sweep]:
+    """Return the sweeps among the conditions that have results."""
+    conditions: dict[str, Any] = {}
+    unequal = set()
+    driven = {arm.condition for arm in collection.arms} - {NONE}
+    for campaign in collection.campaigns:
+        known = settings_of(campaign).get("interference")
+        for name, parts in known.items() if isinstance(known, dict) else ():
+            if name in driven and conditions.setdefault(name, parts) != parts:
+                unequal.add(name)
+    return list(sweeps_in({name: conditions[name] for name in conditions if name not in unequal}))
+
+
+def sweeps_in(conditions: Mapping[str, Any]) -> Iterator[Sweep]:
+    """Yield the sweeps among conditions as settings have them."""
+    groups: dict[tuple[Path, str], dict[str, float]] = {}
+    for name, parts in sorted(conditions.items()):
+        if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
+            for path, size in numbers_in(parts):
+                groups.setdefault((path, without(parts, path)), {})[name] = size
+    for (path, _), sizes in groups.items():
+        alone = len(sizes) == 1 and all(size == size_in(name) for name, size in sizes.items())
+        if len(set(sizes.values())) > 1 or alone:
+            yield sweep_of(sizes, conditions[next(iter(sizes))], path)
+
+
+def size_in(condition: str) -> float:
+    """Return the size in a condition's name, `latency=0.2`; NaN where there is none."""
+    named = NAMED.fullmatch(condition)
+    try:
+        return float(named["size"]) if named else math.nan
+    except ValueError:
+        return math.nan
+
+
+def sweep_of(sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path) -> Sweep:
+    """Return one sweep, from the smallest size to the largest."""
+    parameter = str(path[-1])
+    target = str(parts[int(path[0])].get("_target_")).split(".")
+    module = target[-2] if len(target) > 1 else target[-1]
+    named = [NAMED.fullmatch(condition) for condition in sizes]
+    names = {match["name"] for match in named if match}
+    whole = len(names) == 1 and all(named)
+    return Sweep(
+        name=names.pop() if whole else f"{module}: {parameter}",
+        sizes=dict(sorted(sizes.items(), key=lambda item: item[1])),
+        measured=MEASURED.get(module, ""),
+        asked=f"{parameter.replace('_', ' ')}, {UNITS[parameter]}"
+        if parameter in UNITS
+        else parameter.replace("_", " "),
+        none=float("inf") if parameter in UNLIMITED else 0.0,
+    )
+
+
+def numbers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, float]]:
+    """Yield every number in settings, with the keys that lead to it."""
+    inner = value.items() if isinstance(value, dict) else ()
+    for key, part in enumerate(value) if isinstance(value, list) else inner:
+        yield from numbers_in(part, (*path, key))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield path, float(value)
+
+
+def without(value: Any, path: Path) -> str:
+    """Return settings as text that is equal for settings which differ in one number only."""
+
+    def replaced(part: Any, rest: Path) -> Any:
+        if not rest:
+            return None
+        keys = enumerate(part) if isinstance(part, list) else part.items()
+        return {str(k): replaced(v, rest[1:]) if k == rest[0] else v for k, v in keys}
+
+    return json.dumps(replaced(value, path), sort_keys=True, default=str, skipkeys=True)
