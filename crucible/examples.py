@@ -29,7 +29,8 @@ EXAMPLES = {
     "routes": (
         "crucible routes list routes/crucible05/routes.xml",
         "crucible routes check mine.xml --hazards mine.json",
-        "crucible routes plot mine.xml --out routes.png",
+        "crucible routes plot mine.xml --hazards mine.json --out routes.png",
+        "crucible routes plot mine.xml --only 6 --surveyed --out route6.svg",
         "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
     ),
     "maps": ("crucible maps export --town Town05 --out maps",),

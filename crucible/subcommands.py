@@ -56,10 +56,10 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         ),
     ),
     "Routes and simulators": (
+        *of("crucible.routes", "run,analysis", routes="list, check, plot and generate routes"),
         *of(
             "harness.__main__",
             "run",
-            routes="list, check, plot and generate routes",
             maps="save a town's map from a running CARLA",
             doctor="check which packages, files and simulators this machine has",
         ),

@@ -18,7 +18,7 @@ from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import RouteSpec, read_routes
 from harness.world.routes.hazard_files import nested_hazards, read_hazards
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import lay_in, ways
+from harness.world.routes.resolve import lay_in
 from harness.world.routes.scenarios import SAMPLINGS, junctions, turn_of
 
 if TYPE_CHECKING:
@@ -26,38 +26,39 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add `routes list | check | plot | generate`."""
+    """Add `routes list | check | generate`; the front door has `plot`."""
     parser = commands.add_parser("routes", help="list, check, plot and generate routes")
     actions = parser.add_subparsers(dest="action", required=True)
-    for name, run, what in (
-        ("list", list_routes, "what the files hold"),
-        ("check", check_routes, "whether the routes can be driven, and which are the same way"),
-        ("plot", plot_routes, "write a plot of the routes on their town's lanes"),
-    ):
-        action = actions.add_parser(name, help=what)
-        action.add_argument("file", type=Path, help="a route file, a folder of them, or a pattern")
-        action.set_defaults(run=run)
-        if name != "list":
-            action.add_argument(
-                "--maps",
-                type=Path,
-                metavar="DIR",
-                help="folder with OpenDRIVE files of further towns",
-            )
-            action.add_argument(
-                "--hazards", type=Path, help="a hazard or Leaderboard scenario file"
-            )
-            action.add_argument(
-                "--sampling",
-                choices=SAMPLINGS,
-                default=SAMPLINGS[0],
-                help="which scenarios of a Leaderboard file are taken (default: %(default)s)",
-            )
-        if name == "plot":
-            action.add_argument(
-                "--out", type=Path, required=True, metavar="PNG", help="the file to write"
-            )
+    action = actions.add_parser("list", help="what the files hold")
+    add_file(action)
+    action.set_defaults(run=list_routes)
+    action = actions.add_parser(
+        "check", help="whether the routes can be driven, and which are the same way"
+    )
+    add_file_options(action)
+    action.set_defaults(run=check_routes)
+    actions.add_parser("plot", help="write a plot of the routes", add_help=False)
     actions.add_parser("generate", help="make routes and hazards from a seed", add_help=False)
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add the route file."""
+    parser.add_argument("file", type=Path, help="a route file, a folder of them, or a pattern")
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the route file, its maps and its hazards."""
+    add_file(parser)
+    parser.add_argument(
+        "--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns"
+    )
+    parser.add_argument("--hazards", type=Path, help="a hazard or Leaderboard scenario file")
+    parser.add_argument(
+        "--sampling",
+        choices=SAMPLINGS,
+        default=SAMPLINGS[0],
+        help="which scenarios of a Leaderboard file are taken (default: %(default)s)",
+    )
 
 
 def list_routes(options: argparse.Namespace) -> int:
@@ -82,7 +83,7 @@ def check_routes(options: argparse.Namespace) -> int:
             print(problem, file=sys.stderr)
     laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
     good = {name: spec for name, spec in specs.items() if name in laid}
-    hazards = _hazards(options, good)
+    hazards = hazards_of(options, good)
     for name, route in laid.items():
         print(_line(route, hazards.get(name, [])))
     for group in duplicates(list(laid.values())):
@@ -107,23 +108,10 @@ def _try(spec: RouteSpec, maps: Path | None) -> Route | UserError:
         return problem
 
 
-def plot_routes(options: argparse.Namespace) -> int:
-    """Write a picture of all routes and their hazards."""
-    try:
-        from harness.world.routes.drawing import plot  # noqa: PLC0415
-    except ImportError:
-        raise UserError("routes plot needs matplotlib: pip install -e '.[draw]'") from None
-    specs = {spec.id: spec for spec in read_routes(options.file)}
-    laid = list(ways(specs.values(), options.maps).values())
-    graphs = {route.town: network_of(route.town, options.maps).graph for route in laid}
-    plot(laid, _hazards(options, specs), graphs, options.out)
-    print(f"{len(laid)} routes in {options.out}")
-    return 0
-
-
-def _hazards(
+def hazards_of(
     options: argparse.Namespace, routes: dict[str, RouteSpec]
 ) -> dict[str, list[HazardSpec]]:
+    """Return the hazards of every route; refuse kinds and parameters that there are not."""
     from harness.world.hazards.catalogue import KINDS, build  # noqa: PLC0415
 
     hazards = (

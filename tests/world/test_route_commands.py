@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import socket
 import socketserver
@@ -13,8 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from PIL import Image
 
 from harness.__main__ import main
 from harness.world.hazards.spec import HazardSpec
@@ -90,28 +87,6 @@ def test_check_goes_on_after_a_bad_route(
     assert len(said.out.splitlines()) == 3
     assert len(said.err.splitlines()) == 1
     assert "route b: Nowhere" in said.err
-
-
-def test_plot(files: tuple[str, str], tmp_path: Path) -> None:
-    plain, marked = tmp_path / "plain.png", tmp_path / "marked.png"
-    assert main(["routes", "plot", files[0], "--out", str(plain)]) == 0
-    assert main(["routes", "plot", files[0], "--hazards", files[1], "--out", str(marked)]) == 0
-    shown = [np.asarray(Image.open(path).convert("RGB")).astype(int) for path in (plain, marked)]
-    red = [int(((image - (212, 50, 44)) ** 2).sum(axis=2).__lt__(300).sum()) for image in shown]
-    assert red[1] > red[0] + 50
-    assert min(image.std() for image in shown) > 20
-
-
-def test_a_picture_is_whole_or_not_there(files: tuple[str, str], tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", half_written)
-        assert main(["routes", "plot", files[0], "--out", str(tmp_path / "new" / "all.png")]) == 2
-    assert not list((tmp_path / "new").iterdir())
-
-
-def half_written(figure: Figure, path: Path, format: str) -> None:  # noqa: A002
-    path.write_bytes(b"PNG")
-    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize("path", sorted((BAD / "routes").iterdir()), ids=lambda path: path.name)
