@@ -47,6 +47,7 @@ IRRELEVANT_SETTINGS = {
     "executor",
     "progress",
     "export",
+    "live",
     "attempts_per_route",
     "attempt_timeout",
     "retry_failed",

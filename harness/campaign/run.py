@@ -26,6 +26,7 @@ from harness.campaign.printing.tables import factors_of, show_beginning, show_pl
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
+from harness.campaign.running.live import live_address, refuse_live
 from harness.campaign.running.runner import InfrastructureError, Runner
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
@@ -71,7 +72,9 @@ def run_or_refuse(config: DictConfig) -> int:
     folder = place(settings)
     refuse_foreign(folder, settings)
     simulator: Simulator = build(settings["simulator"], "simulator")
-    if isinstance(executor, LocalExecutor):  # others' addresses are seen from other machines
+    here = isinstance(executor, LocalExecutor)
+    refuse_live(settings, here)
+    if here:  # others' addresses are seen from other machines
         simulator.refuse_town(planned.town)
     if settings["dry_run"]:
         show_plan(planned, folder, paces_of(settings))
@@ -84,9 +87,10 @@ def run_or_refuse(config: DictConfig) -> int:
         announce(planned, folder, settings)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
-        do(queue, executor, folder=folder, settings=settings, town=planned.town)
+        live = live_address(settings["live"], here) if queue else None
+        do(queue, executor, folder=folder, settings=settings, town=planned.town, live=live)
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
-        if isinstance(executor, LocalExecutor):
+        if here:
             learn(planned, folder, settings, before)
     rows, faults = summarise(folder, planned.attempts)
     if settings["progress"] == "json":
@@ -119,9 +123,15 @@ def announce(planned: Plan, folder: Path, settings: Settings) -> None:
 
 
 def do(
-    queue: WorkQueue, executor: Executor, *, folder: Path, settings: Settings, town: str
+    queue: WorkQueue,
+    executor: Executor,
+    *,
+    folder: Path,
+    settings: Settings,
+    town: str,
+    live: str | None = None,
 ) -> None:
-    """Run what is in the queue on the executor's worker slots."""
+    """Run what is in the queue on the executor's worker slots; `live` is a viewer's address."""
     work = TaskSettings(
         folder=folder.resolve(),
         town=town,
@@ -130,6 +140,7 @@ def do(
         memory_limit=executor.memory_limit,
         environment={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         directory=Path.cwd(),
+        live=live,
     )
     count = min(executor.workers, len(queue))
     with followed(settings["progress"], queue.progress, count) as listener:

@@ -69,10 +69,14 @@ def outlines_from_above(geometry: Floats) -> list[Floats]:
 def near(lines: Sequence[Floats], step: ShownStep) -> list[Floats]:
     """Return the pieces of lines that are round the ego."""
     ego = step.lidar_in_world
-    pieces = []
+    pieces: list[Floats] = []
     for line in lines:
-        here = np.flatnonzero(np.hypot(line[:, 0] - ego.x, line[:, 1] - ego.y) < NEAR)
-        pieces += np.split(line[here], np.flatnonzero(np.diff(here) > 1) + 1)
+        here = np.hypot(line[:, 0] - ego.x, line[:, 1] - ego.y) < NEAR
+        if here.all():
+            pieces.append(line)
+        elif here.any():
+            rows = np.flatnonzero(here)
+            pieces += np.split(line[rows], np.flatnonzero(np.diff(rows) > 1) + 1)
     return [piece for piece in pieces if len(piece) > 1]
 
 

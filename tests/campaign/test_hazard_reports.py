@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.campaign.attempt.attempt import hazard_reports
+from harness.campaign.attempt.hazard_reports import hazard_reports
 from harness.vocabulary import Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.catalogue import build

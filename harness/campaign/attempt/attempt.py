@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -12,6 +12,8 @@ from typing import Any
 import carla
 
 from harness.campaign.attempt.drive_monitor import DriveMonitor
+from harness.campaign.attempt.hazard_reports import hazard_reports
+from harness.campaign.attempt.live import LiveView, live_view
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.perception import Perception
 from harness.campaign.attempt.recorder import Recorder
@@ -46,12 +48,11 @@ from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, Sys
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
-from harness.world.hazards.hazard import Hazard, HazardReport, blaming
+from harness.world.hazards.hazard import Hazard, blaming
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights, force_green
 from harness.world.partners import Cooperation, Partners, assemble
 from harness.world.rig import Rig
-from harness.world.routes.kinds import NOT_RUN
 from harness.world.scene import ActorRegistry
 from harness.world.session import open_session
 from harness.world.stops import RouteStops
@@ -75,7 +76,13 @@ class AttemptActors:
 
 
 def run_attempt(task: Task, report: Report) -> str:
-    """Run one try, write its records, and return a one-line description of the outcome."""
+    """Run one try, shown in a viewer if the task names one; return a one-line description."""
+    with live_view(task) as view:
+        return drive_and_write(task, report, view)
+
+
+def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
+    """Drive, write the records, and return a one-line description of the outcome."""
     began = time.monotonic()
     settings = read_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route)
@@ -84,6 +91,8 @@ def run_attempt(task: Task, report: Report) -> str:
     cooperation = cooperation_of(settings, task.key.arm)
     drive = Drive(rules=build(settings["driving"], "driving"), route_length=assignment.route.length)
     with attempt_context(task, assignment.route, settings["tick"]) as context:
+        lines = lines_around(context.map, context.route)
+        view.begin(lines)
         with set_up(
             context,
             assignment,
@@ -91,6 +100,7 @@ def run_attempt(task: Task, report: Report) -> str:
             system=system,
             channel=channel,
             cooperation=cooperation,
+            view=view,
         ) as actors:
             recorder = play(
                 context,
@@ -101,7 +111,6 @@ def run_attempt(task: Task, report: Report) -> str:
                 report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
-        lines = lines_around(context.map, context.route)
         scenery = scenery_near(context.world, context.route)
     channel.audit.verify()
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
@@ -127,6 +136,7 @@ def run_attempt(task: Task, report: Report) -> str:
         seconds["total"] = time.monotonic() - began
         writer.json("timing", {"seconds": seconds, "ticks": drive.ticks})
         writer.commit()
+    view.end(drive, result["crucible"]["driving_score"], recorder.hazards)
     words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
     return words + describe_channel(MessageUsage.of(result))
 
@@ -235,6 +245,7 @@ def set_up(
     system: System | PrivilegedSystem,
     channel: Channel,
     cooperation: Cooperation,
+    view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
     if assignment.weather is not None:
@@ -264,6 +275,7 @@ def set_up(
             channel=channel,
             ego=ego,
             partners=partners,
+            view=view,
             stack=stack,
         )
         system.reset(derived_seed(context.seed, "system"), context.route)
@@ -320,6 +332,7 @@ def set_up_perception(
     channel: Channel,
     ego: Ego,
     partners: Partners,
+    view: LiveView,
     stack: ExitStack,
 ) -> Perception:
     """Return the senses of the ego and its partners; the stack removes them."""
@@ -335,6 +348,7 @@ def set_up_perception(
         rules=build(settings["patterns"], "patterns"),
         reads_points=reads_points(settings, system),
         metrics=AttemptMetrics(metrics_in(settings), context.route),
+        view=view,
     )
     stack.callback(perception.end)
     return perception
@@ -383,6 +397,7 @@ def play(
         drive.observe(monitor.sample(state, snapshot))
         for infraction in drive.infractions[known:]:
             recorder.infraction(infraction)
+            perception.view.infraction(infraction, recorder.start)
         if tick % every == 0:
             lights = signals_ahead(actors, state.station)
             ego.drive(perception.step(state, scene, lights, recorder))
@@ -417,23 +432,3 @@ def settle(
         if perception.sweeps(frame):
             return context.world.get_snapshot()
     raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")
-
-
-def hazard_reports(
-    hazards: Iterable[Hazard], not_run: Iterable[HazardSpec]
-) -> Iterator[HazardReport]:
-    """Yield the final report of every hazard, run or not."""
-    for hazard in hazards:
-        hazard.conclude()
-        yield hazard.report()
-    for spec in not_run:
-        reason = spec.kind.removeprefix(NOT_RUN)
-        yield HazardReport(
-            kind=spec.source,
-            source=spec.source,
-            station=spec.station,
-            status="not_run",
-            started_at=None,
-            reason=reason,
-            cause="not_planned",
-        )

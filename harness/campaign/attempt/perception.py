@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from harness.campaign.attempt.live import LiveView, live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, step_data
 from harness.campaign.attempt.recorder import Hits, Recorder
 from harness.campaign.attempt.results import PrecisionAccumulator
@@ -23,6 +24,7 @@ from harness.vocabulary import (
     Message,
     Observation,
     Payload,
+    Pose,
     PrivilegedSystem,
     Step,
     System,
@@ -55,8 +57,10 @@ class Perception:
         rules: EvaluationSettings,
         reads_points: bool,
         metrics: AttemptMetrics,
+        view: LiveView,
     ) -> None:
         self.partners = partners
+        self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
         self.started = time.monotonic()
@@ -103,11 +107,15 @@ class Perception:
             most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),
             most(truth, ((scan, POLE) for scan in sweeps.reference)),
         )
-        recorder.sightings.add(scan.frame, EGO, truth.actor_ids, truth.hits)
+        hits_of: dict[str, Integers] = {EGO: truth.hits}
         for partner, sweep in sweeps.shared:
-            seen = hits_on(truth, sweep, partner.carrier)
-            recorder.sightings.add(scan.frame, partner.sender, truth.actor_ids, seen)
-            self._share(partner, sweep, scene, recorder)
+            hits_of[partner.sender] = hits_on(truth, sweep, partner.carrier)
+        for sender, seen in hits_of.items():
+            recorder.sightings.add(scan.frame, sender, truth.actor_ids, seen)
+        believed = {
+            partner.sender: self._share(partner, sweep, scene, recorder)
+            for partner, sweep in sweeps.shared
+        }
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in sweeps.shared}
         messages = self._channel.deliver(scan.time, present)
@@ -142,6 +150,20 @@ class Perception:
                 )
             )
         self._spent("evaluation", clock)
+        self.view.step(
+            lambda: live_step(
+                state,
+                recorder.start,
+                scans={EGO: scan, **{partner.sender: sweep for partner, sweep in sweeps.shared}},
+                believed=believed,
+                truth=truth,
+                hits=hits_of,
+                control=step.control,
+                evaluated=evaluated,
+                ego_id=self._ego_id,
+                messages=self._channel.audit.records.values(),
+            )
+        )
         return step.control
 
     def end(self) -> None:
@@ -156,7 +178,8 @@ class Perception:
 
     def _share(
         self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
-    ) -> None:
+    ) -> Pose:
+        """Let a partner share what it sensed; return the pose that it believes."""
         observation = Observation(
             sender=partner.sender,
             kind=partner.kind,
@@ -189,6 +212,7 @@ class Perception:
                     payload=payload,
                 )
             )
+        return believed.lidar_in_world
 
     def _observe(
         self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder

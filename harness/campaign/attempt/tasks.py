@@ -25,6 +25,7 @@ class Task:
     simulator: str
     memory_limit: float | None  # GiB
     parent: int  # process id of the runner's side; the attempt ends when it exits
+    live: str | None = None  # address of the viewer that shows it while it is driven
 
     def to_json(self) -> str:
         """Return the task as one line."""

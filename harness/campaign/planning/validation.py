@@ -93,6 +93,7 @@ class Top(TypedDict):
     attempts_per_route: int  # tries before an attempt counts as failed
     attempt_timeout: float  # s of wall-clock for a try
     progress: Literal["live", "plain", "json", "quiet"]  # live, plain, json or quiet
+    live: bool | str | None  # true: show attempts in the Rerun viewer as they drive; or its address
     lights: Literal["working", "green"]  # working, or green: frozen so, as in V2Xverse
     tick: float  # s
     perceive_every: int  # ticks between perception and planning steps

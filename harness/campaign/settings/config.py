@@ -51,6 +51,7 @@ NOT_OF_THE_RESULT = (
     "executor",
     "progress",
     "export",
+    "live",
     "attempts_per_route",
     "attempt_timeout",
     "retry_failed",

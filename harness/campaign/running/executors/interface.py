@@ -31,6 +31,7 @@ class TaskSettings:
     memory_limit: float | None  # GiB a try may take
     environment: dict[str, str]  # of the attempt processes, added to their machine's own
     directory: Path  # that paths in settings are relative to
+    live: str | None = None  # address of the viewer that shows attempts while they are driven
 
 
 class WorkerSlot(Protocol):

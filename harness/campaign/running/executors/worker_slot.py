@@ -101,6 +101,7 @@ class LocalWorkerSlot:
             simulator=server.name,
             memory_limit=work.memory_limit,
             parent=os.getpid(),
+            live=work.live,
         )
         with AttemptProcess(task, self._log, work.environment, work.directory) as self._process:
             if self._stopped:

@@ -1,0 +1,60 @@
+"""The viewer of a run with `live`: found, started, or not to be had, which ends nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from harness.campaign.settings.config import Settings
+from harness.errors import UserError
+from harness.installation import missing
+from harness.viewing import viewer
+
+PACKAGE = "rerun"
+WITHOUT = "driven without a live view"
+
+
+def refuse_live(settings: Settings, here: bool) -> None:
+    """Refuse what is no viewer's address, and a viewer here for attempts of other machines."""
+    live = settings["live"]
+    if isinstance(live, str) and not viewer.is_address(live):
+        raise UserError(
+            f"configuration: live = {live}: true, false or the address of a viewer is needed,"
+            f" such as {viewer.EXAMPLE}"
+        )
+    if live is True and not here:
+        raise UserError(
+            "configuration: live=true starts a viewer on this machine, which workers of Ray and"
+            f" Slurm may not reach; give them the address of one: live={viewer.EXAMPLE}"
+        )
+
+
+def live_address(live: bool | str | None, here: bool) -> str | None:
+    """Return the viewer that attempts are to be shown in; without one, print why."""
+    if not live:
+        return None
+    try:
+        return live if isinstance(live, str) and not here else viewer_here(live)
+    except LookupError as problem:
+        print(f"live: {problem}; {WITHOUT}", file=sys.stderr)
+        return None
+
+
+def viewer_here(live: bool | str) -> str:
+    """Return a viewer that answers, started if need be; LookupError says why there is none."""
+    if find_spec(PACKAGE) is None:
+        raise LookupError(missing(PACKAGE, "replay"))
+    if isinstance(live, str):
+        if not viewer.answers(live):
+            raise LookupError(f"no viewer answers at {live}: start one with `rerun`")
+    elif not viewer.answers(viewer.HERE):
+        if not viewer.has_display():
+            raise LookupError(
+                "no display to open the viewer on: start `rerun --serve-web`, which a browser"
+                f" shows, or `rerun` where there is a display, and give live={viewer.EXAMPLE}"
+            )
+        if not viewer.start():
+            raise LookupError(
+                "the viewer does not start: start `rerun`, which prints why, and run again"
+            )
+    return live if isinstance(live, str) else viewer.HERE
