@@ -109,8 +109,8 @@ def along_route_figure(table: Table, arms: Sequence[tuple[str, ...]]) -> Canvas:
             if names[: table.arm] == arm
             for estimate in [cells["AP pooled"]]
         ]
-        hue, again = HUES[number % len(HUES)], number >= len(HUES)
-        lines.append(Line(arm_of(arm), tuple(points), hue, again))
+        hollow = (number + number // len(HUES)) % 2 == 1
+        lines.append(Line(arm_of(arm), tuple(points), HUES[number % len(HUES)], hollow))
     across = (0.0, 100.0, "part of the route, %")
     description = "average precision along the route, with 95 % intervals"
     return render_lines(

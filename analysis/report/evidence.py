@@ -85,9 +85,11 @@ def overview(report: Report) -> Content:
             class_="figures",
         ),
         paragraph(
-            "Mean or share over drives with its 95 % confidence interval; n is the number of"
-            " drives. Intervals of two arms may overlap although their paired difference is"
-            " statistically significant.",
+            "Each row is an arm: a system, and what disturbs the messages it gets (none: nothing)."
+            " Mean or share over drives with its 95 % confidence interval; n is the number of"
+            " drives. The driving score is the share of the route that was driven, times a factor"
+            " below 1 for an infraction. Intervals of two arms may overlap although their paired"
+            " difference is statistically significant.",
             class_="quiet",
         ),
     )
@@ -161,8 +163,9 @@ def one_sided(contrasts: Contrasts) -> Iterator[Content]:
     other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
     left_out = sum(pair.left_out for pair in pairs)
     yield paragraph(
-        f"In {left_out} pairs a hazard was placed in one arm only: they are left out of the tests."
-        " Where it was placed in both arms and triggered in one only, the pair is kept: whether a"
+        f"In {left_out or 'no'} pair{'s' * (left_out != 1)} a hazard was placed in one arm only"
+        f"{': left out of the tests' if left_out else ''}. Where it was placed in both arms and"
+        " triggered in one only, the pair is kept: whether a"
         " hazard is triggered depends on the drive.",
         class_="quiet",
     )

@@ -60,7 +60,8 @@ table.cells{display:block;overflow-x:auto;border-collapse:collapse;font-size:13.
 .cells th[aria-sort=descending] button::after{content:" \\25bc"}
 .wide{width:min(1560px,100vw - 40px);margin-left:calc(50% - min(780px,50vw - 20px))}
 .scroll{overflow:auto;max-height:min(80vh,900px);border-bottom:1px solid var(--line)}
-.scroll table.cells{display:table;margin:0;min-width:100%;overflow:visible}
+.scroll table.cells{display:table;margin:0;width:auto;min-width:100%;max-width:none;
+ overflow:visible}
 .scroll .cells thead th{position:sticky;top:0;background:var(--paper)}
 .scroll .cells td{white-space:nowrap}
 .controls{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:end;margin:8px 0 12px;
@@ -88,6 +89,9 @@ summary{cursor:pointer;font-size:14.5px;color:var(--accent)}
 .list{list-style:none;padding:0;max-width:none;font-size:14px;columns:2;column-gap:40px}
 .list li{break-inside:avoid;border-bottom:1px solid var(--line);padding:4px 0;margin:0}
 footer{padding-top:40px;padding-bottom:40px;font-size:13.5px;color:var(--quiet)}
+"""
+ROOMY = """
+table.cells{width:max-content;max-width:calc(50vw + 470px)}
 """
 PHONE = """
 body{font-size:15px}
@@ -131,6 +135,9 @@ table.cells,.scroll table.cells{display:table;font-size:7.5pt}
 .scroll .cells td{white-space:normal}
 .scroll table.cells{font-size:6.5pt}
 .controls label,.controls button{display:none}
+.cells small{white-space:normal}
+details:not([open])>summary::after{content:" (folded on screen, not printed)";color:var(--quiet)}
+summary{color:var(--ink);list-style:none}
 
 .cells th,.cells td{padding:3px 5px 3px 0}
 .cells thead th,.cells small{font-size:6.5pt}
@@ -145,6 +152,7 @@ def style() -> str:
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
         f"{classes()}{LAYOUT.replace('FONT', FONT)}"
+        f"@media screen and (min-width:1100px){{{ROOMY}}}"
         f"@media screen and (max-width:860px){{{CARDS}}}"
         f"@media screen and (max-width:640px){{{PHONE}}}@media print{{{PRINT}}}"
     )

@@ -94,7 +94,7 @@ def test_what_did_not_run_is_on_the_report_and_on_the_terminal(
     page = next(tmp_path.rglob("*.html")).read_text()
     head = page[: page.index('id="findings"')]
     assert "Warning: late/none: 1 of 8 hazards were not run" in head
-    assert "In 1 pairs a hazard was placed in one arm only" in page
+    assert "In 1 pair a hazard was placed in one arm only: left out of the tests" in page
     capsys.readouterr()
     assert main(["compare", str(folder), "early", "late"]) == 0
     result = " ".join(capsys.readouterr().out.split())

@@ -1,4 +1,4 @@
-"""The report of ten thousand attempts, and 5000 route resamples of a regression.
+"""The report of ten thousand attempts, a page of 500, and 5000 route resamples of a regression.
 
 The folder is made without driving: one try as campaigns write it, and copies with other results, in
 which rates of errors differ. The report reads nothing but `result.json`. A resample is a Firth fit
@@ -16,21 +16,29 @@ import numpy as np
 import statsmodels.api as sm
 
 from analysis.__main__ import main
+from analysis.collection import collect
 from analysis.regression.design import design_of
 from analysis.simulation.campaigns import Scenario, last_window, simulate_drives
 from analysis.statistics.firth import firth
 from analysis.statistics.intervals import resample_weights
 from harness.vocabulary import PATTERNS
+from tests.analysis.little import write_little
+from tests.analysis.tab import new_tab
 from tests.benchmarks.bench_scale import CHOICES, measured
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 
 RESAMPLES = 5000
+LOADED = """
+new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
+  done(performance.now()))))
+"""
+"""Milliseconds from the start of loading to the second picture that was painted."""
 
 
 def run() -> list[tuple[str, str]]:
-    """Time both."""
-    return [*of_the_report(), *of_the_bootstrap()]
+    """Time all."""
+    return [*of_the_report(), *of_the_page(), *of_the_bootstrap()]
 
 
 def of_the_report() -> list[tuple[str, str]]:
@@ -45,6 +53,26 @@ def of_the_report() -> list[tuple[str, str]]:
         ("attempts", str(attempts)),
         ("report from results alone, s", f"{wall:.1f}, {processor:.1f} of a processor"),
         ("page, MB", f"{size:.2f}"),
+    ]
+
+
+def of_the_page() -> list[tuple[str, str]]:
+    """Make the page of 500 attempts with their records, and open it from the disk."""
+    with tempfile.TemporaryDirectory() as parent:
+        routes, seeds = list(map(str, range(25))), range(1, 6)
+        folder = write_little(Path(parent) / "campaign", routes=routes, seeds=seeds)
+        checked = measured(lambda: collect([folder], whole=True))
+        made = measured(lambda: main(["report", str(folder)]))
+        page = folder / "report" / "report.html"
+        with new_tab() as tab:
+            tab.open(page)
+            loaded = tab.value(LOADED)
+        size = page.stat().st_size / 1e6
+    return [
+        ("500 attempts checked, s", f"{checked[0]:.1f}, {checked[1]:.1f} of a processor"),
+        ("report of 500 attempts, s", f"{made[0]:.1f}, {made[1]:.1f} of a processor"),
+        ("its page, MB", f"{size:.2f}"),
+        ("opened in Chromium, s", f"{loaded / 1000:.2f}"),
     ]
 
 
