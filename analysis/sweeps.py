@@ -6,19 +6,21 @@ one number.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from analysis.collection import Collection, settings_of
 from harness.records.arms import NONE
 
-Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int | None, ...]
 NAMED = re.compile(r"(?P<name>.+)=(?P<size>[0-9.e+-]+)")
 """A condition that is called after its size."""
+MOST_NUMBERS = 200
+"""In the settings of a condition, of which any may be a size; no disturbance has more."""
 LOSS, AGE, SHIFT = "lost %", "age at first use, s", "displaced, m"
 """What is measured of a disturbance's size, as the table of deliveries calls it."""
 MEASURED = {"latency": AGE, "loss": LOSS, "pose_error": SHIFT}
@@ -57,7 +59,7 @@ def sweeps_in(conditions: Mapping[str, Any]) -> Iterator[Sweep]:
     groups: dict[tuple[Path, str], dict[str, float]] = {}
     for name, parts in sorted(conditions.items()):
         if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
-            for path, size in numbers_in(parts):
+            for path, size in islice(numbers_in(parts), MOST_NUMBERS):
                 groups.setdefault((path, without(parts, path)), {})[name] = size
     for (path, _), sizes in groups.items():
         alone = len(sizes) == 1 and all(size == size_in(name) for name, size in sizes.items())
@@ -77,7 +79,7 @@ def size_in(condition: str) -> float:
 def sweep_of(sizes: Mapping[str, float], parts: list[dict[str, Any]], path: Path) -> Sweep:
     """Return one sweep, from the smallest size to the largest."""
     parameter = str(path[-1])
-    target = str(parts[int(path[0])].get("_target_")).split(".")
+    target = str(parts[int(str(path[0]))].get("_target_")).split(".")
     module = target[-2] if len(target) > 1 else target[-1]
     named = [NAMED.fullmatch(condition) for condition in sizes]
     names = {match["name"] for match in named if match}
@@ -104,11 +106,15 @@ def numbers_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, float]]:
 
 def without(value: Any, path: Path) -> str:
     """Return settings as text that is equal for settings which differ in one number only."""
+    if not path and isinstance(value, int | float):
+        return "size"
+    if not isinstance(value, dict | list):
+        return repr(value)
+    parts = enumerate(value) if isinstance(value, list) else value.items()
+    texts = [f"{key!r}: {without(part, rest_of(path, key))}" for key, part in parts]
+    return f"{type(value).__name__}({', '.join(sorted(texts))})"
 
-    def replaced(part: Any, rest: Path) -> Any:
-        if not rest:
-            return None
-        keys = enumerate(part) if isinstance(part, list) else part.items()
-        return {str(k): replaced(v, rest[1:]) if k == rest[0] else v for k, v in keys}
 
-    return json.dumps(replaced(value, path), sort_keys=True, default=str, skipkeys=True)
+def rest_of(path: Path, key: str | int) -> Path:
+    """Return a path below a key; below other keys one that leads nowhere."""
+    return path[1:] if path and path[0] == key else (None,)

@@ -294,7 +294,10 @@ def render_curve(canvas: Canvas, curve: Curve, across: Across, *, up: Scale, joi
     if curve.level:
         for datum in curve.data:
             if math.isfinite(datum.y.value):
-                y = up.at(datum.y.value)
+                x, y = WIDTH - 12 + across.aside, up.at(datum.y.value)
+                if math.isfinite(datum.y.low):
+                    ends = [(x, up.at(datum.y.low)), (x, up.at(datum.y.high))]
+                    canvas.line(ends, style.colour, 0.9)
                 stroke(canvas, [(LEFT, y), (WIDTH - 4, y)], style, describe(datum))
         return
     there = [
