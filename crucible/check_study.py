@@ -11,7 +11,8 @@ from hydra.core.plugins import Plugins
 
 from crucible.run import CONFIG_FOLDER, UserConfigFirst
 from harness.campaign.settings.composition import explained
-from harness.campaign.settings.config import Settings, plain
+from harness.campaign.settings.config import plain
+from harness.campaign.settings.declared import Settings
 from harness.checks.study import StudyExamination
 from harness.errors import UserError
 from harness.findings import Finding
@@ -36,7 +37,8 @@ def examined_study(name: str, folders: Sequence[Path]) -> list[Finding]:
                 config = compose("config", [override])
         except Exception as problem:  # Hydra and OmegaConf have no common one
             raise UserError(explained(problem, [override], folders)) from None
-        return plain(config)
+        settings: Settings = plain(config)
+        return settings
 
     words = [word for folder in folders for word in (CONFIG_FOLDER[0], str(folder))]
     sys.argv = ["crucible check", *words]  # the search path is read from there

@@ -21,10 +21,10 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 
-from harness.campaign.planning.validation import Top
 from harness.campaign.run import BAD_INPUT, SOME_FAILED, run
 from harness.campaign.settings.annotated import annotated
 from harness.campaign.settings.composition import explained
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.sweeps import SWEEP
 from harness.installation import CONF
 from harness.options import unknown_argument
@@ -58,7 +58,7 @@ def refuse_unknown_options(arguments: list[str]) -> None:
     parser = get_args_parser()
     for word in parser.parse_known_args(arguments)[1]:
         key = word.partition("=")[0].strip("-").replace("-", "_")
-        close = get_close_matches(key, get_type_hints(Top), n=1)
+        close = get_close_matches(key, get_type_hints(Settings), n=1)
         if close:
             raise ValueError(f"unknown option {word}; did you mean {close[0]}=...?")
         raise ValueError(unknown_argument(word, list(parser._option_string_actions)))
@@ -95,7 +95,7 @@ def show() -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         compose()
-    print(annotated(printed.getvalue(), Top))
+    print(annotated(printed.getvalue()))
 
 
 def main(arguments: list[str], program: str = "crucible run") -> int:

@@ -30,7 +30,8 @@ from harness.campaign.running.live import live_address, refuse_live
 from harness.campaign.running.runner import InfrastructureError, Runner
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
-from harness.campaign.settings.config import Settings, build, one_line, plain
+from harness.campaign.settings.config import build, one_line, plain
+from harness.campaign.settings.declared import Settings
 from harness.errors import AttemptError, UserError
 from harness.records.ledger import finished, rebuild
 from harness.world.simulators import Simulator

@@ -12,7 +12,8 @@ from harness.campaign.planning.paces import paces_of
 from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.checkout import with_checkout
-from harness.campaign.settings.config import Settings, digest
+from harness.campaign.settings.config import digest
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.differences import differences
 from harness.findings import Finding, make_checks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 from omegaconf import OmegaConf
@@ -14,7 +14,8 @@ from omegaconf.errors import OmegaConfBaseException
 from harness.campaign.exports.exporting import exports_in, finished_means
 from harness.campaign.exports.values import attempt_values, facts_of, steps_of
 from harness.campaign.planning.validation import refuse_misfit
-from harness.campaign.settings.config import Settings, one_line
+from harness.campaign.settings.config import one_line
+from harness.campaign.settings.declared import Part
 from harness.errors import UserError
 from harness.files import refuse_links
 from harness.installation import CONF
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     name, *given = options.to
     part = part_of(name, given)
     refuse_misfit(f"export.{name}", part)
-    (export,) = exports_in({"export": {name: part}}).values()
+    (export,) = exports_in({name: part}).values()
     facts, steps = facts_of(options.folder), steps_of(options.folder)
     keys = sorted(campaign.attempts(), key=lambda key: (steps.get((key.route, key.seed), 0), key))
     if not keys:
@@ -72,7 +73,7 @@ def shipped() -> list[str]:
     return sorted(file.stem for file in (CONF / "export").glob("*.yaml"))
 
 
-def part_of(name: str, given: Sequence[str]) -> Settings:
+def part_of(name: str, given: Sequence[str]) -> Part[Any]:
     """Return the settings of a shipped export, or of a class of the user's own."""
     for word in given:
         if "=" not in word:
@@ -89,4 +90,4 @@ def part_of(name: str, given: Sequence[str]) -> Settings:
     except (OmegaConfBaseException, ValueError) as problem:
         raise UserError(f"{' '.join(given)}: {one_line(problem)}") from None
     assert isinstance(plain, dict)
-    return {str(key): value for key, value in plain.items()}
+    return cast("Part[Any]", {str(key): value for key, value in plain.items()})

@@ -24,7 +24,7 @@ from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import prepare
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.plan import Plan, plan
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import Settings
 from harness.evaluation.driving import Contact
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules

@@ -15,7 +15,8 @@ from harness.campaign.planning.plan import plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing.tables import notes_on
 from harness.campaign.settings.checkout import with_checkout
-from harness.campaign.settings.config import Settings, digest
+from harness.campaign.settings.config import digest
+from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.world.maps import network_of
 from harness.world.routes.checkout import CLONE, PARAMETERS, ROUTES, SCENARIOS, traffic_of

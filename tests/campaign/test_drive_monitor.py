@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import carla
 import numpy as np
@@ -16,6 +17,7 @@ from harness.campaign.attempt.attempt import set_up_system
 from harness.campaign.attempt.drive_monitor import nearest_lane
 from harness.campaign.attempt.perception import hits_on
 from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.settings.declared import Part
 from harness.errors import AttemptError
 from harness.vocabulary import Boxes, GroundTruth, Pose
 from harness.world.rig import Scan
@@ -61,7 +63,9 @@ def test_weights_that_have_changed_since_are_refused(tmp_path: Path) -> None:
     weights = Path(shutil.copy(FOLDER / "lite_single.safetensors", tmp_path / "mine.safetensors"))
     content = weights.read_bytes()
     system = {"_target_": LATE, "weights": str(weights)}
-    settings = with_inputs({"routes": composed()["routes"], "system": {"mine": system}})
+    composed_settings = composed()
+    composed_settings["system"] = {"mine": cast("Part[Any]", system)}
+    settings = with_inputs(composed_settings)
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     known = hashlib.sha256(content).hexdigest()[:4]
     with pytest.raises(AttemptError, match=rf"began with: .*mine\.safetensors: {known}"):

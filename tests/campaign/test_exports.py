@@ -82,7 +82,13 @@ def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def settings_with(*names: str) -> dict[str, Any]:
+NO_EXPORT: Any = {
+    "_target_": f"{config.OURS['export']}export.CampaignFacts",
+    **dict.fromkeys(("folder", "study", "digest", "revision", "simulator", "settings"), 1),
+}
+
+
+def settings_with(*names: str) -> Any:
     return {"export": {name: {"_target_": f"{__name__}.{name}"} for name in names}}
 
 
@@ -155,21 +161,7 @@ def test_what_cannot_export_is_refused_at_planning(monkeypatch: pytest.MonkeyPat
             refuse_misshapen(settings)
         assert digest(settings) == digest(composed())
     with pytest.raises(UserError, match=r"export\.x needs the _target_ of an Export"):
-        exports_in(
-            {
-                "export": {
-                    "x": {
-                        "_target_": f"{config.OURS['export']}export.CampaignFacts",
-                        "folder": 1,
-                        "study": 1,
-                        "digest": 1,
-                        "revision": 1,
-                        "simulator": 1,
-                        "settings": 1,
-                    }
-                }
-            }
-        )
+        exports_in({"x": NO_EXPORT})
 
 
 def test_settings_are_flat() -> None:

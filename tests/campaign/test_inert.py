@@ -98,9 +98,8 @@ def test_without_none_in_the_list_size_zero_is_it(routes: Path) -> None:
         "routes.only=null",
         "system=ideal_late",
     )
-    settings["interference"] = {
-        name: [{"_target_": f"{AT}.latency.Fixed", "seconds": 0.0}] for name in ("a", "b")
-    }
+    nothing: Any = {"_target_": f"{AT}.latency.Fixed", "seconds": 0.0}
+    settings["interference"] = {"a": [nothing], "b": [nothing]}
     made = plan(settings)
     assert conditions(made) == ["none"]
     assert made.size_zero == ("a", "b")
@@ -144,7 +143,8 @@ def test_cooperation_without_partners_is_refused(routes: Path, name: str) -> Non
 def test_none_is_nothing_but_none(routes: Path) -> None:
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
     settings = composed(*files, "system=ideal_late")
-    settings["interference"]["none"] = [{"_target_": f"{AT}.loss.Loss", "probability": 0.5}]
+    some: Any = {"_target_": f"{AT}.loss.Loss", "probability": 0.5}
+    settings["interference"]["none"] = [some]
     with pytest.raises(UserError, match=r"interference\.none: holds loss; give"):
         plan(settings)
 

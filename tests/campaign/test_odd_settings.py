@@ -14,6 +14,7 @@ import run_campaign
 from harness.__main__ import main
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError
 from harness.vocabulary import (
@@ -124,11 +125,11 @@ class Loses(Mine):
 
 
 @pytest.fixture
-def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Settings]:
     """Return settings with a system of these tests, which have been checked."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
 
-    def settle(name: str, *more: str) -> dict[str, Any]:
+    def settle(name: str, *more: str) -> Settings:
         settings = composed(f"+system.mine._target_={MINE}{name}", *more)
         refuse_misshapen(settings)
         return settings
@@ -146,27 +147,27 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     ],
 )
 def test_constructors_with_few_annotations_are_accepted(
-    name: str, more: list[str], settled: Callable[..., dict[str, Any]]
+    name: str, more: list[str], settled: Callable[..., Settings]
 ) -> None:
     settled(name, *more)
 
 
 def test_a_type_that_is_no_expression_says_nothing(
-    settled: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    settled: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(Lazy.__init__.__annotations__, "size", "any size")
     settled("Lazy", "+system.mine.size=5")
 
 
 def test_annotations_of_a_constructor_are_checked(
-    settled: Callable[..., dict[str, Any]],
+    settled: Callable[..., Settings],
 ) -> None:
     with pytest.raises(UserError, match=r"mine\.size is 'big'; a whole number is needed"):
         settled("TakesAll", "+system.mine.size=big")
 
 
 def test_files_of_one_name_are_distinguished(
-    settled: Callable[..., dict[str, Any]], tmp_path: Path
+    settled: Callable[..., Settings], tmp_path: Path
 ) -> None:
     for number in "12":
         (tmp_path / number).mkdir()
@@ -181,7 +182,7 @@ def test_files_of_one_name_are_distinguished(
 
 
 def test_a_system_that_cannot_name_its_files_is_one_line(
-    settled: Callable[..., dict[str, Any]],
+    settled: Callable[..., Settings],
 ) -> None:
     with pytest.raises(UserError, match=r"system\.mine: files: no weights here"):
         with_inputs(settled("Loses"))

@@ -24,7 +24,7 @@ from harness.campaign.planning.paces import (
 from harness.campaign.planning.plan import Plan
 from harness.campaign.printing import tables, terminal
 from harness.campaign.run import announce
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import ProgressMode, Settings
 from harness.records.ledger import finished, tries
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
@@ -160,7 +160,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 @pytest.mark.parametrize("mode", ["live", "plain"])
 def test_the_plan_in_short(
-    cache: Path, made: tuple[Plan, Path, Settings], written: io.StringIO, mode: str
+    cache: Path, made: tuple[Plan, Path, Settings], written: io.StringIO, mode: ProgressMode
 ) -> None:
     planned, folder, settings = made
     shutil.rmtree(folder / EPISODES)

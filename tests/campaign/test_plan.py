@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
@@ -116,7 +117,7 @@ def test_a_ledger_without_room_at_the_start_is_one_line(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("harness.records.ledger.os.write", refuse)
-    assert run_config(OmegaConf.create(settings)) == 3
+    assert run_config(OmegaConf.create(dict(settings))) == 3
     (said,) = capsys.readouterr().err.splitlines()
     assert said.endswith("No space left on device")
 
@@ -146,12 +147,12 @@ def test_files_that_have_changed_are_other_settings(
     prepare(tmp_path / "out", with_inputs(settings), "carlite")
     known = with_inputs(settings)["inputs"]
     assert list(known["system"]["single"]) == ["lite_single.safetensors"]
-    assert run_config(OmegaConf.create(settings)) == 0
+    assert run_config(OmegaConf.create(dict(settings))) == 0
     content = (tmp_path / changed).read_bytes()
     other = bytes([content[-1] ^ 1]) if changed.endswith(".safetensors") else content[-1:] + b"\n"
     (tmp_path / changed).write_bytes(content[:-1] + other)
     capsys.readouterr()
-    assert run_config(OmegaConf.create(settings)) == 2
+    assert run_config(OmegaConf.create(dict(settings))) == 2
     first, *changes = capsys.readouterr().err.splitlines()
     assert "made with other settings" in first
     (change,) = changes
@@ -181,7 +182,7 @@ def test_one_of_every_way_is_driven_and_the_others_are_named(routes: Path) -> No
 def test_a_name_too_long_for_a_folder_is_refused_before_anything_is_driven(routes: Path) -> None:
     settings = composed(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null")
     settings["routes"]["only"] = None
-    late = {"_target_": "harness.channel.interference.latency.Fixed", "seconds": 0.4}
+    late: Any = {"_target_": "harness.channel.interference.latency.Fixed", "seconds": 0.4}
     settings["interference"]["雨" * 40] = [late]
     with pytest.raises(UserError, match="too long for a file's name"):
         plan(settings)

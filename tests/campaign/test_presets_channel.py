@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Settings
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import shift_between
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
+from harness.world.partners import Ahead
 from tests.campaign.test_presets_driving import STUDIES, by_study, studies
 from tests.channel.episode import Episode, where
 from tests.world.test_partners import context, ego, on_the_way
@@ -56,6 +58,7 @@ def test_the_roadside_unit(
     """In 6 s at 8 m/s: set up twice; at each step that has one; or whenever it is passed."""
     ((name, settings),) = studies[study]["cooperation"].items()
     cooperation = build(settings, f"cooperation.{name}")
+    assert isinstance(cooperation.roadside, Ahead)
     planned = on_the_way(context, ego, cooperation.roadside, 30)
     poses: list[Pose] = [pose for step in planned for pose in step]
     assert len(poses) == shared

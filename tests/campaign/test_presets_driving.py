@@ -10,7 +10,8 @@ import pytest
 
 from harness.campaign.planning.plan import plan
 from harness.campaign.planning.validation import refuse_misshapen
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Settings
 from harness.evaluation.driving import Contact, Drive
 from harness.evaluation.scoring import score
 from tests.campaign.tiny import composed, write_route
@@ -82,8 +83,8 @@ def test_papers_drive_routes_0_to_31_of_v2xverse(study: str) -> None:
     chosen = composed(f"study={study}", "routes.checkout=V2Xverse")["routes"]
     assert chosen["only"] == list(range(32))
     assert chosen["repeats"]
-    assert chosen["file"].startswith("V2Xverse/")
-    assert chosen["hazards"].startswith("V2Xverse/")
+    assert str(chosen["file"]).startswith("V2Xverse/")
+    assert str(chosen["hazards"]).startswith("V2Xverse/")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from harness.campaign.attempt.results import PrecisionAccumulator
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Settings
 from harness.evaluation.frame_evaluation import EvaluatedFrame, evaluate_frame
 from harness.evaluation.windows import windows
 from harness.vocabulary import CYCLIST, PEDESTRIAN, Boxes, GroundTruth

@@ -41,7 +41,7 @@ from harness.records.ledger import lines
 from tests.keys import key_of
 
 KEY = key_of("late", "none", "7", 1)
-NO_CARLA = {"_target_": "harness.world.simulators.CarlaSimulator", "root": "/nowhere"}
+NO_CARLA: Any = {"_target_": "harness.world.simulators.CarlaSimulator", "root": "/nowhere"}
 ENDED = SimpleNamespace(done=lambda: True, stderr=lambda: "time limit", cancel=lambda check: None)
 """A job that is over."""
 
@@ -269,7 +269,7 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     lender = Lender()
-    settings = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet", "export": {}}
+    settings: Any = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet", "export": {}}
     do(
         WorkQueue([KEY], tmp_path, 1, retry_failed=False),
         lender,

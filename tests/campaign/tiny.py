@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 from hydra import compose, initialize_config_dir
 
-from harness.campaign.settings.config import Settings, plain
+from harness.campaign.settings.config import plain
+from harness.campaign.settings.declared import Settings
 from harness.records.reading import read_table
 from tests.conftest import ROOT
 from tests.keys import key_of

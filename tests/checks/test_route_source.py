@@ -12,6 +12,7 @@ import pytest
 from crucible.check import main
 from harness.campaign.folder.inputs import of_routes
 from harness.campaign.planning.plan import assigned, chosen_routes
+from harness.campaign.settings.declared import Settings
 from harness.checks.route_source import CHECKS, RouteSourceExamination
 from harness.errors import UserError
 from harness.world.hazards.spec import HazardSpec
@@ -134,13 +135,12 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "several routes have the id one" in capsys.readouterr().out
 
 
-def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> dict[str, Any]:
+def of_class(monkeypatch: pytest.MonkeyPatch, name: str) -> Settings:
     """Return settings whose routes come from a class of these tests."""
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     settings = composed()
-    return {**settings, "routes": {**settings["routes"], "only": None, "source": {
-        "_target_": f"{__name__}.{name}"
-    }}}  # fmt: skip
+    source: Any = {"_target_": f"{__name__}.{name}"}
+    return {**settings, "routes": {**settings["routes"], "only": None, "source": source}}
 
 
 def test_a_campaign_drives_what_a_source_yields(monkeypatch: pytest.MonkeyPatch) -> None:

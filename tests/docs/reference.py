@@ -21,8 +21,8 @@ from unittest.mock import patch
 import yaml
 
 from crucible.subcommands import GROUPS, main
-from harness.campaign.planning.validation import Top
-from harness.campaign.settings.annotated import declared
+from harness.campaign.settings.annotated import notes_by_place
+from harness.campaign.settings.declared import Settings
 from harness.field_notes import notes_of
 
 ROOT = Path(__file__).parents[2]
@@ -215,7 +215,7 @@ def by_class(settings: list[Setting]) -> list[list[Setting]]:
 
 def settings_page() -> str:
     """Return the page of all groups and settings."""
-    notes = declared(Top)
+    notes = notes_by_place(Settings)
     top = settings_of((CONF / "config.yaml").read_text(encoding="utf-8"))
     parts = [
         "# Settings",

@@ -11,8 +11,9 @@ from typing import Any, get_type_hints
 import pytest
 import yaml
 
-from harness.campaign.planning.validation import Top, refuse_misfit
-from harness.campaign.settings.annotated import annotated, declared
+from harness.campaign.planning.validation import refuse_misfit
+from harness.campaign.settings.annotated import annotated, notes_by_place
+from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.field_notes import notes_of
 from tests.docs.reference import CONF, by_class, class_of, settings_of
@@ -56,7 +57,7 @@ def test_files_and_classes_agree_about_units(file: Path) -> None:
 
 
 def test_everything_at_the_top_is_declared_with_a_note() -> None:
-    notes = declared(Top)
+    notes = notes_by_place(Settings)
     for setting in settings_of((CONF / "config.yaml").read_text()):
         if not setting.path.startswith("sweep"):  # becomes conditions before anything is checked
             assert notes[setting.path], setting
@@ -108,7 +109,7 @@ system:
 
 
 def test_a_printed_configuration_says_what_settings_mean() -> None:
-    text = annotated(TEXT, Top)
+    text = annotated(TEXT)
     assert yaml.safe_load(text) == yaml.safe_load(TEXT)
     lines = text.splitlines()
     assert lines[0] == "tick: 0.05  # s"

@@ -33,8 +33,9 @@ from harness.campaign.attempt.town_map import lines_around
 from harness.campaign.folder.assignments import Assignment, read_assignment
 from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.inputs import other_files
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
 from harness.campaign.settings.cooperation import cooperation_of, reference_of
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.metrics import metrics_in
 from harness.channel.channel import Channel
 from harness.channel.effects import Window

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 from harness.campaign.attempt.tasks import Outcome, Position
 from harness.campaign.exports.export import AttemptValues, Export
 from harness.campaign.exports.values import attempt_values, facts_of, means_of, steps_of
 from harness.campaign.running.runner import ProgressListener
-from harness.campaign.settings.config import Settings, build, one_line
+from harness.campaign.settings.config import build, one_line
+from harness.campaign.settings.declared import Part, Settings
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
@@ -26,10 +28,10 @@ PATIENCE, HURRY = 60.0, 10.0
 """Seconds that exports have at the end, and after an interruption."""
 
 
-def exports_in(settings: Settings) -> dict[str, Export]:
+def exports_in(parts: Mapping[str, Part[Any]]) -> dict[str, Export]:
     """Return the exports by name; refuse what is none, and those whose package is missing."""
     exports = {}
-    for name, part in settings["export"].items():
+    for name, part in parts.items():
         place = f"export.{name}"
         export = build(part, place)
         if not isinstance(export, Export):
@@ -43,7 +45,7 @@ def exporting(
     settings: Settings, folder: Path, listener: ProgressListener
 ) -> Iterator[ProgressListener]:
     """Yield a listener that passes finished attempts to the exports too."""
-    exports = exports_in(settings)
+    exports = exports_in(settings["export"])
     if not exports:
         yield listener
         return

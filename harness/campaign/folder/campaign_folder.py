@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from harness.campaign.settings.config import NOT_OF_THE_RESULT, Settings, digest
+from harness.campaign.settings.config import NOT_OF_THE_RESULT, digest
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.differences import differences
 from harness.errors import UserError
 from harness.files import at_home, refuse_links, write_whole
@@ -56,7 +57,7 @@ def prepare(folder: Path, settings: Settings, simulator: str) -> None:
         write_header(file, settings, simulator)
 
 
-def write_header(file: Path, settings: Settings, simulator: str, **more: str) -> None:
+def write_header(file: Path, settings: Mapping[str, object], simulator: str, **more: str) -> None:
     """Write the settings and versions that a campaign is made with."""
     header = {
         "schema": VERSION,

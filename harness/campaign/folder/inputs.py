@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from harness.campaign.settings.config import INPUTS, Settings, find_class, one_line
+from harness.campaign.settings.config import INPUTS, find_class, one_line
+from harness.campaign.settings.declared import Part, Routes, Settings, WithInputs
 from harness.campaign.settings.differences import differences
 from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
@@ -22,15 +24,18 @@ DIGITS = 12
 """Of a sum, in base 16."""
 
 
-def with_inputs(settings: Settings) -> Settings:
+def with_inputs(settings: Settings) -> WithInputs:
     """Return settings with the sums of all files that they have read."""
     return {
         **settings,
-        INPUTS: {"routes": of_routes(settings["routes"]), "system": of_systems(settings)},
+        "inputs": {
+            "routes": of_routes(settings["routes"]),
+            "system": of_systems(settings["system"]),
+        },
     }
 
 
-def of_routes(routes: Settings) -> dict[str, str]:
+def of_routes(routes: Routes) -> dict[str, str]:
     """Return the sums of the files of routes and hazards; a folder's is over all of its routes."""
     source = route_source_of(routes)
     with asking(source):
@@ -41,11 +46,9 @@ def of_routes(routes: Settings) -> dict[str, str]:
     }
 
 
-def of_systems(settings: Settings) -> dict[str, dict[str, str]]:
+def of_systems(systems: Mapping[str, Part[Any]]) -> dict[str, dict[str, str]]:
     """Return the sums of the files that systems read, of those that read any."""
-    digests = {
-        name: by_name(files_of(part, f"system.{name}")) for name, part in settings["system"].items()
-    }
+    digests = {name: by_name(files_of(part, f"system.{name}")) for name, part in systems.items()}
     return {name: sums for name, sums in digests.items() if sums}
 
 
@@ -57,7 +60,7 @@ def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
         return []
     chosen = {name: settings["system"][name] for name in systems}
     began = {name: value for name, value in known.items() if name in chosen}
-    return list(differences(began, of_systems({"system": chosen}), f"{INPUTS}.system"))
+    return list(differences(began, of_systems(chosen), f"{INPUTS}.system"))
 
 
 def by_name(files: Iterable[Path]) -> dict[str, str]:
@@ -68,7 +71,7 @@ def by_name(files: Iterable[Path]) -> dict[str, str]:
     return {name: "+".join(digests) for name, digests in sums.items()}
 
 
-def files_of(system: Settings, place: str) -> list[Path]:
+def files_of(system: Part[Any], place: str) -> list[Path]:
     """Return the files that a system declares, else those that its arguments name."""
     given = {name: value for name, value in system.items() if name != "_target_"}
     files = getattr(find_class(system["_target_"], place), "files", None)

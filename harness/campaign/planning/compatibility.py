@@ -11,8 +11,9 @@ from typing import get_type_hints
 import numpy as np
 
 from harness.campaign.planning.sizes import disturbances_of, refuse_sizes
-from harness.campaign.settings.config import Settings, find_class
+from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import cooperation_of
+from harness.campaign.settings.declared import Settings
 from harness.channel.disturbance import Disturbance
 from harness.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.campaign.planning.plan import Plan
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.trust import targets
 from harness.errors import UserError
 from harness.files import write_whole

@@ -12,12 +12,13 @@ from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
 from harness.campaign.planning.sizes import driven_conditions
-from harness.campaign.settings.config import Settings, find_class
+from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     cooperations_of,
     describe_ground_truth,
     refuse_uncommon_truth,
 )
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
 from harness.files import at_home

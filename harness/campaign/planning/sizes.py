@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Part, Settings
 from harness.channel.channel import Channel
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
@@ -28,7 +29,7 @@ def disturbances_of(settings: Settings, condition: str) -> list[Disturbance]:
     return [made for _, made in described(settings, condition)]
 
 
-def described(settings: Settings, condition: str) -> list[tuple[Settings, Disturbance]]:
+def described(settings: Settings, condition: str) -> list[tuple[Part[Disturbance], Disturbance]]:
     """Return the disturbances of a condition with their settings; what has size 0 is none."""
     listed = settings["interference"].get(condition, [])
     made = [(part, build(part, f"interference.{condition}")) for part in listed]

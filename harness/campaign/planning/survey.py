@@ -14,7 +14,7 @@ from harness.campaign.folder.assignments import assigned_routes
 from harness.campaign.folder.campaign_folder import OURS, read_header
 from harness.campaign.folder.summary import AttemptSummary, mean, read_summaries
 from harness.campaign.planning.plan import arms_of, paired, seeds_of
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.settings.type_checks import mistakes
 from harness.errors import UserError

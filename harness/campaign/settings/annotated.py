@@ -8,14 +8,19 @@ from typing import Any, get_type_hints, is_typeddict
 import yaml
 
 from harness.campaign.settings.config import find_class
+from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.field_notes import notes_of
 
 
-def annotated(text: str, top: type[Any]) -> str:
-    """Return YAML with a comment behind each setting that has one; `top` declares the whole."""
+def annotated(text: str) -> str:
+    """Return a configuration in YAML with a comment behind each setting that has one."""
     root = yaml.compose(text)
-    notes = dict(notes_in(root, "", declared(top))) if isinstance(root, yaml.MappingNode) else {}
+    notes = (
+        dict(notes_in(root, "", notes_by_place(Settings)))
+        if isinstance(root, yaml.MappingNode)
+        else {}
+    )
     lines = text.splitlines()
     return "\n".join(
         f"{line}  # {notes[row]}" if row in notes else line for row, line in enumerate(lines)
@@ -49,10 +54,10 @@ def notes_here(settings: Mapping[str, yaml.Node], place: str) -> Mapping[str, st
         return {}
 
 
-def declared(top: type[Any], place: str = "") -> dict[str, str]:
-    """Return the notes of declared settings by place, those of groups within them too."""
-    notes = {f"{place}{name}": note for name, note in notes_of(top).items()}
-    for name, hint in get_type_hints(top).items():
+def notes_by_place(group: type[Any], place: str = "") -> dict[str, str]:
+    """Return what settings mean by their places, those of groups within the group too."""
+    notes = {f"{place}{name}": note for name, note in notes_of(group).items()}
+    for name, hint in get_type_hints(group).items():
         if is_typeddict(hint):
-            notes |= declared(hint, f"{place}{name}.")
+            notes |= notes_by_place(hint, f"{place}{name}.")
     return notes

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import Part, Settings
 from harness.errors import UserError
 from harness.files import at_home
 from harness.world.routes.checkout import CLONE, ROUTES, refuse_incomplete, traffic_of
+from harness.world.traffic import Traffic
 
 PARAMETERS = "parameters"
 """The setting of a traffic that names a file of the checkout."""
@@ -35,4 +37,5 @@ def with_checkout(settings: Settings) -> Settings:
     assert isinstance(traffic, dict)
     rest = {name: value for name, value in traffic.items() if name != PARAMETERS}
     file = at_home(str(traffic[PARAMETERS]), f"traffic.{PARAMETERS}")
-    return {**settings, "traffic": {**traffic_of(Path(file)), **rest}}
+    read = cast("Part[Traffic]", {**traffic_of(Path(file)), **rest})
+    return {**settings, "traffic": read}

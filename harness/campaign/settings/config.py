@@ -9,18 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, TypeVar, cast, overload
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from harness.campaign.settings.declared import Part, Settings
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.errors import UserError
 from harness.installation import EXTRAS, missing
 from harness.plugins import allowed_packages
 
-Settings: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 OURS = {
     "simulator": "harness.world.simulators.",
@@ -70,7 +72,8 @@ def plain(config: DictConfig) -> Settings:
         raise UserError(f"configuration: {one_line(problem)}") from None
     assert isinstance(settings, dict)
     check(settings)
-    return with_sweeps({str(name): value for name, value in settings.items()})
+    whole = with_sweeps({str(name): value for name, value in settings.items()})
+    return cast("Settings", whole)
 
 
 def check(value: Any, place: str = "") -> None:
@@ -112,6 +115,10 @@ def packages_of(place: str) -> tuple[str, ...]:
     return THEIRS if ours is None else (ours, *THEIRS)
 
 
+@overload
+def build(settings: Part[T], place: str, **more: Any) -> T: ...
+@overload
+def build(settings: object, place: str, **more: Any) -> Any: ...
 def build(settings: Any, place: str, **more: Any) -> Any:
     """Return what `_target_` names, built with the settings next to it."""
     check(settings, place)
@@ -136,7 +143,7 @@ def made(value: Any, place: str, **more: Any) -> Any:
     return find_class(value["_target_"], place)(**parts, **more) if "_target_" in value else parts
 
 
-def digest(settings: Settings) -> str:
+def digest(settings: Mapping[str, object]) -> str:
     """Return eight characters that change with anything that changes results."""
     meaning = {name: setting for name, setting in settings.items() if name not in NOT_OF_THE_RESULT}
     text = json.dumps(meaning, sort_keys=True, default=str)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.records.arms import NONE, Arm
 from harness.world.partners import Cooperation, Placement

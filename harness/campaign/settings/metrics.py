@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harness.campaign.settings.config import Settings, build
+from harness.campaign.settings.config import build
+from harness.campaign.settings.declared import Settings
 from harness.errors import UserError
 from harness.evaluation.metrics.metric import Metric, measures_attempts
 from harness.records.metrics import name_problem

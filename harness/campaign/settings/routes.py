@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.campaign.settings.config import Settings, build, one_line
+from harness.campaign.settings.config import build, one_line
+from harness.campaign.settings.declared import Routes
 from harness.errors import UserError
 from harness.world.routes.sources import RouteSource
 
 PLACE = "routes.source"
 
 
-def route_source_of(routes: Settings) -> RouteSource:
+def route_source_of(routes: Routes) -> RouteSource:
     """Return the source of routes; refuse what is none."""
     source = build(routes["source"], PLACE)
     if not isinstance(source, RouteSource):

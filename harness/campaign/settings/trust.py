@@ -9,11 +9,11 @@ declares for itself: nothing is inherited. All other classes need `--trust`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.settings.config import Settings, find_class
+from harness.campaign.settings.config import find_class
 from harness.errors import UserError
 
 DECLARATION = "safe_from_file"
@@ -24,7 +24,7 @@ def declares_itself_safe(named: type[Any]) -> bool:
     return vars(named).get(DECLARATION) is True
 
 
-def refuse_untrusted(folder: Path, settings: Settings) -> None:
+def refuse_untrusted(folder: Path, settings: Mapping[str, object]) -> None:
     """Refuse settings of a folder that name any class which is not declared safe to build."""
     for place, part in targets(settings, ""):
         if not declares_itself_safe(find_class(part["_target_"], place)):

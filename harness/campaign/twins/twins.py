@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.campaign.folder.assignments import Assignment, read_assignment, write_assignments
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
@@ -21,9 +21,11 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import do
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
-from harness.campaign.settings.config import Settings, build, find_class
+from harness.campaign.settings.config import build, find_class
+from harness.campaign.settings.declared import Part, ProgressMode, Settings
 from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
 from harness.channel.channel import number_equal_names
+from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.errors import UserError
 from harness.files import refuse_links
@@ -34,7 +36,7 @@ from harness.records.twins import TWINS, Change, Window
 from harness.world.hazards.catalogue import KINDS
 from harness.world.simulators import CarliteSimulator
 
-HERE: Settings = {"_target_": f"{LocalExecutor.__module__}.{LocalExecutor.__qualname__}"}
+HERE = {"_target_": f"{LocalExecutor.__module__}.{LocalExecutor.__qualname__}"}
 """The executor of twins, whatever the campaign was driven with."""
 WRAPPER = f"{Counterfactual.__module__}.{Counterfactual.__qualname__}"
 
@@ -57,7 +59,7 @@ class Twins:
     """The twins of a campaign's attempts."""
 
     def __init__(
-        self, campaign: Path, workers: int = 1, progress: str = "live", trust: bool = False
+        self, campaign: Path, workers: int = 1, progress: ProgressMode = "live", trust: bool = False
     ) -> None:
         header = read_header(campaign / "campaign.yaml")
         refuse_links(campaign)
@@ -66,7 +68,9 @@ class Twins:
         if not isinstance(header.get("digest"), str):
             raise UserError(f"{campaign / 'campaign.yaml'}: not a campaign's: it has no digest")
         self._of: str = header["digest"]
-        self._settings: Settings = {**header["settings"], "executor": HERE, "export": {}}
+        given: Settings = header["settings"]
+        here = cast("Part[Any]", HERE)
+        self._settings: Settings = {**given, "executor": here, "export": {}}
         self._executor = LocalExecutor(workers)
         self._progress = progress
         self._trust = trust
@@ -74,7 +78,7 @@ class Twins:
         if not trust:
             refuse_untrusted(campaign, self._settings)
         refuse_misshapen(self._settings)
-        simulator: CarliteSimulator = build(self._settings["simulator"], "simulator")
+        simulator = build(self._settings["simulator"], "simulator")
         self._simulator = simulator.name
         if changes := other_files(self._settings, self._settings["system"]):
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
@@ -96,7 +100,7 @@ class Twins:
             queue = WorkQueue(keys, self.folder, tries, retry_failed=True)
             if queue:
                 town = read_assignment(self.campaign, keys[0].route).route.town
-                settings = {**self._settings, "progress": self._progress}
+                settings: Settings = {**self._settings, "progress": self._progress}
                 do(queue, self._executor, folder=self.folder, settings=settings, town=town)
 
     def violation(self, twin: Twin) -> dict[str, Any] | None:
@@ -119,7 +123,7 @@ class Twins:
     def _make_room(self, twins: Sequence[Twin]) -> None:
         """Write down what the twins' conditions mean, and the routes as they were laid."""
         file = self.folder / "campaign.yaml"
-        known: Settings = {}
+        known: dict[str, Any] = {}
         if file.exists():
             header = read_header(file)
             if header.get("twins_of") != self._of:
@@ -129,7 +133,7 @@ class Twins:
                 conditions = known.get("interference")
                 refuse_untrusted(self.folder, {"interference": conditions})
         wanted = {twin.key.arm.condition: self._changed(twin) for twin in twins}
-        settings = {
+        settings: Settings = {
             **self._settings,
             "interference": {**known.get("interference", {}), **wanted},
             "routes": {**self._settings["routes"], "clean_under": None},
@@ -142,7 +146,7 @@ class Twins:
             refuse_untrusted_hazards(self.campaign, assignment)
         write_assignments(self.folder, assignments)
 
-    def _changed(self, twin: Twin) -> list[Settings]:
+    def _changed(self, twin: Twin) -> list[Part[Disturbance]]:
         """Return the settings of a condition with a change."""
         change = twin.change
         names = self.disturbances(twin.of.arm.condition)
@@ -156,7 +160,7 @@ class Twins:
         ]
         if change == Change():
             return disturbances
-        return [
+        wrapped = [
             {
                 "_target_": WRAPPER,
                 "of": settings,
@@ -165,6 +169,7 @@ class Twins:
             }
             for name, settings in zip(names, disturbances, strict=True)
         ]
+        return cast("list[Part[Disturbance]]", wrapped)
 
 
 def refuse_untrusted_hazards(folder: Path, assignment: Assignment) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.campaign.attempt.tasks import Outcome, Position
-from harness.campaign.settings.config import Settings
+from harness.campaign.settings.declared import Part
 from harness.errors import UserError
 from harness.installation import missing
 from harness.records.keys import AttemptKey
+from harness.world.simulators import Simulator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class TaskSettings:
 
     folder: Path
     town: str
-    simulator: Settings
+    simulator: Part[Simulator]
     attempt_timeout: float  # s of wall-clock per try
     memory_limit: float | None  # GiB a try may take
     environment: dict[str, str]  # of the attempt processes, added to their machine's own

@@ -1,0 +1,96 @@
+"""A campaign's settings as types: groups by name, and parts that name a class to build."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
+
+from harness.channel.channel import Channel
+from harness.channel.disturbance import Disturbance
+from harness.evaluation.driving import DrivingRules
+from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.metrics.metric import Metric
+from harness.evaluation.scoring import Coefficients
+from harness.evaluation.windows import WindowRules
+from harness.vocabulary import PrivilegedSystem, System
+from harness.world.partners import Cooperation, Placement
+from harness.world.rig import Rig
+from harness.world.routes.sources import RouteSource
+from harness.world.simulators import Simulator
+from harness.world.traffic import Traffic
+
+T = TypeVar("T")
+
+
+class Part(dict[str, Any], Generic[T]):
+    """Settings that name a class by `_target_`; `build` makes the object of them.
+
+    Only type checkers meet this class: settings are plain dictionaries, as files hold them.
+    """
+
+
+ProgressMode: TypeAlias = Literal["live", "plain", "json", "quiet"]
+
+
+class Study(TypedDict):
+    """The study that a campaign belongs to."""
+
+    name: str  # part of the campaign folder's name
+
+
+class Routes(TypedDict):
+    """Where the ego drives."""
+
+    file: str | None  # routes, as XML of Leaderboard 1.0
+    hazards: str | None  # hazards, as JSON
+    only: list[str | int] | None  # ids; null: all
+    source: Part[RouteSource]  # what reads routes and hazards
+    clean_under: str | None  # a finished campaign: only the routes that it drove without violation
+    repeats: bool  # drive routes that go the same way as an earlier one
+    skip_invalid: bool  # leave out routes that cannot be read or laid
+    checkout: str | None  # V2Xverse's folder
+
+
+class Record(TypedDict):
+    """What is kept besides the tables."""
+
+    points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
+
+
+class Settings(TypedDict):
+    """A campaign's settings, resolved and checked; units stand behind the fields."""
+
+    simulator: Part[Simulator]  # carlite, or CARLA running or launched
+    cooperation: dict[str, Part[Cooperation]]  # partners; one or several
+    reference: Part[Placement]  # the unit that defines ground truth with the ego, in every arm
+    traffic: Part[Traffic]  # background traffic
+    rig: Part[Rig]  # LiDARs of the ego, of roadside units and of connected vehicles
+    driving: Part[DrivingRules]  # thresholds of violations and of the drive's end
+    scoring: Part[Coefficients]  # of the driving score, by infraction
+    patterns: Part[EvaluationSettings]  # how boxes are matched and which count
+    windows: Part[WindowRules]  # the ends of drives over which patterns are means
+    channel: Part[Channel]  # between partners and ego
+    study: Study  # its name
+    routes: Routes  # where the ego drives
+    record: Record  # what is kept besides the tables
+    out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
+    seeds: list[int]  # each route is driven with each
+    dry_run: bool  # print the plan, run nothing
+    retry_failed: bool  # try once more, as often, what has used up its tries
+    attempts_per_route: int  # tries before an attempt counts as failed
+    attempt_timeout: float  # s of wall-clock for a try
+    progress: ProgressMode  # live, plain, json or quiet
+    live: bool | str | None  # true: show attempts in the Rerun viewer as they drive; or its address
+    lights: Literal["working", "green"]  # working, or green: frozen so, as in V2Xverse
+    tick: float  # s
+    perceive_every: int  # ticks between perception and planning steps
+    system: dict[str, Part[System | PrivilegedSystem]]  # systems under test; one or several
+    interference: dict[str, list[Part[Disturbance]]]  # disturbances by condition; one or several
+    metrics: dict[str, Part[Metric]]  # further numbers; none, one or several
+    export: dict[str, Part[Any]]  # other tools that get the results; none, one or several
+    executor: Part[Any]  # where attempts run
+
+
+class WithInputs(Settings, total=False):
+    """Settings with what a campaign adds to them: the digests of the files that it reads."""
+
+    inputs: dict[str, Any]
