@@ -269,7 +269,12 @@ def test_workers_elsewhere_find_the_packages_that_the_runner_finds(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     lender = Lender()
-    settings: Any = {"simulator": NO_CARLA, "attempt_timeout": 1.0, "progress": "quiet", "export": {}}
+    settings: Any = {
+        "simulator": NO_CARLA,
+        "attempt_timeout": 1.0,
+        "progress": "quiet",
+        "export": {},
+    }
     do(
         WorkQueue([KEY], tmp_path, 1, retry_failed=False),
         lender,
