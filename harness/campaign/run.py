@@ -74,7 +74,7 @@ def run_or_refuse(config: DictConfig) -> int:
     refuse_foreign(folder, settings)
     simulator: Simulator = build(settings["simulator"], "simulator")
     here = isinstance(executor, LocalExecutor)
-    refuse_live(settings, here)
+    refuse_live(settings["live"], here)
     if here:  # others' addresses are seen from other machines
         simulator.refuse_town(planned.town)
     if settings["dry_run"]:

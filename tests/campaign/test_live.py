@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -306,7 +306,7 @@ def test_a_task_names_its_viewer() -> None:
 )
 def test_addresses(address: str) -> None:
     assert viewer.is_address(address)
-    refuse_live({"live": address}, here=False)
+    refuse_live(address, here=False)
 
 
 @pytest.mark.parametrize(
@@ -314,14 +314,14 @@ def test_addresses(address: str) -> None:
 )
 def test_what_is_no_address_is_refused(wrong: str) -> None:
     with pytest.raises(UserError, match="the address of a viewer is needed, such as rerun"):
-        refuse_live({"live": wrong}, here=True)
+        refuse_live(wrong, here=True)
 
 
 def test_workers_elsewhere_need_an_address() -> None:
-    refuse_live({"live": True}, here=True)
-    refuse_live({"live": False}, here=False)
+    refuse_live(True, here=True)
+    refuse_live(False, here=False)
     with pytest.raises(UserError, match="may not reach; give them the address"):
-        refuse_live({"live": True}, here=False)
+        refuse_live(True, here=False)
     assert live_address(EXAMPLE, here=False) == EXAMPLE
 
 
@@ -385,8 +385,8 @@ def test_no_result_depends_on_it(tmp_path: Path) -> None:
 
 
 def test_folders_from_before_are_read_as_without() -> None:
-    settings = composed()
+    settings: Any = dict(composed())
     del settings["live"]
     refuse_misshapen(settings)
     with pytest.raises(UserError, match="live is 3; true or false or a word or null is needed"):
-        refuse_misshapen({**settings, "live": 3})
+        refuse_misshapen(cast("Any", {**settings, "live": 3}))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from harness.campaign.settings.config import Settings
 from harness.errors import UserError
 from harness.installation import missing
 from harness.viewing import viewer
@@ -14,9 +13,8 @@ PACKAGE = "rerun"
 WITHOUT = "driven without a live view"
 
 
-def refuse_live(settings: Settings, here: bool) -> None:
+def refuse_live(live: bool | str | None, here: bool) -> None:
     """Refuse what is no viewer's address, and a viewer here for attempts of other machines."""
-    live = settings["live"]
     if isinstance(live, str) and not viewer.is_address(live):
         raise UserError(
             f"configuration: live = {live}: true, false or the address of a viewer is needed,"
