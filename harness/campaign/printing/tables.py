@@ -72,10 +72,6 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from notes_on_left_out(plan)
     if plan.spoilt:
         yield "not clean", ", ".join(plan.spoilt)
-    if plan.size_zero:
-        yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
-    for kept, *others in plan.same:
-        yield "same", f"{', '.join(others)}: delivers what {kept} does, which is driven"
     if plan.truth:
         yield "ground truth", plan.truth
     hazards = Counter(hazard.kind for part in plan.assignments for hazard in part.runnable)
@@ -92,7 +88,11 @@ def notes_on(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def notes_on_left_out(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield the routes that are invalid, and the hazards that have no place by the map alone."""
+    """Yield conditions driven by another name, invalid routes, hazards without a place."""
+    if plan.size_zero:
+        yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
+    for kept, *others in plan.same:
+        yield "same", f"{', '.join(others)}: delivers what {kept} does, which is driven"
     if plan.invalid:
         yield "invalid", f"{len(plan.invalid)} routes are left out"
     for problem in plan.invalid:
