@@ -33,6 +33,7 @@ from harness.campaign.running.live import live_address, refuse_live
 from harness.campaign.settings.config import NOT_OF_THE_RESULT, digest
 from harness.errors import UserError
 from harness.records.ledger import tries
+from harness.subprocesses import within
 from harness.viewing import viewer
 from tests.campaign.tiny import complaints, composed, run, write_route
 from tests.keys import key_of
@@ -55,16 +56,15 @@ def receiving(file: Path) -> Iterator[str]:
         [sys.executable, "-m", "rerun", *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # it starts the viewer as a child
     )
     address = f"rerun+http://127.0.0.1:{port}/proxy"
     try:
         while not viewer.answers(address):
             assert process.poll() is None
         yield address
-        process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE)
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
@@ -110,6 +110,7 @@ def shown(routes: Path, arms: tuple[str, ...], tmp_path_factory: pytest.TempPath
     with receiving(folder / "live.rrd") as address:
         workers = ("executor.workers=2", "progress=json")
         done = run(routes, *arms, *workers, f"out={folder / 'out'}", f"live={address}")
+        assert within(PATIENCE, lambda: ended(folder / "live.rrd") == {str(LATE), str(SINGLE)})
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     return Shown(folder / "out", events, folder / "live.rrd", complaints(done.stderr))
@@ -133,6 +134,22 @@ def recordings(file: Path) -> dict[str, Recording]:
         (name,) = static.read_all().to_pandas()["/__properties/recording:Name"].iloc[0]
         named[name] = recording
     return named
+
+
+def ended(file: Path) -> set[str]:
+    """Return the recordings of which the end has arrived: it is sent last."""
+    return {
+        name
+        for name, recording in recordings(file).items()
+        if any(text.startswith("DS ") for text in events_of(recording))
+    }
+
+
+def events_of(recording: Recording) -> list[str]:
+    """Return the events of a recording, in words."""
+    rows = recording.view(index="episode", contents="/events").select().read_all().to_pandas()
+    column = rows.get("/events:Text", [])
+    return [str(text) for item in column if item is not None for text in item]
 
 
 def rows_of(recording: Recording) -> pd.DataFrame:
