@@ -99,7 +99,7 @@ def lines_on(left_out: pd.DataFrame) -> Iterator[str]:
     rest = f"; left out, with {partners} attempts of other arms on the same routes and seeds"
     yield records + (rest if partners else "; left out")
     for _, row in broken.head(MOST_LISTED).iterrows():
-        yield f"broken: {row['arm']}/{row['route']}-s{row['seed']}: {row['reason']}"
+        yield f"broken: {row['arm']}/{row['route']}-s{row['seed']}: {row['reason'].rstrip('.')}"
     if (more := count - MOST_LISTED) > 0:
         yield f"{more} more broken records are in broken.csv"
 

@@ -131,7 +131,11 @@ def notes(report: Report) -> Content:
 
 def listed(known: list[str]) -> Markup:
     """Return notes as a list of sentences."""
-    return tag("div", bullets(f"{note[:1].upper()}{note[1:]}." for note in known), class_="notes")
+    return tag(
+        "div",
+        bullets(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in known),
+        class_="notes",
+    )
 
 
 def findings(report: Report) -> Markup:
