@@ -111,6 +111,10 @@ class Server:
         self._instruct_drivers()
         return call.run(self.world, session, *arguments)
 
+    def checks_health(self) -> bool:
+        """Whether any client is connected to the Traffic Manager."""
+        return self._traffic is not None and self._traffic.clients > 0
+
     async def serve(self) -> None:
         """Serve until SIGTERM or SIGINT."""
         loop = asyncio.get_running_loop()

@@ -174,6 +174,7 @@ class StreamHub:
         self._strangers: set[Reader] = set()
         self._expected: list[tuple[int, float]] = []
         self._missed: dict[int, bytes] = {}
+        self._latest: dict[int, bytes] = {}
         self._serials = count()
 
     def open(self) -> None:
@@ -203,6 +204,8 @@ class StreamHub:
         for dialled in self._missed:
             if first_id(dialled) == stream_id:
                 self._missed[dialled] = payload
+        if stream_id in self._latest:
+            self._latest[stream_id] = payload
         readers = self._readers.get(stream_id)
         if not readers or not payload:
             return
@@ -213,8 +216,16 @@ class StreamHub:
             else:
                 reader.send(header, payload)
 
+    def repeat(self, dialled: int) -> None:
+        """Send the latest frame again to those who read by a further id."""
+        payload = self._latest.get(first_id(dialled), b"")
+        for reader in tuple(self._readers.get(first_id(dialled), ())):
+            if reader.dialled == dialled and payload and not reader.waiting:
+                reader.send(struct.pack("<I", len(payload)), payload)
+
     def further_id(self, stream_id: int) -> int:
         """Return one more id by which a stream can be dialled."""
+        self._latest.setdefault(stream_id, b"")
         return FURTHER | next(self._serials) % SERIALS << ID_BITS | stream_id
 
     def hold(self, dialled: int) -> None:

@@ -49,6 +49,7 @@ class TrafficPort:
 
     def __init__(self, listener: socket.socket, wake: Callable[[], object]) -> None:
         self.backlog = Backlog()
+        self.clients = 0
         self.loop = asyncio.new_event_loop()
         self._orders: deque[Order] = deque()
         self._wake = wake
@@ -94,10 +95,12 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport for replies."""
+        self._port.clients += 1
         self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget what was unfinished."""
+        self._port.clients -= 1
         self._inbox.clear()
 
     def data_received(self, data: bytes) -> None:

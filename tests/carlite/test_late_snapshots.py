@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,6 +37,25 @@ for _ in range(1000):
 print("enough", flush=True)
 while True:
     world.tick()
+"""
+BEHIND_A_FROZEN_SERVER = """
+world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+manager = client.get_trafficmanager(8000)
+manager.set_synchronous_mode(True)
+frames = []
+world.on_tick(lambda snapshot: frames.append(snapshot.frame))
+for _ in range(3):
+    world.tick()
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    for _ in range(20):
+        world.tick(20.0)
+        time.sleep(0.1)
+    print("ticked", len(set(frames)), flush=True)
+except RuntimeError as problem:
+    print(problem, flush=True)
+os._exit(0)
 """
 SLOW_CALLBACKS = """
 lidar = world.get_blueprint_library().find("sensor.lidar.ray_cast")
@@ -98,3 +119,16 @@ def test_slow_callbacks_leave_ticks_alone_where_threads_are_left(carlite: Carlit
     with program(carlite, SLOW_CALLBACKS, threads=4) as busy:
         assert said(busy) == "ticked"
     carlite.begin_episode()
+
+
+def test_a_snapshot_that_is_dropped_for_a_late_health_check_comes_again() -> None:
+    """The library drops one when the Traffic Manager is late; the tick would wait for ever."""
+    with Carlite() as server, program(server, BEHIND_A_FROZEN_SERVER) as client:
+        assert said(client) == "ready"
+        os.kill(server.process.pid, signal.SIGSTOP)
+        time.sleep(5.0)
+        os.kill(server.process.pid, signal.SIGCONT)
+        assert client.stdin is not None
+        client.stdin.write("\n")
+        client.stdin.flush()
+        assert said(client) == "ticked 23"
