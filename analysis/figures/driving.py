@@ -119,7 +119,7 @@ def differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
                     hollow=not row["clear"],
                 ),
             ),
-            note=f"{row['difference']:+.1f}, n {row['pairs']}",
+            note=f"{round(row['difference'], 1) + 0.0:+.1f}, n {row['pairs']}",
         )
         for _, row in rows.iterrows()
     ]

@@ -8,13 +8,14 @@ from pathlib import Path
 from textwrap import wrap
 
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import Estimate, estimate
 from harness.campaign.planning.paces import Pace
 from harness.campaign.planning.plan import Plan
-from harness.campaign.printing.terminal import NARROWEST, console, print_line
+from harness.campaign.printing.terminal import console, print_line
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.arms import Arm, label, varying
 from harness.records.ledger import finished
@@ -23,8 +24,8 @@ from harness.world.routes.kinds import NOT_RUN
 
 DRIVING = ("n", "DS", "CR %", "RCR %", "violations")
 WITHOUT = "without messages"
-NAMES = ("system", "condition")
-"""The factors of an arm that are always shown."""
+WIDEST = 1000
+"""Columns that no table takes."""
 MARGIN = 14
 """Columns before a note."""
 
@@ -165,9 +166,9 @@ def show_results(
 ) -> None:
     """Print one row for each arm, which arms show nothing, and what is missing."""
     title = f"{plan.town}: what happened"
-    more = len(varying(row.arm for row in rows)) - len(NAMES)
-    if console.width >= NARROWEST + more * MARGIN:
-        console.print(table_of(title, rows, (*DRIVING, *PATTERNS)))
+    whole = table_of(title, rows, (*DRIVING, *PATTERNS))
+    if width_of(whole) <= console.width:
+        console.print(whole)
     else:
         console.print(table_of(title, rows, DRIVING))
         console.print(table_of("", rows, PATTERNS))
@@ -188,6 +189,11 @@ def show_results(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
             f" crucible status {folder} lists them"
         )
+
+
+def width_of(table: Table) -> int:
+    """Return how many columns of a terminal a table takes if nothing in it is folded."""
+    return Measurement.get(console, console.options.update(width=WIDEST), table).maximum
 
 
 def table_of(title: str, rows: Sequence[ArmSummary], columns: Sequence[str]) -> Table:
