@@ -1,23 +1,28 @@
-"""Commands of how-to pages that are not executed: their subcommands and options are there."""
+"""Commands of how-to pages: their subcommands and options are there; those of analysis work."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from crucible.subcommands import SUBCOMMANDS
+from crucible.subcommands import SUBCOMMANDS, main
+from tests.analysis.conftest import little
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
+
+__all__ = ["little"]
 
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 CODE = re.compile(r"^```(?:bash|sh)?\n(.*?)^```$", re.M | re.S)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 NESTED = ("routes", "maps")
+LONG = ("power", "calibrate")
+"""Simulations of minutes, which have tests with smaller ones."""
 
 
 @cache
@@ -45,6 +50,38 @@ def test_commands_have_subcommands_and_options_that_there_are(page: Path) -> Non
             known = options_of(name, *rest[: name in NESTED])
             given = {word.partition("=")[0] for word in rest if word.startswith("--")}
             assert given <= known, f"crucible {name} {' '.join(rest)}"
+
+
+def typed(words: list[str], names: Mapping[str, str]) -> list[str]:
+    """Return a command as a reader types it: no options in brackets, the first alternative."""
+    chosen: list[str] = []
+    depth = 0
+    arms = iter(("late/none", "late/latency"))
+    for word in words:
+        plain = word.removeprefix("[DIR:]")
+        if plain == "|" and not depth:
+            break
+        if not depth and not plain.startswith("["):
+            given = next(arms) if plain == "ARM" else names.get(plain, plain)
+            chosen.append("1" if chosen and chosen[-1] == "--case" else given)
+        depth += plain.count("[") - plain.count("]")
+    return chosen
+
+
+@pytest.mark.slow
+def test_commands_of_analysis_work(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"DIR": str(little), "late/latency/7-s1": "late/latency/1-s1"}
+    done = list[list[str]]()
+    for words in commands(ROOT / "docs" / "how-to" / "analysis.md"):
+        command = typed(words, names)
+        if command[0] not in LONG and command not in done:
+            assert main(command) == 0, command
+            done.append(command)
+    assert len(done) == 9
+    assert {file.suffix for file in tmp_path.iterdir()} == {".webp", ".png", ".rrd", ".mp4"}
 
 
 def test_pages_have_commands() -> None:
