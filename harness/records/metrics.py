@@ -28,7 +28,19 @@ PARTS = (
 COUNTS = product((*PATTERNS, "truth_all"), ("total", "t1", "t2", "t3", "end_10s"))
 OF_ATTEMPTS = frozenset(
     {
-        *("campaign", "cluster", "try", "arm", *CORE, "route", "seed", "simulator", "outcome"),
+        *(
+            "campaign",
+            "source",
+            "case",
+            "cluster",
+            "try",
+            "arm",
+            *CORE,
+            "route",
+            "seed",
+            "simulator",
+            "outcome",
+        ),
         *("driving_score", "completion", "penalty", "collided", "collided_with_road_user"),
         *("violated", "violation", "violation_time", "violation_with", "ego_stationary"),
         *("duration", "route_length", "reads_messages", "without_messages", "messages_sent"),
