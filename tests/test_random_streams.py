@@ -109,7 +109,7 @@ def choices(tree: ast.AST) -> dict[str, list[str]]:
 def spelt(names: list[ast.expr], given: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield the names that arguments spell."""
     parts = [
-        [literal(name) or "*"] if not isinstance(name, ast.Name) else given.get(name.id, ["*"])
+        [literal(name) or "*"] if not isinstance(name, ast.Name) else given.get(name.id) or ["*"]
         for name in names
     ]
     yield from map("/".join, product(*parts))
