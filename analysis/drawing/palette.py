@@ -14,6 +14,17 @@ __all__ = [
     "is_misled",
     "variables",
 ]
+LOOKS = {
+    "building": ("building", "quiet"),
+    "wall": ("quiet", "quiet"),
+    "bridge": ("", "quiet"),
+    "vegetation": ("plant", ""),
+    "vehicle": ("line", "quiet"),
+    "object": ("line", "quiet"),
+}
+"""Fill and outline of scenery, in the order in which it is drawn."""
+ROUTE_WIDTH = 2.2
+"""Metres."""
 
 
 def variables(dark: bool) -> str:

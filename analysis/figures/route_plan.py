@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas, Circle, Mark, Point, Polyline, shortened, width_of
+from analysis.drawing.palette import LOOKS, ROUTE_WIDTH
 from analysis.figures.birds_eye import polylines
 from harness.vocabulary import Floats, Mask
 
@@ -25,17 +26,6 @@ AIR = 14.0
 COLUMNS = 4
 FINE = 0.5
 """Metres between the points of a line that is cut at a panel's edge."""
-LOOKS = {
-    "building": ("building", "quiet"),
-    "wall": ("quiet", "quiet"),
-    "bridge": ("", "quiet"),
-    "vegetation": ("plant", ""),
-    "vehicle": ("line", "quiet"),
-    "object": ("line", "quiet"),
-}
-"""Fill and outline of scenery, as films have it, in the order in which it is drawn."""
-ROUTE_WIDTH = 2.2
-"""Metres."""
 SCALES = (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 

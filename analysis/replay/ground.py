@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from analysis.drawing.palette import LOOKS, ROUTE_WIDTH
 from analysis.drawing.picture import colour
 from analysis.figures.birds_eye import polylines
 from harness.errors import UserError
@@ -27,17 +28,6 @@ HALF = 27.0
 """Metres from the middle of a panel to its edges."""
 AHEAD = 0.22
 """How far below the middle the ego is, as a share of the panel: there is more to see ahead."""
-LOOKS = {
-    "building": ("building", "quiet"),
-    "wall": ("quiet", "quiet"),
-    "bridge": ("", "quiet"),
-    "vegetation": ("plant", ""),
-    "vehicle": ("line", "quiet"),
-    "object": ("line", "quiet"),
-}
-"""Fill and outline of scenery, in the order in which it is drawn."""
-ROUTE_WIDTH = 2.2
-"""Metres."""
 LARGEST = 20_000
 """Pixels: 800 m, more than any film passes over."""
 
