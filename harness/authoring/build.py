@@ -47,7 +47,7 @@ class Course:
         return self.path.at(self.path.length - distance).reversed()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Numbers:
     """Where fresh ids come from."""
 
@@ -68,11 +68,11 @@ def build(plan: Plan) -> Document:
         for index, course in enumerate(courses)
     }
     numbers = Numbers(
-        count(len(courses) + 1),
-        count(FIRST_SIGN),
-        count(FIRST_CONTROLLER),
-        count(FIRST_CROSSWALK),
-        count(FIRST_STOP_LINE),
+        roads=count(len(courses) + 1),
+        signs=count(FIRST_SIGN),
+        controllers=count(FIRST_CONTROLLER),
+        crosswalks=count(FIRST_CROSSWALK),
+        stop_lines=count(FIRST_STOP_LINE),
     )
     built: list[Junction] = []
     inner: list[Road] = []
@@ -91,7 +91,13 @@ def build(plan: Plan) -> Document:
         built.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
         inner += connecting
     every = (*roads.values(), *inner)
-    return Document(plan.name, plan.latitude, plan.longitude, every, tuple(built))
+    return Document(
+        name=plan.name,
+        latitude=plan.latitude,
+        longitude=plan.longitude,
+        roads=every,
+        junctions=tuple(built),
+    )
 
 
 def _connections(
@@ -169,16 +175,16 @@ def _road(
     except ValueError as error:
         raise ValueError(f"{plan.name}, {street.name}: {error}") from error
     return Road(
-        id_,
-        street.name,
-        -1,
-        path,
-        _elevation(plan, course, path, cut[0]),
-        sections.lane_offset(parts),
-        sections.sections(parts),
-        Link(number[street.start]),
-        Link(number[street.end]),
-        street.profile.speed,
+        id=id_,
+        name=street.name,
+        junction=-1,
+        path=path,
+        elevation=_elevation(plan, course, path, cut[0]),
+        offset=sections.lane_offset(parts),
+        sections=sections.sections(parts),
+        predecessor=Link(number[street.start]),
+        successor=Link(number[street.end]),
+        speed=street.profile.speed,
         halls=street.halls,
     )
 
@@ -234,31 +240,31 @@ def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], roa
             lateral += width if left else -width
     kerbs = zone.cut.kerb(left=True), zone.cut.kerb(left=False)
     return Arm(
-        id_,
-        course.street.profile.rank,
-        course.outward(at_start, cut[0 if at_start else 1]),
-        tuple(mouths[at_start, "drive"]),
-        tuple(mouths[not at_start, "drive"]),
-        mouths[at_start, "walk"][0],
-        mouths[not at_start, "walk"][0],
-        kerbs[0 if at_start else 1],
-        kerbs[1 if at_start else 0],
+        road=id_,
+        rank=course.street.profile.rank,
+        outward=course.outward(at_start, cut[0 if at_start else 1]),
+        incoming=tuple(mouths[at_start, "drive"]),
+        outgoing=tuple(mouths[not at_start, "drive"]),
+        walk_in=mouths[at_start, "walk"][0],
+        walk_out=mouths[not at_start, "walk"][0],
+        kerb_left=kerbs[0 if at_start else 1],
+        kerb_right=kerbs[1 if at_start else 0],
     )
 
 
 def _connecting(way: Movement, arms: list[Arm], node: Node, junction: int, id_: int) -> Road:
     entry, leave = arms[way.source], arms[way.target]
     return Road(
-        id_,
-        f"{entry.road} to {leave.road}",
-        junction,
-        way.path,
-        ((0.0, node.z, 0.0, 0.0, 0.0),),
-        ((0.0, 0.0, 0.0, 0.0, 0.0),),
-        (junctions.section(way),),
-        Link(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),
-        Link(leave.road, "start" if leave.outgoing[0].lane < 0 else "end"),
-        30,
+        id=id_,
+        name=f"{entry.road} to {leave.road}",
+        junction=junction,
+        path=way.path,
+        elevation=((0.0, node.z, 0.0, 0.0, 0.0),),
+        offset=((0.0, 0.0, 0.0, 0.0, 0.0),),
+        sections=(junctions.section(way),),
+        predecessor=Link(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),
+        successor=Link(leave.road, "start" if leave.outgoing[0].lane < 0 else "end"),
+        speed=30,
     )
 
 
@@ -276,5 +282,11 @@ def _crosswalks(
         right = -arm.incoming[0].width
         left = right + arm.kerb_left + arm.kerb_right
         first.crosswalks.append(
-            Crosswalk(next(numbers), station, right, left, junctions.CROSSWALK_DEPTH)
+            Crosswalk(
+                id=next(numbers),
+                station=station,
+                right=right,
+                left=left,
+                depth=junctions.CROSSWALK_DEPTH,
+            )
         )

@@ -41,15 +41,15 @@ STREETS = (
     # the belt, clockwise from the north
     Street("Belt N1", "north-mid", "north-west", BELT),
     Street("Belt N2", "north-west", "north", BELT_PARKED),
-    Street("Belt NE", "north", "east-north", BELT_INNER, (Via(215, 190, 45),)),
+    Street("Belt NE", "north", "east-north", BELT_INNER, via=(Via(215, 190, 45),)),
     Street("Belt E", "east-north", "east-south", BELT_PARKED),
-    Street("Belt SE", "east-south", "south-east", BELT_INNER, (Via(215, -190, 45),)),
+    Street("Belt SE", "east-south", "south-east", BELT_INNER, via=(Via(215, -190, 45),)),
     Street("Belt S2", "south-east", "south-mid", BELT),
     Street("Belt S1", "south-mid", "south-west", BELT),
-    Street("Belt SW", "south-west", "west-south", BELT_INNER, (Via(-215, -190, 60),)),
+    Street("Belt SW", "south-west", "west-south", BELT_INNER, via=(Via(-215, -190, 60),)),
     Street("Belt W1", "west-south", "west-mid", BELT),
     Street("Belt W2", "west-mid", "west-north", BELT),
-    Street("Belt NW", "west-north", "north-mid", BELT_INNER, (Via(-215, 190, 50),)),
+    Street("Belt NW", "west-north", "north-mid", BELT_INNER, via=(Via(-215, 190, 50),)),
     # the avenue along y = 65, with left-turn lanes at the crossings
     Street("Avenue 1", "west-north", "school", AVENUE),
     Street("Avenue 2", "school", "centre-nw", AVENUE),
@@ -82,11 +82,15 @@ STREETS = (
         halls=(Hall(along=20.0, aside=36.0, length=12.0, width=18.0, height=9.0),),
     ),
     Street(
-        "Canal Street", "market-south", "south-mid", LANE, (Via(0, -105, 25), Via(14, -140, 25))
+        "Canal Street", "market-south", "south-mid", LANE, via=(Via(0, -105, 25), Via(14, -140, 25))
     ),
-    Street("Mill Lane", "west-mid", "mill", LANE, (Via(-165, 0, 40), Via(-125, 0, 40))),
+    Street("Mill Lane", "west-mid", "mill", LANE, via=(Via(-165, 0, 40), Via(-125, 0, 40))),
     Street(
-        "Garden Walk", "garden-north", "garden-south", LANE, (Via(145, 25, 20), Via(135, -25, 20))
+        "Garden Walk",
+        "garden-north",
+        "garden-south",
+        LANE,
+        via=(Via(145, 25, 20), Via(135, -25, 20)),
     ),
 )
 

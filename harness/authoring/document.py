@@ -21,7 +21,7 @@ class Mark:
     change: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lane:
     """One lane of one lane section."""
 
@@ -49,7 +49,7 @@ class Link:
     contact: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sign:
     """A light or a sign at the road, valid for a range of lanes."""
 
@@ -66,7 +66,7 @@ class Sign:
     height: float = 2.2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Crosswalk:
     """A rectangle across the road: from `right` to `left` of the reference line, `depth` along."""
 
@@ -87,7 +87,7 @@ class StopLine:
     width: float
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Road:
     """A road with everything on it."""
 
@@ -136,7 +136,7 @@ class Junction:
     controllers: tuple[Controller, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """A whole town."""
 

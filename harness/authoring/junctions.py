@@ -38,7 +38,7 @@ class Mouth:
     width: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arm:
     """A street's end at a junction.
 
@@ -194,13 +194,22 @@ def _path(entry: Pose, leave: Pose, radius: float) -> Path:
 def section(movement: Movement) -> Section:
     """Write the single lane section of a connecting road."""
     length = movement.path.length
-    lanes = [Lane(0, "none", (), (Mark(0.0, "none"),))]
+    lanes = [Lane(id=0, type="none", widths=(), marks=(Mark(0.0, "none"),))]
     for index, (entry, leave) in enumerate(movement.lanes, start=1):
         kind = "sidewalk" if entry.name == "sidewalk" else "driving"
         last = index == len(movement.lanes)
         width = _width(entry.width, leave.width, length)
         mark = Mark(0.0, "none" if last else "curb")
-        lanes.append(Lane(-index, kind, width, (mark,), entry.lane, leave.lane))
+        lanes.append(
+            Lane(
+                id=-index,
+                type=kind,
+                widths=width,
+                marks=(mark,),
+                predecessor=entry.lane,
+                successor=leave.lane,
+            )
+        )
     return Section(0.0, tuple(lanes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 
 
@@ -28,11 +28,12 @@ class Node:
     y: float
     z: float = 0.0
     control: Control = Control.LIGHTS
+    _: KW_ONLY
     corner: float = 6.5
     turns: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """A street's cross-section, the same on both sides of its centre line.
 
@@ -63,7 +64,7 @@ class Via:
     z: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Hall:
     """A large building off the street: `along` it and `aside` to its left, lying parallel."""
 
@@ -87,6 +88,7 @@ class Street:
     start: str
     end: str
     profile: Profile
+    _: KW_ONLY
     via: tuple[Via, ...] = ()
     pockets: tuple[float, float] = (0.0, 0.0)
     halls: tuple[Hall, ...] = ()
@@ -99,5 +101,6 @@ class Plan:
     name: str
     nodes: dict[str, Node]
     streets: tuple[Street, ...]
+    _: KW_ONLY
     latitude: float = 0.0
     longitude: float = 0.0

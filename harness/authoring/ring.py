@@ -20,8 +20,8 @@ def _on_circle(radius: float, degrees: float) -> tuple[float, float]:
     return round(radius * math.cos(angle), 3), round(radius * math.sin(angle), 3)
 
 
-def _node(radius: float, degrees: float, z: float, control: Control, corner: float) -> Node:
-    return Node(*_on_circle(radius, degrees), z, control, corner)
+def _node(radius: float, degrees: float, z: float, control: Control, *, corner: float) -> Node:
+    return Node(*_on_circle(radius, degrees), z, control, corner=corner)
 
 
 def _bow(radius: float, begin: float, end: float) -> tuple[Via, ...]:
@@ -34,24 +34,24 @@ LIGHTS, ALL_STOP = Control.LIGHTS, Control.ALL_STOP
 STOP, YIELD = Control.STOP, Control.YIELD
 
 NODES = {
-    "ring 0": _node(RING_RADIUS, 0, 2.0, LIGHTS, 7),
-    "ring 52": _node(RING_RADIUS, 52, 0.0, YIELD, 7),
-    "ring 128": _node(RING_RADIUS, 128, 0.0, LIGHTS, 7),
-    "ring 180": _node(RING_RADIUS, 180, 2.0, STOP, 7),
-    "ring 235": _node(RING_RADIUS, 235, 3.0, YIELD, 7),
-    "ring 305": _node(RING_RADIUS, 305, 3.5, LIGHTS, 7),
-    "inner 0": _node(INNER_RADIUS, 0, 3.0, YIELD, 6),
-    "inner 90": _node(INNER_RADIUS, 90, 3.0, YIELD, 6),
-    "inner 180": _node(INNER_RADIUS, 180, 3.0, ALL_STOP, 6),
-    "inner 270": _node(INNER_RADIUS, 270, 3.0, YIELD, 6),
-    "summit": Node(0, 222, 5.5, LIGHTS, 7),
+    "ring 0": _node(RING_RADIUS, 0, 2.0, LIGHTS, corner=7),
+    "ring 52": _node(RING_RADIUS, 52, 0.0, YIELD, corner=7),
+    "ring 128": _node(RING_RADIUS, 128, 0.0, LIGHTS, corner=7),
+    "ring 180": _node(RING_RADIUS, 180, 2.0, STOP, corner=7),
+    "ring 235": _node(RING_RADIUS, 235, 3.0, YIELD, corner=7),
+    "ring 305": _node(RING_RADIUS, 305, 3.5, LIGHTS, corner=7),
+    "inner 0": _node(INNER_RADIUS, 0, 3.0, YIELD, corner=6),
+    "inner 90": _node(INNER_RADIUS, 90, 3.0, YIELD, corner=6),
+    "inner 180": _node(INNER_RADIUS, 180, 3.0, ALL_STOP, corner=6),
+    "inner 270": _node(INNER_RADIUS, 270, 3.0, YIELD, corner=6),
+    "summit": Node(0, 222, 5.5, LIGHTS, corner=7),
 }
 
 
 def _arc(name: str, kind: str, begin: int, end: int) -> Street:
     radius, profile = (RING_RADIUS, RING) if kind == "ring" else (INNER_RADIUS, INNER)
     via = _bow(radius, begin, end if end > begin else end + 360)
-    return Street(name, f"{kind} {begin}", f"{kind} {end}", profile, via)
+    return Street(name, f"{kind} {begin}", f"{kind} {end}", profile, via=via)
 
 
 STREETS = (
@@ -67,16 +67,18 @@ STREETS = (
     _arc("Circus SE", "inner", 270, 0),
     Street("East Spoke", "inner 0", "ring 0", SPOKE),
     Street("West Spoke", "inner 180", "ring 180", SPOKE),
-    Street("South Spoke", "inner 270", "ring 305", SPOKE, (Via(0, -78, 25), Via(50, -72, 25))),
-    Street("Flyover", "inner 90", "summit", FLYOVER, (Via(0, 128, 500, z=8.0),)),
-    Street("North Loop E", "ring 52", "summit", LOOP, (Via(118, 151, 45), Via(90, 222, 45))),
-    Street("North Loop W", "summit", "ring 128", LOOP, (Via(-100, 222, 45), Via(-120, 153, 40))),
+    Street("South Spoke", "inner 270", "ring 305", SPOKE, via=(Via(0, -78, 25), Via(50, -72, 25))),
+    Street("Flyover", "inner 90", "summit", FLYOVER, via=(Via(0, 128, 500, z=8.0),)),
+    Street("North Loop E", "ring 52", "summit", LOOP, via=(Via(118, 151, 45), Via(90, 222, 45))),
+    Street(
+        "North Loop W", "summit", "ring 128", LOOP, via=(Via(-100, 222, 45), Via(-120, 153, 40))
+    ),
     Street(
         "South Loop",
         "ring 235",
         "ring 305",
         LOOP,
-        (
+        via=(
             Via(-113, -161, 40),
             Via(-60, -222, 50, z=6.0),
             Via(80, -222, 60, z=8.0),

@@ -229,7 +229,7 @@ def sections(parts: list[Stretch]) -> tuple[Section, ...]:
     for index, part in enumerate(parts):
         before = parts[index - 1] if index else None
         after = parts[index + 1] if index + 1 < len(parts) else None
-        lanes = [Lane(0, "none", (), (_centre_mark(part),))]
+        lanes = [Lane(id=0, type="none", widths=(), marks=(_centre_mark(part),))]
         for left in (True, False):
             names = _names(part, left)
             start, finish = part.sides(left)
@@ -237,12 +237,12 @@ def sections(parts: list[Stretch]) -> tuple[Section, ...]:
                 width = blend(start.get(name, 0), finish.get(name, 0), part.end - part.begin)
                 lanes.append(
                     Lane(
-                        lane_id(part, name, left),
-                        _lane_type(part, name, left),
-                        (width,),
-                        tuple(_marks(part, name, outer, left, length)),
-                        _linked(part, before, name, left),
-                        _linked(part, after, name, left),
+                        id=lane_id(part, name, left),
+                        type=_lane_type(part, name, left),
+                        widths=(width,),
+                        marks=tuple(_marks(part, name, outer, left, length)),
+                        predecessor=_linked(part, before, name, left),
+                        successor=_linked(part, after, name, left),
                     )
                 )
         result.append(Section(part.begin, tuple(lanes)))

@@ -29,7 +29,7 @@ def star(control: Control = Control.LIGHTS, **arms: Profile) -> Plan:
         between = list(FAR)[(list(FAR).index(here) + 1) % 4]
         skipped = FAR[between] if between != onward else None
         via = (Via(skipped.x, skipped.y, 30),) if skipped else ()
-        ring.append(Street(f"{here} to {onward}", here, onward, NARROW, via))
+        ring.append(Street(f"{here} to {onward}", here, onward, NARROW, via=via))
     return Plan("Star", nodes, (*ring, *spokes))
 
 
