@@ -282,6 +282,57 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         assert module not in reached, f"{module} imports itself by way of others"
 
 
+def ordered_fields(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the dataclasses of a module and how many of their fields have a place in calls."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef):
+            decorators = [ast.unparse(one) for one in node.decorator_list]
+            if any(re.match(r"(dataclasses\.)?dataclass\b", one) for one in decorators):
+                lines = [ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign)]
+                named = any("kw_only=True" in one for one in decorators)
+                yield node.name, 0 if named else fields_with_a_place(lines)
+
+
+def fields_with_a_place(fields: list[str]) -> int:
+    """Count the fields before the first that only a keyword can give."""
+    count = 0
+    for field in fields:
+        if field.endswith("KW_ONLY"):
+            return count
+        count += not re.search(r": (typing\.)?ClassVar\b|kw_only=True|init=False", field)
+    return count
+
+
+def test_fields_are_named_from_the_fifth_on() -> None:
+    """Except a pose's, which records hold as six numbers in a row."""
+    ordered = {
+        f"{path.relative_to(ROOT)}: {name}": count
+        for room in ("harness", "agents", "analysis", "crucible")
+        for path in (ROOT / room).rglob("*.py")
+        for name, count in ordered_fields(path)
+    }
+    assert len(ordered) > 300
+    assert {name for name, count in ordered.items() if count > 4} == {"harness/vocabulary.py: Pose"}
+
+
+@pytest.mark.parametrize(
+    ("head", "fields", "count"),
+    [
+        ("@dataclass", "a: int; b: int = 2", 2),
+        ("@dataclass(frozen=True)", "a: int; b: list[int] = field(init=False)", 1),
+        ("@dataclass(frozen=True)", "a: int; kind: ClassVar[str] = 'x'; b: int", 2),
+        ("@dataclass", "a: int; _: KW_ONLY; b: int; c: int", 1),
+        ("@dataclass(kw_only=True)", "a: int; b: int", 0),
+    ],
+)
+def test_fields_with_a_place_are_counted(
+    tmp_path: Path, head: str, fields: str, count: int
+) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(f"{head}\nclass Thing:\n    {fields}\n")
+    assert list(ordered_fields(module)) == [("Thing", count)]
+
+
 def positional_calls(path: Path) -> list[str]:
     """Return the calls of a module with five or more positional arguments, by line."""
     return [

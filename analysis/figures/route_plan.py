@@ -55,7 +55,7 @@ class RoutePlan:
     units: Floats  # roadside units
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """A rectangle of the world on a rectangle of the drawing."""
 
@@ -117,7 +117,8 @@ def panel_of(plan: RoutePlan, corner: Point, size: tuple[float, float]) -> Panel
     low, high = plan.way.min(axis=0) - AIR, plan.way.max(axis=0) + AIR
     scale = float((np.array(size) / (high - low)).min())
     low = (low + high) / 2 - np.array(size) / (2 * scale)
-    return Panel(low, scale, *corner, *size)
+    (left, top), (width, height) = corner, size
+    return Panel(low=low, scale=scale, left=left, top=top, width=width, height=height)
 
 
 def marks_of(plan: RoutePlan, panel: Panel) -> Iterator[Mark]:

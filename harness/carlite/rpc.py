@@ -60,7 +60,7 @@ class Call:
     ticks: bool = False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Session:
     """One client's connection, as far as its calls need to know.
 

@@ -27,7 +27,7 @@ from harness.carlite.world import World
 IDLE = 0.02
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """What the command line asks for."""
 
@@ -100,7 +100,7 @@ class Server:
     def session(self, peer: str, host: str) -> Session:
         """Describe a new client to its calls."""
         traffic = (host, self._traffic_at.getsockname()[1]) if self._traffic_at else None
-        return Session(peer, host, self.streams, traffic)
+        return Session(peer=peer, host=host, streams=self.streams, traffic=traffic)
 
     def new_tick_gate(self) -> TickGate:
         """Say when a new client's ticks may run."""

@@ -26,7 +26,12 @@ def ground(shape: Callable[[Floats, Floats], Floats] = lambda x, y: 0.0 * x) -> 
     x, y = np.meshgrid(np.arange(-200.0, 1800.0), np.arange(-200.0, 200.0))
     lower = np.ascontiguousarray(shape(x, y), dtype=np.float32)
     return Ground(
-        -200.0, -200.0, 1.0, lower, np.full_like(lower, np.nan), np.ones(lower.shape, np.uint8)
+        x=-200.0,
+        y=-200.0,
+        cell=1.0,
+        lower=lower,
+        upper=np.full_like(lower, np.nan),
+        label=np.ones(lower.shape, np.uint8),
     )
 
 
@@ -38,13 +43,13 @@ def scenery(*boxes: tuple[float, float, float, float, float, float, float]) -> S
     rows = np.array(boxes, dtype=np.float64).reshape(len(boxes), 7)
     solid: Bools = np.ones(len(boxes), np.bool_)
     return Scenery(
-        rows[:, :3].copy(),
-        rows[:, 3:6].copy(),
-        rows[:, 6].copy(),
-        np.zeros(len(boxes), np.uint8),
-        np.full(len(boxes), -1, np.int32),
-        np.zeros(len(boxes), np.uint8),
-        solid,
+        centre=rows[:, :3].copy(),
+        extent=rows[:, 3:6].copy(),
+        yaw=rows[:, 6].copy(),
+        shape=np.zeros(len(boxes), np.uint8),
+        body=np.full(len(boxes), -1, np.int32),
+        label=np.zeros(len(boxes), np.uint8),
+        solid=solid,
     )
 
 

@@ -47,7 +47,7 @@ def ground(
     if deck:
         upper[(np.abs(y - 30) < 8) & (np.abs(x) < 60)] = 6.0 + hills
     label = np.where(np.abs(y) < 6, Label.ROAD, Label.TERRAIN).astype(np.uint8)
-    return Ground(-side / 2, -side / 2, cell, lower, upper, label)
+    return Ground(x=-side / 2, y=-side / 2, cell=cell, lower=lower, upper=upper, label=label)
 
 
 def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> Scenery:
@@ -81,7 +81,16 @@ def scenery(count: int, seed: int, clear: float = 8.0, reach: float = 110.0) -> 
 def town(hills: float = 0.0, deck: bool = False, pieces: int = 300, seed: int = 1) -> Town:
     """A town without roads."""
     land = ground(hills=hills, deck=deck)
-    return Town("Test", "", no_lanes(), land, (), scenery(pieces, seed), np.zeros((0, 6)), ())
+    return Town(
+        name="Test",
+        opendrive="",
+        lanes=no_lanes(),
+        ground=land,
+        signals=(),
+        scenery=scenery(pieces, seed),
+        spawn_points=np.zeros((0, 6)),
+        crosswalks=(),
+    )
 
 
 def crowd(count: int, seed: int, clear: float = 6.0, reach: float = 80.0) -> ActorTable:

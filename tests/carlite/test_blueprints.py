@@ -130,4 +130,6 @@ def test_any_walker_may_be_asked_to_use_a_wheelchair_as_generate_traffic_does() 
 def test_attribute_types_are_numbered_as_the_client_does() -> None:
     assert [kind.value for kind in AttributeType] == [1, 2, 3, 4, 5]
     speed = next(a for a in library()["walker.pedestrian.0001"].attributes if a.id == "speed")
-    assert speed == Attribute("speed", AttributeType.FLOAT, "0.0", ("0.0", "1.4", "2.8"))
+    assert speed == Attribute(
+        id="speed", type=AttributeType.FLOAT, value="0.0", recommended=("0.0", "1.4", "2.8")
+    )

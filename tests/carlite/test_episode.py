@@ -124,7 +124,7 @@ def test_the_server_drives_only_where_clients_bring_no_manager(
     """A batch that switches the autopilot on reaches the server, too."""
     world = World(TOWN, None, 0, Witness())
     car = enter(world.episode, MODEL3, 0)
-    session = Session("", "127.0.0.1", cast(StreamHub, None), address)
+    session = Session(peer="", host="127.0.0.1", streams=cast(StreamHub, None), traffic=address)
     batch = calls.table()["apply_batch"]
     answers = batch.run(world, session, [[[16, [car, True]]]], False)
     assert answers == [[[1, car]]]

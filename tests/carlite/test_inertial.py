@@ -25,7 +25,7 @@ def feel(
     spin: Vector = (0, 0, 0),
     frame: int = 1,
 ) -> tuple[Floats, Floats, float]:
-    pose = Pose((1.0, 2.0, 3.0), rotation, (0, 0, 0), spin, acceleration)
+    pose = Pose((1.0, 2.0, 3.0), rotation, angular_velocity=spin, acceleration=acceleration)
     accelerometer, gyroscope, compass = msgpack.unpackb(imu.capture(None, pose, frame, 0.05))
     return np.array(accelerometer), np.array(gyroscope), compass
 

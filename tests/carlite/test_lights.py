@@ -12,11 +12,30 @@ from tests.carlite.traffic_runner import load
 
 
 def light(name: str, group: int, phase: int, *lines: StopLine) -> Signal:
-    return Signal(name, "traffic.traffic_light", (0.0, 0.0, 3.0), 0.0, group, phase, lines,
-                  (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))  # fmt: skip
+    return Signal(
+        id=name,
+        type_id="traffic.traffic_light",
+        position=(0.0, 0.0, 3.0),
+        yaw=0.0,
+        group=group,
+        phase=phase,
+        stop_lines=lines,
+        trigger_centre=(0.0, 0.0, 0.0),
+        trigger_extent=(1.0, 1.0, 1.0),
+    )
 
 
-SIGN = Signal("s", "traffic.stop", (0.0, 0.0, 0.0), 0.0, -1, 0, (), (0, 0, 0), (1, 1, 1))
+SIGN = Signal(
+    id="s",
+    type_id="traffic.stop",
+    position=(0.0, 0.0, 0.0),
+    yaw=0.0,
+    group=-1,
+    phase=0,
+    stop_lines=(),
+    trigger_centre=(0, 0, 0),
+    trigger_extent=(1, 1, 1),
+)
 LINE = StopLine(lane=0, position=(100.0, 50.0, 0.0), yaw=0.0, width=3.5)
 
 

@@ -214,9 +214,10 @@ def poles(place: Town, spacing: float, lateral: float) -> Scenery:
             centres.append(point + aside)
     count = len(centres)
     return Scenery(
-        np.array(centres), np.tile((0.15, 0.15, 1.5), (count, 1)), np.zeros(count),
-        np.full(count, Shape.CYLINDER, np.uint8), np.full(count, -1, np.int32),
-        np.full(count, Label.POLE, np.uint8), np.ones(count, np.bool_),
+        centre=np.array(centres), extent=np.tile((0.15, 0.15, 1.5), (count, 1)),
+        yaw=np.zeros(count),
+        shape=np.full(count, Shape.CYLINDER, np.uint8), body=np.full(count, -1, np.int32),
+        label=np.full(count, Label.POLE, np.uint8), solid=np.ones(count, np.bool_),
     )  # fmt: skip
 
 

@@ -25,19 +25,29 @@ def town() -> Town:
     no_lanes: dict[str, Any] = {field.name: np.zeros(0) for field in fields(Lanes)}
     flat = np.zeros((101, 101), np.float32)
     ground = Ground(
-        -50.0,
-        -50.0,
-        1.0,
-        flat,
-        np.full_like(flat, np.nan),
-        np.full(flat.shape, Label.ROAD, np.uint8),
+        x=-50.0,
+        y=-50.0,
+        cell=1.0,
+        lower=flat,
+        upper=np.full_like(flat, np.nan),
+        label=np.full(flat.shape, Label.ROAD, np.uint8),
     )
     wall = Scenery(
-        np.array([[WALL_AT + 0.5, 0.0, 2.0]]), np.array([[0.5, 10.0, 2.0]]), np.zeros(1),
-        np.array([Shape.BOX], np.uint8), np.array([-1], np.int32),
-        np.array([Label.BUILDING], np.uint8), np.ones(1, np.bool_),
+        centre=np.array([[WALL_AT + 0.5, 0.0, 2.0]]), extent=np.array([[0.5, 10.0, 2.0]]),
+        yaw=np.zeros(1),
+        shape=np.array([Shape.BOX], np.uint8), body=np.array([-1], np.int32),
+        label=np.array([Label.BUILDING], np.uint8), solid=np.ones(1, np.bool_),
     )  # fmt: skip
-    return Town("Field", "", Lanes(**no_lanes), ground, (), wall, np.zeros((0, 6)), ())
+    return Town(
+        name="Field",
+        opendrive="",
+        lanes=Lanes(**no_lanes),
+        ground=ground,
+        signals=(),
+        scenery=wall,
+        spawn_points=np.zeros((0, 6)),
+        crosswalks=(),
+    )
 
 
 def scene_with(*cars: tuple[int, float, float]) -> Scene:

@@ -92,7 +92,9 @@ def test_every_shape_runs_where_the_client_has_it(shape: str) -> None:
 
 def test_spirals_integrate_their_heading() -> None:
     """Against a sum over a million small steps."""
-    piece = Geometry("spiral", 0.0, 0.0, 0.0, 0.0, 120.0, (-0.08, 0.11))
+    piece = Geometry(
+        kind="spiral", s=0.0, x=0.0, y=0.0, heading=0.0, length=120.0, parameters=(-0.08, 0.11)
+    )
     steps = (np.arange(1_000_000) + 0.5) * 120e-6
     direction = -0.08 * steps + 0.5 * (0.19 / 120.0) * steps**2
     x, y, heading = evaluate([piece], np.array([30.0, 120.0]))
@@ -104,8 +106,10 @@ def test_spirals_integrate_their_heading() -> None:
 
 def test_pieces_meet_and_ends_hold() -> None:
     plan = [
-        Geometry("line", 0.0, 0.0, 0.0, 0.0, 10.0),
-        Geometry("arc", 10.0, 10.0, 0.0, 0.0, 5 * math.pi, (0.1,)),
+        Geometry(kind="line", s=0.0, x=0.0, y=0.0, heading=0.0, length=10.0),
+        Geometry(
+            kind="arc", s=10.0, x=10.0, y=0.0, heading=0.0, length=5 * math.pi, parameters=(0.1,)
+        ),
     ]
     before, after = evaluate(plan, np.array([10.0 - 1e-9])), evaluate(plan, np.array([10.0]))
     np.testing.assert_allclose(before, after, atol=1e-8)

@@ -139,7 +139,9 @@ def test_the_client_that_loads_is_the_one_that_waits(monkeypatch: pytest.MonkeyP
     async def story() -> None:
         async with opened() as hub:
             world = World("CrucibleRing", None, 0, hub)
-            loading, watching = (Session("", "127.0.0.1", hub, None) for _ in range(2))
+            loading, watching = (
+                Session(peer="", host="127.0.0.1", streams=hub, traffic=None) for _ in range(2)
+            )
             clients = []
             for session in (loading, watching):
                 table["get_episode_info"].run(world, session)

@@ -121,7 +121,18 @@ def test_fitting_finds_what_was_changed() -> None:
     drive = read_drive(DATA / "mkz2020-throttle-1.0.csv")
     _, ground = under(drive, flat=False)
     worse = Values(low_torque=1.0, high_torque=1.0)
-    refitted = fitted([(drive, ground)], MKZ, Values(1.0, 1.0, 0.4603, 0.2272, 0.168, 0.463))
+    refitted = fitted(
+        [(drive, ground)],
+        MKZ,
+        Values(
+            low_torque=1.0,
+            high_torque=1.0,
+            up=0.4603,
+            down=0.2272,
+            switch_time=0.168,
+            latency=0.463,
+        ),
+    )
     assert cost([(drive, ground)], MKZ, refitted) < cost([(drive, ground)], MKZ, worse)
 
 

@@ -54,7 +54,7 @@ class House:
         self.served: list[str] = []
 
     def session(self, peer: str, host: str) -> Session:
-        return Session(peer, host, self.hub, None)
+        return Session(peer=peer, host=host, streams=self.hub, traffic=None)
 
     def checks_health(self) -> bool:
         return False

@@ -29,12 +29,28 @@ from harness.carlite.wire.records import (
 
 
 def test_a_record_is_its_fields_in_order() -> None:
-    assert codec.write(VehicleControl(0.5, -0.25, 0.0, True, False, True, 2)) == [
-        0.5, -0.25, 0.0, True, False, True, 2,
-    ]  # fmt: skip
+    control = VehicleControl(
+        throttle=0.5,
+        steer=-0.25,
+        brake=0.0,
+        hand_brake=True,
+        reverse=False,
+        manual_gear_shift=True,
+        gear=2,
+    )
+    assert codec.write(control) == [0.5, -0.25, 0.0, True, False, True, 2]
     description = ActorDescription(3, "vehicle.a.b", (AttributeValue("color", 5, "1,2,3"),))
     box = BoundingBox((0.0, 0.0, 1.0), (2.0, 1.0, 0.5), actor_id=7)
-    assert codec.write(Actor(7, 0, description, box, b"\x0e", b"")) == [
+    assert codec.write(
+        Actor(
+            id=7,
+            parent_id=0,
+            description=description,
+            bounding_box=box,
+            semantic_tags=b"\x0e",
+            stream_token=b"",
+        )
+    ) == [
         7,
         0,
         [3, "vehicle.a.b", [["color", 5, "1,2,3"]]],
@@ -61,11 +77,11 @@ def test_degrees_exist_only_on_the_wire() -> None:
         WeatherParameters(cloudiness=80.0),
         WalkerControl((1.0, 0.0, 0.0), 1.4, True),
         EnvironmentObject(
-            Transform((1.0, 2.0, 3.0), Rotation((0.0, 0.5, 0.0))),
-            BoundingBox((1.0, 2.0, 3.0), (1.0, 1.0, 1.0)),
-            Wide(2**63 + 1),
-            "wall",
-            4,
+            transform=Transform((1.0, 2.0, 3.0), Rotation((0.0, 0.5, 0.0))),
+            bounding_box=BoundingBox((1.0, 2.0, 3.0), (1.0, 1.0, 1.0)),
+            id=Wide(2**63 + 1),
+            name="wall",
+            label=4,
         ),
     ],
 )

@@ -21,7 +21,7 @@ class AttributeType(IntEnum):
     COLOUR = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Attribute:
     """One attribute; every value is text, as it travels.
 
@@ -40,7 +40,7 @@ class Attribute:
     restrict: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Blueprint:
     """Something that can be spawned.
 
@@ -86,12 +86,14 @@ def tags_of(blueprint_id: str) -> str:
 
 def constant(name: str, kind: AttributeType, value: str) -> Attribute:
     """Return an attribute that only informs."""
-    return Attribute(name, kind, value, modifiable=False)
+    return Attribute(id=name, type=kind, value=value, modifiable=False)
 
 
 def choice(name: str, kind: AttributeType, *recommended: str, restrict: bool = False) -> Attribute:
     """Return an attribute the client may set, with the first recommended value as default."""
-    return Attribute(name, kind, recommended[0], recommended, restrict=restrict)
+    return Attribute(
+        id=name, type=kind, value=recommended[0], recommended=recommended, restrict=restrict
+    )
 
 
 def role(*names: str) -> Attribute:

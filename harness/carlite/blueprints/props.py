@@ -132,13 +132,16 @@ def _blueprint(
 ) -> Blueprint:
     blueprint_id = f"static.prop.{name}"
     return Blueprint(
-        blueprint_id,
-        tags_of(blueprint_id),
-        (role("prop"), constant("size", AttributeType.STRING, _size(length, width, height))),
-        Kind.PROP,
-        _LABELS.get(body, label),
-        (length / 2, width / 2, height / 2),
-        (0.0, 0.0, height / 2),
+        id=blueprint_id,
+        tags=tags_of(blueprint_id),
+        attributes=(
+            role("prop"),
+            constant("size", AttributeType.STRING, _size(length, width, height)),
+        ),
+        kind=Kind.PROP,
+        label=_LABELS.get(body, label),
+        extent=(length / 2, width / 2, height / 2),
+        box_centre=(0.0, 0.0, height / 2),
         mass=max(0.1, _DENSITY * length * width * height),
         body=body,
     )

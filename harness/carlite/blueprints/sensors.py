@@ -181,12 +181,17 @@ def helpers() -> list[Blueprint]:
     """Return what is neither seen nor sees: the walkers' controller and the friction trigger."""
     controller, trigger = "controller.ai.walker", "static.trigger.friction"
     return [
-        Blueprint(controller, tags_of(controller), (role("default"),), Kind.CONTROLLER),
         Blueprint(
-            trigger,
-            tags_of(trigger),
-            (role("default"), *_attributes(_TRIGGER)),
-            Kind.OTHER,
+            id=controller,
+            tags=tags_of(controller),
+            attributes=(role("default"),),
+            kind=Kind.CONTROLLER,
+        ),
+        Blueprint(
+            id=trigger,
+            tags=tags_of(trigger),
+            attributes=(role("default"), *_attributes(_TRIGGER)),
+            kind=Kind.OTHER,
         ),
     ]
 
@@ -195,7 +200,13 @@ def _sensor(name: str, defaults: Defaults, refusal: str) -> Blueprint:
     blueprint_id = f"sensor.{name}"
     roles = ("default",) if name in _PLAIN_ROLE else _ROLES
     attributes = (role(*roles), *_attributes(defaults))
-    return Blueprint(blueprint_id, tags_of(blueprint_id), attributes, Kind.SENSOR, refusal=refusal)
+    return Blueprint(
+        id=blueprint_id,
+        tags=tags_of(blueprint_id),
+        attributes=attributes,
+        kind=Kind.SENSOR,
+        refusal=refusal,
+    )
 
 
 def _attributes(defaults: Defaults) -> list[Attribute]:

@@ -34,7 +34,7 @@ RIDERS = tuple(
 """Who may ride a two-wheeler, by number."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """A size of walker: half sizes, mass, mesh, and the speeds offered (still, walk, run)."""
 
@@ -45,10 +45,22 @@ class Figure:
     speeds: tuple[str, str, str]
 
 
-ADULT = Figure((0.188, 0.188, 0.93), 75.0, "adult", "adult", ("0.0", "1.4", "2.8"))
-OLD = Figure((0.188, 0.188, 0.93), 75.0, "adult", "elderly", ("0.0", "1.1", "2.0"))
-CHILD = Figure((0.188, 0.188, 0.65), 30.0, "child", "child", ("0.0", "1.2", "2.4"))
-SMALL_CHILD = Figure((0.25, 0.25, 0.55), 20.0, "child", "child", ("0.0", "1.0", "2.0"))
+ADULT = Figure(
+    extent=(0.188, 0.188, 0.93), mass=75.0, body="adult", age="adult", speeds=("0.0", "1.4", "2.8")
+)
+OLD = Figure(
+    extent=(0.188, 0.188, 0.93),
+    mass=75.0,
+    body="adult",
+    age="elderly",
+    speeds=("0.0", "1.1", "2.0"),
+)
+CHILD = Figure(
+    extent=(0.188, 0.188, 0.65), mass=30.0, body="child", age="child", speeds=("0.0", "1.2", "2.4")
+)
+SMALL_CHILD = Figure(
+    extent=(0.25, 0.25, 0.55), mass=20.0, body="child", age="child", speeds=("0.0", "1.0", "2.0")
+)
 
 
 def walkers() -> list[Blueprint]:
@@ -70,9 +82,9 @@ def _blueprint(number: int) -> Blueprint:
     rolls = number in WHEELCHAIR_USERS
     blueprint_id = f"walker.pedestrian.{number:04d}"
     return Blueprint(
-        blueprint_id,
-        tags_of(blueprint_id),
-        (
+        id=blueprint_id,
+        tags=tags_of(blueprint_id),
+        attributes=(
             role("pedestrian"),
             choice("speed", AttributeType.FLOAT, *figure.speeds),
             choice("is_invincible", flag, "true"),
@@ -83,9 +95,9 @@ def _blueprint(number: int) -> Blueprint:
             constant("age", text, figure.age),
             constant("can_use_wheelchair", flag, str(rolls).lower()),
         ),
-        Kind.WALKER,
-        Label.PEDESTRIAN,
-        figure.extent,
+        kind=Kind.WALKER,
+        label=Label.PEDESTRIAN,
+        extent=figure.extent,
         mass=figure.mass,
         body=figure.body,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from harness.carlite.bodies.model import Part
 from harness.carlite.bodies.solids import Point, block, profile, wheel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """The lines that make a car recognisable; x runs from -1 (tail) to 1 (nose).
 
@@ -92,30 +92,42 @@ def ambulance() -> list[Part]:
 
 
 CARS = {
-    "sedan": Shape((4.79, 1.90, 1.46), 0.93, 0.97, 0.68, (0.36, 0.06), (-0.42, -0.74)),
-    "compact": Shape(
-        (3.85, 1.80, 1.52), 0.98, 0.98, 0.70, (0.44, 0.16), (-0.66, -0.93), 0.74, (0.64, -0.64)
+    "sedan": Shape(
+        size=(4.79, 1.90, 1.46), bonnet=0.93, boot=0.97, nose=0.68,
+        screen=(0.36, 0.06), tail=(-0.42, -0.74),
     ),
-    "coupe": Shape((4.55, 1.88, 1.34), 0.90, 0.92, 0.64, (0.26, -0.06), (-0.34, -0.86), 0.64),
+    "compact": Shape(
+        size=(3.85, 1.80, 1.52), bonnet=0.98, boot=0.98, nose=0.70,
+        screen=(0.44, 0.16), tail=(-0.66, -0.93), roof=0.74, axles=(0.64, -0.64),
+    ),
+    "coupe": Shape(
+        size=(4.55, 1.88, 1.34), bonnet=0.90, boot=0.92, nose=0.64,
+        screen=(0.26, -0.06), tail=(-0.34, -0.86), roof=0.64,
+    ),
     "suv": Shape(
-        (4.75, 1.98, 1.66), 1.08, 1.10, 0.80, (0.42, 0.12), (-0.68, -0.93), 0.74, (0.60, -0.60),
-        0.23, 0.37,
+        size=(4.75, 1.98, 1.66), bonnet=1.08, boot=1.10, nose=0.80,
+        screen=(0.42, 0.12), tail=(-0.68, -0.93), roof=0.74, axles=(0.60, -0.60),
+        clearance=0.23, wheel=0.37,
     ),
     "offroad": Shape(
-        (4.55, 1.93, 1.88), 1.15, 1.15, 0.98, (0.28, 0.14), (-0.90, -0.96), 0.84, (0.62, -0.58),
-        0.30, 0.40,
+        size=(4.55, 1.93, 1.88), bonnet=1.15, boot=1.15, nose=0.98,
+        screen=(0.28, 0.14), tail=(-0.90, -0.96), roof=0.84, axles=(0.62, -0.58),
+        clearance=0.30, wheel=0.40,
     ),
     "microcar": Shape(
-        (2.21, 1.45, 1.38), 0.75, 0.78, 0.55, (0.86, 0.40), (-0.30, -0.86), 0.66, (0.52, -0.55),
-        0.17, 0.26,
+        size=(2.21, 1.45, 1.38), bonnet=0.75, boot=0.78, nose=0.55,
+        screen=(0.86, 0.40), tail=(-0.30, -0.86), roof=0.66, axles=(0.52, -0.55),
+        clearance=0.17, wheel=0.26,
     ),
     "microbus": Shape(
-        (4.46, 1.80, 1.99), 0.98, 1.00, 0.75, (0.97, 0.74), (-0.86, -0.97), 0.82, (0.48, -0.52),
-        0.22, 0.33,
+        size=(4.46, 1.80, 1.99), bonnet=0.98, boot=1.00, nose=0.75,
+        screen=(0.97, 0.74), tail=(-0.86, -0.97), roof=0.82, axles=(0.48, -0.52),
+        clearance=0.22, wheel=0.33,
     ),
     "van": Shape(
-        (5.90, 1.98, 2.56), 1.28, 1.15, 0.92, (0.72, 0.48), (-0.95, -0.98), 0.86, (0.64, -0.55),
-        0.25, 0.36,
+        size=(5.90, 1.98, 2.56), bonnet=1.28, boot=1.15, nose=0.92,
+        screen=(0.72, 0.48), tail=(-0.95, -0.98), roof=0.86, axles=(0.64, -0.55),
+        clearance=0.25, wheel=0.36,
     ),
 }  # fmt: skip
 """Proportions by name."""

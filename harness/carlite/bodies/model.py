@@ -25,7 +25,7 @@ class Part:
     label: Label = Label.NONE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bodies:
     """All bodies, one after the other.
 
@@ -66,20 +66,20 @@ def assemble(shapes: dict[str, list[Part]], aliases: dict[str, str]) -> Bodies:
     count = np.array([len(triangles) for _, triangles, _ in fitted], np.int32)
     positions = {name: index for index, name in enumerate(names)}
     return Bodies(
-        names,
-        np.concatenate([vertices for vertices, _, _ in fitted]),
-        np.concatenate(
+        names=names,
+        vertices=np.concatenate([vertices for vertices, _, _ in fitted]),
+        triangles=np.concatenate(
             [
                 triangles + start
                 for (_, triangles, _), start in zip(fitted, vertex_first, strict=True)
             ]
         ),
-        np.concatenate([labels for _, _, labels in fitted]),
-        np.cumsum(count, dtype=np.int32) - count,
-        count,
-        vertex_first,
-        vertex_count,
-        positions | {alias: positions[name] for alias, name in aliases.items()},
+        label=np.concatenate([labels for _, _, labels in fitted]),
+        first=np.cumsum(count, dtype=np.int32) - count,
+        count=count,
+        vertex_first=vertex_first,
+        vertex_count=vertex_count,
+        positions=positions | {alias: positions[name] for alias, name in aliases.items()},
     )
 
 

@@ -30,7 +30,7 @@ def walker(height: float, head: float) -> list[Part]:
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Mount:
     """A two-wheeler as its rider needs it.
 
@@ -80,7 +80,14 @@ def motorcycle() -> list[Part]:
         beam((-0.10, 0.0, 0.72), (-0.85, 0.0, 0.86), (0.15, 0.06)),
         beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), 3),
     ]
-    mount = Mount(0.75, (0.32, 0.15), (-0.22, 0, 0.80), (0.42, 0.33, 1.02), (0.0, 0.20, 0.34), 0.26)
+    mount = Mount(
+        axle=0.75,
+        wheel=(0.32, 0.15),
+        seat=(-0.22, 0, 0.80),
+        grip=(0.42, 0.33, 1.02),
+        pedal=(0.0, 0.20, 0.34),
+        lean=0.26,
+    )
     return two_wheeler(mount, frame)
 
 
@@ -93,7 +100,12 @@ def scooter() -> list[Part]:
         beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), 3),
     ]
     mount = Mount(
-        0.62, (0.24, 0.13), (-0.32, 0, 0.78), (0.32, 0.33, 1.03), (0.12, 0.14, 0.34), 0.08
+        axle=0.62,
+        wheel=(0.24, 0.13),
+        seat=(-0.32, 0, 0.78),
+        grip=(0.32, 0.33, 1.03),
+        pedal=(0.12, 0.14, 0.34),
+        lean=0.08,
     )
     return two_wheeler(mount, frame)
 
@@ -109,7 +121,12 @@ def bicycle() -> list[Part]:
         beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), 3),
     ]
     mount = Mount(
-        0.52, (0.34, 0.05), (-0.20, 0, 0.96), (0.34, 0.26, 1.02), (-0.03, 0.12, 0.28), 0.22
+        axle=0.52,
+        wheel=(0.34, 0.05),
+        seat=(-0.20, 0, 0.96),
+        grip=(0.34, 0.26, 1.02),
+        pedal=(-0.03, 0.12, 0.28),
+        lean=0.22,
     )
     return two_wheeler(mount, frame)
 

@@ -36,7 +36,12 @@ def get_actor_definitions(world: World, session: Session) -> object:
                 blueprint.tags,
                 tuple(
                     AttributeDefinition(
-                        a.id, a.type, a.value, a.recommended, a.modifiable, a.restrict
+                        id=a.id,
+                        type=a.type,
+                        value=a.value,
+                        recommended=a.recommended,
+                        modifiable=a.modifiable,
+                        restricted=a.restrict,
                     )
                     for a in blueprint.attributes
                 ),

@@ -8,7 +8,7 @@ Vector = tuple[float, float, float]
 Curve = tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wheel:
     """One wheel.
 
@@ -45,7 +45,7 @@ class Gear:
     up: float = 0.65
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PhysicsControl:
     """What a client may read and change about a vehicle.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.carlite.dynamics.control import Curve, Gear
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Engine:
     """Engine and gearbox; the damping rates are PhysX's for all of them."""
 
@@ -73,7 +73,7 @@ MODEL3 = Engine(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """What is published of one of CARLA's vehicles.
 
@@ -96,15 +96,37 @@ class Published:
 
 
 _MKZ = Published(
-    MKZ, 1.4718, -1.3886, 1.5929, centre=0.3, radius=0.355, brake=800.0, hand_brake=1600.0
+    engine=MKZ,
+    front_axle=1.4718,
+    rear_axle=-1.3886,
+    width=1.5929,
+    centre=0.3,
+    radius=0.355,
+    brake=800.0,
+    hand_brake=1600.0,
 )
 PUBLISHED = {
     "vehicle.lincoln.mkz_2017": _MKZ,
     "vehicle.lincoln.mkz_2020": Published(
-        MKZ, 1.4718, -1.3886, 1.5929, 1696.0, 0.3, 0.355, 800.0, 1600.0
+        engine=MKZ,
+        front_axle=1.4718,
+        rear_axle=-1.3886,
+        width=1.5929,
+        mass=1696.0,
+        centre=0.3,
+        radius=0.355,
+        brake=800.0,
+        hand_brake=1600.0,
     ),
     "vehicle.tesla.model3": Published(
-        MODEL3, 1.4375, -1.4375, 1.58, 1845.0, 0.45, 0.37, lateral=20.0
+        engine=MODEL3,
+        front_axle=1.4375,
+        rear_axle=-1.4375,
+        width=1.58,
+        mass=1845.0,
+        centre=0.45,
+        radius=0.37,
+        lateral=20.0,
     ),
 }
 

@@ -11,7 +11,7 @@ from harness.carlite.dynamics.parameters import GRAVITY, Physics, axles
 from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WheelTelemetry:
     """One wheel, fields in CARLA's order.
 
@@ -39,7 +39,7 @@ class WheelTelemetry:
     normalized_lat_force: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Telemetry:
     """One vehicle, fields in CARLA's order; `drag` is the air's, in newtons."""
 

@@ -36,7 +36,7 @@ BENDS = (2000.0, 2800.0)
 """Revolutions per minute between which the low torque's factor gives way to the high one's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Values:
     """The parameters that are fitted, for fits that leave records out; None: carlite's own."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Measure:
     unit: str
     recorded: float
     simulated: float
+    _: KW_ONLY
     allowed: float
 
     @property
@@ -51,7 +52,9 @@ def compare(drive: Drive, simulated: Floats) -> list[Measure]:
     recorded = drive.speed[span]
     error = float(np.sqrt(np.mean((simulated[span] - recorded) ** 2)))
     mean = float(np.mean(recorded))
-    measures.append(Measure("RMSE", "km/h", 0.0, 3.6 * error, max(SHARE * 3.6 * mean, 1e-6)))
+    measures.append(
+        Measure("RMSE", "km/h", 0.0, 3.6 * error, allowed=max(SHARE * 3.6 * mean, 1e-6))
+    )
     return measures
 
 
@@ -64,7 +67,7 @@ def _times(recorded: Floats, simulated: Floats, start: int) -> list[Measure]:
             taken = at - departure
             mine = _reaches(simulated, speed / 3.6, start) - ours
             allowed = max(SHARE * taken, SAMPLE)
-            measures.append(Measure(f"1 to {speed} km/h", "s", taken, mine, allowed))
+            measures.append(Measure(f"1 to {speed} km/h", "s", taken, mine, allowed=allowed))
     return measures
 
 
@@ -75,8 +78,8 @@ def _stops(recorded: Floats, simulated: Floats, peak: int, our_peak: int) -> lis
         if np.isfinite(way):
             our_way, our_time = _stop(simulated, speed / 3.6, our_peak)
             name = f"stop from {speed}"
-            measures.append(Measure(name, "m", way, our_way, max(SHARE * way, WAY)))
-            measures.append(Measure(name, "s", time, our_time, max(SHARE * time, SAMPLE)))
+            measures.append(Measure(name, "m", way, our_way, allowed=max(SHARE * way, WAY)))
+            measures.append(Measure(name, "s", time, our_time, allowed=max(SHARE * time, SAMPLE)))
     return measures
 
 

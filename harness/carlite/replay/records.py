@@ -20,7 +20,7 @@ STEP = 0.05
 NAMED = re.compile(r"^(?P<model>.+)-throttle-(?P<throttle>\d+(\.\d+)?)$")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drive:
     """One record, every sample; speeds in metres per second.
 

@@ -36,8 +36,8 @@ def flat_ground() -> Ground:
     """Return a plane at height zero, 200 m by 200 m."""
     lower = np.zeros((WIDTH, WIDTH), np.float32)
     return Ground(
-        -20.0, -0.5 * WIDTH, 1.0, lower, np.full_like(lower, np.nan),
-        np.ones(lower.shape, np.uint8),
+        x=-20.0, y=-0.5 * WIDTH, cell=1.0, lower=lower, upper=np.full_like(lower, np.nan),
+        label=np.ones(lower.shape, np.uint8),
     )  # fmt: skip
 
 
@@ -65,6 +65,6 @@ def _along(gone: Floats, heights: Floats, drive: Drive) -> Ground:
     profile = np.interp(x, gone[apart], heights[apart])
     lower = np.ascontiguousarray(np.tile(profile, (WIDTH, 1)), dtype=np.float32)
     return Ground(
-        -20.0, -0.5 * WIDTH, 1.0, lower, np.full_like(lower, np.nan),
-        np.ones(lower.shape, np.uint8),
+        x=-20.0, y=-0.5 * WIDTH, cell=1.0, lower=lower, upper=np.full_like(lower, np.nan),
+        label=np.ones(lower.shape, np.uint8),
     )  # fmt: skip

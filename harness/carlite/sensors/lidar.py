@@ -32,7 +32,7 @@ from harness.carlite.sensors.sweep import Sweep
 QUANTILE_TABLE = normal_table()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Losses:
     """What becomes of a return on its way: attenuation, drop-off, noise along the ray."""
 

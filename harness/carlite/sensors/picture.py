@@ -25,7 +25,7 @@ FAR = 1000.0
 MOST_PIXELS = 8192
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Picture:
     """The scene through the pinhole, by pixel column from the left and row from the bottom.
 
@@ -73,4 +73,13 @@ class Pinhole:
         )
         rasterise_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
         labels = scene.labels_of(things, faces)
-        return Picture(fan, nearness, source, normals, things, labels, rotation, origin)
+        return Picture(
+            fan=fan,
+            nearness=nearness,
+            source=source,
+            normals=normals,
+            things=things,
+            labels=labels,
+            rotation=rotation,
+            origin=origin,
+        )

@@ -21,7 +21,7 @@ from harness.carlite.sensors.settings import number, whole
 MOST_RAYS = 4_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scan:
     """What a sweep found, by column and row of its fan.
 
@@ -75,14 +75,25 @@ class Sweep:
             self._source = np.empty((len(place), self.channels), np.int32)
         self._nearness[:], self._source[:] = self._least, NOTHING
         rotation, origin = rotation_matrix(*pose.rotation), np.array(pose.position, np.float64)
-        faces = rasterise_things(
+        normals, things, faces = rasterise_things(
             scene.things, scene.meshes, rotation, origin, self.range, fan,
             self._nearness, self._source,
         )  # fmt: skip
         rasterise_ground(
             scene.relief, rotation, origin, self.range, fan, self._nearness, self._source
         )
-        return Scan(fan, place, self._row, self._nearness, self._source, *faces, rotation, origin)
+        return Scan(
+            fan=fan,
+            place=place,
+            row=self._row,
+            nearness=self._nearness,
+            source=self._source,
+            normals=normals,
+            things=things,
+            faces=faces,
+            rotation=rotation,
+            origin=origin,
+        )
 
     def header(self, counts: NDArray[np.uint32]) -> bytes:
         """Return the head of a frame: the angle reached, then how many points each channel has."""

@@ -21,7 +21,7 @@ REVERSED = slice(None, None, -1)
 FARTHEST, WIDEST = 1e6, 200.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Centre:
     """One lane's samples, ordered along its direction of travel."""
 
@@ -34,11 +34,11 @@ class Centre:
     def picked(self, which: slice | list[int]) -> Centre:
         """Return the centre with only these samples, in this order."""
         return Centre(
-            self.points[which],
-            self.yaw[which],
-            self.width[which],
-            self.change[which],
-            self.road_s[which],
+            points=self.points[which],
+            yaw=self.yaw[which],
+            width=self.width[which],
+            change=self.change[which],
+            road_s=self.road_s[which],
         )
 
 
@@ -85,7 +85,13 @@ def _centres(road: Road, section: Section, s: Floats) -> list[tuple[LaneRecord, 
             points = np.column_stack([x - t * np.sin(heading), -(y + t * np.cos(heading)), z])
             yaw = -(heading + slope) + (np.pi if side > 0 else 0.0)
             change = _allowed(marks[lane], marks.get(lane - side), lane, side)
-            centre = Centre(points, wrapped(yaw), np.maximum(width, 0.0), change, s)
+            centre = Centre(
+                points=points,
+                yaw=wrapped(yaw),
+                width=np.maximum(width, 0.0),
+                change=change,
+                road_s=s,
+            )
             lanes.append((record, centre.picked(REVERSED) if side > 0 else centre))
     return sorted(lanes, key=lambda item: item[0].id)
 

@@ -24,7 +24,7 @@ SPACING = 1.0
 """No two samples of a lane are further apart."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Strip:
     """A walkable strip along one section of a road, by ascending road station.
 
@@ -98,8 +98,9 @@ def _strip(lanes: Lanes, scenery: Scenery, lane: int) -> Strip | None:
     near, far = _free(left, across, np.minimum(width, WIDEST), scenery)
     road, section, lane_id = lanes.key[lane].tolist()
     return Strip(
-        road, section, -1 if lane_id > 0 else 1, int(lanes.junction[lane]), t,
-        left + across * near[:, None], left + across * far[:, None],
+        road=road, section=section, side=-1 if lane_id > 0 else 1,
+        junction=int(lanes.junction[lane]), t=t,
+        inner=left + across * near[:, None], outer=left + across * far[:, None],
     )  # fmt: skip
 
 

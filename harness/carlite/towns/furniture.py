@@ -87,14 +87,14 @@ def structure(node: Element, place: str) -> Structure | None:
     if radius <= 0.0 and min(size) <= 0.0:
         return None
     return Structure(
-        node.get("type", ""),
-        number(node, "s", place),
-        number(node, "t", place),
-        number(node, "hdg", place, 0.0),
-        size[0],
-        size[1],
-        size[2],
-        max(radius, 0.0),
+        type=node.get("type", ""),
+        s=number(node, "s", place),
+        t=number(node, "t", place),
+        heading=number(node, "hdg", place, 0.0),
+        length=size[0],
+        width=size[1],
+        height=size[2],
+        radius=max(radius, 0.0),
     )
 
 

@@ -52,7 +52,7 @@ def build(lanes: Lanes) -> Ground:
     lower, upper, rank = _surfaces(x, y, cell, inner, outer, *segments)
     rank[gaps(lanes, x, y, cell, np.isnan(bottom))] = RANK[Label.ROAD]
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
-    return Ground(x, y, cell, fill(lower), _widen(upper), labels[rank])
+    return Ground(x=x, y=y, cell=cell, lower=fill(lower), upper=_widen(upper), label=labels[rank])
 
 
 def _segments(lanes: Lanes) -> tuple[Ints, Floats, Floats, Bytes]:

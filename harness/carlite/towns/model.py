@@ -23,7 +23,7 @@ class LaneKind(IntEnum):
     BIKING = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lanes:
     """Every lane of every lane section, sampled along its centre in its direction of travel.
 
@@ -70,7 +70,7 @@ class Lanes:
     road_s: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ground:
     """Height of the ground on a regular grid, in two layers so that roads can cross over roads.
 
@@ -100,7 +100,7 @@ class StopLine:
     width: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Signal:
     """A traffic light or sign, as the OpenDRIVE file places it.
 
@@ -133,7 +133,7 @@ class Shape(IntEnum):
     BODY = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scenery:
     """What stands along the road and never moves: buildings, walls, poles, trees, parked cars.
 
@@ -156,7 +156,7 @@ class Scenery:
     solid: Bools
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Town:
     """A town as the server needs it.
 

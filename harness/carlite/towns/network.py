@@ -14,7 +14,7 @@ from harness.carlite.arrays import Floats
 Contact = Literal["start", "end"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Geometry:
     """One piece of a reference line; `parameters` are the attributes its `kind` asks for."""
 
@@ -35,7 +35,7 @@ class RoadMark:
     change: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LaneRecord:
     """One lane of one section; `width` rows are (s, a, b, c, d) with s along the road."""
 
@@ -66,7 +66,7 @@ class RoadLink:
     contact: Contact
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SignalRecord:
     """A signal as it stands at a road."""
 
@@ -83,7 +83,7 @@ class SignalRecord:
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SignalReference:
     """A signal that counts for lanes of a road; empty `lanes` means every lane it faces."""
 
@@ -94,7 +94,7 @@ class SignalReference:
     validity: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outline:
     """An object drawn on the road: corners in its own frame, (u, v, z) each."""
 
@@ -107,7 +107,7 @@ class Outline:
     corners: tuple[tuple[float, float, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Structure:
     """Something that stands at a road: a box, or a cylinder where it has a radius."""
 
@@ -121,7 +121,7 @@ class Structure:
     radius: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Road:
     """A road: reference line, profiles as rows of (s, a, b, c, d), lane sections, furniture."""
 

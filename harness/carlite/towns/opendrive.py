@@ -144,7 +144,12 @@ def _road(node: Element) -> Road:
         ),
         signals=signals + posts,
         references=references
-        + tuple(SignalReference(sign.id, road_id, sign.s, sign.orientation, ()) for sign in posts),
+        + tuple(
+            SignalReference(
+                id=sign.id, road=road_id, s=sign.s, orientation=sign.orientation, validity=()
+            )
+            for sign in posts
+        ),
         crosswalks=tuple(o for piece, o in objects if piece.get("type") == "crosswalk"),
         structures=tuple(filter(None, (furniture.structure(piece, place) for piece, _ in objects))),
     )

@@ -93,12 +93,12 @@ def _house(
     """Put up a block, sometimes with a narrower top."""
     x, y, yaw = pose
     height = min(height, SLENDER * min(width, depth))
-    pieces.add(Piece(x, y, yaw, (width / 2, depth / 2, height / 2), Label.BUILDING))
+    pieces.add(Piece(x, y, yaw, (width / 2, depth / 2, height / 2), label=Label.BUILDING))
     if height > 4 * STOREY and rng.random() < 0.4:
         top = STOREY * float(rng.integers(1, 4))
         share = float(rng.uniform(0.5, 0.8))
         half = (width / 2 * share, depth / 2 * share, top / 2)
-        pieces.add(Piece(x, y, yaw, half, Label.BUILDING, lift=height))
+        pieces.add(Piece(x, y, yaw, half, label=Label.BUILDING, lift=height))
 
 
 def fences(
@@ -126,10 +126,10 @@ def _fence(pose: GroundPose, length: float, kind: float, style: Style) -> Piece:
     x, y, yaw = pose
     if kind < style.green:
         half = (length / 2, HALF_WALL, 0.5 + 0.5 * kind / style.green)
-        return Piece(x, y, yaw, half, Label.VEGETATION)
+        return Piece(x, y, yaw, half, label=Label.VEGETATION)
     if kind < (1 + style.green) / 2:
-        return Piece(x, y, yaw, (length / 2, HALF_WALL * 0.7, 0.95), Label.WALL)
-    return Piece(x, y, yaw, (length / 2, 0.04, 0.7), Label.FENCE)
+        return Piece(x, y, yaw, (length / 2, HALF_WALL * 0.7, 0.95), label=Label.WALL)
+    return Piece(x, y, yaw, (length / 2, 0.04, 0.7), label=Label.FENCE)
 
 
 def _between(limits: Range, share: float) -> float:

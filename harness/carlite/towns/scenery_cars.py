@@ -100,4 +100,4 @@ def _park(
     x, y, yaw = pose[0], pose[1], pose[2] + lean + (math.pi if about else 0.0)
     half = MODELS[model]
     if plot.claim((x, y, yaw, half[0], half[1]), without | Use.BRIDGE | Use.SOLID):
-        pieces.add(Piece(x, y, yaw, half, Label.CAR, Shape.BODY, model))
+        pieces.add(Piece(x, y, yaw, half, label=Label.CAR, shape=Shape.BODY, body=model))

@@ -18,7 +18,7 @@ GroundPose = tuple[float, float, float]
 """x, y and heading."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Frontage:
     """The outer edge of a street from one junction to the next.
 
@@ -130,7 +130,7 @@ def _frontage(lanes: Lanes, chain: list[int]) -> Frontage | None:
     station = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
     yaw = np.arctan2(steps[:, 1], steps[:, 0])
     speed = float(max(lanes.speed_limit[lane] for lane in chain))
-    return Frontage(edge, np.append(yaw, yaw[-1]), station, walk, speed)
+    return Frontage(edge=edge, yaw=np.append(yaw, yaw[-1]), station=station, walk=walk, speed=speed)
 
 
 def corners(lanes: Lanes) -> list[Corner]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Piece:
     y: float
     yaw: float
     half: tuple[float, float, float]
+    _: KW_ONLY
     label: Label
     shape: Shape = Shape.BOX
     body: str = ""

@@ -37,7 +37,9 @@ def bridge_rails(pieces: Pieces, lanes: Lanes, ground: Ground) -> None:
                 x = (x0 + x1) / 2 + HALF_WIDTH * math.sin(yaw)
                 y = (y0 + y1) / 2 - HALF_WIDTH * math.cos(yaw)
                 half = (length / 2, HALF_WIDTH, HALF_HEIGHT)
-                pieces.add(Piece(float(x), float(y), yaw, half, Label.GUARD_RAIL, level=level))
+                pieces.add(
+                    Piece(float(x), float(y), yaw, half, label=Label.GUARD_RAIL, level=level)
+                )
                 start = k
 
 

@@ -38,7 +38,7 @@ POST = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
 
 def _pole(x: float, y: float, height: float, label: Label = Label.POLE) -> Piece:
     half = (POLE_RADIUS, POLE_RADIUS, height / 2)
-    return Piece(x, y, 0.0, half, label, Shape.CYLINDER)
+    return Piece(x, y, 0.0, half, label=label, shape=Shape.CYLINDER)
 
 
 def signal_posts(plot: Plot, pieces: Pieces, signals: tuple[Signal, ...]) -> None:
@@ -54,13 +54,13 @@ def signal_posts(plot: Plot, pieces: Pieces, signals: tuple[Signal, ...]) -> Non
 
 def _light(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
     half = (0.16, 0.16, 0.45)
-    face = Piece(x, y, yaw, half, Label.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95)
+    face = Piece(x, y, yaw, half, label=Label.TRAFFIC_LIGHT, lift=LIGHT_HEIGHT - 0.95)
     return _pole(x, y, LIGHT_HEIGHT), face
 
 
 def _sign(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
     half = (0.03, 0.33, 0.33)
-    face = Piece(x, y, yaw, half, Label.TRAFFIC_SIGN, lift=SIGN_HEIGHT - 0.7, solid=False)
+    face = Piece(x, y, yaw, half, label=Label.TRAFFIC_SIGN, lift=SIGN_HEIGHT - 0.7, solid=False)
     return _pole(x, y, SIGN_HEIGHT), face
 
 
@@ -140,14 +140,14 @@ def _tree(
         stem = (trunk, trunk, height / 2)
         leaves = (crown, crown, top / 2)
         pieces.add(
-            Piece(x, y, 0.0, stem, Label.VEGETATION, Shape.CYLINDER),
+            Piece(x, y, 0.0, stem, label=Label.VEGETATION, shape=Shape.CYLINDER),
             Piece(
                 x,
                 y,
                 0.0,
                 leaves,
-                Label.VEGETATION,
-                Shape.CYLINDER,
+                label=Label.VEGETATION,
+                shape=Shape.CYLINDER,
                 lift=height - 0.2,
                 solid=False,
             ),
@@ -165,5 +165,7 @@ def props(plot: Plot, pieces: Pieces, frontages: list[Frontage], rng: np.random.
             x, y, yaw = shifted(frontage.at(station), 0.0, half[1] + BEHIND_WALK)
             if frontage.walk_at(station) and plot.claim((x, y, yaw, half[0], half[1]), POST):
                 facing = yaw + math.pi
-                pieces.add(Piece(x, y, facing, half, Label.STATIC, Shape.BODY, name))
+                pieces.add(
+                    Piece(x, y, facing, half, label=Label.STATIC, shape=Shape.BODY, body=name)
+                )
             station += float(rng.uniform(14, 40))

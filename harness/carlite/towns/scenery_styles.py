@@ -7,7 +7,7 @@ from dataclasses import dataclass
 Range = tuple[float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Style:
     """What stands along the streets of a town.
 

@@ -34,7 +34,7 @@ LIGHT, SIGN, QUEUE = Reason.LIGHT.value, Reason.SIGN.value, Reason.QUEUE.value
 PRIORITY, CROSSING, ROOM = Reason.PRIORITY.value, Reason.CROSSING.value, Reason.ROOM.value
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Wishes:
     """What a client asked of one vehicle; percentages in 0 … 100, distances in metres.
 

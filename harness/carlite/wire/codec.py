@@ -144,12 +144,15 @@ def _reader(kind: Any) -> Reader:
 
 def _record_reader(record: type[Any]) -> Reader:
     types = get_type_hints(record)
-    parts = [(_reader(types[field.name]), f".{field.name}") for field in fields(record)]
+    parts = [(field.name, _reader(types[field.name])) for field in fields(record)]
 
     def run(value: object, what: str) -> Any:
         given = items(value, what, len(parts))
         return record(
-            *[part(item, what + name) for (part, name), item in zip(parts, given, strict=True)]
+            **{
+                name: part(item, f"{what}.{name}")
+                for (name, part), item in zip(parts, given, strict=True)
+            }
         )
 
     return run

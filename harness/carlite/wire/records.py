@@ -28,7 +28,7 @@ class BoundingBox:
     actor_id: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EpisodeSettings:
     """How the world's clock runs; what only matters to a renderer is kept and handed back."""
 
@@ -45,7 +45,7 @@ class EpisodeSettings:
     spectator_as_ego: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WeatherParameters:
     """The weather, kept and handed back; only rain and fog could ever matter to a sensor here."""
 
@@ -83,7 +83,7 @@ class ActorDescription:
     attributes: tuple[AttributeValue, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Actor:
     """Everything about an actor that never changes; clients ask once and remember."""
 
@@ -95,7 +95,7 @@ class Actor:
     stream_token: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttributeDefinition:
     """One attribute of a blueprint."""
 
@@ -125,7 +125,7 @@ class MapInfo:
     spawn_points: tuple[Transform, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VehicleControl:
     """The driver's inputs."""
 
@@ -138,7 +138,7 @@ class VehicleControl:
     gear: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AckermannControl:
     """What an Ackermann controller should reach: steering angle in radians, metres, seconds."""
 
@@ -149,7 +149,7 @@ class AckermannControl:
     jerk: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AckermannSettings:
     """Gains of the Ackermann controller's two loops."""
 
@@ -178,7 +178,7 @@ class LabelledPoint:
     label: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentObject:
     """A piece of scenery."""
 
@@ -189,7 +189,7 @@ class EnvironmentObject:
     label: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OpendriveParameters:
     """How a mesh is made of an OpenDRIVE file; here the ground follows the lanes in any case."""
 

@@ -24,7 +24,7 @@ SMOOTHING = 0.2
 STANDSTILL = 0.1
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Driver:
     """One vehicle's controller: a loop from speed to acceleration, one from there to the pedals.
 

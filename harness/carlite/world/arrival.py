@@ -40,7 +40,14 @@ def resident_of(
     """Return the new actor."""
     box = BoundingBox(blueprint.box_centre, blueprint.extent, actor_id=actor_id)
     labels = () if blueprint.label == Label.NONE else (int(blueprint.label),)
-    return Resident(actor_id, blueprint.kind, description, box, labels, parent)
+    return Resident(
+        id=actor_id,
+        kind=blueprint.kind,
+        description=description,
+        box=box,
+        labels=labels,
+        parent=parent,
+    )
 
 
 def columns_of(blueprint: Blueprint, attached: bool) -> dict[str, object]:
@@ -76,9 +83,9 @@ def signal_resident(actor_id: int, signal: Signal) -> Resident:
     light = signal.type_id == LIGHT
     role = AttributeValue("role_name", AttributeType.STRING, "default")
     return Resident(
-        actor_id,
-        Kind.TRAFFIC_LIGHT if light else Kind.TRAFFIC_SIGN,
-        ActorDescription(0, signal.type_id, (role,)),
-        BoundingBox(signal.trigger_centre, signal.trigger_extent, actor_id=actor_id),
-        (int(Label.TRAFFIC_LIGHT if light else Label.TRAFFIC_SIGN),),
+        id=actor_id,
+        kind=Kind.TRAFFIC_LIGHT if light else Kind.TRAFFIC_SIGN,
+        description=ActorDescription(0, signal.type_id, (role,)),
+        box=BoundingBox(signal.trigger_centre, signal.trigger_extent, actor_id=actor_id),
+        labels=(int(Label.TRAFFIC_LIGHT if light else Label.TRAFFIC_SIGN),),
     )

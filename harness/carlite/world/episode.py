@@ -153,7 +153,9 @@ class Episode:
         has_listener: Callable[[int], bool],
     ) -> list[tuple[int, bytes]]:
         """Return the frames of all sensors, with their streams."""
-        now = Moment(frame, self.elapsed, dt, gravity, self.motion.contacts)
+        now = Moment(
+            frame=frame, elapsed=self.elapsed, dt=dt, gravity=gravity, contacts=self.motion.contacts
+        )
         return self.observation.capture(now, records, has_listener)
 
     def _equip(self, resident: Resident, slot: int) -> None:
@@ -190,7 +192,9 @@ class Episode:
     def _add_spectator(self) -> Resident:
         nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         described = ActorDescription(0, "spectator", ())
-        spectator = Resident(next(self._ids), Kind.SPECTATOR, described, nowhere, ())
+        spectator = Resident(
+            id=next(self._ids), kind=Kind.SPECTATOR, description=described, box=nowhere, labels=()
+        )
         self.population.add(spectator, position=VIEWPOINT)
         return spectator
 

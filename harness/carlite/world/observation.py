@@ -29,7 +29,7 @@ SOON = 1e-6
 """Seconds by which a sensor may be early; sums of steps are not exact."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Moment:
     """A tick, as sensors see it.
 
@@ -46,7 +46,7 @@ class Moment:
     contacts: Sequence[Contact]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Watch:
     """A sensor that sends frames.
 
@@ -94,7 +94,9 @@ class Observation:
         if kind != FrameKind.COLLISION:
             sensor = sensors.make(resident.type_id, attributes, self._seed, resident.id)
         interval = float(attributes.get("sensor_tick", 0.0))
-        self._watches[resident.id] = Watch(resident, kind, sensor, interval)
+        self._watches[resident.id] = Watch(
+            resident=resident, kind=kind, sensor=sensor, interval=interval
+        )
 
     def remove(self, actor_id: int) -> None:
         """Drop a destroyed sensor."""
@@ -167,7 +169,13 @@ def _piece(label: Label) -> Resident:
     nowhere: Vector = (0.0, 0.0, 0.0)
     named = f"static.{label.name.lower().replace('_', '')}"
     described = ActorDescription(0, named, ())
-    return Resident(0, Kind.OTHER, described, BoundingBox(nowhere, nowhere), (int(label),))
+    return Resident(
+        id=0,
+        kind=Kind.OTHER,
+        description=described,
+        box=BoundingBox(nowhere, nowhere),
+        labels=(int(label),),
+    )
 
 
 def _pose(table: ActorTable, slot: int, gravity: float) -> Pose:
@@ -176,7 +184,14 @@ def _pose(table: ActorTable, slot: int, gravity: float) -> Pose:
     position, rotation, velocity, turning = (_vector(column[slot]) for column in columns)
     ax, ay, az = table.acceleration[slot].tolist()
     felt = (ax, ay, az + gravity - GRAVITY)
-    return Pose(position, rotation, velocity, turning, felt, int(table.parent[slot]))
+    return Pose(
+        position,
+        rotation,
+        velocity=velocity,
+        angular_velocity=turning,
+        acceleration=felt,
+        parent=int(table.parent[slot]),
+    )
 
 
 def _vector(values: Floats) -> Vector:

@@ -17,7 +17,7 @@ from harness.carlite.wire.records import Actor, ActorDescription, BoundingBox
 from harness.carlite.world.attachment import follow
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Resident:
     """An actor apart from its columns in the table.
 
@@ -50,7 +50,16 @@ class Resident:
     def record(self, token: bytes = b"") -> list[Any]:
         """Return the record by which clients know it; `token` names its stream."""
         labels = bytes(self.labels)
-        return codec.write(Actor(self.id, self.parent, self.description, self.box, labels, token))
+        return codec.write(
+            Actor(
+                id=self.id,
+                parent_id=self.parent,
+                description=self.description,
+                bounding_box=self.box,
+                semantic_tags=labels,
+                stream_token=token,
+            )
+        )
 
 
 @dataclass(frozen=True)

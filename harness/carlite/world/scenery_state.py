@@ -150,7 +150,13 @@ class SceneryState:
         box = self._box(index)
         pose = Transform(box.location, box.rotation)
         label = int(self._town.scenery.label[index])
-        return EnvironmentObject(pose, box, Wide(index + 1), self._name(index), label)
+        return EnvironmentObject(
+            transform=pose,
+            bounding_box=box,
+            id=Wide(index + 1),
+            name=self._name(index),
+            label=label,
+        )
 
 
 def _picked(scenery: Scenery, which: object) -> Scenery:
