@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.vocabulary import Floats
+from harness.vocabulary import Boxes, Floats
 
 NOTHING = 1e-9
 """Square metres below which two boxes only touch."""
@@ -35,6 +35,12 @@ def bev_iou(a: Floats, b: Floats) -> Floats:
         some = shared >= NOTHING
         result[rows[some], columns[some]] = np.minimum(shared[some] / union[some], 1.0)
     return result
+
+
+def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
+    """Return the (N, M) overlaps, none between boxes of different classes."""
+    same = a.classes[:, None] == b.classes[None, :]
+    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
 
 
 def intersection_areas(a: Floats, b: Floats) -> Floats:

@@ -6,22 +6,22 @@ detection of ground truth that does not count, or of a parked car that is scener
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from agents.perception.grid import Grid
 from agents.training.samples import Sample
-from harness.evaluation.precision import (
+from harness.precision import (
     Matches,
     average_precision,
-    match_overlaps,
+    match,
     on_parked,
     pool,
 )
-from harness.overlap import bev_iou
 from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 
 Visible: TypeAlias = Literal["ego", "anyone"]
@@ -64,11 +64,8 @@ def evaluate_detections(
         for band in BANDS
     }
     for sample in samples:
-        detections = detector(sample)
-        truth = sample.truth.boxes_in_lidar
-        detections = detections[~on_parked(detections, truth, sample.parked)]
-        for cell, matches in parts.items():
-            matches.append(matched(sample, detections, cell, grid))
+        for cell, matches in matched(sample, detector(sample), grid):
+            parts[cell].append(matches)
     return {cell: precision(pool(matches)) for cell, matches in parts.items()}
 
 
@@ -81,20 +78,25 @@ def precision(matches: Matches) -> Precision:
     )
 
 
-def matched(sample: Sample, detections: Boxes, cell: Cell, grid: Grid) -> Matches:
+def matched(sample: Sample, detections: Boxes, grid: Grid) -> Iterator[tuple[Cell, Matches]]:
     """Match one frame; a detection has the band of the ground truth it matches, else its own."""
-    visible, overlap, kind, band = cell
     truth = sample.truth.boxes_in_lidar
-    hits = sample.truth.hits if visible == "ego" else sample.hits_anyone
-    of_class = truth.classes == CLASSES.index(kind)
-    geometry, counts = truth.geometry[of_class], (hits >= LEAST_HITS)[of_class]
-    counts &= in_window(geometry, grid)
-    chosen = detections[detections.classes == CLASSES.index(kind)]
-    best, correct = match_overlaps(bev_iou(chosen.geometry, geometry), chosen.scores, overlap)
-    truth_in = counts & in_band(distances(geometry), band)
-    unmatched = in_band(distances(chosen.geometry), band)
-    keep = np.where(best >= 0, np.append(truth_in, False)[best], unmatched)
-    return Matches(chosen.scores[keep], correct[keep], int(truth_in.sum()))
+    detections = detections[~on_parked(detections, truth, sample.parked)]
+    in_sight = {"ego": sample.truth.hits >= LEAST_HITS, "anyone": sample.hits_anyone >= LEAST_HITS}
+    for overlap in OVERLAPS:
+        best, correct = match(detections, truth, overlap)
+        for visible, kind, band in product(VISIBLE, CLASSES, BANDS):
+            there = in_cell(truth, kind, band) & in_sight[visible]
+            there &= in_window(truth.geometry, grid)
+            unmatched = in_cell(detections, kind, band)
+            keep = np.where(best >= 0, np.append(there, False)[best], unmatched)
+            matches = Matches(detections.scores[keep], correct[keep], int(there.sum()))
+            yield (visible, overlap, kind, band), matches
+
+
+def in_cell(boxes: Boxes, kind: str, band: str) -> Mask:
+    """Return which boxes are of a class and in a band of distances."""
+    return in_band(distances(boxes.geometry), band) & (boxes.classes == CLASSES.index(kind))
 
 
 def distances(boxes: Floats) -> Floats:

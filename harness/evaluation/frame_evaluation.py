@@ -17,7 +17,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.evaluation.patterns import RULES, Rule, classify_overlaps
-from harness.evaluation.precision import on_parked, overlaps_of_a_class
+from harness.overlap import overlaps_of_a_class
+from harness.precision import on_parked
 from harness.vocabulary import (
     BANDS,
     CLASSES,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes
-from harness.evaluation.precision import OVERLAP, Matches, match_overlaps, overlaps_of_a_class
+from harness.precision import OVERLAP, Matches, match
 from harness.vocabulary import Floats, Integers, Mask
 
 
@@ -59,8 +59,7 @@ def frame_matches(
     True boxes that do not count are neither to be found nor wrong to find: detections of them leave
     the table. Detections outside the window may find a true box inside it, and are not wrong else.
     """
-    overlaps = overlaps_of_a_class(detections.boxes, truth.boxes)
-    best, correct = match_overlaps(overlaps, detections.boxes.scores, overlap)
+    best, correct = match(detections.boxes, truth.boxes, overlap)
     of_uncounted = np.append(~truth.counted, False)[best]
     keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
     bands = np.where(correct, np.append(truth.bands, -1)[best], detections.bands)

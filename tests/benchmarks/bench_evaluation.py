@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Patterns, Rule, classify_overlaps
-from harness.evaluation.precision import (
+from harness.overlap import NOTHING, bev_iou
+from harness.precision import (
     Matches,
     average_precision,
     match_overlaps,
     overlaps_of_a_class,
     pool,
 )
-from harness.overlap import NOTHING, bev_iou
 from harness.vocabulary import PATTERNS, Boxes, Floats, GroundTruth
 
 ROAD_USERS, FRAMES, ROUNDS = 50, 20, 5

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Rule
-from harness.evaluation.precision import on_parked
+from harness.precision import on_parked
 from harness.vocabulary import CYCLIST, PATTERNS, VEHICLE, Boxes
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row

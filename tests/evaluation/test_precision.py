@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.evaluation.precision import (
+from harness.overlap import bev_iou
+from harness.precision import (
     Interpolation,
     Matches,
     average_precision,
@@ -18,8 +19,7 @@ from harness.evaluation.precision import (
     mean_precision,
     pool,
 )
-from harness.overlap import bev_iou
-from harness.vocabulary import Floats
+from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import boxes, row, rows, scored
 
@@ -40,6 +40,10 @@ def of(ranked: list[tuple[float, bool]], truths: int) -> Matches:
     return Matches(np.array(scores, np.float64), np.array(correct, np.bool_), truths)
 
 
+def vehicles(geometry: Floats, scores: Floats) -> Boxes:
+    return Boxes(geometry, np.full(len(geometry), VEHICLE), scores)
+
+
 def as_rows(table: Matches) -> list[tuple[float, bool]]:
     return list(zip(table.scores.tolist(), table.correct.tolist(), strict=True))
 
@@ -52,9 +56,9 @@ def test_matches_are_those_of_the_definition(
     overlaps = np.sort(bev_iou(detected, truth), axis=1)
     assume((abs(overlaps - 0.5) > 1e-9).all())
     assume((np.diff(overlaps, axis=1) > 1e-9)[overlaps[:, 1:] > 0.5].all())
-    fast = match(truth, detected, scores)
-    assert sorted(as_rows(fast)) == sorted(slowly.matched(truth, detected, scores.tolist()))
-    assert fast.truths == len(truth)
+    _, right = match(vehicles(detected, scores), vehicles(truth, np.ones(len(truth))))
+    fast = list(zip(scores.tolist(), right.tolist(), strict=True))
+    assert sorted(fast) == sorted(slowly.matched(truth, detected, scores.tolist()))
 
 
 @given(matches())
@@ -131,8 +135,18 @@ def test_known_curves(
 def test_a_true_box_is_matched_once(
     detections: list[list[float]], scores: list[float], right: list[bool]
 ) -> None:
-    matched = match(rows(CAR, VAN), rows(*detections), np.array(scores))
-    assert matched.correct.tolist() == right
+    truth = vehicles(rows(CAR, VAN), np.ones(2))
+    _, found = match(vehicles(rows(*detections), np.array(scores)), truth)
+    assert found.tolist() == right
+
+
+def test_a_detection_is_of_a_true_box_of_its_class() -> None:
+    geometry, scores = rows(CAR, CAR), np.array([0.9, 0.3])
+    detections = Boxes(geometry, np.array([PEDESTRIAN, CYCLIST]), scores)
+    truth = Boxes(geometry, np.array([CYCLIST, VEHICLE]), np.ones(2))
+    best, correct = match(detections, truth)
+    assert best.tolist() == [-1, 0]
+    assert correct.tolist() == [False, True]
 
 
 def test_a_class_that_does_not_occur_has_no_precision_and_is_no_part_of_the_mean() -> None:

@@ -11,8 +11,8 @@ from harness.evaluation.frame_evaluation import (
     evaluate_frame,
 )
 from harness.evaluation.matching import MatchTable, frame_matches
-from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.windows import WindowRules, windows
+from harness.precision import average_precision, mean_precision
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, GroundTruth
 from tests.evaluation.scenes import row, rows
 

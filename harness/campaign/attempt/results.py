@@ -12,9 +12,9 @@ from harness.campaign.attempt.recorder import Recorder
 from harness.evaluation.driving import Drive, Infraction
 from harness.evaluation.frame_evaluation import EvaluatedFrame
 from harness.evaluation.matching import MatchTable, frame_matches
-from harness.evaluation.precision import average_precision, mean_precision
 from harness.evaluation.scoring import Coefficients, collided, score
 from harness.evaluation.windows import Window, WindowRules, frames_in_windows, sums_in
+from harness.precision import average_precision, mean_precision
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION

@@ -1,4 +1,4 @@
-"""Average precision of boxes seen from above (paper, section IV-E).
+"""Which detections are right, and their average precision (paper, section IV-E).
 
 Scores are sorted over all frames of a pool, never frame by frame: frames give `Matches`, matches of
 any frames join into a pool, and a pool has a precision. Eleven-point is the paper's (Pascal VOC
@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from harness.overlap import bev_iou
+from harness.overlap import overlaps_of_a_class
 from harness.vocabulary import Boxes, Floats, Integers, Mask
 
 Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
@@ -37,10 +37,9 @@ class Matches:
     truths: int
 
 
-def match(truth: Floats, detections: Floats, scores: Floats, overlap: float = OVERLAP) -> Matches:
-    """Match one frame's boxes of one class greedily, best score first."""
-    correct = match_overlaps(bev_iou(detections, truth), scores, overlap)[1]
-    return Matches(np.asarray(scores, np.float64), correct, len(truth))
+def match(detections: Boxes, truth: Boxes, overlap: float = OVERLAP) -> tuple[Integers, Mask]:
+    """Match one frame, class by class; return what `match_overlaps` does."""
+    return match_overlaps(overlaps_of_a_class(detections, truth), detections.scores, overlap)
 
 
 def match_overlaps(
@@ -99,12 +98,6 @@ def mean_precision(
     """Return the mean over the classes that occur."""
     values = [average_precision(matches, interpolation) for matches in classes if matches.truths]
     return float(np.mean(values)) if values else math.nan
-
-
-def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
-    """Return the (N, M) overlaps, none between boxes of different classes."""
-    same = a.classes[:, None] == b.classes[None, :]
-    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
 
 
 def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
