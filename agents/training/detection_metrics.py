@@ -96,7 +96,8 @@ def matched(sample: Sample, detections: Boxes, grid: Grid) -> Iterator[tuple[Cel
 
 def in_cell(boxes: Boxes, kind: str, band: str) -> Mask:
     """Return which boxes are of a class and in a band of distances."""
-    return in_band(distances(boxes.geometry), band) & (boxes.classes == CLASSES.index(kind))
+    near = in_band(distances(boxes.geometry), band)
+    return np.asarray(near & (boxes.classes == CLASSES.index(kind)))
 
 
 def distances(boxes: Floats) -> Floats:

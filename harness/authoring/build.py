@@ -64,7 +64,7 @@ def build(plan: Plan) -> Document:
     cuts = _cuts(plan, courses)
     number = {name: FIRST_JUNCTION + k for k, name in enumerate(plan.nodes)}
     roads = {
-        index + 1: _road(plan, course, index + 1, cuts[index], number)
+        index + 1: _road(plan, course, id_=index + 1, cut=cuts[index], number=number)
         for index, course in enumerate(courses)
     }
     numbers = Numbers(
@@ -78,14 +78,17 @@ def build(plan: Plan) -> Document:
     inner: list[Road] = []
     for name, node in plan.nodes.items():
         arms = [
-            _arm(course, index + 1, at_start, cuts[index], roads[index + 1])
+            _arm(course, at_start, cut=cuts[index], road=roads[index + 1])
             for index, course in enumerate(courses)
             for at_start in course.end(name)
         ]
         if len(arms) < 2:
             raise ValueError(f"{plan.name}: {name} is a dead end")
         ways = junctions.movements(node, arms)
-        connecting = [_connecting(w, arms, node, number[name], next(numbers.roads)) for w in ways]
+        connecting = [
+            _connecting(way, arms, id_=next(numbers.roads), junction=number[name], height=node.z)
+            for way in ways
+        ]
         timing = _rules(node, arms, roads, numbers)
         _crosswalks(arms, ways, connecting, numbers.crosswalks)
         built.append(Junction(number[name], name, _connections(arms, ways, connecting), timing))
@@ -121,7 +124,9 @@ def _rules(
     """Put up lights or signs of priority, stop lines and speed limits."""
     timing: tuple[Controller, ...] = ()
     if node.control is Control.LIGHTS:
-        timing = control.lights(node, arms, roads, numbers.signs, numbers.controllers)
+        timing = control.lights(
+            node, arms, roads, signs=numbers.signs, controllers=numbers.controllers
+        )
     else:
         control.give_way(node, arms, roads, numbers.signs)
     control.stop_lines(arms, roads, numbers.stop_lines)
@@ -166,7 +171,7 @@ def _cuts(plan: Plan, courses: list[Course]) -> list[tuple[float, float]]:
 
 
 def _road(
-    plan: Plan, course: Course, id_: int, cut: tuple[float, float], number: dict[str, int]
+    plan: Plan, course: Course, *, id_: int, cut: tuple[float, float], number: dict[str, int]
 ) -> Road:
     street = course.street
     path = course.path.part(cut[0], course.path.length - cut[1])
@@ -222,7 +227,7 @@ def _nearest(path: Path, x: float, y: float) -> float:
     return min(range(int(path.length * 4) + 1), key=distance) / 4
 
 
-def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], road: Road) -> Arm:
+def _arm(course: Course, at_start: bool, *, cut: tuple[float, float], road: Road) -> Arm:
     """Look at a street from its junction."""
     section = road.sections[0 if at_start else -1]
     zone = course.zones[0 if at_start else 1]
@@ -240,7 +245,7 @@ def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], roa
             lateral += width if left else -width
     kerbs = zone.cut.kerb(left=True), zone.cut.kerb(left=False)
     return Arm(
-        road=id_,
+        road=road.id,
         rank=course.street.profile.rank,
         outward=course.outward(at_start, cut[0 if at_start else 1]),
         incoming=tuple(mouths[at_start, "drive"]),
@@ -252,14 +257,14 @@ def _arm(course: Course, id_: int, at_start: bool, cut: tuple[float, float], roa
     )
 
 
-def _connecting(way: Movement, arms: list[Arm], node: Node, junction: int, id_: int) -> Road:
+def _connecting(way: Movement, arms: list[Arm], *, id_: int, junction: int, height: float) -> Road:
     entry, leave = arms[way.source], arms[way.target]
     return Road(
         id=id_,
         name=f"{entry.road} to {leave.road}",
         junction=junction,
         path=way.path,
-        elevation=((0.0, node.z, 0.0, 0.0, 0.0),),
+        elevation=((0.0, height, 0.0, 0.0, 0.0),),
         offset=((0.0, 0.0, 0.0, 0.0, 0.0),),
         sections=(junctions.section(way),),
         predecessor=Link(entry.road, "start" if entry.incoming[0].lane > 0 else "end"),

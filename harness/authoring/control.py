@@ -41,11 +41,11 @@ LAMPS = Face("Signal_3Light_Post01", LIGHT, dynamic=True)
 STOP_SIGN, YIELD_SIGN = Face("Sign_Stop", STOP), Face("Sign_Yield", YIELD)
 
 
-def _kerbside_sign(arm: Arm, road: Road, mouths: list[Mouth], id_: int, face: Face) -> Sign:
+def _kerbside_sign(arm: Arm, road: Road, id_: int, face: Face) -> Sign:
     """Stand a sign at the kerb where an arm's traffic enters the junction."""
     against = arm.incoming[0].lane > 0
     lateral = arm.kerb_left + _behind_kerb(arm.walk_in)
-    lanes = [mouth.lane for mouth in mouths]
+    lanes = [mouth.lane for mouth in arm.incoming]
     return Sign(
         id=id_,
         name=face.name,
@@ -95,7 +95,7 @@ def phases(arms: list[Arm], node: Node) -> list[list[int]]:
 
 
 def lights(
-    node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids, controllers: Ids
+    node: Node, arms: list[Arm], roads: dict[int, Road], *, signs: Ids, controllers: Ids
 ) -> tuple[Controller, ...]:
     """Put up a junction's lights and time them."""
     result = []
@@ -104,7 +104,7 @@ def lights(
         for arm in (arms[index] for index in group):
             ids.append(next(signs))
             road = roads[arm.road]
-            road.signs.append(_kerbside_sign(arm, road, list(arm.incoming), ids[-1], LAMPS))
+            road.signs.append(_kerbside_sign(arm, road, ids[-1], LAMPS))
         result.append(Controller(next(controllers), sequence, tuple(ids)))
     return tuple(result)
 
@@ -116,7 +116,7 @@ def give_way(node: Node, arms: list[Arm], roads: dict[int, Road], signs: Ids) ->
     for arm in arms:
         if node.control is Control.ALL_STOP or arm.rank < highest:
             road = roads[arm.road]
-            road.signs.append(_kerbside_sign(arm, road, list(arm.incoming), next(signs), face))
+            road.signs.append(_kerbside_sign(arm, road, next(signs), face))
 
 
 def limits(arms: list[Arm], roads: dict[int, Road], signs: Ids) -> None:

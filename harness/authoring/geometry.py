@@ -143,8 +143,9 @@ def _biarc(start: Pose, end: Pose) -> Path:
     return Path((one, _arc_between(one.at(one.length), end.x, end.y)))
 
 
-def _fillet(start: Pose, end: Pose, leg_in: float, leg_out: float, radius: float) -> Path:
-    """Round the corner of two tangents, `leg_in` and `leg_out` long, by one arc between lines."""
+def _fillet(start: Pose, end: Pose, legs: tuple[float, float], radius: float) -> Path:
+    """Round the corner of two tangents, as long as `legs`, by one arc between lines."""
+    leg_in, leg_out = legs
     turn = wrapped(end.heading - start.heading)
     tangent = min(radius * math.tan(abs(turn) / 2), leg_in, leg_out)
     bend = math.copysign(math.tan(abs(turn) / 2) / tangent, turn)
@@ -172,9 +173,9 @@ def join(start: Pose, end: Pose, radius: float = math.inf) -> Path:
     if abs(turn) < 1e-6 and abs(left) < 1e-6:
         return Path((Piece(start, ahead, 0.0),))
     if abs(turn) > 0.05 and abs(turn) < 3.0:
-        leg_in, leg_out = tangent_legs(start, end)
-        if leg_in > 0.5 and leg_out > 0.5:
-            return _fillet(start, end, leg_in, leg_out, radius)
+        legs = tangent_legs(start, end)
+        if min(legs) > 0.5:
+            return _fillet(start, end, legs, radius)
     return _biarc(start, end)
 
 

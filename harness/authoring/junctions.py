@@ -100,7 +100,7 @@ def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
     while growing:
         growing = False
         for a, b in corners:
-            short_a, short_b = _corner_lacks(node, rays[a], cuts[a], rays[b], cuts[b])
+            short_a, short_b = _corner_lacks(node, (rays[a], cuts[a]), (rays[b], cuts[b]))
             cuts[a] += CUT_STEP * short_a
             cuts[b] += CUT_STEP * short_b
             growing |= short_a or short_b
@@ -109,8 +109,11 @@ def cut_backs(node: Node, rays: list[Ray]) -> list[float]:
     return cuts
 
 
-def _corner_lacks(node: Node, a: Ray, cut_a: float, b: Ray, cut_b: float) -> tuple[bool, bool]:
+def _corner_lacks(
+    node: Node, source: tuple[Ray, float], target: tuple[Ray, float]
+) -> tuple[bool, bool]:
     """Return which of two neighbouring streets must end further off for a round kerb."""
+    (a, cut_a), (b, cut_b) = source, target
     entry = a.outward(cut_a).left(a.kerb_left).reversed().ahead(LEAD)
     leave = b.outward(cut_b).left(-b.kerb_right).ahead(-LEAD)
     turn = wrapped(leave.heading - entry.heading)
@@ -132,8 +135,10 @@ def movements(node: Node, arms: list[Arm]) -> list[Movement]:
         if corner not in pairs:
             result.append(_walk(node, arms, source, others[0]))
         for target, lane, into in pairs:
-            with_walk = (target, lane, into) == corner
-            result.append(_drive(node, arms, source, target, lane, into, with_walk))
+            walked = (target, lane, into) == corner
+            result.append(
+                _drive(node, arms, source, target, lane=lane, into=into, with_walk=walked)
+            )
     return result
 
 
@@ -169,7 +174,14 @@ def _lane_pairs(arms: list[Arm], source: int, others: list[int]) -> list[tuple[i
 
 
 def _drive(
-    node: Node, arms: list[Arm], source: int, target: int, lane: int, into: int, with_walk: bool
+    node: Node,
+    arms: list[Arm],
+    source: int,
+    target: int,
+    *,
+    lane: int,
+    into: int,
+    with_walk: bool,
 ) -> Movement:
     entry, leave = arms[source].incoming[lane], arms[target].outgoing[into]
     lanes = [(entry, leave)]

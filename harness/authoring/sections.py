@@ -188,7 +188,7 @@ def lane_id(part: Stretch, name: str, left: bool) -> int:
     return rank if left else -rank
 
 
-def _marks(part: Stretch, name: str, outer: str | None, left: bool, length: float) -> list[Mark]:
+def _marks(part: Stretch, name: str, left: bool, *, outer: str | None, length: float) -> list[Mark]:
     """Draw the line between a lane and its outer neighbour: no change of lane near a junction."""
     if outer is None:
         return [Mark(0.0, "none")]
@@ -240,7 +240,7 @@ def sections(parts: list[Stretch]) -> tuple[Section, ...]:
                         id=lane_id(part, name, left),
                         type=_lane_type(part, name, left),
                         widths=(width,),
-                        marks=tuple(_marks(part, name, outer, left, length)),
+                        marks=tuple(_marks(part, name, left, outer=outer, length=length)),
                         predecessor=_linked(part, before, name, left),
                         successor=_linked(part, after, name, left),
                     )
