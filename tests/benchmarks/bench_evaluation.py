@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.matching import frame_matches
 from harness.evaluation.patterns import RULES, Patterns, Rule, classify_overlaps
-from harness.overlap import NOTHING, bev_iou
+from harness.overlap import NOTHING, bev_iou, overlaps_of_a_class
 from harness.precision import (
     Matches,
     average_precision,
     match_overlaps,
-    overlaps_of_a_class,
     pool,
 )
 from harness.vocabulary import PATTERNS, Boxes, Floats, GroundTruth
