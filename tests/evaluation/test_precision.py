@@ -136,8 +136,8 @@ def test_a_true_box_is_matched_once(
     detections: list[list[float]], scores: list[float], right: list[bool]
 ) -> None:
     truth = vehicles(rows(CAR, VAN), np.ones(2))
-    _, found = match(vehicles(rows(*detections), np.array(scores)), truth)
-    assert found.tolist() == right
+    _, correct = match(vehicles(rows(*detections), np.array(scores)), truth)
+    assert correct.tolist() == right
 
 
 def test_a_detection_is_of_a_true_box_of_its_class() -> None:
