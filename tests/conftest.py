@@ -81,12 +81,12 @@ class Carlite:
         return Path(f"/proc/self/fd/{self._log.fileno()}").read_text()
 
     def begin_episode(self) -> None:
-        """Start a fresh episode before any client looks.
+        """Start a fresh episode in the first town before any client looks.
 
         The client library now and then crashes when the episode changes under it.
         """
         with socket.create_connection((self.host, self.port), 20.0) as connection:
-            request = [0, 1, "load_new_episode", [[False], "", True, 0xFFFF]]
+            request = [0, 1, "load_new_episode", [[False], self.town, True, 0xFFFF]]
             connection.sendall(msgpack.packb(request))
             reply = msgpack.unpackb(connection.recv(4096))
         assert reply == [1, 1, None, [[False]]]
