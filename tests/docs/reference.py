@@ -1,7 +1,8 @@
-"""The reference pages that are made from code: `python -m tests.docs.reference` writes them.
+"""The pages that are made from code: `python -m tests.docs.reference` writes them.
 
 `commands.md` is what every subcommand prints with `--help`; `settings.md` is what the files of
-`conf` say, and what the class of each `_target_` says and accepts besides.
+`conf` say, and what the class of each `_target_` says and accepts besides. The tutorial
+`notebook.md` is `notebook.ipynb` with its outputs.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from crucible.subcommands import GROUPS, main
 from harness.campaign.settings.annotated import notes_by_place
 from harness.campaign.settings.declared import Settings
 from harness.field_notes import notes_of
+from tests.docs.notebook import notebook_files
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 PAGES = ROOT / "docs" / "reference"
+NOTEBOOK = ROOT / "docs" / "tutorials" / "notebook.ipynb"
 COLUMNS = "100"
 LINE = re.compile(r"(?P<indent> *(?:- )?)(?P<key>[\w.]+):(?: (?P<value>.*?))?(?: *# (?P<note>.*))?")
 NESTED = re.compile(r"^  \{(.+)\}$", re.MULTILINE)
@@ -241,11 +244,15 @@ def settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def pages() -> dict[Path, str]:
-    """Return what the pages must be."""
-    return {PAGES / "commands.md": commands_page(), PAGES / "settings.md": settings_page()}
+def pages() -> dict[Path, bytes]:
+    """Return what the pages and their figures must be."""
+    return {
+        PAGES / "commands.md": commands_page().encode(),
+        PAGES / "settings.md": settings_page().encode(),
+        **notebook_files(NOTEBOOK),
+    }
 
 
 if __name__ == "__main__":
     for path, page in pages().items():
-        path.write_text(page, encoding="utf-8")
+        path.write_bytes(page)

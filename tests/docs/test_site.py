@@ -31,6 +31,11 @@ def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.Compl
 def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     built = build(tmp_path)
     assert built.returncode == 0, built.stderr
+    notebook = (tmp_path / "tutorials" / "notebook.html").read_text(encoding="utf-8")
+    figures = re.findall(r"src=\"?(notebook-[\w.]+)", notebook)
+    assert figures
+    for figure in figures:
+        assert (tmp_path / "tutorials" / figure).stat().st_size > 1000
     written = list(tmp_path.rglob("*.html"))
     assert len(written) > 30
     for page in written:
@@ -52,7 +57,7 @@ def test_a_broken_link_or_anchor_fails(tmp_path: Path, link: str) -> None:
 
 def test_pages_made_from_code_are_up_to_date() -> None:
     for path, page in pages().items():
-        assert path.read_text(encoding="utf-8") == page, "run `python -m tests.docs.reference`"
+        assert path.read_bytes() == page, f"{path.name}: run `python -m tests.docs.reference`"
 
 
 def test_commands_and_their_subcommands_are_listed() -> None:
