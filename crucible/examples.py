@@ -33,7 +33,13 @@ EXAMPLES = {
         "crucible routes plot mine.xml --only 6 --surveyed --out route6.svg",
         "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
     ),
-    "maps": ("crucible maps export --town Town05 --out maps",),
+    "maps": (
+        "crucible maps export --town Town05 --out maps",
+        "crucible maps generate --seed 1 --count 6 --out towns",
+        "crucible maps generate --seed 7 --blocks 4x3 --curvature 0.8 --grade 0.05 --out towns",
+        "crucible maps generate --protocol protocol.md --count 4 --out towns",
+        "crucible maps check Seeded_1 --maps towns",
+    ),
     "doctor": (
         "crucible doctor",
         "crucible doctor --root ~/CARLA_0.9.16 --maps maps",

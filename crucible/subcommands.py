@@ -60,7 +60,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         *of(
             "harness.__main__",
             "run",
-            maps="save a town's map from a running CARLA",
+            maps="save, generate and check towns' maps",
             doctor="check which packages, files and simulators this machine has",
         ),
         Subcommand(

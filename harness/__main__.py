@@ -12,7 +12,7 @@ from harness.options import Parser
 
 COMMANDS = {
     "routes": "list, check, plot and generate routes",
-    "maps": "save a town's map from a running CARLA",
+    "maps": "save, generate and check towns' maps",
     "status": "print the progress of a campaign, and its failures",
     "twin": "re-run an attempt, unchanged or with a changed disturbance",
     "attribute": "test whether disturbances cause violations",

@@ -22,8 +22,8 @@ from agents.training.layout import PROTOCOL, Look, write_look
 from agents.training.population import park_at_roadsides, start_driving
 from agents.training.samples import PARTNER_RANGE
 from harness.randomness import derived_seed
-from harness.vocabulary import VEHICLE, Boxes, Pose, Route
-from harness.world.attempt_context import AttemptContext
+from harness.vocabulary import VEHICLE, Boxes, Pose
+from harness.world.attempt_context import AttemptContext, nowhere
 from harness.world.partners import carries
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import ScanningPost, read_rig
@@ -118,23 +118,6 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
             post.end()
         population.vehicles += [*drivers, *standing, *close]
         population.end()
-
-
-def nowhere(town: str) -> Route:
-    """Return a route of no length: none is followed."""
-    none = np.zeros(0)
-    no = np.zeros(0, np.bool_)
-    return Route(
-        name=town,
-        town=town,
-        xyz=np.zeros((0, 3)),
-        yaw=none,
-        station=none,
-        lane_width=none,
-        speed_limit=none,
-        in_junction=no,
-        lane_change=no,
-    )
 
 
 def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:

@@ -100,6 +100,7 @@ def build(plan: Plan) -> Document:
         longitude=plan.longitude,
         roads=every,
         junctions=tuple(built),
+        surroundings=plan.surroundings,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from harness.authoring.geometry import Path
-from harness.authoring.plan import Hall
+from harness.authoring.plan import Hall, Surroundings
 
 Cubic = tuple[float, float, float, float, float]
 """Station, then a + b ds + c ds^2 + d ds^3."""
@@ -145,3 +145,4 @@ class Document:
     longitude: float
     roads: tuple[Road, ...]
     junctions: tuple[Junction, ...]
+    surroundings: Surroundings | None = None

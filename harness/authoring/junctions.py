@@ -127,10 +127,15 @@ def _corner_lacks(
 def movements(node: Node, arms: list[Arm]) -> list[Movement]:
     """Connect every incoming lane, and every sidewalk round its corner."""
     order = sorted(range(len(arms)), key=lambda k: bearing(arms[k].outward))
+    others_of = {
+        source: [order[(place + k) % len(order)] for k in range(1, len(order))]
+        for place, source in enumerate(order)
+    }
+    pairs_of = {source: _lane_pairs(arms, source, others) for source, others in others_of.items()}
+    _enter_all(arms, pairs_of)
     result: list[Movement] = []
-    for place, source in enumerate(order):
-        others = [order[(place + k) % len(order)] for k in range(1, len(order))]
-        pairs = _lane_pairs(arms, source, others)
+    for source, pairs in pairs_of.items():
+        others = others_of[source]
         corner = (others[0], 0, 0)
         if corner not in pairs:
             result.append(_walk(node, arms, source, others[0]))
@@ -140,6 +145,18 @@ def movements(node: Node, arms: list[Arm]) -> list[Movement]:
                 _drive(node, arms, source, target, lane=lane, into=into, with_walk=walked)
             )
     return result
+
+
+def _enter_all(arms: list[Arm], pairs_of: dict[int, list[tuple[int, int, int]]]) -> None:
+    """Lead the straightest arm's innermost lane into outgoing lanes that none leads into."""
+    entered = {(target, into) for pairs in pairs_of.values() for target, _, into in pairs}
+    for target, arm in enumerate(arms):
+        for into in range(len(arm.outgoing)):
+            if (target, into) not in entered:
+                sources = [source for source in pairs_of if source != target]
+                source = min(sources, key=lambda k: round(abs(_turn(arms, k, target)), 6))
+                lane = max(k for goal, k, _ in pairs_of[source] if goal == target)
+                pairs_of[source].append((target, lane, into))
 
 
 def _turn(arms: list[Arm], source: int, target: int) -> float:
@@ -163,7 +180,8 @@ def _lane_pairs(arms: list[Arm], source: int, others: list[int]) -> list[tuple[i
             pairs += [(target, k, k) for k in lanes[1:room]]
     for target in ahead:
         exits = len(arms[target].outgoing)
-        pairs += [(target, k, k) for k in lanes if k < exits]
+        turning = max(len(lanes) - exits, 0) if right and (pocket or not left) else 0
+        pairs += [(target, k, k - turning) for k in lanes if 0 <= k - turning < exits]
     for target in left:
         exits = len(arms[target].outgoing)
         innermost = len(arms[source].incoming) - 1

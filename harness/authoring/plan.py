@@ -95,6 +95,21 @@ class Street:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What a town's file says of the scenery along its streets.
+
+    Attributes:
+        setback: metres from the sidewalk's edge to the fronts of the nearest houses.
+        parked: share of the places in parking lanes that are taken.
+        storeys: of the highest houses.
+    """
+
+    setback: float
+    parked: float
+    storeys: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """A town on paper."""
 
@@ -104,3 +119,4 @@ class Plan:
     _: KW_ONLY
     latitude: float = 0.0
     longitude: float = 0.0
+    surroundings: Surroundings | None = None

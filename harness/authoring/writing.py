@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from xml.etree import ElementTree
 
 from harness.authoring.document import (
@@ -19,6 +20,8 @@ from harness.authoring.geometry import Path
 from harness.authoring.plan import Hall
 
 FIRST_HALL = 100_000
+SCENERY = "scenery."
+"""What the codes of a header's user data about scenery begin with."""
 
 
 def tidy(value: float, digits: int = 6) -> float:
@@ -249,6 +252,9 @@ def to_text(document: Document) -> str:
         f"+proj=tmerc +lat_0={fixed(document.latitude)} +lon_0={fixed(document.longitude)} "
         "+k=1 +x_0=0 +y_0=0 +datum=WGS84 +units=m +no_defs"
     )
+    if document.surroundings is not None:
+        for code, value in asdict(document.surroundings).items():
+            _child(header, "userData", code=f"{SCENERY}{code}", value=value)
     for road in document.roads:
         _road(root, road)
     for junction in document.junctions:

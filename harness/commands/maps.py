@@ -1,24 +1,31 @@
-"""Maps at the command line: saves a town's OpenDRIVE file from a running server."""
+"""Maps at the command line: saves a running server's, makes towns from seeds, checks traffic."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import AttemptError, UserError
 from harness.files import write_whole
+from harness.protocols import common_name, digest_of, seed_at, town_name
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 TIMEOUT = 60.0
+MOST_SKIPPED = 100
+"""Seeds of a protocol that may fail the checks one after the other."""
+BLOCKS = ("columns", "rows")
 
 
 def add(commands: Commands) -> None:
-    """Add `maps export`."""
-    parser = commands.add_parser("maps", help="save a town's map from a running CARLA")
+    """Add `maps export`, `maps generate` and `maps check`."""
+    parser = commands.add_parser("maps", help="save, generate and check towns' maps")
     actions = parser.add_subparsers(dest="action", required=True)
     action = actions.add_parser("export", help="save a town's OpenDRIVE file")
     action.add_argument("--host", default="localhost", help="of CARLA (default: %(default)s)")
@@ -28,6 +35,59 @@ def add(commands: Commands) -> None:
         "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr file"
     )
     action.set_defaults(run=export)
+    add_generate(actions)
+    add_check(actions)
+
+
+def add_generate(actions: Commands) -> None:
+    """Add `maps generate`, with an option for each parameter of a town."""
+    from harness.authoring.seeded.parameters import RANGES  # noqa: PLC0415
+    from harness.authoring.seeded.parameters import Parameters as Town  # noqa: PLC0415
+    from harness.field_notes import notes_of  # noqa: PLC0415
+
+    action = actions.add_parser("generate", help="make towns from seeds, and check them")
+    source = action.add_mutually_exclusive_group(required=True)
+    source.add_argument("--seed", type=int, metavar="N", help="of the first development town")
+    source.add_argument(
+        "--protocol", type=Path, metavar="FILE", help="make test towns: seeds come from its digest"
+    )
+    action.add_argument(
+        "--count", type=int, default=1, metavar="K", help="number of towns (default: %(default)s)"
+    )
+    action.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr files"
+    )
+    action.add_argument(
+        "--blocks", metavar="4x3", help="blocks from west to east, and from north to south: 3 to 5"
+    )
+    notes = notes_of(Town)
+    for name, (low, high) in RANGES.items():
+        if name not in BLOCKS:
+            text = f"{notes[name]}: {low:g} to {high:g} (from the seed if not given)"
+            option = f"--{name.replace('_', '-')}"
+            action.add_argument(option, type=float, metavar="X", help=text.replace("%", "%%"))
+    action.set_defaults(run=generate)
+
+
+def add_check(actions: Commands) -> None:
+    """Add `maps check`."""
+    action = actions.add_parser("check", help="check a town's map, and its traffic on carlite")
+    action.add_argument("town", metavar="TOWN", help="name of a town")
+    action.add_argument("--maps", type=Path, metavar="DIR", help="folder with its OpenDRIVE file")
+    action.add_argument(
+        "--minutes", type=float, default=10.0, metavar="M", help="simulated (default: %(default)s)"
+    )
+    action.add_argument(
+        "--vehicles", type=int, default=80, metavar="N", help="in traffic (default: %(default)s)"
+    )
+    action.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the traffic (default: %(default)s)",
+    )
+    action.set_defaults(run=check)
 
 
 def export(options: argparse.Namespace) -> int:
@@ -56,3 +116,119 @@ def export(options: argparse.Namespace) -> int:
     write_whole(path, world_map.to_opendrive())
     print(path)
     return 0
+
+
+def generate(options: argparse.Namespace) -> int:
+    """Make development towns from seeds, or the test towns of a protocol."""
+    given = given_parameters(options)
+    if options.count < 1:
+        raise UserError(f"--count {options.count}: ask for one town or more")
+    if options.protocol is None:
+        development_towns(options, given)
+    elif given:
+        raise UserError("--protocol: the seeds decide all of a test town; give no parameter")
+    else:
+        towns_of_protocol(options.protocol, options.count, options.out)
+    return 0
+
+
+def given_parameters(options: argparse.Namespace) -> dict[str, float]:
+    """Return the parameters of the command line; UserError if one is out of range."""
+    from harness.authoring.seeded.parameters import RANGES, WHOLE, refused  # noqa: PLC0415
+
+    values = {**vars(options), **blocks_of(options.blocks)}
+    given = {name: values[name] for name in RANGES if values.get(name) is not None}
+    if problem := refused(given):
+        raise UserError(problem)
+    for name in WHOLE & set(given):
+        if given[name] != int(given[name]):
+            raise UserError(f"{name} = {given[name]:g}: must be a whole number")
+        given[name] = int(given[name])
+    return given
+
+
+def blocks_of(text: str | None) -> dict[str, int]:
+    """Return what `4x3` asks for."""
+    if text is None:
+        return {}
+    try:
+        columns, rows = map(int, text.split("x"))
+    except ValueError:
+        raise UserError(f"--blocks {text}: two whole numbers such as 4x3 are needed") from None
+    return {"columns": columns, "rows": rows}
+
+
+def development_towns(options: argparse.Namespace, given: dict[str, float]) -> None:
+    """Make a town for each seed; UserError for the first seed that gives none."""
+    from harness.authoring.seeded import development_name  # noqa: PLC0415
+
+    if options.seed < 0:
+        raise UserError(f"--seed {options.seed}: must be ≥ 0")
+    for seed in range(options.seed, options.seed + options.count):
+        faults = make(options.out, seed, development_name(seed, given), given)
+        if faults:
+            raise UserError(f"seed {seed} gives no valid town: {faults[0]}; choose another seed")
+
+
+def towns_of_protocol(protocol: Path, wanted: int, out: Path) -> None:
+    """Make the towns of a protocol: of its sequence of seeds the first that pass the checks."""
+    digest = digest_of(protocol)
+    towns: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
+    for place in count():
+        seed, name = seed_at(digest, place), town_name(digest, len(towns) + 1)
+        if faults := make(out, seed, name, {}):
+            skipped.append({"place": place, "seed": seed, "fault": faults[0]})
+        else:
+            towns.append({"name": name, "place": place, "seed": seed})
+        if len(skipped) > MOST_SKIPPED:
+            raise UserError(f"{protocol}: {len(skipped)} of its seeds gave no valid town")
+        if len(towns) == wanted:
+            break
+    record = {"protocol": protocol.name, "digest": digest, "towns": towns, "skipped": skipped}
+    path = out / f"{common_name(digest)}.json"
+    write_whole(path, f"{json.dumps(record, indent=1)}\n")
+    print(f"{path}: {len(towns)} towns, {len(skipped)} seeds skipped, protocol {digest}")
+
+
+def make(out: Path, seed: int, name: str, given: dict[str, float]) -> list[str]:
+    """Write a town's file and print a line about it, unless something is wrong; return that."""
+    from harness.authoring.seeded import sampled, text_of  # noqa: PLC0415
+    from harness.commands.town_checks import examined  # noqa: PLC0415
+
+    print(f"{name}: building and checking ...", file=sys.stderr, flush=True)
+    try:
+        text = text_of(seed, name, sampled(seed, **given))
+    except ValueError as problem:
+        return [str(problem)]
+    faults, summary = examined(name, text)
+    if not faults:
+        write_whole(out / f"{name}.xodr", text)
+        print(f"{out / name}.xodr: {summary}", flush=True)
+    return faults
+
+
+def check(options: argparse.Namespace) -> int:
+    """Check a town's map, then its traffic; 1 if anything is wrong."""
+    from harness.authoring.checks import DRIVABLE, faults_of, subject_of  # noqa: PLC0415
+    from harness.world.flow import flow_in  # noqa: PLC0415
+    from harness.world.maps import find_map  # noqa: PLC0415
+
+    town, maps = options.town, options.maps
+    path = find_map(town, maps)
+    if path is None:
+        raise UserError(f"{town}: map not found; name the folder of its .xodr file with --maps DIR")
+    try:
+        faults = faults_of(subject_of(town, path.read_text(encoding="utf-8")), DRIVABLE)
+    except ValueError as problem:
+        raise UserError(f"{path}: {problem}") from None
+    if options.minutes > 0:
+        print(f"{town}: driving {options.minutes:g} minutes ...", file=sys.stderr, flush=True)
+        flow = flow_in(
+            town, maps, minutes=options.minutes, vehicles=options.vehicles, seed=options.seed
+        )
+        print(f"{town}: {flow.summary}")
+        faults += flow.jams
+    for fault in faults:
+        print(f"{town}: {fault}")
+    return 1 if faults else 0

@@ -66,13 +66,14 @@ def from_opendrive(name: str, text: str) -> Town:
     posts = signals.build(network, sampled)
     sampled = limits.posted(network, sampled, posts)
     relief = ground.build(sampled)
+    given = structures.build(network)
     return Town(
         name=name,
         opendrive=text,
         lanes=sampled,
         ground=relief,
         signals=posts,
-        scenery=scenery.furnish(sampled, relief, posts, name, structures.build(network)),
+        scenery=scenery.furnish(sampled, relief, posts, name, given, network.scenery),
         spawn_points=spawn.build(sampled),
         crosswalks=crosswalks.build(network),
     )

@@ -162,9 +162,13 @@ class Junction:
 
 @dataclass(frozen=True)
 class Network:
-    """A whole file: roads and junctions by id, controllers with the signals they switch."""
+    """A whole file: roads and junctions by id, controllers with the signals they switch.
+
+    `scenery` is what the header says of it, by name: the keys of `scenery_styles.LIMITS`.
+    """
 
     roads: dict[int, Road]
     junctions: dict[int, Junction] = field(default_factory=dict)
     controllers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     vendor: str = ""
+    scenery: dict[str, float] = field(default_factory=dict)

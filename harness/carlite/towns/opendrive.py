@@ -40,6 +40,8 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "poly3": ("a", "b", "c", "d"),
     "paramPoly3": ("aU", "bU", "cU", "dU", "aV", "bV", "cV", "dV"),
 }
+SCENERY = "scenery."
+"""What the codes of user data about scenery begin with."""
 LONGEST, SHARPEST = 100_000.0, 100.0
 """Beyond these, a road's length or curvature is taken for a mistake."""
 DEEPEST = 64
@@ -71,7 +73,7 @@ def parse(document: str) -> Network:
     }
     header = root.find("header")
     vendor = "" if header is None else header.get("vendor", "")
-    network = Network(roads, junctions, controllers, vendor)
+    network = Network(roads, junctions, controllers, vendor, _scenery(header))
     _check_links(network)
     return network
 
@@ -108,6 +110,16 @@ class _BoundedTree(ElementTree.TreeBuilder):
         """Close an element."""
         self._depth -= 1
         return super().end(tag)
+
+
+def _scenery(header: Element | None) -> dict[str, float]:
+    """Return what the header's user data say of the scenery: numbers by name."""
+    nodes = [] if header is None else header.findall("userData")
+    return {
+        code.removeprefix(SCENERY): number(node, "value", f"userData {code[:40]}")
+        for node in nodes
+        if (code := node.get("code", "")).startswith(SCENERY)
+    }
 
 
 def _road(node: Element) -> Road:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.carlite.randomness import stream
 from harness.carlite.towns import (
@@ -24,12 +24,14 @@ def furnish(
     signals: tuple[Signal, ...],
     name: str,
     given: Sequence[Piece] = (),
+    wanted: Mapping[str, float] | None = None,
 ) -> Scenery:
     """Return the scenery of a town; what comes first has the first choice of ground.
 
-    `given` are the pieces that the town's file names; they stand where it says.
+    `given` are the pieces that the town's file names; they stand where it says. `wanted` is what
+    the file says of the style, by name.
     """
-    style = style_of(name)
+    style = style_of(name, wanted or {})
     plot, pieces = Plot(lanes, ground), Pieces()
     edges = frontages(lanes)
     rngs = {

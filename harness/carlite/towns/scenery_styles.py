@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 Range = tuple[float, float]
 
@@ -93,6 +94,28 @@ ROUND = Style(
 STYLES = {"CrucibleOld": OLD_TOWN, "CrucibleHill": SUBURB, "CrucibleRing": ROUND}
 
 
-def style_of(town: str) -> Style:
-    """Return a town's style; any other town is a downtown."""
-    return STYLES.get(town, DOWNTOWN)
+BY_SETBACK = (DOWNTOWN, ROUND, SUBURB)
+"""Styles of towns whose file says how far the houses stand back."""
+LIMITS: dict[str, Range] = {"setback": (0.0, 20.0), "parked": (0.0, 1.0), "storeys": (1.0, 30.0)}
+"""What a file may say: m, share of the places, storeys of the highest houses."""
+FARTHEST = 1.5
+"""The houses that stand furthest back do so by this many times the nearest ones' setback."""
+
+
+def style_of(town: str, wanted: Mapping[str, float]) -> Style:
+    """Return a town's style, as its file wants it; any other town is a downtown."""
+    for name, value in wanted.items():
+        low, high = LIMITS.get(name, (0.0, -1.0))
+        if not low <= value <= high:
+            raise ValueError(f"userData scenery.{name}={value:g}: unknown, or out of range")
+    style = STYLES.get(town, DOWNTOWN)
+    if "setback" in wanted:
+        near = wanted["setback"]
+        style = [kind for kind in BY_SETBACK if kind.setback[0] <= max(near, 0.3)][-1]
+        style = replace(style, setback=(near, FARTHEST * near + 1.0))
+    storeys = wanted.get("storeys", style.storeys[1])
+    return replace(
+        style,
+        parked=wanted.get("parked", style.parked),
+        storeys=(min(style.storeys[0], storeys), storeys),
+    )

@@ -1,0 +1,239 @@
+"""Whether a town can be driven: what its file gives, checked without a simulator."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import carla
+import numpy as np
+
+from harness.authoring.surfaces import overlaps
+from harness.carlite import towns
+from harness.carlite.arrays import Floats
+from harness.carlite.towns.model import LaneKind, Town
+from harness.carlite.towns.spawn import LIFT
+
+LaneKey = tuple[int, int, int]
+"""Road, lane section, lane."""
+STEP = 0.5
+"""Metres between waypoints that follow each other."""
+TIGHTEST = 5.5
+"""Metres, the radius that cars can follow."""
+GAP, KINK = 0.1, 1.0
+"""Metres and degrees that lanes may be apart where they meet."""
+VAN, CAR = (3.0, 1.2), (2.3, 0.95)
+"""Half the length and width, in metres, of what fits at every spawn point, and at all at once."""
+LOW, HIGH = 0.4, 2.3
+"""Metres above the road between which scenery is in a van's way."""
+LIGHT = "traffic.traffic_light"
+SIGNS = ("traffic.stop", "traffic.yield")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A town as the client reads it and as carlite builds it."""
+
+    map: carla.Map
+    town: Town
+
+
+Check = Callable[[Subject], Iterator[str]]
+
+
+def subject_of(name: str, text: str) -> Subject:
+    """Read a town as the client and as carlite; ValueError if one of them cannot."""
+    try:
+        return Subject(map=carla.Map(name, text), town=towns.from_opendrive(name, text))
+    except RuntimeError as problem:
+        raise ValueError(f"the client cannot read it: {problem}") from None
+
+
+def faults_of(subject: Subject, checks: Iterable[Check]) -> list[str]:
+    """Return what is wrong with a town, one line for each kind of fault; none if it is sound."""
+    return [fault for check in checks for fault in list(check(subject))[:1]]
+
+
+def summary_of(subject: Subject) -> str:
+    """Return what a town has, on a line."""
+    town = subject.town
+    outside = town.lanes.junction < 0
+    lights = {signal.group for signal in town.signals if signal.type_id == LIGHT}
+    signs = sum(signal.type_id in SIGNS for signal in town.signals)
+    width, depth = np.ptp(town.lanes.points[:, :2], axis=0)
+    return (
+        f"{width:.0f} by {depth:.0f} m, {len(np.unique(town.lanes.key[outside, 0]))} streets,"
+        f" {len(arms_of(town))} junctions ({len(lights)} with lights), {signs} stop and yield"
+        f" signs, {len(town.crosswalks)} crosswalks, {len(town.spawn_points)} spawn points"
+    )
+
+
+def leads_nowhere(subject: Subject) -> Iterator[str]:
+    """Yield the driving lanes after which there is none."""
+    for waypoint in subject.map.generate_waypoints(2.0):
+        if not waypoint.next(3.0):
+            yield f"dead end at {_place(waypoint)}"
+
+
+def unreachable(subject: Subject) -> Iterator[str]:
+    """Yield the lanes that cannot be reached from a lane, or from which it cannot be reached."""
+    onward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
+    for start, end in subject.map.get_topology():
+        onward[_key(start)].add(_key(end))
+    for waypoint in subject.map.generate_waypoints(2.0):
+        here = _key(waypoint)
+        for side, other in (
+            ("Left", waypoint.get_left_lane()),
+            ("Right", waypoint.get_right_lane()),
+        ):
+            if other is not None and str(waypoint.lane_change) in {side, "Both"}:
+                onward[here].add(_key(other))
+    backward: dict[LaneKey, set[LaneKey]] = defaultdict(set)
+    for here, others in onward.items():
+        for other in others:
+            backward[other].add(here)
+    every = set(onward) | set(backward)
+    first = min(every)
+    for word, graph in (("from", onward), ("to", backward)):
+        for lane in sorted(every - _reached(first, graph)):
+            yield f"no way {word} lane {first} {'to' if word == 'from' else 'from'} lane {lane}"
+
+
+def _reached(first: LaneKey, graph: dict[LaneKey, set[LaneKey]]) -> set[LaneKey]:
+    reached, ahead = {first}, [first]
+    while ahead:
+        new = graph[ahead.pop()] - reached
+        reached |= new
+        ahead += new
+    return reached
+
+
+def bends_too_tight(subject: Subject) -> Iterator[str]:
+    """Yield where a lane's centre turns more sharply than a car can."""
+    for waypoint in subject.map.generate_waypoints(STEP):
+        for following in waypoint.next(STEP):
+            run = _distance(waypoint, following)
+            turn = math.radians(_turned(waypoint, following))
+            if not 0.7 * STEP < run < 1.3 * STEP or turn > run / TIGHTEST + 1e-3:
+                yield f"tight bend at {_place(waypoint)}: {math.degrees(turn):.1f}° in {run:.2f} m"
+
+
+def jumps(subject: Subject) -> Iterator[str]:
+    """Yield where lanes that follow each other do not meet."""
+    for waypoint, following in subject.map.get_topology():
+        ends = waypoint.next_until_lane_end(0.05)
+        last = min(ends or [waypoint], key=lambda end: _distance(end, following))
+        step = _distance(last, following)
+        wider = abs(last.lane_width - following.lane_width)
+        if step > GAP or _turned(last, following) > KINK or wider > 0.02:
+            yield f"lanes do not meet at {_place(following)}: {step:.2f} m apart"
+
+
+def lies_on_another(subject: Subject) -> Iterator[str]:
+    """Yield roads and junctions that cover the same ground without being joined there."""
+    for (one, other), (x, y, area) in overlaps(subject.town.lanes).items():
+        yield f"{one} lies on {other} at ({x:.0f}, {y:.0f}): {area:.0f} m²"
+
+
+def lights_incomplete(subject: Subject) -> Iterator[str]:
+    """Yield lights that hold no lane, and groups of lights with one phase only."""
+    lights = [signal for signal in subject.town.signals if signal.type_id == LIGHT]
+    for light in lights:
+        if light.group < 0 or not light.stop_lines:
+            yield f"light {light.id} has no group or holds no lane"
+    for group in {light.group for light in lights}:
+        if len({light.phase for light in lights if light.group == group}) < 2:
+            yield f"the lights of group {group} have one phase"
+
+
+def crosswalks_missing(subject: Subject) -> Iterator[str]:
+    """Yield junctions whose arms are more than their crosswalks."""
+    arms = sum(len(roads) for roads in arms_of(subject.town).values())
+    there = len(subject.town.crosswalks)
+    clients = len(subject.map.get_crosswalks()) // 5
+    if not arms == there == clients:
+        yield f"{there} crosswalks at {arms} arms of junctions; the client has {clients}"
+
+
+def arms_of(town: Town) -> dict[int, set[int]]:
+    """Return the roads that lead into each junction."""
+    lanes = town.lanes
+    arms: dict[int, set[int]] = defaultdict(set)
+    for lane in np.flatnonzero((lanes.kind == LaneKind.DRIVING) & (lanes.junction < 0)).tolist():
+        first, count = int(lanes.next_first[lane]), int(lanes.next_count[lane])
+        for ahead in lanes.next[first : first + count].tolist():
+            if lanes.junction[ahead] >= 0:
+                arms[int(lanes.junction[ahead])].add(int(lanes.key[lane, 0]))
+    return dict(arms)
+
+
+def spawn_points_taken(subject: Subject) -> Iterator[str]:
+    """Yield spawn points where a van would stand in scenery, or two cars in each other."""
+    points, pieces = subject.town.spawn_points, subject.town.scenery
+    low, high = points[:, 2] - LIFT + LOW, points[:, 2] - LIFT + HIGH
+    for index, (x, y, _, _, yaw, _) in enumerate(points.tolist()):
+        far = np.hypot(points[:, 0] - x, points[:, 1] - y)
+        for other in np.flatnonzero(far < 2 * math.hypot(*CAR)).tolist():
+            one, two = (np.array([*points[k, :2], points[k, 4], *CAR]) for k in (index, other))
+            if other > index and _touch(one, two):
+                yield f"two spawn points overlap at ({x:.1f}, {y:.1f})"
+        reach = np.hypot(*pieces.extent[:, :2].T) + math.hypot(*VAN)
+        near = np.hypot(pieces.centre[:, 0] - x, pieces.centre[:, 1] - y) < reach
+        top, bottom = (pieces.centre[:, 2] + sign * pieces.extent[:, 2] for sign in (1, -1))
+        in_way = near & pieces.solid & (top > low[index]) & (bottom < high[index])
+        for k in np.flatnonzero(in_way).tolist():
+            piece = np.array([*pieces.centre[k, :2], pieces.yaw[k], *pieces.extent[k, :2]])
+            if _touch(np.array([x, y, yaw, *VAN]), piece):
+                yield f"scenery stands at the spawn point ({x:.1f}, {y:.1f})"
+
+
+def _touch(a: Floats, b: Floats) -> bool:
+    """Return whether two rectangles (x, y, yaw, half length, half width) share ground."""
+    delta = b[:2] - a[:2]
+    for yaw in (a[2], b[2]):
+        for axis in (
+            np.array([math.cos(yaw), math.sin(yaw)]),
+            np.array([-math.sin(yaw), math.cos(yaw)]),
+        ):
+            if abs(delta @ axis) >= _half(a, axis) + _half(b, axis):
+                return False
+    return True
+
+
+def _half(box: Floats, axis: Floats) -> float:
+    """Return half of what a rectangle covers of an axis."""
+    cos, sin = math.cos(box[2]), math.sin(box[2])
+    return float(abs(axis @ (cos, sin)) * box[3] + abs(axis @ (-sin, cos)) * box[4])
+
+
+DRIVABLE: tuple[Check, ...] = (
+    leads_nowhere,
+    unreachable,
+    bends_too_tight,
+    jumps,
+    lies_on_another,
+    lights_incomplete,
+    crosswalks_missing,
+    spawn_points_taken,
+)
+"""What holds for every town of our own."""
+
+
+def _key(waypoint: carla.Waypoint) -> LaneKey:
+    return waypoint.road_id, waypoint.section_id, waypoint.lane_id
+
+
+def _place(waypoint: carla.Waypoint) -> str:
+    place = waypoint.transform.location
+    return f"({place.x:.1f}, {place.y:.1f})"
+
+
+def _distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
+    return float(a.transform.location.distance(b.transform.location))
+
+
+def _turned(a: carla.Waypoint, b: carla.Waypoint) -> float:
+    turn = b.transform.rotation.yaw - a.transform.rotation.yaw
+    return float(abs((turn + 180) % 360 - 180))

@@ -1,0 +1,197 @@
+"""The plan of a town from a seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from harness.authoring.plan import Control, Node, Plan, Street, Surroundings
+from harness.authoring.sections import PARKING_FREE, PARKING_TAPER, POCKET_TAPER
+from harness.authoring.seeded import classes, grid, ground_plan
+from harness.authoring.seeded.grid import Cell
+from harness.authoring.seeded.parameters import Parameters
+from harness.carlite.randomness import stream
+
+FOUR_ARMS = 4
+OPPOSITE = math.radians(150)
+"""Two arms whose directions differ by this much are one road that goes on."""
+NEVER_LIT = 2
+"""Junctions, if there are as many, where a street crosses an avenue that has priority."""
+SHORTEST_POCKET, LONGEST_POCKET = 18.0, 30.0
+"""Metres of a left-turn lane."""
+INSIDE_JUNCTIONS = 54.0
+"""Metres of a street with pockets, from middle to middle, that lie in its two junctions."""
+LATITUDE, LONGITUDE = 48.0, 11.0
+
+
+def plan(seed: int, name: str, parameters: Parameters) -> Plan:
+    """Return a town's plan; every part of it is sampled from a stream of its own."""
+    rngs = {
+        part: stream(seed, "town plan", part)
+        for part in ("lines", "edges", "points", "bends", "heights", "profiles", "rules", "pockets")
+    }
+    lines = classes.lines_of(parameters, rngs["lines"])
+    every = grid.whole_grid(parameters.columns, parameters.rows)
+    built = grid.thinned(every, classes.kept(lines, every), parameters.removed, rngs["edges"])
+    chains = grid.chains(built)
+    points = ground_plan.points_of(parameters, rngs["points"])
+    heights = ground_plan.heights_of(points, chains, parameters.grade, rngs["heights"])
+    streets = [
+        Street(
+            name=classes.street_name(chain, lines, number),
+            start=classes.name_of(chain.cells[0]),
+            end=classes.name_of(chain.cells[-1]),
+            profile=classes.profile(
+                lines.leading(chain),
+                lines,
+                ground_plan.length_of(chain, points),
+                parameters,
+                rngs["profiles"],
+            ),
+            via=ground_plan.vias(chain, points, parameters.curvature, rngs["bends"]),
+        )
+        for number, chain in enumerate(chains, start=1)
+    ]
+    nodes = _nodes(points, heights, streets)
+    nodes = _ruled(nodes, streets, parameters, rngs["rules"])
+    streets, nodes = _with_pockets(nodes, streets, parameters, rngs["pockets"])
+    return Plan(
+        name=name,
+        nodes=nodes,
+        streets=tuple(streets),
+        latitude=LATITUDE,
+        longitude=LONGITUDE,
+        surroundings=Surroundings(
+            setback=parameters.setback, parked=parameters.parked, storeys=parameters.storeys
+        ),
+    )
+
+
+def _nodes(
+    points: Mapping[Cell, ground_plan.Point], heights: Mapping[Cell, float], streets: list[Street]
+) -> dict[str, Node]:
+    """Return the junctions: the crossings where streets end."""
+    ends = {end for street in streets for end in (street.start, street.end)}
+    return {
+        classes.name_of(cell): Node(x, y, heights[cell])
+        for cell, (x, y) in points.items()
+        if classes.name_of(cell) in ends
+    }
+
+
+def _directions(
+    name: str, nodes: Mapping[str, Node], streets: list[Street]
+) -> list[tuple[float, Street]]:
+    """Return the streets that meet at a junction, each with the direction in which it leaves."""
+    here = nodes[name]
+    result = []
+    for street in streets:
+        stops = _stops(street, nodes)
+        for at, (x, y) in ((street.start, stops[1]), (street.end, stops[-2])):
+            if at == name:
+                result.append((math.atan2(y - here.y, x - here.x), street))
+    return result
+
+
+def _stops(street: Street, nodes: Mapping[str, Node]) -> list[ground_plan.Point]:
+    """Return the corners of a street's course, its ends included."""
+    ends = [(node.x, node.y) for node in (nodes[street.start], nodes[street.end])]
+    return [ends[0], *((via.x, via.y) for via in street.via), ends[1]]
+
+
+def _goes_on(arms: list[tuple[float, Street]]) -> bool:
+    """Return whether the streets of the highest rank are one road that goes through."""
+    highest = max(street.profile.rank for _, street in arms)
+    main = [direction for direction, street in arms if street.profile.rank == highest]
+    return len(main) == 2 and _apart(*main) > OPPOSITE
+
+
+def _apart(a: float, b: float) -> float:
+    return abs((a - b + math.pi) % (2 * math.pi) - math.pi)
+
+
+def _ruled(
+    nodes: dict[str, Node], streets: list[Street], parameters: Parameters, rng: np.random.Generator
+) -> dict[str, Node]:
+    """Decide who goes first: lights where avenues cross and at others, signs elsewhere."""
+    arms = {name: _directions(name, nodes, streets) for name in nodes}
+    coins = {name: rng.random(3).tolist() for name in sorted(nodes)}
+    order = sorted(nodes, key=lambda name: (not _avenues_cross(arms[name]), coins[name][0]))
+    open_ones = [name for name in order[::-1] if _street_crosses(arms[name])][:NEVER_LIT]
+    order = [name for name in order if name not in open_ones]
+    lit = set(order[: max(round(parameters.lights * len(nodes)), 1)])
+    return {
+        name: replace(
+            node,
+            control=Control.LIGHTS
+            if name in lit
+            else _sign(arms[name], parameters, coins[name], name in open_ones),
+            corner=7.0 if name in lit else 6.0,
+        )
+        for name, node in nodes.items()
+    }
+
+
+def _avenues_cross(arms: list[tuple[float, Street]]) -> bool:
+    """Return whether four arms meet, all of two lanes."""
+    return len(arms) == FOUR_ARMS and all(street.profile.lanes > 1 for _, street in arms)
+
+
+def _street_crosses(arms: list[tuple[float, Street]]) -> bool:
+    """Return whether a street crosses an avenue that goes on."""
+    return len(arms) == FOUR_ARMS and _goes_on(arms) and not _avenues_cross(arms)
+
+
+def _sign(
+    arms: list[tuple[float, Street]],
+    parameters: Parameters,
+    coins: list[float],
+    goes_first: bool,
+) -> Control:
+    """Choose the signs of a junction: all stop where no road goes through."""
+    if not _goes_on(arms) or (coins[1] < parameters.all_way and not goes_first):
+        return Control.ALL_STOP
+    return Control.YIELD if coins[2] < parameters.yields else Control.STOP
+
+
+def _with_pockets(
+    nodes: dict[str, Node], streets: list[Street], parameters: Parameters, rng: np.random.Generator
+) -> tuple[list[Street], dict[str, Node]]:
+    """Open left-turn lanes at lights where four arms meet; each arm then has its own green."""
+    count = {name: sum(name in {street.start, street.end} for street in streets) for name in nodes}
+    lit = {
+        name
+        for name, node in nodes.items()
+        if node.control is Control.LIGHTS and count[name] == FOUR_ARMS
+    }
+    turned = []
+    for street in streets:
+        coins = rng.random(2)
+        wanted = [
+            street.profile.lanes > 1 and end in lit and coin < parameters.pockets
+            for end, coin in zip((street.start, street.end), coins, strict=True)
+        ]
+        turned.append(replace(street, pockets=_lengths(street, nodes, wanted)))
+    alone = {
+        end
+        for street in turned
+        for end, pocket in zip((street.start, street.end), street.pockets, strict=True)
+        if pocket
+    }
+    return turned, {name: replace(node, turns=name in alone) for name, node in nodes.items()}
+
+
+def _lengths(street: Street, nodes: Mapping[str, Node], wanted: list[bool]) -> tuple[float, float]:
+    """Return the lengths of a street's left-turn lanes, 0 where it has no room for any."""
+    length = sum(math.dist(a, b) for a, b in pairwise(_stops(street, nodes)))
+    open_ends = [k for k in (0, 1) if wanted[k]]
+    spare = length - INSIDE_JUNCTIONS - 2 * max(PARKING_FREE + PARKING_TAPER, POCKET_TAPER)
+    if not open_ends:
+        return 0.0, 0.0
+    pocket = float(math.floor(min(LONGEST_POCKET, spare / len(open_ends))))
+    start, end = (pocket if k in open_ends and pocket >= SHORTEST_POCKET else 0.0 for k in (0, 1))
+    return start, end

@@ -1,0 +1,65 @@
+"""Protocols of studies: a committed file from whose digest the seeds of its test towns come."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from harness.errors import UserError
+
+PREFIX = "Test_"
+"""What the names of all test towns begin with, and those of no other town."""
+DIGITS = 8
+"""Hexadecimal digits of a protocol's digest in the names of its test towns."""
+NAME = re.compile(rf"{PREFIX}([0-9a-f]{{{DIGITS}}})_([1-9][0-9]*)", re.ASCII)
+SEEDS = 2**63
+
+
+def digest_of(protocol: Path) -> str:
+    """Return a protocol's digest: SHA-256 of the file's bytes, as hexadecimal digits."""
+    try:
+        return hashlib.sha256(protocol.read_bytes()).hexdigest()
+    except OSError as problem:
+        raise UserError(f"protocol: {protocol}: {problem.strerror}") from None
+
+
+def seed_at(digest: str, place: int) -> int:
+    """Return the seed at a place, from 0 on, of the sequence that a protocol's digest gives.
+
+    It is the SHA-256 of the text `DIGEST/PLACE`: its first eight bytes as a big-endian number,
+    modulo 2^63.
+    """
+    text = f"{digest}/{place}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % SEEDS
+
+
+def common_name(digest: str) -> str:
+    """Return what the names of a protocol's test towns begin with."""
+    return f"{PREFIX}{digest[:DIGITS]}"
+
+
+def town_name(digest: str, number: int) -> str:
+    """Return the name of a protocol's test town; the first has number 1."""
+    return f"{common_name(digest)}_{number}"
+
+
+def is_test_town(town: str) -> bool:
+    """Return whether a town may be driven in only as its protocol says."""
+    return town.lower().startswith(PREFIX.lower())
+
+
+def refuse_unannounced(town: str, protocol: Path | None) -> None:
+    """Refuse a test town without the protocol that its name was made from."""
+    if not is_test_town(town):
+        return
+    if protocol is None:
+        raise UserError(
+            f"{town}: a test town; protocol=FILE must name the protocol whose digest made it"
+        )
+    digest, named = digest_of(protocol), NAME.fullmatch(town)
+    if named is None or named[1] != digest[:DIGITS]:
+        raise UserError(
+            f"{town}: not a town of {protocol}, whose first is {town_name(digest, 1)}; name the"
+            " protocol as it was when the town was made"
+        )
