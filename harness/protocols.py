@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from harness.errors import UserError
@@ -49,17 +50,17 @@ def is_test_town(town: str) -> bool:
     return town.lower().startswith(PREFIX.lower())
 
 
-def refuse_unannounced(town: str, protocol: Path | None) -> None:
-    """Refuse a test town without the protocol that its name was made from."""
-    if not is_test_town(town):
-        return
-    if protocol is None:
-        raise UserError(
-            f"{town}: a test town; protocol=FILE must name the protocol whose digest made it"
-        )
-    digest, named = digest_of(protocol), NAME.fullmatch(town)
-    if named is None or named[1] != digest[:DIGITS]:
-        raise UserError(
-            f"{town}: not a town of {protocol}, whose first is {town_name(digest, 1)}; name the"
-            " protocol as it was when the town was made"
-        )
+def refuse_unannounced(towns: Iterable[str], protocol: Path | None) -> None:
+    """Refuse test towns without the protocol that their names were made from."""
+    for town in filter(is_test_town, sorted(towns)):
+        if protocol is None:
+            raise UserError(
+                f"{town}: a test town; protocol=FILE must name the protocol whose digest made it"
+            )
+        named = NAME.fullmatch(town)
+        if named is None or named[1] != digest_of(protocol)[:DIGITS]:
+            first = town_name(digest_of(protocol), 1)
+            raise UserError(
+                f"{town}: not a town of {protocol}, whose first is {first}; name the protocol as it"
+                " was when the town was made"
+            )

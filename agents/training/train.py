@@ -29,6 +29,7 @@ from agents.training.inference import detections
 from agents.training.layout import Scenario, scenarios
 from agents.training.losses import loss
 from agents.training.samples import Samples
+from agents.training.towns import refuse_for_training
 from agents.training.training_config import TrainingConfig, identity
 from agents.training.weight_files import card_of, save, save_state, start_from
 from harness.errors import UserError
@@ -142,6 +143,7 @@ def for_training(folders: list[Path]) -> list[Scenario]:
             raise UserError(
                 f"{scenario.folder}: was recorded for testing; train on other recordings"
             )
+        refuse_for_training(scenario.town, str(scenario.folder))
     return recorded
 
 

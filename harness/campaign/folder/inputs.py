@@ -18,6 +18,8 @@ from harness.campaign.settings.declared import Part, Routes, Settings, WithInput
 from harness.campaign.settings.differences import differences
 from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
+from harness.files import at_home
+from harness.protocols import digest_of
 from harness.world.routes.files import route_files
 
 DIGITS = 12
@@ -26,13 +28,21 @@ DIGITS = 12
 
 def with_inputs(settings: Settings) -> WithInputs:
     """Return settings with the sums of all files that they have read."""
+    protocol = protocol_of(settings)
     return {
         **settings,
         "inputs": {
             "routes": of_routes(settings["routes"]),
             "system": of_systems(settings["system"]),
+            **({} if protocol is None else {"protocol": digest_of(protocol)}),
         },
     }
+
+
+def protocol_of(settings: Settings) -> Path | None:
+    """Return the study's protocol, if one is named."""
+    named = settings["protocol"]
+    return None if named is None else at_home(named, "protocol")
 
 
 def of_routes(routes: Routes) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.campaign.folder.assignments import Assignment, assigned_routes, read_assignment
 from harness.campaign.folder.campaign_folder import read_header
+from harness.campaign.folder.inputs import protocol_of
 from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
 from harness.campaign.planning.sizes import driven_conditions
@@ -22,6 +23,7 @@ from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.routes import asking, route_source_of
 from harness.errors import UserError
 from harness.files import at_home
+from harness.protocols import refuse_unannounced
 from harness.records.arms import NONE, Arm, label, varying
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -74,6 +76,7 @@ def plan(settings: Settings) -> Plan:
     """Return the attempts in the order they are run: route by route, pairs together."""
     invalid: list[str] | None = [] if settings["routes"]["skip_invalid"] else None
     routes, spoilt = chosen_routes(settings, invalid)
+    refuse_unannounced({spec.town for spec in routes.values()}, protocol_of(settings))
     conditions = driven_conditions(settings)
     arms, unfitting = arms_of(settings)
     assignments = assigned(settings, routes, invalid)

@@ -49,6 +49,7 @@ INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""
 NOT_OF_THE_RESULT = (
     "out",
+    "protocol",
     "dry_run",
     "executor",
     "progress",

@@ -72,6 +72,7 @@ class Settings(TypedDict):
     study: Study  # its name
     routes: Routes  # where the ego drives
     record: Record  # what is kept besides the tables
+    protocol: str | None  # file whose digest made the test town; null: not in a test town
     out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
     seeds: list[int]  # each route is driven with each
     dry_run: bool  # print the plan, run nothing
