@@ -126,9 +126,14 @@ def test_the_last_bit_of_a_sine_changes_nothing(
 ) -> None:
     """Other machines' mathematics may differ in the last bit; the files may not."""
     expected = opendrive(name)
-    rng = random.Random(seed)
+    shaken(monkeypatch, random.Random(seed))
+    assert opendrive(name) == expected
 
-    def shaken(function: Callable[..., float]) -> Callable[..., float]:
+
+def shaken(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
+    """Let every function of `math` that may differ between machines err by a last bit."""
+
+    def erring(function: Callable[..., float]) -> Callable[..., float]:
         def evaluate(*values: float) -> float:
             exact = function(*values)
             return math.nextafter(exact, rng.choice((-math.inf, exact, math.inf)))
@@ -136,8 +141,7 @@ def test_the_last_bit_of_a_sine_changes_nothing(
         return evaluate
 
     for function in ("sin", "cos", "tan", "atan2", "hypot", "sqrt"):
-        monkeypatch.setattr(math, function, shaken(getattr(math, function)))
-    assert opendrive(name) == expected
+        monkeypatch.setattr(math, function, erring(getattr(math, function)))
 
 
 def test_streets_must_not_meet_too_sharply() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from functools import cache
 from xml.etree import ElementTree
@@ -11,14 +10,29 @@ import carla
 import pytest
 
 from harness import authoring
+from harness.authoring import checks, seeded
+from harness.authoring.build import build
+from harness.authoring.plan import Plan
+from harness.authoring.seeded import development_name
+from harness.authoring.writing import to_text
 
-TOWNS = sorted(authoring.PLANS)
-every_town = pytest.mark.parametrize("name", TOWNS)
+SHIPPED = sorted(authoring.PLANS)
+SEEDED = {development_name(seed, {}): seed for seed in (1, 4)}
+every_town = pytest.mark.parametrize("name", [*SHIPPED, *SEEDED])
 MINIMUM = {"Crucible05": (2000.0, 15)}
 
 
 @cache
+def plan_of(name: str) -> Plan:
+    if name in authoring.PLANS:
+        return authoring.PLANS[name]
+    return seeded.plan(SEEDED[name], name, seeded.sampled(SEEDED[name]))
+
+
+@cache
 def text_of(name: str) -> str:
+    if name in SEEDED:
+        return to_text(build(plan_of(name)))
     return (authoring.DATA / f"{name}.xodr").read_text(encoding="utf-8")
 
 
@@ -32,15 +46,7 @@ def xml_of(name: str) -> ElementTree.Element:
     return ElementTree.fromstring(text_of(name))
 
 
-def turned(degrees: float) -> float:
-    return abs((degrees + 180) % 360 - 180)
-
-
-def distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
-    return float(a.transform.location.distance(b.transform.location))
-
-
-@every_town
+@pytest.mark.parametrize("name", SHIPPED)
 def test_checked_in_file_equals_a_fresh_build(name: str) -> None:
     assert authoring.opendrive(name) == text_of(name)
     assert len(text_of(name)) < 1_500_000
@@ -52,14 +58,10 @@ def test_the_client_reads_it_without_a_word(name: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
-@every_town
-def test_every_driving_lane_leads_on(name: str) -> None:
-    topology = map_of(name).get_topology()
-    ids = [[(w.road_id, w.section_id, w.lane_id) for w in pair] for pair in topology]
-    starts = {pair[0] for pair in ids}
-    assert {pair[1] for pair in ids} <= starts
-    for waypoint in map_of(name).generate_waypoints(2.0):
-        assert waypoint.next(3.0)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_can_be_driven(name: str) -> None:
+    """Towns from seeds pass these checks and more in `test_seeded`."""
+    assert not checks.faults_of(checks.subject_of(name, text_of(name)), checks.DRIVABLE)
 
 
 @every_town
@@ -74,34 +76,14 @@ def test_only_turn_pockets_lack_a_way_in(name: str) -> None:
 
 
 @every_town
-def test_lane_centres_are_smooth_and_a_car_can_follow_them(name: str) -> None:
-    step = 0.5
-    for waypoint in map_of(name).generate_waypoints(step):
-        for following in waypoint.next(step):
-            bend = turned(following.transform.rotation.yaw - waypoint.transform.rotation.yaw)
-            assert distance(waypoint, following) == pytest.approx(step, rel=0.3)
-            assert math.radians(bend) <= distance(waypoint, following) / 5.5 + 1e-3
-
-
-@every_town
-def test_no_jump_where_lanes_meet(name: str) -> None:
-    for waypoint, following in map_of(name).get_topology():
-        ends = waypoint.next_until_lane_end(0.05)
-        last = min(ends or [waypoint], key=lambda w: distance(w, following))
-        assert distance(last, following) < 0.1
-        assert turned(last.transform.rotation.yaw - following.transform.rotation.yaw) < 1.0
-        assert abs(last.lane_width - following.lane_width) < 0.02
-
-
-@every_town
 def test_size(name: str) -> None:
     length, junctions = MINIMUM.get(name, (1000.0, 6))
     streets = [road for road in xml_of(name).iter("road") if road.get("junction") == "-1"]
     assert sum(float(road.get("length", "0")) for road in streets) >= length
     assert len(list(xml_of(name).iter("junction"))) >= junctions
     reach = [w.transform.location for w in map_of(name).generate_waypoints(5.0)]
-    assert max(p.x for p in reach) - min(p.x for p in reach) < 460
-    assert max(p.y for p in reach) - min(p.y for p in reach) < 460
+    assert max(p.x for p in reach) - min(p.x for p in reach) < 500
+    assert max(p.y for p in reach) - min(p.y for p in reach) < 500
 
 
 @every_town
@@ -120,13 +102,13 @@ def test_lane_changes_only_between_lanes_of_one_direction(name: str) -> None:
                 assert neighbour is not None
                 assert neighbour.lane_type == carla.LaneType.Driving
                 assert neighbour.lane_id * waypoint.lane_id > 0
-    widest = max(street.profile.lanes for street in authoring.PLANS[name].streets)
+    widest = max(street.profile.lanes for street in plan_of(name).streets)
     assert (allowed > 0) == (widest > 1)
 
 
 @every_town
 def test_lights_signs_and_crosswalks_are_there(name: str) -> None:
-    plan = authoring.PLANS[name]
+    plan = plan_of(name)
     landmarks = Counter(landmark.type for landmark in map_of(name).get_all_landmarks())
     lit = sum(node.control is authoring.Control.LIGHTS for node in plan.nodes.values())
     assert landmarks["1000001"] >= 3 * lit > 0
@@ -178,4 +160,4 @@ def test_sidewalks_go_round_every_corner(name: str) -> None:
             assert onward.is_junction
             assert onward.lane_type == carla.LaneType.Sidewalk
             corners += 1
-    assert corners == 2 * len(authoring.PLANS[name].streets)
+    assert corners == 2 * len(plan_of(name).streets)

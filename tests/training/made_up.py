@@ -78,12 +78,12 @@ def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
     )
 
 
-def write_recording(folder: Path, purpose: str = "training") -> None:
+def write_recording(folder: Path, purpose: str = "training", town: str = "Nowhere") -> None:
     """Write one scenario."""
     scenario = folder / "made-up"
     scenario.mkdir(parents=True)
     for agent in LOOKERS:
         for moment in range(MOMENTS):
             write_look(scenario, f"{moment:06}", look_of(agent, moment, boxes_in_world()))
-    protocol = {"town": "Nowhere", "purpose": purpose, "seed": 5}
+    protocol = {"town": town, "purpose": purpose, "seed": 5}
     (scenario / PROTOCOL).write_text(json.dumps(protocol))

@@ -17,7 +17,8 @@ from agents.training.__main__ import main
 from agents.training.collect import Collection, collect, episodes
 from agents.training.detection_metrics import LEAST_HITS
 from agents.training.layout import PROTOCOL, Look, read_look, scenarios
-from agents.training.towns import check_towns
+from agents.training.towns import TRAINING_TOWNS, check_towns
+from harness.authoring.seeded import DEVELOPMENT_SEEDS, development_name
 from harness.errors import UserError
 from harness.vocabulary import Pose
 
@@ -101,12 +102,14 @@ def assert_lidars_see_parked_cars(looks: list[Look]) -> None:
 
 
 def test_towns_for_testing_and_for_training_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    for town in ("Crucible05", "Town05"):
+    for town in ("Crucible05", "Town05", "Town05_Opt", "Test_0123abcd_1"):
         assert main(["collect", "--out", "nowhere", "--towns", town]) == 2
         assert "for testing" in capsys.readouterr().err
         check_towns([town], for_testing=True)
     with pytest.raises(UserError, match="for training"):
         check_towns(["CrucibleHill"], for_testing=True)
+    development = [development_name(seed, {}) for seed in DEVELOPMENT_SEEDS]
+    check_towns([*TRAINING_TOWNS, *development], for_testing=False)
 
 
 def collection_in(out: Path) -> Collection:

@@ -213,6 +213,18 @@ def test_recordings_for_testing_are_refused(config: TrainingConfig, tmp_path: Pa
         training.train(replace(config, data=[tmp_path / "test"]))
 
 
+@pytest.mark.parametrize("town", ["Crucible05", "Town05", "Test_0123abcd_1"])
+def test_nothing_is_trained_or_chosen_in_a_town_for_testing(
+    town: str, config: TrainingConfig, tmp_path: Path
+) -> None:
+    """Whatever the recording says that it is for."""
+    write_recording(tmp_path / "claimed", "training", town)
+    claimed = [tmp_path / "claimed"]
+    for changed in (replace(config, data=claimed), replace(config, held_out=claimed)):
+        with pytest.raises(UserError, match=f"{town}, a town for testing"):
+            training.train(changed)
+
+
 def test_weights_that_are_there_stay_whole_until_others_are(tmp_path: Path) -> None:
     file = tmp_path / "lite_single.safetensors"
     save(file, {"one": torch.zeros(3)}, {"epochs": 1})

@@ -73,7 +73,7 @@ def from_opendrive(name: str, text: str) -> Town:
         lanes=sampled,
         ground=relief,
         signals=posts,
-        scenery=scenery.furnish(sampled, relief, posts, name, given, network.scenery),
+        scenery=scenery.furnish(sampled, relief, posts, name, given=given, wanted=network.scenery),
         spawn_points=spawn.build(sampled),
         crosswalks=crosswalks.build(network),
     )

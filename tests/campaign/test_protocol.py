@@ -1,0 +1,100 @@
+"""Test towns are driven in with the protocol whose digest made them, and with no other."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from harness.campaign.folder.campaign_folder import prepare, read_header
+from harness.campaign.folder.inputs import with_inputs
+from harness.campaign.planning.plan import plan
+from harness.campaign.run import run as run_config
+from harness.campaign.settings.config import digest
+from harness.campaign.settings.declared import Settings
+from harness.errors import UserError
+from harness.protocols import digest_of, is_test_town, seed_at, town_name
+from harness.world.maps import NAME, SHIPPED_TOWNS
+from tests.campaign.tiny import composed, write_route
+
+TEXT = b"A protocol that no study has.\n"
+SEEDS = [5986696530800948423, 5444506796646587846]
+"""The first two of a digest of zeros."""
+TOWN = f"Test_{sha256(TEXT).hexdigest()[:8]}_1"
+
+
+@pytest.fixture
+def routes(tmp_path: Path) -> Path:
+    """A route in a town under the name of a test town."""
+    (tmp_path / f"{TOWN}.xodr").write_bytes((SHIPPED_TOWNS / "Crucible05.xodr").read_bytes())
+    file = write_route(tmp_path) / "routes.xml"
+    file.write_text(file.read_text().replace("Crucible05", TOWN))
+    (tmp_path / "protocol.md").write_bytes(TEXT)
+    (tmp_path / "other.md").write_bytes(TEXT + b"Added later.\n")
+    return tmp_path
+
+
+def settings_of(folder: Path, *settings: str) -> Settings:
+    return composed(
+        f"routes.file={folder / 'routes.xml'}",
+        "routes.hazards=null",
+        "routes.only=null",
+        f"simulator.maps={folder}",
+        "dry_run=true",
+        *settings,
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "needed"),
+    [
+        ("null", "protocol=FILE must name the protocol"),
+        ("other.md", "not a town of .*other.md, whose first is Test_"),
+        ("absent.md", "absent.md: No such file"),
+    ],
+)
+def test_a_test_town_needs_its_protocol(routes: Path, protocol: str, needed: str) -> None:
+    named = protocol if protocol == "null" else routes / protocol
+    with pytest.raises(UserError, match=needed):
+        plan(settings_of(routes, f"protocol={named}"))
+
+
+def test_its_protocol_is_recorded_by_its_digest(routes: Path, tmp_path: Path) -> None:
+    settings = settings_of(routes, f"protocol={routes / 'protocol.md'}")
+    assert plan(settings).town == TOWN
+    whole = with_inputs(settings)
+    assert whole["inputs"]["protocol"] == sha256(TEXT).hexdigest()
+    prepare(tmp_path / "out", whole, "carlite")
+    header = read_header(tmp_path / "out" / "campaign.yaml")
+    assert header["settings"]["inputs"]["protocol"] == sha256(TEXT).hexdigest()
+    elsewhere = {**settings, "protocol": str(routes / "other.md")}
+    assert digest(elsewhere) == digest(settings), "where the file lies does not matter"
+
+
+def test_a_campaign_without_it_writes_nothing(
+    routes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = routes / "out"
+    settings = {**settings_of(routes, f"out={out}"), "dry_run": False}
+    assert run_config(OmegaConf.create(settings)) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_other_towns_need_none(tmp_path: Path) -> None:
+    settings = settings_of(write_route(tmp_path))
+    assert plan(settings).town == "Crucible05"
+    assert "protocol" not in with_inputs(settings)["inputs"]
+
+
+def test_seeds_and_names_come_from_the_digest(routes: Path) -> None:
+    """Written down, since a changed rule would give a registered protocol other towns."""
+    made = digest_of(routes / "protocol.md")
+    assert [seed_at("0" * 64, place) for place in (0, 1)] == SEEDS
+    assert len({seed_at(made, place) for place in range(50)}) == 50
+    assert town_name(made, 1) == TOWN
+    assert NAME.fullmatch(town_name(made, 12))
+    assert is_test_town(TOWN)
+    assert not is_test_town("Seeded_1")

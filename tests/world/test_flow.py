@@ -1,0 +1,53 @@
+"""Traffic that flows and traffic that does not, on the embedded server."""
+
+from __future__ import annotations
+
+import carla
+import pytest
+
+from harness.world import flow
+from harness.world.attempt_context import AttemptContext, nowhere
+from harness.world.session import open_session
+from harness.world.traffic import Traffic
+from tests.conftest import Carlite
+
+TOWN = "CrucibleOld"
+
+
+@pytest.mark.parametrize("jammed", [False, True])
+def test_vehicles_that_stand_for_long_are_jams(
+    carlite: Carlite, jammed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "JAM", 15.0)
+    with open_session(carlite.host, carlite.port, town=TOWN, tick_seconds=0.05, seed=3) as session:
+        context = AttemptContext(
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=nowhere(TOWN),
+            seed=3,
+            tick_seconds=0.05,
+        )
+        population = Traffic(vehicles=8, walkers=0).populate(context, [])
+        session.world.tick()
+        for light in session.world.get_actors().filter("traffic.traffic_light"):
+            light.set_state(carla.TrafficLightState.Green)
+            light.freeze(True)
+        if jammed:
+            session.traffic_manager.global_percentage_speed_difference(100.0)
+        seen = flow.watched(session, population.vehicles, 0.5)
+        population.end()
+    assert len(population.vehicles) == 8
+    assert bool(seen.jams) == jammed, seen
+    assert seen.summary.startswith("8 vehicles, ")
+
+
+def test_those_who_stand_together_are_one_jam() -> None:
+    places = [(0.0, 0.0), (30.0, 0.0), (100.0, 0.0), (10.0, 10.0)]
+    seen = [flow.Standing(seconds=200.0 + k, x=x, y=y) for k, (x, y) in enumerate(places)]
+    groups = flow.grouped(seen)
+    assert [len(group) for group in groups] == [3, 1]
+    assert flow.described(groups[0]) == (
+        "jam at (0, 0): 3 vehicles stood 120 s, the first from 80 s on"
+    )
