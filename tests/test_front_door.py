@@ -296,7 +296,10 @@ def test_without_packages_it_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == "crucible run: hydra is not installed: source .venv/bin/activate\n"
 
 
-INNER = [f"routes {name}" for name in ("list", "check", "plot", "generate")] + ["maps export"]
+INNER = [
+    *(f"routes {name}" for name in ("list", "check", "plot", "generate")),
+    *(f"maps {name}" for name in ("export", "generate", "check")),
+]
 
 
 @pytest.mark.parametrize("words", [*sorted({*SUBCOMMANDS} - {"run", "routes", "maps"}), *INNER])

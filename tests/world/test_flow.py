@@ -35,7 +35,9 @@ def test_vehicles_that_stand_for_long_are_jams(
             light.set_state(carla.TrafficLightState.Green)
             light.freeze(True)
         if jammed:
-            session.traffic_manager.global_percentage_speed_difference(100.0)
+            for vehicle in population.vehicles:
+                vehicle.set_autopilot(False, session.traffic_manager.get_port())
+                vehicle.apply_control(carla.VehicleControl(brake=1.0))
         seen = flow.watched(session, population.vehicles, 0.5)
         population.end()
     assert len(population.vehicles) == 8
