@@ -174,7 +174,7 @@ def spawn_points_taken(subject: Subject) -> Iterator[str]:
     points, pieces = subject.town.spawn_points, subject.town.scenery
     low, high = points[:, 2] - LIFT + LOW, points[:, 2] - LIFT + HIGH
     for index, (x, y, _, _, yaw, _) in enumerate(points.tolist()):
-        far = np.hypot(points[:, 0] - x, points[:, 1] - y)
+        far = np.linalg.norm(points[:, :3] - points[index, :3], axis=1)
         for other in np.flatnonzero(far < 2 * math.hypot(*CAR)).tolist():
             one, two = (np.array([*points[k, :2], points[k, 4], *CAR]) for k in (index, other))
             if other > index and _touch(one, two):

@@ -80,7 +80,7 @@ def test_a_given_parameter_changes_no_other(name: str) -> None:
     assert not refused({name: RANGES[name][1]})
 
 
-def test_names_tell_parameters_apart() -> None:
+def test_other_parameters_give_other_names() -> None:
     given: list[dict[str, float]] = [{}, {"rows": 4}, {"rows": 5}, {"rows": 4, "grade": 0.01}]
     names = [development_name(seed, values) for seed in (1, 2**63 - 1) for values in given]
     assert len(set(names)) == len(names)

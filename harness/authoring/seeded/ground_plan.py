@@ -90,7 +90,7 @@ def vias(
         return _firm(rounded(corners))
     start, end = corners
     shares = ((0.5, side),) if form < ONE_BEND else ((0.35, 0.6 * side), (0.65, -0.6 * side))
-    bends = [beside_line(start, end, share, aside * BEND * curvature) for share, aside in shares]
+    bends = [moved_aside(start, end, share, aside * BEND * curvature) for share, aside in shares]
     bent = rounded([start, *bends, end])
     return bent if all(via.radius >= TIGHTEST_BEND for via in bent) else ()
 
@@ -103,7 +103,7 @@ def _firm(bends: tuple[Via, ...]) -> tuple[Via, ...]:
     return bends
 
 
-def beside_line(start: Point, end: Point, share: float, aside: float) -> Point:
+def moved_aside(start: Point, end: Point, share: float, aside: float) -> Point:
     """Return a point at a share of a line's length, moved aside by another share of it."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     return (
