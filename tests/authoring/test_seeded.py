@@ -182,8 +182,8 @@ def dead_end(root: ElementTree.Element) -> None:
 
 
 def kinked(root: ElementTree.Element) -> None:
-    arc = next(iter(root.iter("arc")))
-    arc.set("curvature", str(float(arc.get("curvature", "0")) * 0.5))
+    line = next(piece for piece in root.iter("geometry") if piece.find("line") is not None)
+    line.set("hdg", str(float(line.get("hdg", "0")) + 0.1))
 
 
 def on_another(root: ElementTree.Element) -> None:
