@@ -183,7 +183,7 @@ def dead_end(root: ElementTree.Element) -> None:
 
 def kinked(root: ElementTree.Element) -> None:
     line = next(piece for piece in root.iter("geometry") if piece.find("line") is not None)
-    line.set("hdg", str(float(line.get("hdg", "0")) + 0.1))
+    line.set("hdg", str(float(line.get("hdg", "0")) + 0.015))
 
 
 def on_another(root: ElementTree.Element) -> None:
