@@ -76,9 +76,10 @@ def kept(lines: Lines, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def profile(
-    line: Line, lines: Lines, length: float, parameters: Parameters, rng: np.random.Generator
+    chain: Chain, lines: Lines, parameters: Parameters, *, length: float, rng: np.random.Generator
 ) -> Profile:
     """Return a street's cross-section; every kerb has its own chance of a parking lane."""
+    line = lines.leading(chain)
     avenue = line in lines.avenues
     share = parameters.parking if length >= LONG_ENOUGH else 0.0
     right, left = (PARKING if u < share else 0.0 for u in rng.random(2).tolist())

@@ -46,11 +46,11 @@ def plan(seed: int, name: str, parameters: Parameters) -> Plan:
             start=classes.name_of(chain.cells[0]),
             end=classes.name_of(chain.cells[-1]),
             profile=classes.profile(
-                lines.leading(chain),
+                chain,
                 lines,
-                ground_plan.length_of(chain, points),
                 parameters,
-                rngs["profiles"],
+                length=ground_plan.length_of(chain, points),
+                rng=rngs["profiles"],
             ),
             via=ground_plan.vias(chain, points, parameters.curvature, rngs["bends"]),
         )
