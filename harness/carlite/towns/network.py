@@ -160,7 +160,7 @@ class Junction:
     controllers: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Network:
     """A whole file: roads and junctions by id, controllers with the signals they switch.
 

@@ -73,7 +73,13 @@ def parse(document: str) -> Network:
     }
     header = root.find("header")
     vendor = "" if header is None else header.get("vendor", "")
-    network = Network(roads, junctions, controllers, vendor, scenery=_scenery(header))
+    network = Network(
+        roads=roads,
+        junctions=junctions,
+        controllers=controllers,
+        vendor=vendor,
+        scenery=_scenery(header),
+    )
     _check_links(network)
     return network
 
