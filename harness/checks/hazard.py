@@ -15,7 +15,7 @@ from harness.findings import Finding, make_checks
 from harness.vocabulary import Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.hazard import Hazard
-from harness.world.hazards.parameters import Number, Value, Vehicle
+from harness.world.hazards.parameters import Choice, Number, Value
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.maps import network_of
@@ -94,8 +94,8 @@ class HazardExamination:
         if not isinstance(kind, str) or not kind.isidentifier():
             yield Finding("declared", "failed", f"kind is {kind!r}; a name is needed")
         for name, parameter in self._named.parameters.items():
-            if not isinstance(parameter, Number | Vehicle):
-                why = f"parameters[{name!r}] is {parameter!r}; a Number or a Vehicle is needed"
+            if not isinstance(parameter, Number | Choice):
+                why = f"parameters[{name!r}] is {parameter!r}; a Number or a Choice is needed"
                 yield Finding("declared", "failed", why)
         for blueprint, extent in self._named.sizes.items():
             if len(extent) != 3 or not all(0 < side < math.inf for side in extent):

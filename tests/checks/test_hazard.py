@@ -32,7 +32,10 @@ class Barrel(Hazard):
     """Stands next to the lane."""
 
     kind = "barrel"
-    parameters: ClassVar[Mapping[str, Parameter]] = {"aside": Number(2.2), "gap": Number(0.0, 0.0)}
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "aside": Number(default=2.2, low=1.0, high=4.0, unit="m", meaning="right of the centre"),
+        "gap": Number(default=0.0, low=0.0, high=1.0, unit="m", meaning="to the next"),
+    }
     sizes: ClassVar[Any] = {BARREL: (0.46, 0.47, 0.81)}
 
     def set_up(self, track: Track) -> None:
@@ -57,7 +60,9 @@ class Untyped(Barrel):
 
 
 class BadDefault(Barrel):
-    parameters: ClassVar[Mapping[str, Parameter]] = {"aside": Number(0.0)}
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "aside": Number(default=0.0, low=1.0, high=4.0, unit="m", meaning="right of the centre")
+    }
 
 
 class Placeless(Barrel):
@@ -119,7 +124,7 @@ def test_a_mistake_fails_its_check(named: type[Hazard], check: str, carlite: Car
 
 def test_bad_parameters_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tests.checks.test_hazard:Barrel", "aside=0"]) == 2
-    assert capsys.readouterr().err == "aside = 0: must be > 0\n"
+    assert capsys.readouterr().err == "aside = 0: must be 1 to 4 m\n"
     assert main(["tests.checks.test_hazard:Barrel", "side=1"]) == 2
     assert capsys.readouterr().err == "unknown parameter side; valid parameters: aside, gap\n"
 
@@ -138,7 +143,7 @@ def test_kinds_by_class_are_in_allowed_packages_only(monkeypatch: pytest.MonkeyP
     assert isinstance(hazard, Barrel)
     assert (hazard.number("aside"), hazard.number("gap")) == (3.0, 0.0)
     assert hazard.report().kind == "barrel"
-    with pytest.raises(UserError, match="aside = -1: must be > 0"):
+    with pytest.raises(UserError, match="aside = -1: must be 1 to 4 m"):
         build(HazardSpec(route="7", kind=name, station=10.0, parameters={"aside": -1.0}))
     with pytest.raises(UserError, match=r"tests\.nowhere\.Kind: ModuleNotFoundError"):
         build(HazardSpec(route="7", kind="tests.nowhere.Kind", station=10.0))

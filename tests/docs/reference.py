@@ -25,6 +25,8 @@ from crucible.subcommands import GROUPS, main
 from harness.campaign.settings.annotated import notes_by_place
 from harness.campaign.settings.declared import Settings
 from harness.field_notes import notes_of
+from harness.world.hazards.catalogue import SHIPPED_KINDS
+from harness.world.hazards.parameters import Parameter
 from tests.docs.notebook import notebook_files
 
 ROOT = Path(__file__).parents[2]
@@ -244,9 +246,32 @@ def settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+BEGIN, END = "<!-- parameters, generated -->", "<!-- end of parameters -->"
+
+
+def hazards_page() -> str:
+    """Return the page of hazards with the table of what their classes declare."""
+    page = (PAGES / "hazards.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    rows = [
+        f"| `{kind}` | `{name}` | {_default(parameter)} | {parameter.range} | {parameter.meaning} |"
+        for kind, named in SHIPPED_KINDS.items()
+        for name, parameter in named.parameters.items()
+    ]
+    head = ["| kind | parameter | default | range | meaning |", "| --- | --- | --- | --- | --- |"]
+    return before + "\n".join([BEGIN, "", *head, *rows, "", END]) + after
+
+
+def _default(parameter: Parameter) -> str:
+    value = parameter.default
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def pages() -> dict[Path, bytes]:
     """Return what the pages and their figures must be."""
     return {
+        PAGES / "hazards.md": hazards_page().encode(),
         PAGES / "commands.md": commands_page().encode(),
         PAGES / "settings.md": settings_page().encode(),
         **notebook_files(NOTEBOOK),

@@ -85,14 +85,8 @@ def test_a_patch_that_is_refused_is_no_want_of_room(
     client: carla.Client, world: carla.World
 ) -> None:
     """Friction triggers have no body; a friction that is no number is why one can be refused."""
-    hazard = build(
-        HazardSpec(
-            route="straight",
-            kind="control_loss",
-            station=30.0,
-            parameters={"friction": float("nan")},
-        )
-    )
+    hazard = build(HazardSpec(route="straight", kind="control_loss", station=30.0))
+    hazard.spec.parameters["friction"] = float("nan")
     with (
         pytest.raises(ScenarioError, match="friction trigger, which needs no room"),
         blaming(hazard),

@@ -96,6 +96,9 @@ def test_an_ego_that_knows_is_spared(kind: str, context_for: ContextFor) -> None
     assert isinstance(hazard, Encounter)
     assert hazard.manoeuvre.over
     assert not hazard.manoeuvre.struck
+    assert report.encounter is not None
+    assert report.encounter.conflict_station == pytest.approx(spec.station, abs=25.0)
+    assert 0.0 <= report.encounter.reveal < 20.0
 
 
 @pytest.mark.slow
@@ -214,17 +217,17 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
         ),
         (
             HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"speed": 0.0}),
-            "speed = 0: must be > 0",
+            "speed = 0: must be 3 to 6 m/s",
         ),
         (
             HazardSpec(route="7", kind="hard_braking", station=10.0, parameters={"braking": -8.0}),
-            "braking = -8: must be > 0",
+            "braking = -8: must be 4 to 9 m/s²",
         ),
         (
             HazardSpec(
                 route="7", kind="stopped_vehicle", station=10.0, parameters={"standing": -1.0}
             ),
-            "must be ≥ 0",
+            "standing = -1: must be 0 to 60 s",
         ),
         (
             HazardSpec(
@@ -233,7 +236,7 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
                 station=10.0,
                 parameters={"actor": "vehicle.tesla.model3"},
             ),
-            "actor = 'vehicle.tesla.model3': unknown; valid: vehicle.mercedes.sprinter",
+            "actor = 'vehicle.tesla.model3': unknown; valid: vehicle.dodge.charger_2020",
         ),
     ],
 )

@@ -402,6 +402,8 @@ def play(
         if tick % every == 0:
             lights = signals_ahead(actors, state.station)
             ego.drive(perception.step(state, scene, lights, recorder))
+            for hazard in actors.hazards:
+                hazard.note(state, perception.returned)
             report(Position(drive.completion, state.time - recorder.start))
         if drive.ended:
             break

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.world.hazards.hazard import Hazard, HazardReport
+from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.reports import HazardReport
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.kinds import NOT_RUN
 

@@ -28,7 +28,7 @@ from harness.viewing.scene import LINES
 from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
 from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, GroundTruth, Integers, Pose
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.hazard import HazardReport
+from harness.world.hazards.reports import HazardReport
 from harness.world.rig import Scan
 
 WORLD = Pose(0.0, 0.0)

@@ -63,6 +63,7 @@ class Perception:
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
+        self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
         self._system = system
@@ -102,6 +103,7 @@ class Perception:
         clock = self._spent("sensors", clock)
         reach = max(self._mount.range, self._rules.reach)
         truth = self._truth(scene, scan, reach, self._ego_id)
+        self.returned = frozenset(truth.actor_ids[truth.hits > 0].tolist())
         hits = Hits(
             truth.hits,
             most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),

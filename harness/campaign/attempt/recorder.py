@@ -21,7 +21,7 @@ from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS,
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, Integers, Pose, Singles
 from harness.world.attempt_context import EgoState
-from harness.world.hazards.hazard import HazardReport
+from harness.world.hazards.reports import HazardReport
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 COUNTED_BY_NAME = (*PATTERNS, "")

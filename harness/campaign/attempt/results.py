@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
-from harness.world.hazards.hazard import HazardReport
+from harness.world.hazards.reports import HazardReport
 
 LEADERBOARD_NAMES = {
     "collision_pedestrian": "collisions_pedestrian",
@@ -153,6 +154,7 @@ def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[st
             "started_at": None if report.started_at is None else report.started_at - start,
             "cause": report.cause,
             "reason": report.reason,
+            "encounter": None if report.encounter is None else asdict(report.encounter),
         }
         for report in reports
         if report.cause != "not_planned"

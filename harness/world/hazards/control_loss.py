@@ -24,7 +24,13 @@ class ControlLoss(Hazard):
     safe_from_file = True
     kind = "control_loss"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "friction": Number(0.8, least=0.0),  # on CARLA's scale, where dry road is about 3.5
+        "friction": Number(
+            default=0.8,
+            low=0.0,
+            high=3.5,
+            unit="",
+            meaning="of the patches, on CARLA's scale, where dry road is about 3.5",
+        ),
     }
 
     def set_up(self, track: Track) -> None:

@@ -13,7 +13,7 @@ from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import NoPlaceError, Status
+from harness.world.hazards.hazard import NoPlaceError
 from harness.world.hazards.junctions import HeldLights, Way, junction_rows, ways
 from harness.world.hazards.meeting import (
     LATE,
@@ -25,7 +25,8 @@ from harness.world.hazards.meeting import (
     meet,
     outline,
 )
-from harness.world.hazards.parameters import Number, Parameter, Vehicle
+from harness.world.hazards.parameters import Choice, Number, Parameter
+from harness.world.hazards.reports import Status
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -161,15 +162,32 @@ RUN_UP, RUN_OUT = 5.0, 25.0
 ACROSS = math.radians(40.0)
 
 
+VEHICLES = (
+    "vehicle.dodge.charger_2020",
+    "vehicle.citroen.c3",
+    "vehicle.audi.tt",
+    "vehicle.mercedes.sprinter",
+    "vehicle.carlamotors.carlacola",
+    "vehicle.carlamotors.european_hgv",
+    "vehicle.bh.crossbike",
+    "vehicle.gazelle.omafiets",
+)
+
+
+def crossing_parameters(speed: float) -> dict[str, Parameter]:
+    """Return what a vehicle may be that comes across, and how fast."""
+    return {
+        "speed": Number(default=speed, low=4.0, high=16.0, unit="m/s", meaning="of who comes"),
+        "actor": Choice(default=VEHICLES[0], options=VEHICLES, meaning="who comes"),
+    }
+
+
 class CrossingVehicle(Encounter):
     """Comes from the right or the left, straight on or turning left, past a corner in the way."""
 
     safe_from_file = True
     kind = "crossing_vehicle"
-    parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(11.0),  # m/s
-        "actor": Vehicle("vehicle.dodge.charger_2020"),
-    }
+    parameters: ClassVar[Mapping[str, Parameter]] = crossing_parameters(speed=11.0)
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield crossings of the junction near the station."""
@@ -201,10 +219,7 @@ class RedLightRunner(Encounter):
 
     safe_from_file = True
     kind = "red_light_runner"
-    parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(12.0),  # m/s
-        "actor": Vehicle("vehicle.dodge.charger_2020"),
-    }
+    parameters: ClassVar[Mapping[str, Parameter]] = crossing_parameters(speed=12.0)
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield straight crossings of the junction near the station."""

@@ -13,8 +13,11 @@ from harness import ego_body
 from harness.vocabulary import Floats, Pose
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.followers import Manoeuvre, VehicleFollower
-from harness.world.hazards.hazard import Hazard, NoPlaceError, Status
+from harness.world.hazards.hazard import Hazard, NoPlaceError
 from harness.world.hazards.meeting import CRUISE, EncounterPlan, Mover
+from harness.world.hazards.reports import EncounterReport, Status
+from harness.world.hazards.sight import Approach
+from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 
 STANDING = 0.5
@@ -67,6 +70,10 @@ class Encounter(Hazard):
     ahead: ClassVar[bool] = False
     """Whether it stands in the ego's lane, so that the ego slows down for it before it starts."""
 
+    def __init__(self, spec: HazardSpec) -> None:
+        super().__init__(spec)
+        self._reveal_measured: float | None = None
+
     @abstractmethod
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
         """Yield ways it could stand, the best first."""
@@ -77,6 +84,7 @@ class Encounter(Hazard):
         for plan, _ in zip(self.plans(track), range(TRIES), strict=False):
             if self._stands(track, plan):
                 self.plan, self._arrival = plan, Arrival()
+                self._reveal = self.reveal_of(track, plan)
                 return
             self.hazard_actors.dismiss()
             tried += 1
@@ -99,6 +107,35 @@ class Encounter(Hazard):
                 self.begin(ego)
         if self.status == "running":
             self._play(ego)
+
+    def conflict_station(self, plan: EncounterPlan) -> float:
+        """Return where the ego's front would touch the mover."""
+        return plan.meeting.station
+
+    def reveal_of(self, track: Track, plan: EncounterPlan) -> float:
+        """Return the seconds from when an ego alone could first see the mover to the conflict."""
+        approach = Approach(track, plan.mover, plan.meeting)
+        return approach.reveal((*plan.standing, *plan.screens))
+
+    def note(self, ego: EgoState, returned: frozenset[int]) -> None:
+        """Note when the ego's own LiDAR first returns the mover."""
+        if self._reveal_measured is None and self.manoeuvre.follower.actor.id in returned:
+            to_go = self.conflict_station(self.plan) - ego_body.LENGTH / 2 - ego.station
+            self._reveal_measured = to_go / max(ego.speed, STANDING)
+
+    def encounter(self) -> EncounterReport | None:
+        """Return how it met the ego, once it is placed."""
+        if not hasattr(self, "_reveal"):
+            return None
+        return EncounterReport(
+            conflict_station=self.conflict_station(self.plan),
+            reveal=self._reveal,
+            reveal_measured=self._reveal_measured,
+            parameters={
+                name: self.spec.parameters.get(name, parameter.default)
+                for name, parameter in self.parameters.items()
+            },
+        )
 
     def while_waiting(self, ego: EgoState) -> None:
         """Prepare what has to be prepared while the ego comes nearer."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import carla
 
@@ -14,31 +13,15 @@ from harness.errors import AttemptError, ScenarioError, UserError
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.actors import HazardActors
 from harness.world.hazards.parameters import Parameter
+from harness.world.hazards.reports import Cause, EncounterReport, HazardReport, Status
+from harness.world.hazards.sight import CastRays
 from harness.world.hazards.sizes import Size, add_sizes
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 
-Status = Literal["waiting", "running", "over", "not_run"]
-Cause = Literal["", "no_place", "ended_before", "passed", "not_planned"]
-"""Why a hazard was not run: no room for it, the drive ended before it was due, the ego passed
-before it was due, or no hazard stands for it."""
-
 
 class NoPlaceError(Exception):
     """A hazard has no place on its route: for this attempt it is not run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HazardReport:
-    """What became of a hazard."""
-
-    kind: str
-    source: str
-    station: float
-    status: Status
-    started_at: float | None
-    reason: str
-    cause: Cause = ""
 
 
 class Hazard(ABC):
@@ -91,12 +74,19 @@ class Hazard(ABC):
         """
         self._hazard_actors = HazardActors(context)
         try:
-            self.set_up(Track(context.map, context.route))
+            self.set_up(Track(context.map, context.route, CastRays(context.world)))
         except NoPlaceError as problem:
             self._hazard_actors.dismiss()
             self.skip("no_place", str(problem))
             return False
         return True
+
+    def note(self, ego: EgoState, returned: frozenset[int]) -> None:  # noqa: B027  optional
+        """Note which actors the ego's own LiDAR returned in a planning step."""
+
+    def encounter(self) -> EncounterReport | None:
+        """Return how it met the ego, if it is one to meet it."""
+        return None
 
     def report(self) -> HazardReport:
         """Return what has become of it so far."""
@@ -109,6 +99,7 @@ class Hazard(ABC):
             started_at=self.started_at,
             reason=self.reason,
             cause=self.cause,
+            encounter=self.encounter(),
         )
 
     def end(self) -> None:

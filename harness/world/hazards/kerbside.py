@@ -16,6 +16,17 @@ from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.track import Track
 
 
+def depth_of(default: float) -> Number:
+    """Return the declaration of how far off the road a mover starts."""
+    return Number(
+        default=default,
+        low=3.0,
+        high=8.0,
+        unit="m",
+        meaning="from the lane's edge to the mover at the start, or what room there is",
+    )
+
+
 class OccludedPedestrian(Encounter):
     """Runs straight across the road, and was running behind the van before."""
 
@@ -23,8 +34,10 @@ class OccludedPedestrian(Encounter):
     kind = "occluded_pedestrian"
     drives_on = False
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(3.4),  # m/s
-        "depth": Number(5.6),  # m from the lane's edge at the start, or what room there is
+        "speed": Number(
+            default=3.4, low=1.0, high=4.0, unit="m/s", meaning="of walking or running across"
+        ),
+        "depth": depth_of(5.6),
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
@@ -43,8 +56,8 @@ class OccludedCyclist(Encounter):
     kind = "occluded_cyclist"
     drives_on = False
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(4.0),  # m/s
-        "depth": Number(6.2),  # m from the lane's edge at the start, or what room there is
+        "speed": Number(default=4.0, low=2.0, high=6.0, unit="m/s", meaning="of riding across"),
+        "depth": depth_of(6.2),
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:
@@ -75,10 +88,10 @@ class CutIn(Encounter):
     safe_from_file = True
     kind = "cut_in"
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(4.2),  # m/s, until it is in the lane
-        "depth": Number(
-            4.4
-        ),  # m from the lane's edge to its nose at the start, or what room there is
+        "speed": Number(
+            default=4.2, low=3.0, high=6.0, unit="m/s", meaning="until it is in the lane"
+        ),
+        "depth": depth_of(4.4),
     }
 
     def plans(self, track: Track) -> Iterable[EncounterPlan]:

@@ -12,6 +12,7 @@ from harness.world.hazards.courses import Course, through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
 from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.sight import Approach
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import DRIVEN, Track
 
@@ -25,6 +26,25 @@ NOTICE = 4.0
 RUN_OUT = 18.0
 PULLING_OFF = 3.0
 """Acceleration, m/s²."""
+AFTER = 2.0
+"""Seconds by which an ego that follows the lorry is behind it."""
+SPEED = Number(default=7.5, low=4.0, high=8.0, unit="m/s", meaning="of the lorry")
+
+
+class Follows(Encounter):
+    """What hazards behind a lorry share: the ego follows it, and meets the car at its tail."""
+
+    def conflict_station(self, plan: EncounterPlan) -> float:
+        """Return where the car's tail is when it stands."""
+        return self.spec.station
+
+    def reveal_of(self, track: Track, plan: EncounterPlan) -> float:
+        """Return the seconds from when an ego behind the lorry could first see the car."""
+        (lorry,) = plan.screens
+        start, _ = track.project(lorry.course.xyz[0, :2])
+        seconds = lorry.course.seconds_to(self.spec.station - float(start)) + AFTER
+        conflict = Meeting(self.spec.station, seconds)
+        return Approach(track, plan.mover, conflict, leader=lorry).reveal((lorry,))
 
 
 def swerve_plan(track: Track, station: float, car: Course, speed: float) -> EncounterPlan | None:
@@ -64,16 +84,16 @@ AHEAD = 4.0
 """Metres between the lorry's nose and the car's tail while they drive."""
 
 
-class HardBraking(Encounter):
+class HardBraking(Follows):
     """Both pull off as the ego comes near, so that it follows a lorry with a car before it."""
 
     safe_from_file = True
     kind = "hard_braking"
     ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(7.5),  # m/s
-        "braking": Number(8.0),  # m/s²
-        "standing": Number(6.0, least=0.0),  # s
+        "speed": SPEED,
+        "braking": Number(default=8.0, low=4.0, high=9.0, unit="m/s²", meaning="of the car"),
+        "standing": Number(default=6.0, low=0.0, high=60.0, unit="s", meaning="of the car"),
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
@@ -96,15 +116,17 @@ class HardBraking(Encounter):
             yield plan
 
 
-class StoppedVehicle(Encounter):
+class StoppedVehicle(Follows):
     """The car changes lanes after a while, so that the ego is not blocked for good."""
 
     safe_from_file = True
     kind = "stopped_vehicle"
     ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(7.5),  # m/s, of the lorry
-        "standing": Number(16.0, least=0.0),  # s, from when the lorry drives off
+        "speed": SPEED,
+        "standing": Number(
+            default=16.0, low=0.0, high=60.0, unit="s", meaning="from when the lorry drives off"
+        ),
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:

@@ -28,8 +28,10 @@ class ManoeuvreOpposite(Encounter):
     kind = "manoeuvre_opposite"
     ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
-        "standing": Number(20.0, least=0.0),  # s, from when the ego comes near
-        "speed": Number(7.0),  # m/s, of those who come
+        "standing": Number(
+            default=20.0, low=0.0, high=60.0, unit="s", meaning="from when the ego comes near"
+        ),
+        "speed": Number(default=7.0, low=3.0, high=14.0, unit="m/s", meaning="of those who come"),
     }
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:

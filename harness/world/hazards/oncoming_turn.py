@@ -13,8 +13,8 @@ import numpy as np
 from harness import ego_body
 from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
+from harness.world.hazards.crossing import crossing_parameters
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.hazard import Status
 from harness.world.hazards.junctions import HeldLights, Way, ways
 from harness.world.hazards.meeting import (
     LATE,
@@ -25,7 +25,8 @@ from harness.world.hazards.meeting import (
     meet,
     outline,
 )
-from harness.world.hazards.parameters import Number, Parameter, Vehicle
+from harness.world.hazards.parameters import Parameter
+from harness.world.hazards.reports import Status
 from harness.world.hazards.sizes import size
 from harness.world.hazards.track import Track
 
@@ -48,10 +49,7 @@ class OncomingTurn(Encounter):
 
     safe_from_file = True
     kind = "oncoming_turn"
-    parameters: ClassVar[Mapping[str, Parameter]] = {
-        "speed": Number(12.0),  # m/s
-        "actor": Vehicle("vehicle.dodge.charger_2020"),
-    }
+    parameters: ClassVar[Mapping[str, Parameter]] = crossing_parameters(speed=12.0)
 
     def plans(self, track: Track) -> Iterator[EncounterPlan]:
         """Yield those who come towards the ego, straight on, the suddenest first."""

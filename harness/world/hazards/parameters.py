@@ -1,46 +1,67 @@
-"""What a hazard file may set of a hazard: numbers, and vehicles whose sizes are known."""
+"""What a hazard file may set of a hazard: the declaration that generators and sweeps sample too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from harness.errors import UserError
-from harness.world.hazards.sizes import SIZES
 
 Value: TypeAlias = float | str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number above `least`, or from it on where that is given."""
+    """A number within the range of what is plausible."""
 
     default: float
-    least: float | None = None
+    low: float
+    high: float
+    unit: str
+    meaning: str
+
+    @property
+    def range(self) -> str:
+        """The range and the unit, for people."""
+        return f"{self.low:g} to {self.high:g} {self.unit}"
 
     def refuse(self, place: str, value: Value) -> None:
-        """Refuse what is no number, and numbers with which nothing would happen."""
+        """Refuse what is no number, and numbers outside the range."""
         if isinstance(value, str):
             raise UserError(f"{place} must be a number, not {value!r}")
-        if self.least is None and value <= 0:
-            raise UserError(f"{place} = {value:g}: must be > 0")
-        if self.least is not None and value < self.least:
-            raise UserError(f"{place} = {value:g}: must be ≥ {self.least:g}")
+        if not self.low <= value <= self.high:
+            raise UserError(f"{place} = {value:g}: must be {self.range}")
+
+    def sample(self, random: np.random.Generator) -> float:
+        """Return a value, uniform over the range, to three digits behind the point."""
+        return round(float(random.uniform(self.low, self.high)), 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Vehicle:
-    """The blueprint of a vehicle that plans know the size of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One of some words: blueprints, or ways to hide."""
 
     default: str
+    options: tuple[str, ...]
+    meaning: str
+
+    @property
+    def range(self) -> str:
+        """The words, for people."""
+        return ", ".join(self.options)
 
     def refuse(self, place: str, value: Value) -> None:
-        """Refuse what is no such vehicle."""
+        """Refuse what is none of the words."""
         if not isinstance(value, str):
             raise UserError(f"{place} must be a word, not {value!r}")
-        known = [name for name in SIZES if name.startswith("vehicle.")]
-        if value not in known:
-            raise UserError(f"{place} = {value!r}: unknown; valid: {', '.join(known)}")
+        if value not in self.options:
+            raise UserError(f"{place} = {value!r}: unknown; valid: {self.range}")
+
+    def sample(self, random: np.random.Generator) -> str:
+        """Return one of the words."""
+        return self.options[int(random.integers(len(self.options)))]
 
 
-Parameter: TypeAlias = Number | Vehicle
+Parameter: TypeAlias = Number | Choice

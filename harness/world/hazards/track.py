@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import carla
 import numpy as np
@@ -16,12 +17,20 @@ WIDEST = 40.0
 """Metres beyond which a road's end is not looked for."""
 
 
+class Scenery(Protocol):
+    """Houses and trees of a world that is running."""
+
+    def hides(self, eye: Floats, target: Floats) -> bool:
+        """Return whether something stands between two places (3,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A route on its map."""
+    """A route on its map, and what stands along it, as far as that is known."""
 
     map: carla.Map
     route: Route
+    scenery: Scenery | None = None
 
     @cached_property
     def _yaw(self) -> Floats:
@@ -39,9 +48,10 @@ class Track:
 
     def points(self, stations: Floats, right: Floats | float = 0.0) -> Floats:
         """Return places (N, 3) at an offset from the route."""
-        sideways = np.broadcast_to(right, np.shape(stations))
-        poses = [self.pose(s, r) for s, r in zip(stations, sideways, strict=True)]
-        return np.array([(pose.x, pose.y, pose.z) for pose in poses])
+        route = self.route
+        x, y, z = (np.interp(stations, route.station, route.xyz[:, axis]) for axis in range(3))
+        yaw = np.interp(stations, route.station, self._yaw)
+        return np.stack([x - right * np.sin(yaw), y + right * np.cos(yaw), z], axis=1)
 
     def project(self, xy: Floats) -> tuple[Floats, Floats]:
         """Return station and metres to the right of places (…, 2)."""
