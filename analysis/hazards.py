@@ -8,6 +8,8 @@ They are listed and kept. Both choices are reported as a sensitivity analysis.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,8 +20,10 @@ from analysis.arms import arms_in, of_arms, short_name
 from harness.records.arms import varying
 from harness.vocabulary import Mask
 
+ENCOUNTERS = "encounters"
+"""The column with the movers that were placed: kind and reveal times, as JSON."""
 ABSENT, RAN, PLANNED = "hazards_absent", "hazards_run", "hazards_planned"
-WORDS = (ABSENT, RAN)
+WORDS = (ABSENT, RAN, ENCOUNTERS)
 MOST_NOT_RUN = 0.05
 """Share of an arm's hazards above which a report begins with a warning."""
 NOT_RUN = {
@@ -41,8 +45,23 @@ def hazards_of(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         PLANNED: len(hazards),
         ABSENT: " ".join(n for n, cause in zip(names, causes, strict=True) if cause == "no_place"),
         RAN: " ".join(n for n, cause in zip(names, causes, strict=True) if not cause),
+        ENCOUNTERS: json.dumps([encounter_of(hazard) for hazard in hazards if met(hazard)]),
         **counts,
     }
+
+
+def met(hazard: Mapping[str, Any]) -> bool:
+    """Return whether a hazard had a mover that was placed; older records do not say."""
+    return hazard.get("encounter") is not None
+
+
+def encounter_of(hazard: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mover's kind, and its reveal times by geometry and as measured, s."""
+    times = {name: hazard["encounter"][name] for name in ("reveal", "reveal_measured")}
+    for name, value in times.items():
+        if value is not None and not math.isfinite(float(value)):
+            raise ValueError(f"a hazard's {name} is {value}")
+    return {"kind": str(hazard["kind"])[:80], **times}
 
 
 def unequal(pairs: pd.DataFrame, column: str) -> Mask:

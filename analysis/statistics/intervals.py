@@ -20,7 +20,7 @@ from scipy import stats
 from harness.randomness import stream
 from harness.vocabulary import Floats, Integers
 
-Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "none"]
+Method: TypeAlias = Literal["bootstrap", "wilson", "wilson over routes", "percentiles", "none"]
 
 LEVEL = 0.95
 RESAMPLES = 5000

@@ -47,6 +47,7 @@ OF_ATTEMPTS = frozenset(
         "fusion",
         *("messages_used", "messages_differ", "silence_asked", "disturbances", "metrics"),
         *(f"hazards_{name}" for name in ("planned", "absent", "run")),
+        "encounters",
         *(f"hazards_{cause}" for cause in ("no_place", "ended_before", "passed")),
         *(f"{name}_{span}" for name, span in COUNTS),
         *(f"{source}{part}" for source, part in product(("ap", "ap_ego_alone"), PARTS)),

@@ -339,6 +339,12 @@ def hazard_of(drive: Drive) -> dict[str, Any]:
         "started_at": None if drive.cause else 5.0,
         "cause": drive.cause,
         "reason": "made up",
+        "encounter": {
+            "conflict_station": 40.0,
+            "reveal": 2.0,
+            "reveal_measured": 1.0 + 0.1 * drive.seconds,
+            "parameters": {"speed": 4.0},
+        },
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import collect
 from analysis.comparison import compare
+from analysis.tables.from_results import tables_of_results
 from harness.records.keys import AttemptKey
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of
@@ -101,3 +102,19 @@ def test_what_did_not_run_is_on_the_report_and_on_the_terminal(
     assert "route 3, seed 1: occluded_cyclist@40 ran in early/none" in result
     assert "the pair is left out" in result
     assert "sensitivity, all pairs: driving score" in result
+
+
+def test_reveal_times_by_kind(tmp_path: Path) -> None:
+    """Medians and 5th and 95th percentiles of 16 attempts, checked with plain sorting."""
+    drives = {("early", route): Drive(10 + int(route)) for route in ROUTES}
+    collection = collect([campaign_with(tmp_path, drives)])
+    table = next(table for table in tables_of_results(collection) if table.name == "reveals")
+    ((names, estimates),) = table.rows()
+    assert names == ("occluded_cyclist",)
+    measured = sorted([3.0] * 8 + [2.0 + 0.1 * int(route) for route in ROUTES])
+    middle = (measured[7] + measured[8]) / 2
+    assert estimates["by geometry, s"].value == 2.0
+    assert estimates["measured, s"].value == pytest.approx(middle)
+    assert estimates["measured minus geometry, s"].value == pytest.approx(middle - 2.0)
+    assert estimates["measured, s"].low == pytest.approx(measured[0] + 0.75 * 0.1)
+    assert estimates["measured, s"].n == 16
