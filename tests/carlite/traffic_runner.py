@@ -23,7 +23,7 @@ from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.traffic.records import columns
 
 FLEET = tuple(b.id for b in blueprints.library().values() if b.kind == Kind.VEHICLE)
-SHIPPED_TOWNS = ("Crucible05",)
+SHIPPED_TOWNS = ("Crucible05", "CrucibleOld")
 
 
 @cache

@@ -15,12 +15,15 @@ from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import Bodies
 from harness.carlite.traffic.records import Rows, record_dtype
 
-GREEN = 2
+YELLOW, GREEN = 1, 2
 STUB = 8.0
 """A link between two junctions shorter than this is no place to wait."""
 
 LONG, WIDE = 3.0, 1.5
 """Half length and half width beyond which a vehicle is big."""
+
+SETTING_OFF = 2.0
+"""Metres per second squared that no driver exceeds when it sets off."""
 
 STOP_SHORT = 1.0
 """Metres between a vehicle that waits and the line."""
@@ -172,7 +175,10 @@ def _revoke(
     now: Moment,
     i: int,
 ) -> None:
-    """Take a clearance back from who can still stop: its light has changed, or it does not go."""
+    """Take a clearance back from who can still stop: its light has changed, or it does not go.
+
+    Who was cleared at yellow, having waited to turn left, keeps it until red.
+    """
     for k in range(d[i].at + 1, d[i].cleared):
         if net.links[d[i].route[k]].junction < 0 or net.links[d[i].route[k - 1]].junction >= 0:
             continue
@@ -184,12 +190,20 @@ def _revoke(
         closed = (
             light >= 0
             and now.lights[light] < GREEN
+            and not (now.lights[light] == YELLOW and _set_off_since(d, board, now, light, i))
             and not runs(now, d[i], light, d[i].ignore_lights)
         )
         idle = d[i].standing > 1.0 and d[i].since_cleared > 3.0
         if closed or idle:
             d[i].cleared = k
             return
+
+
+@compiled
+def _set_off_since(d: Drivers, board: Board, now: Moment, light: int, i: int) -> bool:
+    """Whether a driver was cleared, standing, since a light shows what it shows."""
+    fresh = d[i].since_cleared < now.shown[light]
+    return bool(fresh and board.who[i].speed < SETTING_OFF * d[i].since_cleared + 0.3)
 
 
 @compiled

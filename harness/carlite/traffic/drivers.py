@@ -84,13 +84,15 @@ class Driver(Protocol):
     Manoeuvres:
         swerve: metres aside from which the path blends back into the lane, over swerve_length
         metres; swerved: metres since its start. side: -1 or 1 while changing lanes.
-        dodge: metres aside for the sake of what is in the way; dodging: what they change to.
+        dodge: metres aside for the sake of what is in the way; dodging: what they change to;
+        dodged: the actor for whose sake, 0 none.
         rested: seconds since the last lane change. urge: seconds spent behind a slow leader.
 
     Junctions:
         cleared: the driver may enter `route[: cleared]`. ticket: its rank among all clearances;
         since_cleared: seconds since. halted: whether it has stood at the stop sign ahead.
-        reason: why it may not enter the next junction, a `Reason`.
+        reason: why it may not enter the next junction, a `Reason`; waits_for: the actor that it
+        lets go first there, or farther on in the junction that it is in, 0 none.
 
     The present step:
         path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing`
@@ -99,6 +101,9 @@ class Driver(Protocol):
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
         blocker: its actor id, 0 none; askew: whether it faces another way.
         stop: metres to where the front bumper must stand.
+        pushing: seconds that it has tried to set off in vain; backing: metres still to reverse;
+        backed_for: the stranger for which it last did; aside: seconds to stand afterwards;
+        let_go: seconds in which others' precedence does not hold it, as they wait for it.
         standing: seconds it has stood. squeezed: seconds stuck before something askew.
         acceleration: asked for; effort: the correction integrated on top; last_speed: a step ago.
         throttle, steer, brake, lit: the controls and lamps. signal: -1, 0, 1 for the blinker.
@@ -139,6 +144,7 @@ class Driver(Protocol):
     side: int
     dodge: float
     dodging: float
+    dodged: int
     rested: float
     urge: float
     cleared: int
@@ -162,6 +168,12 @@ class Driver(Protocol):
     askew: bool
     stop: float
     reason: int
+    waits_for: int
+    pushing: float
+    backing: float
+    backed_for: int
+    aside: float
+    let_go: float
     standing: float
     acceleration: float
     squeezed: float

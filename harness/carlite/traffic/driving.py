@@ -9,7 +9,7 @@ import numpy as np
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
-from harness.carlite.traffic.obstacles import SQUEEZE, Body
+from harness.carlite.traffic.obstacles import SQUEEZE, SQUEEZED, Body
 from harness.carlite.traffic.records import Rows, record_dtype
 
 COMFORT = 2.2
@@ -27,6 +27,16 @@ SHOWN = -1.0
 
 LAUNCH = 110.0
 """Radians per second at which an engine turns when its vehicle sets off."""
+
+BACK_SPEED = 1.0
+"""Metres per second of reversing."""
+
+STRAIGHTEN, RETURN = 2.0, 0.3
+"""Radians of steering for each radian off the path's direction, and of direction for each metre
+aside, while reversing."""
+
+CLOSE = 0.6
+"""Metres to which a driver that squeezes past closes up."""
 
 LEFT_BLINKER, RIGHT_BLINKER, BRAKE_LIGHT = 0x20, 0x10, 0x8
 
@@ -74,26 +84,49 @@ def drive(me: Driver, m: Machine, body: Body, dt: float) -> None:
     speed = vx * np.cos(yaw) + vy * np.sin(yaw)
     me.standing = me.standing + dt if abs(speed) < 0.1 else 0.0
     me.since_cleared += dt
+    me.let_go = max(me.let_go - dt, 0.0)
     stuck = abs(speed) < 0.5 and me.askew and me.gap < me.distance + 1.0
-    me.squeezed = min(max(me.squeezed + (dt if stuck else -0.5 * dt), 0.0), 10.0)
+    if stuck:
+        me.squeezed += dt
+        if me.squeezed > SQUEEZE:
+            me.squeezed = SQUEEZED
+    else:
+        me.squeezed = max(me.squeezed - 0.5 * dt, 0.0)
     wanted = _acceleration(me, m, max(speed, 0.0))
+    me.aside = max(me.aside - dt, 0.0) if me.backing <= 0.0 else me.aside
+    me.pushing = me.pushing + dt if wanted > 0.3 and abs(speed) < 0.1 else 0.0
     gained = (speed - me.last_speed) / dt
     me.last_speed = speed
     me.steer = _steer(me, m, body, speed)
-    _pedals(me, m, speed, body.pitch, wanted, gained, dt)
+    if me.backing > 0.0:
+        _reverse(me, m, body, speed, dt)
+    else:
+        _pedals(me, m, speed, body.pitch, wanted, gained, dt)
     me.acceleration = wanted
     if me.lamps:
         _lamps(me)
 
 
 @compiled
+def _reverse(me: Driver, m: Machine, body: Body, speed: float, dt: float) -> None:
+    """Go back for a little, along the path and turning into its direction."""
+    me.backing = max(me.backing - max(-speed, 0.1) * dt, 0.0)
+    turned = np.sin(body.yaw - me.path_yaw[0])
+    aside = me.lateral - me.lane_offset - me.dodge
+    wheel = m.wheelbase * me.path_curvature[0] + STRAIGHTEN * (turned - RETURN * aside)
+    me.steer, me.effort = min(max(wheel / m.max_steer, -1.0), 1.0), 0.0
+    me.throttle = min(max(0.5 * (BACK_SPEED + speed), 0.0), 0.5) if me.backing > 0.0 else 0.0
+    me.brake = 0.0 if me.backing > 0.0 else 0.5
+
+
+@compiled
 def _acceleration(me: Driver, m: Machine, v: float) -> float:
     """The least that speed limit, bends, the vehicle ahead, and stops allow."""
     target = max(me.path_speed[0], 0.1)
-    if me.squeezed > SQUEEZE:
+    if me.squeezed > SQUEEZE or me.let_go > 0.0:
         target = min(target, 2.0)
     eager = m.eager
-    if me.path_speed[0] <= 0.0:
+    if me.path_speed[0] <= 0.0 or me.aside > 0.0:
         wanted = -COMFORT
     elif v <= target:
         wanted = eager * (1.0 - (v / target) ** 4)
@@ -117,9 +150,10 @@ def _acceleration(me: Driver, m: Machine, v: float) -> float:
 def _behind(me: Driver, v: float, eager: float) -> float:
     """Intelligent-driver following, and plain physics where that would be too gentle."""
     pace = max(me.gap_speed, 0.0)
-    room = me.gap - me.distance
+    distance = min(me.distance, CLOSE) if me.squeezed > SQUEEZE else me.distance
+    room = me.gap - distance
     closing = v - me.gap_speed
-    desired = me.distance + max(HEADWAY * v + v * closing / (2.0 * np.sqrt(eager * COMFORT)), 0.0)
+    desired = distance + max(HEADWAY * v + v * closing / (2.0 * np.sqrt(eager * COMFORT)), 0.0)
     wanted = eager * (1.0 - (desired / max(me.gap, 0.1)) ** 2)
     if closing > 0.0:
         left = max(room - LAG * v, 0.3)

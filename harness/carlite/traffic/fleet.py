@@ -13,7 +13,7 @@ from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.randomness import subseed
 from harness.carlite.towns.model import Town
-from harness.carlite.traffic import approaches, conflicts, network
+from harness.carlite.traffic import approaches, conflicts, network, verge
 from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.board import Board, make_board
 from harness.carlite.traffic.conflicts import Conflicts
@@ -34,6 +34,7 @@ from harness.carlite.traffic.routes import (
     lay_path,
     place,
 )
+from harness.carlite.traffic.standoffs import break_standoffs
 
 REFRESH = 20
 """Steps between two looks at the physics of the vehicles, which clients may change."""
@@ -70,6 +71,7 @@ class Fleet:
         self, town: Town, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
     ) -> None:
         self.network, placement = network.build(town.lanes)
+        verge.survey(self.network, town.scenery)
         self.conflicts = conflicts.find(self.network)
         self.approaches = approaches.find(self.network, placement, town.signals, lights)
         self.drivers = np.zeros(0, DRIVER)
@@ -155,7 +157,8 @@ class Fleet:
         d, table, slots = self.drivers, self._table, self._slots
         table.throttle[slots], table.steer[slots] = d["throttle"], d["steer"]
         table.brake[slots], table.lamps[slots] = d["brake"], d["lit"]
-        table.hand_brake[slots] = table.reverse[slots] = table.manual_gear[slots] = False
+        table.reverse[slots] = d["backing"] > 0.0
+        table.hand_brake[slots] = table.manual_gear[slots] = False
 
     def _seed_driver(self, i: int) -> None:
         self.drivers["random"][i] = subseed(self._seed, "driver", self._seeded)
@@ -205,10 +208,11 @@ def _think(
         _locate(net, d[i], b[d[i].body], now.dt)
     for i in range(len(d)):
         if d[i].placed:
-            look_ahead(d[i], b, now)
+            look_ahead(net, d[i], b, now)
             change_lanes(net, d[i], d, b, now.dt)
             extend(net, d[i])
     clear_junctions(net, conf, app, d, b, board, now)
+    break_standoffs(net, d, b, now.step)
     for i in range(len(d)):
         if d[i].placed:
             _blink(net, d[i])

@@ -39,6 +39,7 @@ def clear_junctions(
     fill_board(net, app, d, b, board, now)
     key = np.full(len(d), np.inf)
     for i in range(len(d)):
+        d[i].waits_for = 0
         if board.who[i].entry < 0:
             d[i].reason = 0
         else:
@@ -86,6 +87,8 @@ def _objection(
         return held
     if _queued(net, d, board, i):
         return QUEUE
+    if d[i].let_go > 0.0:
+        return 0
     if not _room_to_leave(net, d, board, i):
         return ROOM
     return in_the_way(net, conf, app, d, board, now, i)
@@ -103,7 +106,7 @@ def _held_by_mark(
 ) -> int:
     """Return why a light or a stop sign holds driver `i`, 0 if none does.
 
-    At yellow go on those who cannot stop any more and those who have waited to turn left.
+    At yellow those who cannot stop any more go on, and those who have waited to turn left.
     """
     me, room, speed = d[i], board.who[i].to_line, board.who[i].speed
     light = app[approach].light
@@ -127,6 +130,7 @@ def _queued(net: Network, d: Drivers, board: Board, i: int) -> bool:
     for j in range(len(d)):
         rival = j != i and board.who[j].entry > 0 and d[j].route[board.who[j].entry - 1] == before
         if rival and board.who[j].to_line < board.who[i].to_line - 1.0:
+            d[i].waits_for = d[j].actor
             return True
     return False
 
@@ -140,22 +144,28 @@ def _room_to_leave(net: Network, d: Drivers, board: Board, i: int) -> bool:
         through += net.links[d[i].route[k]].length
     need = 2.0 * board.who[i].half + 1.5
     if d[i].gap_speed < 2.5 and d[i].gap < through + need and d[i].gap > board.who[i].to_line:
+        d[i].waits_for = d[i].blocker
         return False
     if leave >= d[i].known:
         return True
     target = d[i].route[leave]
-    room, queued = np.inf, 0.0
+    room, queued, last = np.inf, 0.0, 0
     for j in range(len(d)):
         if j == i or not d[j].placed:
             continue
         here = d[j].route[d[j].at]
         if _waits_longer_for(d, board, i, j, target):
+            d[i].waits_for = d[j].actor
             return False
         if here == target and board.who[j].speed < 2.5:
-            room = min(room, d[j].station - board.who[j].half)
+            if d[j].station - board.who[j].half < room:
+                room, last = d[j].station - board.who[j].half, d[j].actor
         elif here != target and _bound_for(d, j, target):
             queued += 2.0 * board.who[j].half + 2.5
-    return room - queued > need
+    if room - queued > need:
+        return True
+    d[i].waits_for = last
+    return False
 
 
 @compiled

@@ -49,6 +49,7 @@ class Point(Protocol):
         left, right: the nearest point in the neighbouring lane of the same direction, -1 if none.
         change: what the markings allow, bit 1 to the left, bit 2 to the right.
         link: its link. lane: its lane in the town.
+        room: metres to the right that are free of scenery, see `verge`.
     """
 
     x: float
@@ -63,6 +64,7 @@ class Point(Protocol):
     change: int
     link: int
     lane: int
+    room: float
 
 
 class Network(NamedTuple):

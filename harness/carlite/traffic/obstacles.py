@@ -16,8 +16,10 @@ from harness.carlite.arrays import Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
 from harness.carlite.traffic.moment import Moment, ignores
+from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.overhang import predict_overhang
 from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.routes import DODGE_LENGTH
 
 VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
 MARGIN = 0.3
@@ -29,8 +31,17 @@ STOREY = 2.7
 DODGE = 0.5
 """Metres that a driver gives way sideways within its lane."""
 
+DODGE_ONCOMING = 0.8
+"""Likewise for what comes the other way, where lanes are narrow and bends tight."""
+
 SQUEEZE = 4.0
 """Seconds after which a driver that is stuck passes others with next to no room."""
+
+SQUEEZED = 10.0
+"""What its seconds then count as: they run down at half speed, so it gets past at a stretch."""
+
+VERGE = 0.2
+"""Metres kept clear of scenery by who makes way."""
 
 FORESIGHT = 3.0
 """Seconds over which the motion of walkers and of strangers is extrapolated."""
@@ -87,14 +98,14 @@ def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
 
 
 @compiled
-def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
+def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
     """Find the nearest thing in the corridor; the gap runs from bumper to box."""
     slot = me.body
     speed = np.hypot(b[slot].vx, b[slot].vy)
     reach = me.spacing * (SAMPLES - 1)
     me.gap, me.gap_speed, me.blocker, me.askew = np.inf, 0.0, 0, False
     x, y = b[slot].x, b[slot].y
-    me.dodging = 0.0
+    kept, dodged, me.dodging, me.dodged = me.dodging, me.dodged, 0.0, 0
     foreseen = False
     for other in range(len(b)):
         if other == slot:
@@ -112,7 +123,9 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
             continue
         gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
         if gap < np.inf and b[other].kind == VEHICLE:
-            _make_way(me, b, other, max(gap, 0.0))
+            _make_way(net, me, b, other, max(gap, 0.0), kept)
+        elif b[other].id == dodged and me.dodged == 0 and _is_beside(b, slot, other):
+            me.dodging, me.dodged = kept, dodged
         stranger = b[other].driver < 0
         if gap == np.inf and stranger:
             gap, pace = _foreseen(me, b, other, speed)
@@ -122,7 +135,7 @@ def look_ahead(me: Driver, b: Bodies, now: Moment) -> None:
 
 
 @compiled
-def _make_way(me: Driver, b: Bodies, other: int, gap: float) -> None:
+def _make_way(net: Network, me: Driver, b: Bodies, other: int, gap: float, kept: float) -> None:
     """Keep a little aside where that is enough to pass what stands or comes the other way."""
     n = min(int((gap + b[me.body].half_length) / me.spacing), SAMPLES - 1)
     tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
@@ -134,11 +147,48 @@ def _make_way(me: Driver, b: Bodies, other: int, gap: float) -> None:
     aside = dy * tx - dx * ty
     half = b[other].half_width * abs(along)
     half += b[other].half_length * np.sqrt(max(1.0 - along * along, 0.0))
-    needed = half + b[me.body].half_width + MARGIN - abs(aside)
-    if 0.0 < needed < DODGE:
+    margin = _margin(me, b[other], b[me.body]) if me.squeezed > SQUEEZE else MARGIN
+    needed = half + b[me.body].half_width + margin - abs(aside)
+    if aside * me.path_curvature[n] < 0.0:
+        needed += _swing(me, n, b[me.body].half_length)
+    most = DODGE_ONCOMING if along < -0.8 else DODGE
+    if 0.0 < needed < most:
         shift = needed if aside < 0.0 else -0.5 * needed
-        aside = me.dodge + shift
-        me.dodging = min(max(aside, -DODGE), DODGE)
+        there = me.dodge + (kept - me.dodge) * min(n * me.spacing / DODGE_LENGTH, 1.0)
+        room = _room_aside(net, me, b[me.body], gap)
+        me.dodging = max(min(there + shift, most, room), -most)
+        me.dodged = b[other].id
+
+
+@compiled
+def _room_aside(net: Network, me: Driver, body: Body, gap: float) -> float:
+    """Metres that a driver may keep to the right from here to past a gap, for the scenery."""
+    least = np.inf
+    ahead = -me.station - body.half_length
+    for k in range(me.at, me.known):
+        link = net.links[me.route[k]]
+        start = max(int(-ahead / link.step), 0)
+        end = int((gap + 2.0 * body.half_length + 4.0 - ahead) / link.step)
+        for point in range(start, min(end, link.count)):
+            p = net.points[link.first + point]
+            swing = body.half_length**2 * max(-p.curvature, 0.0) * 0.5
+            least = min(least, p.room - swing)
+        ahead += link.length
+    return max(least - body.half_width - VERGE, 0.0)
+
+
+@compiled
+def _is_beside(b: Bodies, slot: int, other: int) -> bool:
+    """Whether a driver has not yet passed what it made way for."""
+    dx, dy = b[other].x - b[slot].x, b[other].y - b[slot].y
+    ahead = dx * np.cos(b[slot].yaw) + dy * np.sin(b[slot].yaw)
+    return bool(ahead > -b[slot].half_length - b[other].half_length)
+
+
+@compiled
+def _swing(me: Driver, n: int, half_length: float) -> float:
+    """Metres by which the corners of a vehicle that follows its path swing out of a bend."""
+    return float(half_length * half_length * abs(me.path_curvature[n]) * 0.5)
 
 
 @compiled
@@ -148,6 +198,8 @@ def _margin(me: Driver, other: Body, body: Body) -> float:
         return MARGIN
     if me.squeezed > SQUEEZE and other.driver >= 0:
         return 0.02
+    if me.squeezed > SQUEEZE and abs(other.vx) + abs(other.vy) < 0.1:
+        return 0.1
     return 0.15 if abs(np.sin(other.yaw - body.yaw)) < 0.3 else MARGIN
 
 
@@ -200,14 +252,15 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
         u, v = c * dx + s * dy, c * dy - s * dx
         ou, ov = max(abs(u) - long, 0.0), max(abs(v) - wide, 0.0)
         away = np.sqrt(ou * ou + ov * ov)
-        turning = half * half * abs(me.path_curvature[n]) * 0.5
+        turning = _swing(me, n, half)
         most = corridor + max(turning, me.most_overhang if b[other].driver < 0 else 0.0)
         if away <= most:
             tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             nx, ny = c * nu - s * nv, s * nu + c * nv
             ahead, aside = nx * tx + ny * ty, ny * tx - nx * ty
-            swept = min(corridor + max(turning, me.path_overhang[n] * np.sign(aside)), most)
+            outside = turning if aside * me.path_curvature[n] < 0.0 else 0.0
+            swept = min(corridor + max(outside, me.path_overhang[n] * np.sign(aside)), most)
             level = abs(b[other].z - me.path_z[n]) < STOREY
             if away <= swept and ahead > -0.5 * corridor and level:
                 gap = n * spacing + max(ahead, 0.0) - half

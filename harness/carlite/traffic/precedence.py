@@ -60,6 +60,7 @@ def _taken(
         left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
         busy = j != i and left > 0.0 and not _gone_in_time(d[j], board.who[j].speed, left, arrive)
         if busy and _minds(conf, d, board, now, z, i, j):
+            d[i].waits_for = d[j].actor
             return True
         entry = board.held[entry].following
     return False
@@ -85,6 +86,7 @@ def _owed(
         near = j != i and _travel(to_zone, board.who[j].speed) < gone + GAP
         first = near and _gives_way(net, app, d, board, now, i, j)
         if first and _minds(conf, d, board, now, z, i, j):
+            d[i].waits_for = d[j].actor
             return True
         entry = board.coming[entry].following
     return False
@@ -173,6 +175,8 @@ def stop_distance(
     last = d[i].route[d[i].known - 1]
     if net.links[last].next_count == 0:
         stop = min(stop, max(d[i].horizon - board.who[i].half - 1.0, 0.0))
+    if d[i].let_go > 0.0:
+        return stop
     ahead = -d[i].station
     for k in range(d[i].at, d[i].cleared):
         link = d[i].route[k]
@@ -193,6 +197,7 @@ def _elder_inside(conf: Conflicts, d: Drivers, board: Board, now: Moment, i: int
         left = conf.zones[z].other_leave + board.who[j].half - board.held[entry].where
         elder = d[j].ticket < d[i].ticket and left > 0.0
         if elder and _minds(conf, d, board, now, z, i, j):
+            d[i].waits_for = d[j].actor
             return True
         entry = board.held[entry].following
     return False

@@ -1,0 +1,146 @@
+"""Jams of background traffic, without an ego: `python -m tests.carlite.jams --help`.
+
+V2Xverse's amounts, spawned as for an attempt, by the real client; the server itself is watched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import AttemptError
+from harness.vocabulary import Route
+from harness.world.attempt_context import AttemptContext
+from harness.world.session import Session, open_session
+from harness.world.traffic import Traffic
+
+READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
+TOWNS = "Crucible05,CrucibleHill,CrucibleOld,CrucibleRing"
+TICK = 0.05
+TRIES = 5
+
+
+def nowhere(town: str) -> Route:
+    """Return a route that keeps no spawn point free."""
+    none = np.zeros(0)
+    return Route(
+        name="none",
+        town=town,
+        xyz=np.zeros((0, 3)),
+        yaw=none,
+        station=none,
+        lane_width=none,
+        speed_limit=none,
+        in_junction=none > 0,
+        lane_change=none > 0,
+    )
+
+
+@contextmanager
+def watched(town: str, maps: str | None, log: Path) -> Iterator[tuple[str, int]]:
+    """Run a server that reports to a file; its host and port."""
+    command = [sys.executable, "-m", "tests.carlite.jam_server", str(log), "--port", "0"]
+    command += ["--town", town, *(["--maps", maps] if maps else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            ready = READY.fullmatch(process.stdout.readline())
+            if ready is None:
+                raise SystemExit(f"{town}: no server")
+            yield ready[2], int(ready[3])
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def session(host: str, port: int, town: str, seed: int) -> Iterator[Session]:
+    """Open a session; on a busy machine the library gives the Traffic Manager too little time."""
+    for again in range(TRIES):
+        stack = ExitStack()
+        try:
+            opened = stack.enter_context(
+                open_session(host, port, town=town, tick_seconds=TICK, seed=seed)
+            )
+            break
+        except (AttemptError, RuntimeError):
+            if again == TRIES - 1:
+                raise
+            time.sleep(TRIES)
+    with stack:
+        yield opened
+
+
+def drive(opened: Session, town: str, seed: int, minutes: float) -> None:
+    """Let traffic go about its business."""
+    context = AttemptContext(
+        client=opened.client,
+        world=opened.world,
+        map=opened.map,
+        traffic_manager=opened.traffic_manager,
+        route=nowhere(town),
+        seed=seed,
+        tick_seconds=TICK,
+    )
+    population = Traffic(vehicles=120, bicycles=120, walkers=120).populate(context, [])
+    for _ in range(round(minutes * 60.0 / TICK)):
+        opened.world.tick()
+    population.end()
+
+
+def printed(town: str, seed: int, row: dict[str, Any], every: bool) -> float:
+    """Print what was seen; return the mutual jams in an hour of one vehicle."""
+    hours = row["vehicles"] * row["seconds"] / 3600.0
+    jams = float((row["jammed"] - row["queued"]) / hours)
+    print(
+        f"{town} {seed}: {row['vehicles']} vehicles, {row['seconds']:.0f} s; per vehicle-hour "
+        f"{jams:.2f} jams, {row['queued'] / hours:.2f} long waits before lights, "
+        f"{row['collisions'] / hours:.2f} collisions among them; "
+        f"{row['speed']:.2f} m/s, {100.0 * row['standing']:.0f} % of the time standing",
+        flush=True,
+    )
+    for line in (*row["chains"], *row["touches"]) if every else ():
+        print(f"   {line}", flush=True)
+    return jams
+
+
+def arguments() -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.carlite.jams", description=__doc__)
+    parser.add_argument("--towns", default=TOWNS, help="default: %(default)s")
+    parser.add_argument("--maps", default=os.environ.get("CRUCIBLE_MAPS"), help="further towns")
+    parser.add_argument("--seeds", default="1", help="default: %(default)s")
+    parser.add_argument("--minutes", type=float, default=10.0, help="simulated; default: 10")
+    parser.add_argument("--most", type=float, help="jams per vehicle-hour above which it fails")
+    parser.add_argument("--every", action="store_true", help="print every jam, and every touch")
+    return parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print a line for each town and seed."""
+    worst = 0.0
+    for town in options.towns.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            with watched(town, options.maps, log) as (host, port):
+                for seed in map(int, options.seeds.split(",")):
+                    with session(host, port, town, seed) as opened:
+                        drive(opened, town, seed, options.minutes)
+                    row = json.loads(log.read_text().splitlines()[-1])
+                    worst = max(worst, printed(town, seed, row, options.every))
+    return int(options.most is not None and worst > options.most)
+
+
+if __name__ == "__main__":
+    sys.exit(main(arguments()))

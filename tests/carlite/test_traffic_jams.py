@@ -1,0 +1,188 @@
+"""Traffic that does not jam: what drivers once waited for in vain, each in a small scene."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.carlite.labels import Label
+from harness.carlite.towns.model import Scenery, Shape
+from harness.carlite.traffic.lights import State
+from harness.carlite.traffic.records import columns
+from tests.carlite.jam_watch import JamWatch
+from tests.carlite.traffic_runner import Scenario, load
+
+CAR, TRUCK = "vehicle.tesla.model3", "vehicle.mercedes.sprinter"
+LORRY = "vehicle.carlamotors.firetruck"
+COLA = "vehicle.carlamotors.carlacola"
+
+
+def standing(scenario: Scenario, blueprint: str, place: np.ndarray) -> int:
+    """Put a vehicle with a driver somewhere for good."""
+    actor = scenario.drive(blueprint, place)
+    scenario.table.simulated[scenario.table.slot(actor)] = False
+    return actor
+
+
+def half_size(scenario: Scenario, actor: int) -> tuple[float, float]:
+    """Return half the length and half the width of a vehicle, without mirrors."""
+    table, slot = scenario.table, scenario.table.slot(actor)
+    return float(table.extent[slot, 0]), float(table.extent[slot, 1] - table.mirrors[slot])
+
+
+def walled(scenario: Scenario, link: int, station: float, lateral: float) -> Scenario:
+    """Return the same town with nothing but a post, 40 cm wide, beside a link."""
+    x, y, z, *_ = scenario.on_link(link, station, lateral)
+    post = Scenery(
+        centre=np.array([[x, y, z + 1.0]]),
+        extent=np.array([[0.2, 0.2, 1.0]]),
+        yaw=np.zeros(1),
+        shape=np.array([Shape.BOX], np.uint8),
+        body=np.array([-1], np.int32),
+        label=np.array([Label.POLE], np.uint8),
+        solid=np.ones(1, np.bool_),
+    )
+    return Scenario(replace(scenario.town, scenery=post))
+
+
+def moved_on(scenario: Scenario, actor: int, seconds: float) -> float:
+    """Run on; return how far a vehicle got from where it was."""
+    slot = scenario.table.slot(actor)
+    before = scenario.table.position[slot, :2].copy()
+    scenario.run(seconds)
+    return float(np.hypot(*(scenario.table.position[slot, :2] - before)))
+
+
+def test_a_narrow_way_is_passed_at_a_stretch() -> None:
+    """Between a car that stands askew and a post a driver does not stop again and again."""
+    scenario = Scenario(load("Crucible05"))
+    link = scenario.links_where(110.0, neighbour=False)[0]
+    long, wide = half_size(scenario, scenario.spawn(CAR, scenario.on_link(link, 70.0)))
+    scenario = walled(scenario, link, 40.0, wide + 0.4)
+    car = scenario.drive(CAR, scenario.on_link(link, 10.0))
+    place = scenario.on_link(link, 40.0, -wide - 0.1 - long * np.sin(0.6) - wide * np.cos(0.6))
+    place[4] += 0.6
+    standing(scenario, CAR, place)
+    assert moved_on(scenario, car, 30.0) > 45.0
+
+
+def bend(scenario: Scenario, sign: float) -> tuple[int, float]:
+    """Return a link outside junctions and the station of its sharpest bend to one side."""
+    points = columns(scenario.manager.fleet.network.points)
+    links = columns(scenario.manager.fleet.network.links)
+    far_in = np.arange(len(points)) - links["first"][points["link"]]
+    inside = (links["junction"][points["link"]] < 0) & (far_in > 20)
+    inside &= links["count"][points["link"]] - far_in > 25
+    sharpest = int(np.argmax(np.where(inside, sign * points["curvature"], -1.0)))
+    return int(points["link"][sharpest]), float(far_in[sharpest])
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_lorry_passes_who_stands_in_the_other_lane_of_a_bend(sign: float) -> None:
+    scenario = Scenario(load("CrucibleOld"))
+    link, station = bend(scenario, sign)
+    lorry = scenario.drive(LORRY, scenario.on_link(link, station - 15.0))
+    place = scenario.on_link(link, station, -3.1)
+    place[4] += np.pi
+    car = standing(scenario, CAR, place)
+    far = 0.0
+    slot = scenario.table.slot(lorry)
+    before = scenario.table.position[slot, :2].copy()
+    for _ in range(800):
+        scenario.tick()
+        assert not any({c.actor, c.other} == {lorry, car} for c in scenario.contacts)
+        far = max(far, float(np.hypot(*(scenario.table.position[slot, :2] - before))))
+    assert far > 25.0
+
+
+def test_the_verge_is_surveyed() -> None:
+    scenario = Scenario(load("Crucible05"))
+    link = scenario.links_where(110.0, neighbour=False)[0]
+    scenario = walled(scenario, link, 40.0, 2.5)
+    room = scenario.manager.fleet.network.points_of(link)["room"]
+    assert 2.2 <= room.min() <= 2.3 + 1e-6
+    assert abs(int(np.argmin(room)) - 40) <= 1
+    assert room[10] == room[80] == 4.0
+
+
+def test_no_one_makes_way_into_a_post() -> None:
+    """Something protrudes from the left, a post stands at the right: the driver waits."""
+    scenario = Scenario(load("Crucible05"))
+    link = scenario.links_where(110.0, neighbour=False)[0]
+    scenario = walled(scenario, link, 40.0, 1.6)
+    car = scenario.drive(CAR, scenario.on_link(link, 10.0))
+    _, wide = half_size(scenario, car)
+    standing(scenario, CAR, scenario.on_link(link, 40.0, -2.0 * wide + 0.2))
+    for _ in range(500):
+        scenario.tick()
+        assert not any(contact.piece >= 0 for contact in scenario.contacts)
+
+
+def test_a_driver_that_pushes_a_post_reverses_and_gets_past() -> None:
+    scenario = Scenario(load("Crucible05"))
+    link = scenario.links_where(110.0, neighbour=False)[0]
+    scenario = walled(scenario, link, 34.0, 1.6)
+    car = scenario.drive(CAR, scenario.on_link(link, 30.0, 1.2))
+    assert moved_on(scenario, car, 40.0) > 40.0
+
+
+def test_of_two_that_wait_for_each_other_in_a_junction_one_reverses() -> None:
+    scenario = Scenario(load("Crucible05"))
+    turning = scenario.spawn(TRUCK, (-79.8, 0.7, 0.3, 0.0, np.radians(-15.0), 0.0))
+    straight = scenario.spawn(COLA, (-76.7, -5.6, 0.3, 0.0, np.radians(90.0), 0.0))
+    scenario.manager.register_vehicle([turning, straight])
+    scenario.manager.update_imported_route(turning, [1])
+    scenario.manager.update_imported_route(straight, [3])
+    touched = False
+    before = {
+        a: scenario.table.position[scenario.table.slot(a), :2].copy() for a in (turning, straight)
+    }
+    for _ in range(900):
+        scenario.tick()
+        touched = touched or bool(scenario.contacts)
+    for actor, place in before.items():
+        away = np.hypot(*(scenario.table.position[scenario.table.slot(actor), :2] - place))
+        assert away > 20.0
+    assert not touched
+
+
+def test_who_waits_to_turn_left_goes_when_the_light_turns_yellow() -> None:
+    scenario = Scenario(load("Crucible05"))
+    fleet, lights = scenario.manager.fleet, scenario.lights
+    links = columns(fleet.network.links)
+    link = next(
+        k
+        for k in range(len(links))
+        if fleet.approaches["light"][k] >= 0
+        and links["length"][k] > 30.0
+        and min(links["turn"][way] for way in fleet.network.after(k)) < -1.0
+    )
+    light = int(fleet.approaches["light"][link])
+    lights.state[:] = State.RED
+    lights.freeze(True)
+    car = scenario.drive(CAR, scenario.on_link(link, fleet.approaches["line"][link] - 15.0))
+    scenario.manager.set_imported_route(car, [1], False)
+    scenario.run(15.0)
+    lights.state[light], lights.elapsed[light] = State.YELLOW, 0.9
+    scenario.run(1.5)
+    lights.state[light] = State.RED
+    scenario.run(4.0)
+    me = scenario.driver(car)
+    assert link not in me["route"][me["at"] : me["known"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_old_town_full_of_lorries_does_not_jam(seed: int) -> None:
+    """A vehicle at every spawn point of the narrowest town, for five minutes."""
+    scenario = Scenario(load("CrucibleOld"), seed)
+    actors = scenario.populate(94, seed)
+    assert len(actors) > 80
+    watch = JamWatch(scenario, scenario.dt)
+    for _ in range(6000):
+        scenario.tick()
+        watch.look()
+    assert watch.mutual <= 25
+    assert watch.jams.speed > 1.8
