@@ -115,7 +115,7 @@ def _held_by_mark(
             return 0
         waited = room < 1.0 and me.standing > 1.5 and now.shown[light] < 1.0
         turning = waited and net.links[me.route[board.who[i].entry]].turn < -0.5
-        passes = speed * speed > 2.0 * 4.0 * max(room + STOP_SHORT, 0.1)
+        passes = speed * speed > 2.0 * 5.0 * max(room + STOP_SHORT, 0.1)
         stops = now.lights[light] == YELLOW and not (passes or turning)
         return LIGHT if now.lights[light] == RED or stops else 0
     me.halted = me.halted or (room < 3.0 and speed < 0.2)
