@@ -1,4 +1,4 @@
-"""Who stands for long in traffic, for whom each of them waits, and who runs into whom."""
+"""Vehicles that stand for long in traffic, what they wait for, and what touches."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ class JamWatch:
         return text if k is None else f"{text} [{self._mind(k)}]"
 
     def _index(self, actor: int) -> int | None:
-        found = np.flatnonzero(self._drivers["actor"] == actor)
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero(self._drivers["actor"] == actor)
+        return int(places[0]) if len(places) else None
 
     def _look_around(self, dt: float) -> None:
         d, table = self._drivers, self.world.table
@@ -150,7 +150,7 @@ class JamWatch:
             self.jams.chains.append(f"{self.time:.0f} s: " + "\n    -> ".join(text))
 
     def _chain(self, k: int) -> tuple[list[str], bool]:
-        """Follow who waits for whom; say whether that ends before a traffic light."""
+        """Follow the drivers waited for; say whether that ends before a traffic light."""
         chain, text = [k], [self._named(k)]
         while rival := self._rival(chain[-1]):
             following = self._index(rival)

@@ -1,4 +1,4 @@
-"""Traffic that does not jam: what drivers once waited for in vain, each in a small scene."""
+"""Traffic that does not jam: what drivers once waited for in vain, in small scenes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def half_size(scenario: Scenario, actor: int) -> tuple[float, float]:
 
 
 def walled(scenario: Scenario, link: int, station: float, lateral: float) -> Scenario:
-    """Return the same town with nothing but a post, 40 cm wide, beside a link."""
+    """Return the same town with nothing but a post, 40 cm wide, next to a link."""
     x, y, z, *_ = scenario.on_link(link, station, lateral)
     post = Scenery(
         centre=np.array([[x, y, z + 1.0]]),
@@ -128,7 +128,7 @@ def test_a_driver_that_pushes_a_post_reverses_and_gets_past() -> None:
     assert moved_on(scenario, car, 40.0) > 40.0
 
 
-def test_of_two_that_wait_for_each_other_in_a_junction_one_reverses() -> None:
+def test_of_two_stuck_in_a_junction_one_reverses() -> None:
     scenario = Scenario(load("Crucible05"))
     turning = scenario.spawn(TRUCK, (-79.8, 0.7, 0.3, 0.0, np.radians(-15.0), 0.0))
     straight = scenario.spawn(COLA, (-76.7, -5.6, 0.3, 0.0, np.radians(90.0), 0.0))

@@ -124,7 +124,7 @@ def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
         gap, pace = _room(me, b, other, 0.0, _margin(me, b[other], b[slot]))
         if gap < np.inf and b[other].kind == VEHICLE:
             _make_way(net, me, b, other, max(gap, 0.0), kept)
-        elif b[other].id == dodged and me.dodged == 0 and _is_beside(b, slot, other):
+        elif b[other].id == dodged and me.dodged == 0 and _is_passing(b, slot, other):
             me.dodging, me.dodged = kept, dodged
         stranger = b[other].driver < 0
         if gap == np.inf and stranger:
@@ -178,7 +178,7 @@ def _room_aside(net: Network, me: Driver, body: Body, gap: float) -> float:
 
 
 @compiled
-def _is_beside(b: Bodies, slot: int, other: int) -> bool:
+def _is_passing(b: Bodies, slot: int, other: int) -> bool:
     """Whether a driver has not yet passed what it made way for."""
     dx, dy = b[other].x - b[slot].x, b[other].y - b[slot].y
     ahead = dx * np.cos(b[slot].yaw) + dy * np.sin(b[slot].yaw)

@@ -18,7 +18,7 @@ from harness.carlite.traffic.obstacles import STOREY, VEHICLE, Bodies
 from harness.carlite.traffic.routes import swerve_from
 
 LOOK_EVERY = 20
-"""Steps between two looks at who waits for whom."""
+"""Steps between two looks for circles."""
 
 STANDOFF, LONG_STANDOFF = 5.0, 8.0
 """Seconds of standing after which drivers count as waiting for each other, or for a stranger."""
@@ -77,7 +77,7 @@ def break_standoffs(net: Network, d: Drivers, b: Bodies, step: int) -> None:
 
 @compiled
 def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
-    """Follow who waits for whom from a driver; if that leads back to it, let the youngest go."""
+    """Follow the drivers waited for; if that leads back to the first, let one of them go."""
     members = np.empty(CIRCLE, np.int64)
     count, k = 0, i
     while count < CIRCLE:
@@ -85,7 +85,7 @@ def _break_circle(d: Drivers, b: Bodies, i: int) -> None:
         count += 1
         k = _waits_for(d, k)
         if k < i or d[k].standing < STANDOFF or d[k].backing > 0.0:
-            return  # whoever is first in the fleet finds the circle
+            return  # the first of the circle in the fleet breaks it
         if k == i:
             break
     if k != i:

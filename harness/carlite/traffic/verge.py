@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
-from harness.carlite.dynamics.boxes import Boxes
-from harness.carlite.dynamics.obstacles import Obstacles
-from harness.carlite.towns.model import Scenery
+from harness.carlite.towns.model import Scenery, Shape
 from harness.carlite.traffic.network import Network, Point
-from harness.carlite.traffic.records import columns
+from harness.carlite.traffic.records import Rows, columns, record_dtype
 
 REACH = 4.0
 """Metres from a point beyond which nothing is looked for."""
@@ -19,41 +19,68 @@ REACH = 4.0
 OVERHEAD = 4.0
 """Metres above the road from which on vehicles pass below."""
 
-KERB = 0.15
-STRIDE = 0.5
+KERB, STRIDE = 0.15, 0.5
+"""Metres of height that wheels roll over, and between two places of an outline."""
+
+
+class Piece(Protocol):
+    """A solid piece of scenery as an upright box; `reach` is its half diagonal."""
+
+    x: float
+    y: float
+    yaw: float
+    half_length: float
+    half_width: float
+    bottom: float
+    top: float
+    reach: float
+
+
+PIECE = record_dtype(Piece)
 
 
 def survey(network: Network, scenery: Scenery) -> None:
     """Note the room at each point, in metres from the centre line."""
-    boxes = Obstacles(scenery).boxes
-    boxes = boxes[np.argsort(boxes["x"], kind="stable")]
-    reach = float(np.hypot(boxes["reach_x"], boxes["reach_y"]).max()) if len(boxes) else 0.0
+    pieces = _pieces(scenery)
     columns(network.points)["room"] = REACH
-    _survey(network, boxes, reach + REACH)
+    _survey(network, pieces, pieces["x"].copy(), float(pieces["reach"].max(initial=0.0)))
+
+
+def _pieces(scenery: Scenery) -> NDArray[np.void]:
+    """Return the solid pieces in the order of their x."""
+    solid = np.flatnonzero(scenery.solid)
+    solid = solid[np.argsort(scenery.centre[solid, 0], kind="stable")]
+    centre, extent = scenery.centre[solid], scenery.extent[solid]
+    pieces = np.zeros(len(solid), PIECE)
+    pieces["x"], pieces["y"], pieces["yaw"] = centre[:, 0], centre[:, 1], scenery.yaw[solid]
+    round_ones = scenery.shape[solid] == Shape.CYLINDER
+    pieces["half_length"] = extent[:, 0]
+    pieces["half_width"] = np.where(round_ones, extent[:, 0], extent[:, 1])
+    pieces["bottom"], pieces["top"] = centre[:, 2] - extent[:, 2], centre[:, 2] + extent[:, 2]
+    pieces["reach"] = np.hypot(pieces["half_length"], pieces["half_width"])
+    return pieces
 
 
 @compiled
-def _survey(net: Network, boxes: Boxes, near: float) -> None:
-    xs = boxes["x"].copy()
+def _survey(net: Network, pieces: Rows[Piece], xs: Floats, longest: float) -> None:
     for k in range(len(net.points)):
         point = net.points[k]
+        near = longest + REACH
         first, last = np.searchsorted(xs, point.x - near), np.searchsorted(xs, point.x + near)
         for index in range(first, last):
-            box = boxes[index]
-            if abs(box["y"] - point.y) > box["reach_y"] + REACH:
-                continue
-            if abs(box["x"] - point.x) > box["reach_x"] + REACH:
-                continue
-            if box["bottom"] < point.z + OVERHEAD and box["top"] > point.z + KERB:
-                point.room = min(point.room, _room_beside(point, box))
+            piece = pieces[index]
+            away = max(abs(piece.x - point.x), abs(piece.y - point.y))
+            level = piece.bottom < point.z + OVERHEAD and piece.top > point.z + KERB
+            if level and away < piece.reach + REACH:
+                point.room = min(point.room, _room_right(point, piece))
 
 
 @compiled
-def _room_beside(point: Point, box: Any) -> float:
-    """Return how far to the right of a point the outline of a box begins, `REACH` if nowhere."""
-    c, s = np.cos(box["yaw"]), np.sin(box["yaw"])
+def _room_right(point: Point, piece: Piece) -> float:
+    """Return how far to the right of a point the outline of a piece begins, at most `REACH`."""
+    c, s = np.cos(piece.yaw), np.sin(piece.yaw)
     tx, ty = np.cos(point.yaw), np.sin(point.yaw)
-    long, wide = box["half_length"], box["half_width"]
+    long, wide = piece.half_length, piece.half_width
     room = REACH
     for side in range(4):
         half, across = (long, wide) if side < 2 else (wide, long)
@@ -63,8 +90,8 @@ def _room_beside(point: Point, box: Any) -> float:
             u, v = (along, across) if side < 2 else (across, along)
             if side % 2:
                 u, v = (u, -v) if side < 2 else (-u, v)
-            dx = box["x"] + c * u - s * v - point.x
-            dy = box["y"] + s * u + c * v - point.y
+            dx = piece.x + c * u - s * v - point.x
+            dy = piece.y + s * u + c * v - point.y
             aside = dy * tx - dx * ty
             if abs(dx * tx + dy * ty) < 1.0 and aside > 0.0:
                 room = min(room, aside)
