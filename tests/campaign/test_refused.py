@@ -36,7 +36,7 @@ STUDIES = {
 }
 LINES = {
     "study=nope": "study: unknown choice nope; valid choices: demo, first_look, paper_code,",
-    "nothing=1": "unknown key nothing; valid keys: out, record,",
+    "nothing=1": "unknown key nothing; valid keys: out, protocol, record,",
     "study=recomended": "study: unknown choice recomended; did you mean recommended? valid choices",
     "system=ideal_lat": "system: unknown choice ideal_lat; did you mean ideal_late? valid choices",
     "routes=town5": "routes: unknown choice town5; did you mean town05? valid choices: crucible05,",
@@ -45,7 +45,7 @@ LINES = {
     "system=late +system.late.wieghts=x": "system.late: unknown key wieghts; did you mean weights?",
     "system=v2xvit system.v2xvit.fusoin=1": "system.v2xvit: unknown key fusoin; did you mean",
     "+sytem=oracle": "configuration: unknown key sytem; did you mean system? valid keys: sim",
-    "sytem=oracle": "crucible run: unknown key sytem; did you mean system? valid keys: out, record",
+    "sytem=oracle": "crucible run: unknown key sytem; did you mean system? valid keys: out, protocol, record",
     "~sytem": "unknown key sytem; did you mean system?",
     "seed=3": "unknown key seed; did you mean seeds?",
     "channel.maximun_age=3": "channel: unknown key maximun_age; did you mean maximum_age? valid",
