@@ -43,6 +43,7 @@ CAMPAIGN = "campaign"
 RESERVED = ("source", "cluster", "try", CASE, CAMPAIGN)
 IRRELEVANT_SETTINGS = {
     "out",
+    "protocol",
     "dry_run",
     "executor",
     "progress",
