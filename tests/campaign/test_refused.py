@@ -45,7 +45,7 @@ LINES = {
     "system=late +system.late.wieghts=x": "system.late: unknown key wieghts; did you mean weights?",
     "system=v2xvit system.v2xvit.fusoin=1": "system.v2xvit: unknown key fusoin; did you mean",
     "+sytem=oracle": "configuration: unknown key sytem; did you mean system? valid keys: sim",
-    "sytem=oracle": "crucible run: unknown key sytem; did you mean system? valid keys: out, protocol",
+    "sytem=oracle": "crucible run: unknown key sytem; did you mean system? valid keys: out, prot",
     "~sytem": "unknown key sytem; did you mean system?",
     "seed=3": "unknown key seed; did you mean seeds?",
     "channel.maximun_age=3": "channel: unknown key maximun_age; did you mean maximum_age? valid",
