@@ -7,21 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from harness.overlap import bev_iou
 from harness.vocabulary import Boxes, Floats, Pose, Singles
-
-__all__ = [
-    "bev_iou",
-    "boxes_between",
-    "compose",
-    "half_wrapped",
-    "matrix",
-    "points_between",
-    "pose_of",
-    "relative",
-    "same_way",
-    "wrapped",
-]
 
 APART = 3.0
 """Metres that two ways may be apart anywhere and still be the same."""

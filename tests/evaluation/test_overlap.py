@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.geometry import bev_iou
+from harness.overlap import bev_iou
 from harness.vocabulary import Floats
 from tests.evaluation import slowly
 from tests.evaluation.scenes import TURN, boxes, row, rows

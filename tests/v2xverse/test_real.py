@@ -12,7 +12,7 @@ from agents.conformance.recording import recorded
 from agents.perception.fusion.fcooper import FCooper
 from agents.perception.systems import Intermediate
 from agents.v2xverse.system import V2Xverse
-from harness.geometry import bev_iou
+from harness.overlap import bev_iou
 from harness.vocabulary import Boxes, Message, System
 from tests.v2xverse.made_up import PYTHON, ROOT, agent, needs_v2xverse
 
