@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Other:
     pose: Callable[[float], tuple[float, float, float]]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Ego:
     """A car that responds to its pedals with a delay."""
 
@@ -106,6 +106,7 @@ class LittleWorld:
 
     route: Route
     others: list[Other] = field(default_factory=list)
+    _: KW_ONLY
     ego: Ego = field(default_factory=Ego)
     light: Callable[[float], LightState] | None = None
     light_station: float = 0.0

@@ -121,8 +121,8 @@ def test_in_a_tight_bend_the_nose_is_where_the_body_points(inward: float) -> Non
     x, y = on_the_bend(angle, radius)
     ahead = angle + 4.5 / radius
     walker = moves(PEDESTRIAN, on_the_bend(ahead, radius, inward), ahead + LEFTWARDS, 0.5)
-    route = right_turn(radius, 20.0, 40.0)
-    assert not LittleWorld(route, [walker], Ego(x, y, angle - slip)).drive(12).touched
+    route, ego = right_turn(radius, 20.0, 40.0), Ego(x=x, y=y, yaw=angle - slip)
+    assert not LittleWorld(route, [walker], ego=ego).drive(12).touched
 
 
 def on_the_bend(angle: float, radius: float, inward: float = 0.0) -> tuple[float, float]:

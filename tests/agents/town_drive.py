@@ -31,7 +31,7 @@ STATES: dict[carla.TrafficLightState, LightState] = {
 }
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Outcome:
     """What became of a drive."""
 

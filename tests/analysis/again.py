@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ CLASSES = ("vehicle", "pedestrian", "cyclist")
 AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Attempt:
     """One folder with a result."""
 
@@ -43,9 +43,16 @@ def attempts(campaign: Path) -> list[Attempt]:
     for file in sorted(campaign.glob("episodes/*/*/*/*/try1/result.json")):
         result = json.loads(file.read_text())
         attempt = result["crucible"]["attempt"]
-        arm = attempt["arm"]
-        names = arm["system"], arm["condition"], attempt["route"], attempt["seed"]
-        attempts_read.append(Attempt(file.parent, *names, result))
+        attempts_read.append(
+            Attempt(
+                folder=file.parent,
+                system=attempt["arm"]["system"],
+                condition=attempt["arm"]["condition"],
+                route=attempt["route"],
+                seed=attempt["seed"],
+                result=result,
+            )
+        )
     return attempts_read
 
 
@@ -61,6 +68,7 @@ class Row:
     kind: str
     share: float
     distance: float
+    _: KW_ONLY
     score: float = 0.0
     right: bool = False
 
@@ -121,7 +129,8 @@ def one_frame(
         taken |= {best} if right else set()
         if (best >= 0 and not there[best]["counted"]) or not (right or box["counted"]):
             continue
-        rows.append(Row(kind, share, away(there[best] if right else box), box["score"], right))
+        distance = away(there[best] if right else box)
+        rows.append(Row(kind, share, distance, score=box["score"], right=right))
 
 
 def as_row(box: dict[Any, Any]) -> Any:

@@ -24,7 +24,7 @@ EMPTY_ROADS = ["traffic=none", "routes.hazards=null", "progress=json"]
 WORKERS = (1, 2, 4)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """A campaign in seconds."""
 
@@ -74,8 +74,10 @@ def measured(workers: int) -> Measured:
     ended = [line for line in events if line["event"] == "ends"]
     first = [next(line for line in ended if line["worker"] == n + 1) for n in range(workers)]
     return Measured(
-        wall,
-        fmean(line["seconds"] for line in first),
-        fmean(line["seconds"] for line in ended if line not in first),
-        *(fmean(timing[name] for timing in timings) for name in ("total", "drive", "set_up")),
+        wall=wall,
+        first=fmean(line["seconds"] for line in first),
+        later=fmean(line["seconds"] for line in ended if line not in first),
+        played=fmean(timing["total"] for timing in timings),
+        driven=fmean(timing["drive"] for timing in timings),
+        set_up=fmean(timing["set_up"] for timing in timings),
     )

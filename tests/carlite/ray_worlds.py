@@ -134,7 +134,7 @@ def turned(rotation: Floats) -> Floats:
     return np.array(about_z) @ np.array(about_y) @ np.array(about_x)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Triangles:
     """A soup of triangles, each with its actor, label and piece; `solid` ones hide their backs."""
 
@@ -151,7 +151,7 @@ class Triangles:
         )
         front = np.einsum("ij,ij->i", normal, self.corners[:, 0] - origin) < 0
         keep = front | ~self.solid
-        return Triangles(*(getattr(self, field.name)[keep] for field in fields(self)))
+        return Triangles(**{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
 BOX = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], np.float64)
@@ -180,17 +180,17 @@ def _octagon() -> tuple[Floats, Ints]:
 
 def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) -> Triangles:
     """Everything a ray can hit, as triangles in the world; ground only within reach of a place."""
-    parts: list[tuple[Floats, Ints, Bytes, Bools, Ints]] = []
+    parts: list[Triangles] = []
 
     def add(corners: Floats, actor: int, label: Bytes, solid: bool) -> None:
         count = len(corners)
         parts.append(
-            (
-                corners,
-                np.full(count, actor),
-                np.broadcast_to(label, count),
-                np.full(count, solid),
-                np.full(count, len(parts)),
+            Triangles(
+                corners=corners,
+                actor=np.full(count, actor),
+                label=np.broadcast_to(label, count),
+                solid=np.full(count, solid),
+                piece=np.full(count, len(parts)),
             )
         )
 
@@ -219,7 +219,12 @@ def triangles_of(place: Town, table: ActorTable, about: Floats, reach: float) ->
             world = table.position[slot] + local @ turned(table.rotation[slot]).T
             label = np.where(face_labels == 0, table.label[slot], face_labels)
             add(world[faces], int(table.id[slot]), label, solid=True)
-    return Triangles(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Triangles(
+        **{
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(Triangles)
+        }
+    )
 
 
 def _body(index: int) -> tuple[Floats, Ints, Bytes]:

@@ -20,7 +20,7 @@ LOOK_EVERY = 4
 STUCK = 60.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that should not happen: when, where, to which vehicles, and what led to it."""
 
@@ -35,7 +35,7 @@ class Event:
         return f"{self.time:7.1f} s at ({self.x:.1f}, {self.y:.1f}): {who}: {self.cause}"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Record:
     """All events of a run, the metres driven by all, and where everyone was, if asked for."""
 
@@ -86,7 +86,9 @@ class Watch:
     def _collision(self, actor: int, other: int) -> Event:
         minds = [self._mind(self._index[one]) for one in (actor, other) if one in self._index]
         x, y, _ = self.scenario.table.position[self.scenario.table.slot(actor)]
-        return Event(self.scenario.time, x, y, (actor, other), " | ".join(minds))
+        return Event(
+            time=self.scenario.time, x=x, y=y, actors=(actor, other), cause=" | ".join(minds)
+        )
 
     def _look_around(self, dt: float) -> None:
         for k, actor in enumerate(self.actors):
@@ -151,7 +153,8 @@ class Watch:
 
     def _event(self, k: int, actor: int, cause: str) -> Event:
         me = self._drivers[k]
-        return Event(self.scenario.time, float(me["x"]), float(me["y"]), (actor,), cause)
+        x, y = float(me["x"]), float(me["y"])
+        return Event(time=self.scenario.time, x=x, y=y, actors=(actor,), cause=cause)
 
     def _mind(self, k: int) -> str:
         """Say what a driver is, does and waits for."""

@@ -30,7 +30,7 @@ STANDING = {
 """Metres forward and right of the ego, turned clockwise, and the class."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Golden:
     context: AttemptContext
     ego: Ego
@@ -75,7 +75,14 @@ def golden(
     scene = ActorRegistry(world).scene(world.get_snapshot())
     for post in posts:
         post.end()
-    yield Golden(context, ego, actors, scene, ego_scan, unit_scan)
+    yield Golden(
+        context=context,
+        ego=ego,
+        actors=actors,
+        scene=scene,
+        ego_scan=ego_scan,
+        unit_scan=unit_scan,
+    )
     ego.end()  # its sensor keeps the client alive, which each later world would have to wait for
 
 
