@@ -347,14 +347,29 @@ def positional_calls(path: Path) -> list[str]:
     ]
 
 
+def excepted_files(rule: str) -> set[Path]:
+    """Return the files outside tests/ that pyproject.toml excepts from a rule of ruff."""
+    text = (ROOT / "pyproject.toml").read_text()
+    names = re.findall(rf'^"([^"]+)" = \[.*"{rule}".*\]', text, re.MULTILINE)
+    names = [name for name in names if not name.startswith("tests/")]
+    before_after = [re.split(r"\{.*\}", name) for name in names]
+    return {
+        ROOT / name if len(ends) == 1 else ROOT / f"{ends[0]}{choice}{ends[1]}"
+        for name, ends in zip(names, before_after, strict=True)
+        for choice in re.sub(r".*\{(.*)\}.*", r"\1", name).split(",")
+    }
+
+
 def test_arguments_are_named_from_the_fifth_on() -> None:
-    """Outside numeric kernels, which pyproject.toml lists for PLR0917."""
-    kernels = ("carlite", "firth.py", "conditional.py", "pillars.py", "v2xvit.py")
+    """Outside numeric kernels, which pyproject.toml excepts from PLR0917."""
+    kernels = excepted_files("PLR0917")
+    assert len(kernels) > 30
+    assert all(path.is_file() for path in kernels)
     modules = [
         path
         for room in ("harness", "agents", "analysis", "crucible")
         for path in (ROOT / room).rglob("*.py")
-        if not set(kernels) & set(path.relative_to(ROOT).parts)
+        if path not in kernels and path.name != "v2xvit.py"
     ]
     calls = [call for path in modules for call in positional_calls(path)]
-    assert len(calls) <= 30, "\n".join(calls)
+    assert len(calls) <= 47, "\n".join(calls)

@@ -59,7 +59,9 @@ def _play(town: Town) -> None:
         episode.table.position[episode.table.slot(actor), :2] = stages[0].location[:2]
     for frame in range(3):
         episode.advance(STEP)
-        episode.observe(episode.records(), frame, STEP, 9.81, lambda _: True)
+        episode.observe(
+            episode.records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True
+        )
 
 
 def _enter(episode: Episode, name: str, stages: list[Transform]) -> int | None:

@@ -119,7 +119,7 @@ class Place:
         contacts: list[Contact] = []
         for _ in range(count):
             cars, people = self.table.slots_of(Kind.VEHICLE), self.table.slots_of(Kind.WALKER)
-            vehicles.step(self.table, cars, self.physics, self.ground, self.dt)
+            vehicles.step(self.table, cars, physics=self.physics, ground=self.ground, dt=self.dt)
             walkers.step(self.table, people, self.ground, self.dt)
             contacts += collisions.resolve(self.table, self.obstacles, self.dt)
         return contacts

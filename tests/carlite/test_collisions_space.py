@@ -57,7 +57,9 @@ def test_overlaps_agrees_with_polygons(seed: int) -> None:
         area = max(asked.intersection(other).area for other in taken)
         if 0.0 < area < 1e-6:
             continue
-        overlapping = collisions.overlaps(table, place.obstacles, (x, y, 1.0), (ex, ey, 0.8), yaw)
+        overlapping = collisions.overlaps(
+            table, place.obstacles, centre=(x, y, 1.0), extent=(ex, ey, 0.8), yaw=yaw
+        )
         assert overlapping == (area > 0.0)
         answers.add(overlapping)
     assert answers == {True, False}
@@ -66,9 +68,15 @@ def test_overlaps_agrees_with_polygons(seed: int) -> None:
 def test_overlaps_minds_the_height() -> None:
     place = Place(obstacles=scenery((0.0, 0.0, 5.0, 3.0, 3.0, 0.5, 0.0)))
     box = (2.0, 1.0, 0.7)
-    assert not collisions.overlaps(place.table, place.obstacles, (0.0, 0.0, 0.8), box, 0.0)
-    assert collisions.overlaps(place.table, place.obstacles, (0.0, 0.0, 4.5), box, 0.0)
-    assert not collisions.overlaps(place.table, place.obstacles, (0.0, 0.0, 6.3), box, 0.0)
+    assert not collisions.overlaps(
+        place.table, place.obstacles, centre=(0.0, 0.0, 0.8), extent=box, yaw=0.0
+    )
+    assert collisions.overlaps(
+        place.table, place.obstacles, centre=(0.0, 0.0, 4.5), extent=box, yaw=0.0
+    )
+    assert not collisions.overlaps(
+        place.table, place.obstacles, centre=(0.0, 0.0, 6.3), extent=box, yaw=0.0
+    )
 
 
 def test_an_empty_town_has_no_obstacles() -> None:

@@ -141,7 +141,7 @@ def test_the_nearest_lane_is_the_nearest(name: str, kinds: int) -> None:
     points = np.vstack([near, rng.uniform(-800, 800, (20, 3)) * [1, 1, 0]])
     for point in points:
         x, y, z = (float(v) for v in point)
-        lane, station, lateral = finder.nearest(x, y, z, kinds)
+        lane, station, lateral = finder.nearest(x, y, z, kinds=kinds)
         span = slice(lanes.first[lane], lanes.first[lane] + lanes.count[lane])
         foot = [np.interp(station, lanes.station[span], lanes.points[span, k]) for k in range(3)]
         distance = float(np.linalg.norm(point - foot))
@@ -166,4 +166,4 @@ def test_lateral_counts_to_the_right_and_heading_settles_doubt() -> None:
 
 def test_no_lane_of_that_kind_is_said_so() -> None:
     finder = LaneFinder(sampling.build(opendrive.parse(samples.straight_road())))
-    assert finder.nearest(0.0, 0.0, 0.0, mask(LaneKind.BIKING))[0] == -1
+    assert finder.nearest(0.0, 0.0, 0.0, kinds=mask(LaneKind.BIKING))[0] == -1

@@ -158,7 +158,9 @@ def test_snapshot_bytes() -> None:
     light["sign_id"], light["green"], light["yellow"], light["red"] = b"951", 10.0, 3.0, 2.0
     light["elapsed"], light["pole_index"], light["frozen"], light["state"] = 1.5, 4, True, 2
     records = snapshot.pack_actors(table, np.array([1]), light)
-    body = snapshot.pack(records, 7, 1.25, 0.05, snapshot.MAP_CHANGE)
+    body = snapshot.pack(
+        records, episode_id=7, platform_timestamp=1.25, dt=0.05, flags=snapshot.MAP_CHANGE
+    )
 
     assert body[:36] == struct.pack("<QdfiiiI", 7, 1.25, 0.05, 0, 0, 0, 1)
     assert len(body) == 36 + 5 * 119

@@ -42,7 +42,9 @@ class Scenario:
         self.town, self.dt, self.frame = town, dt, 0
         self.table, self.physics = ActorTable(), Physics()
         self.lights = TrafficLights(town.signals, range(1, len(town.signals) + 1))
-        self.manager = TrafficManager(town, self.table, self.lights, self.physics, seed)
+        self.manager = TrafficManager(
+            town, table=self.table, lights=self.lights, physics=self.physics, seed=seed
+        )
         self.contacts: list[collisions.Contact] = []
         self._obstacles = collisions.Obstacles(town.scenery)
         self._next_id = 1000
@@ -58,7 +60,7 @@ class Scenario:
         self.lights.step(dt)
         self.lights.hold(table, driven)
         self.decide()
-        vehicles.step(table, driven, self.physics, ground, dt)
+        vehicles.step(table, driven, physics=self.physics, ground=ground, dt=dt)
         walkers.step(table, afoot, ground, dt)
         self.contacts = collisions.resolve(table, self._obstacles, dt)
         self.frame += 1

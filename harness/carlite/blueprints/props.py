@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.carlite.actors import Kind
 from harness.carlite.blueprints.model import (
     AttributeType,
@@ -124,19 +126,18 @@ def props() -> list[Blueprint]:
     """Return the prop blueprints by name."""
     rows = [(name, row, Label.STATIC) for name, row in _FIXED.items()]
     rows += [(name, row, Label.DYNAMIC) for name, row in _MOVABLE.items()]
-    return [_blueprint(name, *row, label) for name, row, label in sorted(rows)]
+    return [_blueprint(name, body, size, label) for name, (body, *size), label in sorted(rows)]
 
 
-def _blueprint(
-    name: str, body: str, length: float, width: float, height: float, label: Label
-) -> Blueprint:
+def _blueprint(name: str, body: str, size: Sequence[float], label: Label) -> Blueprint:
+    length, width, height = size
     blueprint_id = f"static.prop.{name}"
     return Blueprint(
         id=blueprint_id,
         tags=tags_of(blueprint_id),
         attributes=(
             role("prop"),
-            constant("size", AttributeType.STRING, _size(length, width, height)),
+            constant("size", AttributeType.STRING, _size_class(length, width, height)),
         ),
         kind=Kind.PROP,
         label=_LABELS.get(body, label),
@@ -147,7 +148,7 @@ def _blueprint(
     )
 
 
-def _size(*sides: float) -> str:
+def _size_class(*sides: float) -> str:
     longest = max(sides)
     steps = ((0.25, "tiny"), (0.8, "small"), (1.6, "medium"), (4.0, "big"))
     return next((name for limit, name in steps if longest < limit), "huge")

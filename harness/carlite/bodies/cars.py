@@ -57,16 +57,22 @@ def car(shape: Shape) -> list[Part]:
             profile([(x * half, z) for x, z, _ in rows], [y * skin for _, _, y in rows])
             for rows in (lower, cabin)
         ),
-        *four_wheels(shape.axles[0] * half, shape.axles[1] * half, side, shape.wheel, 0.22),
+        *four_wheels(
+            shape.axles[0] * half, shape.axles[1] * half, side=side, radius=shape.wheel, width=0.22
+        ),
     ]
 
 
 def four_wheels(
-    front: float, rear: float, side: float, radius: float, width: float, sides: int = 7
+    front: float, rear: float, *, side: float, radius: float, width: float, sides: int = 7
 ) -> list[Part]:
     """Return wheels on two axles, flush with the sides."""
     middle = side - width / 2
-    return [wheel(x, y, radius, width, sides) for x in (front, rear) for y in (-middle, middle)]
+    return [
+        wheel(x, y, radius=radius, width=width, sides=sides)
+        for x in (front, rear)
+        for y in (-middle, middle)
+    ]
 
 
 def pickup() -> list[Part]:
@@ -76,7 +82,7 @@ def pickup() -> list[Part]:
         (-3.05, 1.35), (-3.13, 1.20), (-3.05, 0.50), (-2.8, 0.42),
     ]  # fmt: skip
     widths = [0.98, 0.98, 1.0, 0.82, 0.82, 1.02, 1.05, 1.05, 1.02]
-    return [profile(outline, widths), *four_wheels(1.95, -1.95, 1.13, 0.45, 0.30)]
+    return [profile(outline, widths), *four_wheels(1.95, -1.95, side=1.13, radius=0.45, width=0.30)]
 
 
 def ambulance() -> list[Part]:
@@ -86,9 +92,9 @@ def ambulance() -> list[Part]:
          (1.0, 0.3)],
         [0.90, 0.90, 0.90, 0.96, 0.86, 0.86, 1.0],
     )  # fmt: skip
-    box = block((-3.18, 1.15), (-1.15, 1.15), (0.40, 2.31), (0.99, 0.95))
+    box = block((-3.18, 1.15), (-1.15, 1.15), (0.40, 2.31), taper=(0.99, 0.95))
     bar = block((0.75, 1.05), (-0.75, 0.75), (2.28, 2.43))
-    return [cab, box, bar, *four_wheels(2.15, -1.70, 1.17, 0.38, 0.26)]
+    return [cab, box, bar, *four_wheels(2.15, -1.70, side=1.17, radius=0.38, width=0.26)]
 
 
 CARS = {

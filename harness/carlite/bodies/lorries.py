@@ -14,8 +14,8 @@ def box_truck() -> list[Part]:
          (1.0, 0.35)],
         [1.05, 1.05, 1.05, 1.12, 0.98, 0.98, 1.12],
     )  # fmt: skip
-    box = block((-2.60, 1.12), (-1.30, 1.30), (0.62, 2.46), (1.0, 0.96))
-    return [cab, box, *four_wheels(1.70, -1.60, 1.22, 0.45, 0.34)]
+    box = block((-2.60, 1.12), (-1.30, 1.30), (0.62, 2.46), taper=(1.0, 0.96))
+    return [cab, box, *four_wheels(1.70, -1.60, side=1.22, radius=0.45, width=0.34)]
 
 
 def lorry() -> list[Part]:
@@ -26,7 +26,7 @@ def lorry() -> list[Part]:
     )
     box = block((-3.97, 1.80), (-1.40, 1.40), (1.02, 3.46))
     frame = block((-3.80, 2.10), (-0.55, 0.55), (0.55, 1.06))
-    return [cab, box, frame, *four_wheels(3.05, -2.30, 1.30, 0.50, 0.36)]
+    return [cab, box, frame, *four_wheels(3.05, -2.30, side=1.30, radius=0.50, width=0.36)]
 
 
 def firetruck() -> list[Part]:
@@ -35,11 +35,18 @@ def firetruck() -> list[Part]:
         [(4.15, 0.42), (4.23, 1.0), (4.17, 1.75), (3.95, 2.78), (2.20, 2.88), (2.20, 0.45)],
         [1.24, 1.26, 1.26, 1.18, 1.18, 1.26],
     )
-    rear = block((-4.15, 2.30), (-1.38, 1.38), (0.50, 3.15), (1.0, 0.97))
+    rear = block((-4.15, 2.30), (-1.38, 1.38), (0.50, 3.15), taper=(1.0, 0.97))
     ladder = profile([(-4.23, 3.30), (2.9, 3.62), (2.9, 3.80), (-4.23, 3.50)], 0.38)
     turret = block((-3.4, -2.6), (-0.45, 0.45), (3.0, 3.45))
     bar = block((3.0, 3.35), (-0.95, 0.95), (2.80, 3.05))
-    return [cab, rear, ladder, turret, bar, *four_wheels(3.05, -2.35, 1.36, 0.55, 0.36, 6)]
+    return [
+        cab,
+        rear,
+        ladder,
+        turret,
+        bar,
+        *four_wheels(3.05, -2.35, side=1.36, radius=0.55, width=0.36, sides=6),
+    ]
 
 
 def bus() -> list[Part]:
@@ -49,9 +56,14 @@ def bus() -> list[Part]:
          (-5.08, 3.30), (-5.13, 0.80), (-5.0, 0.40)],
         [1.45, 1.50, 1.50, 1.38, 1.38, 1.38, 1.38, 1.50, 1.48],
     )  # fmt: skip
-    cooler = block((-2.8, 0.2), (-0.95, 0.95), (3.55, 4.25), (0.9, 0.85))
+    cooler = block((-2.8, 0.2), (-0.95, 0.95), (3.55, 4.25), taper=(0.9, 0.85))
     mirrors = [block((4.62, 4.78), y, (1.95, 2.45)) for y in ((-1.97, -1.40), (1.40, 1.97))]
-    return [shell, cooler, *mirrors, *four_wheels(3.35, -2.95, 1.51, 0.52, 0.36, 6)]
+    return [
+        shell,
+        cooler,
+        *mirrors,
+        *four_wheels(3.35, -2.95, side=1.51, radius=0.52, width=0.36, sides=6),
+    ]
 
 
 def lorries() -> dict[str, list[Part]]:

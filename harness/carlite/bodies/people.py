@@ -23,7 +23,7 @@ def walker(height: float, head: float) -> list[Part]:
     return [
         beam((foot, -0.08, 0.0), (0.0, -0.07, hip), (0.055, 0.085)),
         beam((-foot, 0.08, 0.0), (0.0, 0.07, hip), (0.055, 0.085)),
-        frustum((0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, (0.95, 1.0)),
+        frustum((0.0, 0.0, hip - 0.06), (0.10, 0.15), shoulder - hip + 0.09, taper=(0.95, 1.0)),
         beam((0.02, 0.165, shoulder), (wrist, 0.165, hip - 0.02), (0.05, 0.04)),
         beam((-0.02, -0.165, shoulder), (-wrist, -0.165, hip - 0.02), (0.05, 0.04)),
         _head((0.02, 0.0, height - 0.25 * head), head),
@@ -55,7 +55,7 @@ def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
     neck = (seat_x + mount.lean, 0.0, seat_z + 0.52)
     reach, step = mount.grip[1], mount.pedal[1]
     rider = [
-        beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), 4, _RIDER),
+        beam((seat_x, 0.0, seat_z - 0.04), neck, (0.19, 0.23), sides=4, label=_RIDER),
         _head((neck[0] + 0.06, 0.0, neck[2] + 0.01), 1.1, _RIDER),
     ]
     for side in (-1, 1):
@@ -64,21 +64,21 @@ def two_wheeler(mount: Mount, frame: list[Part]) -> list[Part]:
         hip = (seat_x, side * 0.08, seat_z)
         foot = (mount.pedal[0] + side * 0.06, side * step, mount.pedal[2] + side * 0.06)
         rider += [
-            beam(shoulder, wrist, (0.055, 0.045), 3, _RIDER),
-            beam(hip, foot, (0.10, 0.06), 3, _RIDER),
+            beam(shoulder, wrist, (0.055, 0.045), sides=3, label=_RIDER),
+            beam(hip, foot, (0.10, 0.06), sides=3, label=_RIDER),
         ]
     radius, width = mount.wheel
-    wheels = [wheel(x, 0.0, radius, width, 6) for x in (-mount.axle, mount.axle)]
+    wheels = [wheel(x, 0.0, radius=radius, width=width, sides=6) for x in (-mount.axle, mount.axle)]
     return [*wheels, *frame, *rider]
 
 
 def motorcycle() -> list[Part]:
     """Tank, seat and fork between two fat wheels."""
     frame = [
-        frustum((0.02, 0.0, 0.30), (0.30, 0.14), 0.42, (1.2, 1.0), (0.06, 0.0)),
-        beam((0.75, 0.0, 0.32), (0.42, 0.0, 1.02), (0.07, 0.06), 3),
+        frustum((0.02, 0.0, 0.30), (0.30, 0.14), 0.42, taper=(1.2, 1.0), shift=(0.06, 0.0)),
+        beam((0.75, 0.0, 0.32), (0.42, 0.0, 1.02), (0.07, 0.06), sides=3),
         beam((-0.10, 0.0, 0.72), (-0.85, 0.0, 0.86), (0.15, 0.06)),
-        beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), 3),
+        beam((0.42, -0.36, 1.02), (0.42, 0.36, 1.02), (0.03, 0.03), sides=3),
     ]
     mount = Mount(
         axle=0.75,
@@ -94,10 +94,10 @@ def motorcycle() -> list[Part]:
 def scooter() -> list[Part]:
     """Leg shield, step-through floor and a round tail."""
     frame = [
-        frustum((-0.42, 0.0, 0.26), (0.36, 0.17), 0.50, (0.85, 0.8)),
+        frustum((-0.42, 0.0, 0.26), (0.36, 0.17), 0.50, taper=(0.85, 0.8)),
         frustum((0.08, 0.0, 0.20), (0.34, 0.17), 0.10),
-        beam((0.40, 0.0, 0.28), (0.30, 0.0, 1.05), (0.16, 0.09), 3),
-        beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), 3),
+        beam((0.40, 0.0, 0.28), (0.30, 0.0, 1.05), (0.16, 0.09), sides=3),
+        beam((0.32, -0.36, 1.03), (0.32, 0.36, 1.03), (0.03, 0.03), sides=3),
     ]
     mount = Mount(
         axle=0.62,
@@ -114,11 +114,11 @@ def bicycle() -> list[Part]:
     """A diamond frame of thin tubes between two thin wheels."""
     crank, head, saddle = (-0.03, 0.0, 0.30), (0.36, 0.0, 0.88), (-0.20, 0.0, 0.92)
     frame = [
-        beam((0.52, 0.0, 0.34), (0.34, 0.0, 1.02), (0.03, 0.03), 3),
-        beam(crank, head, (0.03, 0.03), 3),
-        beam(saddle, head, (0.03, 0.03), 3),
-        beam((-0.52, 0.0, 0.34), crank, (0.03, 0.03), 3),
-        beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), 3),
+        beam((0.52, 0.0, 0.34), (0.34, 0.0, 1.02), (0.03, 0.03), sides=3),
+        beam(crank, head, (0.03, 0.03), sides=3),
+        beam(saddle, head, (0.03, 0.03), sides=3),
+        beam((-0.52, 0.0, 0.34), crank, (0.03, 0.03), sides=3),
+        beam((0.34, -0.28, 1.02), (0.34, 0.28, 1.02), (0.025, 0.025), sides=3),
     ]
     mount = Mount(
         axle=0.52,

@@ -22,7 +22,7 @@ def kiosk() -> list[Part]:
         block((-0.7, 0.7), (-0.7, 0.7), (0.0, 2.4)),
         block((0.65, 0.85), (-0.6, 0.6), (0.95, 1.1)),
         block((-0.85, 0.85), (-0.85, 0.85), (2.35, 2.6)),
-        block((-0.85, 0.85), (-0.85, 0.85), (2.6, 3.2), (0.15, 0.15)),
+        block((-0.85, 0.85), (-0.85, 0.85), (2.6, 3.2), taper=(0.15, 0.15)),
     ]
 
 
@@ -62,7 +62,7 @@ def panel() -> list[Part]:
 
 def barrier() -> list[Part]:
     """Two rails between two feet."""
-    feet = [frustum((x, 0.0, 0.0), (0.06, 0.18), 1.0, (0.8, 0.25)) for x in (-0.5, 0.5)]
+    feet = [frustum((x, 0.0, 0.0), (0.06, 0.18), 1.0, taper=(0.8, 0.25)) for x in (-0.5, 0.5)]
     rails = [block((-0.6, 0.6), (-0.03, 0.03), (z, z + 0.25)) for z in (0.35, 0.75)]
     return [*feet, *rails]
 
@@ -91,7 +91,7 @@ def frame() -> list[Part]:
 
 def container() -> list[Part]:
     """A waste container: a body wider at the top under a sloping lid."""
-    body = frustum((0.0, 0.0, 0.12), (0.82, 0.44), 1.25, (1.12, 1.1))
+    body = frustum((0.0, 0.0, 0.12), (0.82, 0.44), 1.25, taper=(1.12, 1.1))
     lid = profile([(-0.95, 1.33), (0.95, 1.33), (0.95, 1.45), (-0.55, 1.71), (-0.95, 1.60)], 0.5)
     feet = [block((x - 0.1, x + 0.1), (-0.35, 0.35), (0.0, 0.15)) for x in (-0.6, 0.6)]
     return [body, lid, *feet]
@@ -138,7 +138,8 @@ def palm() -> list[Part]:
     """A bare trunk under eight drooping fronds."""
     directions = [(math.cos(turn), math.sin(turn)) for turn in np.arange(8) * np.pi / 4]
     fronds = [
-        beam((0.0, 0.0, 18.6), (4.2 * x, 4.2 * y, 17.2), (0.45, 0.12), 3) for x, y in directions
+        beam((0.0, 0.0, 18.6), (4.2 * x, 4.2 * y, 17.2), (0.45, 0.12), sides=3)
+        for x, y in directions
     ]
     return [turned((0, 0, 0), [(0.35, 0.0), (0.2, 19.0)], 6), *fronds]
 
@@ -146,13 +147,19 @@ def palm() -> list[Part]:
 def cart() -> list[Part]:
     """A market cart: counter on wheels under a roof on posts."""
     counter = block((-0.45, 0.45), (-0.9, 0.9), (0.35, 1.0))
-    roof = block((-0.55, 0.55), (-1.1, 1.1), (2.0, 2.25), (0.8, 0.8))
+    roof = block((-0.55, 0.55), (-1.1, 1.1), (2.0, 2.25), taper=(0.8, 0.8))
     posts = [
         block((x - 0.04, x + 0.04), (y - 0.04, y + 0.04), (0.9, 2.05))
         for x in (-0.4, 0.4)
         for y in (-0.85, 0.85)
     ]
-    return [counter, roof, *posts, wheel(0.0, -0.98, 0.38, 0.08), wheel(0.0, 0.98, 0.38, 0.08)]
+    return [
+        counter,
+        roof,
+        *posts,
+        wheel(0.0, -0.98, radius=0.38, width=0.08),
+        wheel(0.0, 0.98, radius=0.38, width=0.08),
+    ]
 
 
 def props() -> dict[str, list[Part]]:
@@ -169,7 +176,7 @@ def props() -> dict[str, list[Part]]:
         "post": [turned((0, 0, 0), [(0.12, 0.0), (0.07, 0.1), (0.07, 0.8), (0.1, 0.9)])],
         "heap": [turned((0, 0, 0), [(0.9, 0.0), (1.0, 0.25), (0.7, 0.7), (0.2, 1.0)])],
         "planter": [
-            frustum((0, 0, 0), (0.4, 0.4), 0.55, (1.2, 1.2)),
+            frustum((0, 0, 0), (0.4, 0.4), 0.55, taper=(1.2, 1.2)),
             turned((0, 0, 0.5), [(0.35, 0.0), (0.4, 0.3), (0.1, 0.6)], 6),
         ],
         "parasol": [

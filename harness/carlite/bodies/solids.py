@@ -43,16 +43,17 @@ def profile(
 
 
 def block(
-    x: Point, y: Point, z: Point, taper: Point = (1.0, 1.0), label: Label = Label.NONE
+    x: Point, y: Point, z: Point, *, taper: Point = (1.0, 1.0), label: Label = Label.NONE
 ) -> Part:
     """Return a box between limits, its top scaled about its centre by `taper`."""
-    return frustum((*_middle(x, y), z[0]), _half(x, y), z[1] - z[0], taper, label=label)
+    return frustum((*_middle(x, y), z[0]), _half(x, y), z[1] - z[0], taper=taper, label=label)
 
 
 def frustum(
     base: Place,
     half: Point,
     height: float,
+    *,
     taper: Point = (1.0, 1.0),
     shift: Point = (0.0, 0.0),
     label: Label = Label.NONE,
@@ -77,7 +78,7 @@ def turned(
     return loft(rings, label)
 
 
-def wheel(x: float, y: float, radius: float, width: float, sides: int = 7) -> Part:
+def wheel(x: float, y: float, *, radius: float, width: float, sides: int = 7) -> Part:
     """Return a wheel standing on the ground, flat side down, its axle along y."""
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides - np.pi / 2
     rim = radius / np.cos(np.pi / sides)
@@ -89,7 +90,7 @@ def wheel(x: float, y: float, radius: float, width: float, sides: int = 7) -> Pa
 
 
 def beam(
-    start: Place, end: Place, thickness: Point, sides: int = 4, label: Label = Label.NONE
+    start: Place, end: Place, thickness: Point, *, sides: int = 4, label: Label = Label.NONE
 ) -> Part:
     """Return a rod between two places, thick at its start and at its end as given."""
     a, b = np.array(start), np.array(end)

@@ -93,21 +93,21 @@ def _spawn(world: World, session: Session, fields: list[object], depth: int) -> 
     actor_id = codec.integer(codec.items(spawned, "actor")[0], "actor")
     for command in commands:
         with suppress(CallError):
-            _run_with(world, session, actor_id, command, depth + 1)
+            _run_with(world, session, command, spawned=actor_id, depth=depth + 1)
     return actor_id
 
 
-def _run_with(world: World, session: Session, actor_id: int, command: object, depth: int) -> None:
+def _run_with(world: World, session: Session, command: object, *, spawned: int, depth: int) -> None:
     """Run a command on an actor that was just spawned."""
     number, fields = _command(command)
     if fields and fields[0] == 0 and number != SPAWN:
-        fields[0] = actor_id
+        fields[0] = spawned
     if number == SPAWN and len(fields) == 6 and fields[2] == [True, 0]:
-        fields[2] = [True, actor_id]
-    _run(world, session, number, fields, depth)
+        fields[2] = [True, spawned]
+    _run(world, session, number, fields, depth=depth)
 
 
-def _run(world: World, session: Session, number: int, fields: list[object], depth: int) -> int:
+def _run(world: World, session: Session, number: int, fields: list[object], *, depth: int) -> int:
     """Run one command and return the actor it was about."""
     if depth > MOST_NESTED:
         raise CallError("apply_batch: commands nested too deeply")

@@ -70,6 +70,7 @@ def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]
 def overlaps(
     table: ActorTable,
     obstacles: Obstacles,
+    *,
     centre: Sequence[float],
     extent: Sequence[float],
     yaw: float,

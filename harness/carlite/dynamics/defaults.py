@@ -49,7 +49,7 @@ def defaults(
 def _published(known: Published, mass: float) -> PhysicsControl:
     wheel = Wheel(radius=known.radius, max_brake_torque=known.brake, lat_stiff_value=known.lateral)
     places = (known.front_axle, known.rear_axle)
-    fitted = _fitted(wheel, places, known.width, FULL_LOCK, known.hand_brake)
+    fitted = _fitted(wheel, places, track=known.width, lock=FULL_LOCK, hand_brake=known.hand_brake)
     control = _with_engine(known.engine, mass, fitted)
     return replace(control, center_of_mass=(known.centre, 0.0, 0.0))
 
@@ -81,11 +81,13 @@ def _scaled(figures: Figures, wheelbase: float, track: float, mass: float) -> Ph
     )
     places = (0.5 * wheelbase, -0.5 * wheelbase)
     hand_brake = round(MKZ_HANDBRAKE * share * figures.wheel / MKZ_RADIUS, 1)
-    return _with_engine(engine, mass, _fitted(wheel, places, track, figures.lock, hand_brake))
+    return _with_engine(
+        engine, mass, _fitted(wheel, places, track=track, lock=figures.lock, hand_brake=hand_brake)
+    )
 
 
 def _fitted(
-    wheel: Wheel, places: tuple[float, float], track: float, lock: float, hand_brake: float
+    wheel: Wheel, places: tuple[float, float], *, track: float, lock: float, hand_brake: float
 ) -> tuple[Wheel, ...]:
     """Return two wheels per axle; as in CARLA, two-wheelers have twins, here on the centre line."""
     return tuple(

@@ -105,6 +105,7 @@ def _load_shares(control: PhysicsControl) -> list[float]:
 
 def _wheel(
     wheel: Wheel,
+    *,
     share: float,
     angle: float,
     spin: float,

@@ -47,7 +47,7 @@ STEEPEST = 0.4
 """Grade of the steepest ramp that throws a vehicle up; the edge of a deck is a step, no ramp."""
 
 
-def step(table: ActorTable, slots: Ints, physics: Physics, ground: Ground, dt: float) -> None:
+def step(table: ActorTable, slots: Ints, *, physics: Physics, ground: Ground, dt: float) -> None:
     """Move the vehicles in `slots` by `dt`; unsimulated ones and those without physics stay."""
     _step(
         slots, physics.rows, dt, max(1, math.ceil(dt / SUBSTEP - 1e-9)),

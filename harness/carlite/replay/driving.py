@@ -111,7 +111,7 @@ class Car:
 
     def tick(self) -> None:
         """Drive on for 0.05 s."""
-        vehicles.step(self.table, self._slots, self._physics, self._ground, STEP)
+        vehicles.step(self.table, self._slots, physics=self._physics, ground=self._ground, dt=STEP)
 
     @property
     def speed(self) -> float:

@@ -76,8 +76,8 @@ class ColourCamera:
         """Return one image."""
         picture = self._pinhole.look(scene, pose, frame)
         colours = face_colours(
-            picture.normals, picture.labels, picture.things,
-            scene.things.actor[picture.things], picture.rotation,
+            picture.normals, picture.labels, things=picture.things,
+            actors=scene.things.actor[picture.things], rotation=picture.rotation,
         )  # fmt: skip
         image = np.empty((self._pinhole.height, self._pinhole.width, 4), np.uint8)
         paint(

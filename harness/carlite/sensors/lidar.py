@@ -46,11 +46,11 @@ class Losses:
     def read(cls, attributes: Mapping[str, str]) -> Losses:
         """Read the attributes, by CARLA's names."""
         return cls(
-            attenuation=number(attributes, "atmosphere_attenuation_rate", 0.004, 0, 1e6),
-            general_rate=number(attributes, "dropoff_general_rate", 0.45, 0, 1),
-            intensity_limit=number(attributes, "dropoff_intensity_limit", 0.8, 0, 1),
-            zero_intensity=number(attributes, "dropoff_zero_intensity", 0.4, 0, 1),
-            noise=number(attributes, "noise_stddev", 0.0, 0, 1e3),
+            attenuation=number(attributes, "atmosphere_attenuation_rate", 0.004, low=0, high=1e6),
+            general_rate=number(attributes, "dropoff_general_rate", 0.45, low=0, high=1),
+            intensity_limit=number(attributes, "dropoff_intensity_limit", 0.8, low=0, high=1),
+            zero_intensity=number(attributes, "dropoff_zero_intensity", 0.4, low=0, high=1),
+            noise=number(attributes, "noise_stddev", 0.0, low=0, high=1e3),
         )
 
 
@@ -60,7 +60,7 @@ class Lidar:
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._sweep = Sweep(attributes)
         self._losses = Losses.read(attributes)
-        noise_seed = whole(attributes, "noise_seed", 0, -(2**31), 2**31 - 1)
+        noise_seed = whole(attributes, "noise_seed", 0, low=-(2**31), high=2**31 - 1)
         self._key = subseed(seed, "lidar", noise_seed)
         self._first_frame: int | None = None
 

@@ -49,9 +49,9 @@ class Pinhole:
     """An image size and a field of view."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
-        self.width = whole(attributes, "image_size_x", 800, 1, MOST_PIXELS)
-        self.height = whole(attributes, "image_size_y", 600, 1, MOST_PIXELS)
-        field = number(attributes, "fov", 90.0, 0.1, 170)
+        self.width = whole(attributes, "image_size_x", 800, low=1, high=MOST_PIXELS)
+        self.height = whole(attributes, "image_size_y", 600, low=1, high=MOST_PIXELS)
+        field = number(attributes, "fov", 90.0, low=0.1, high=170)
         self.header = struct.pack("<IIf", self.width, self.height, field)
         focal = self.width / (2 * math.tan(math.radians(field) / 2))
         across = (np.arange(self.width, dtype=np.float64) + 0.5 - self.width / 2) / focal

@@ -26,11 +26,15 @@ class Radar:
     """The body is float32 velocity, azimuth, altitude, depth for each detection."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
-        self._half_width = math.tan(number(attributes, "horizontal_fov", 30.0, 0, 179) * DEGREE / 2)
-        self._half_height = math.tan(number(attributes, "vertical_fov", 30.0, 0, 179) * DEGREE / 2)
-        self._range = number(attributes, "range", 100.0, 0.01, 1e5)
-        self._rate = whole(attributes, "points_per_second", 1500, 0, 1_000_000_000)
-        noise_seed = whole(attributes, "noise_seed", 0, -(2**31), 2**31 - 1)
+        self._half_width = math.tan(
+            number(attributes, "horizontal_fov", 30.0, low=0, high=179) * DEGREE / 2
+        )
+        self._half_height = math.tan(
+            number(attributes, "vertical_fov", 30.0, low=0, high=179) * DEGREE / 2
+        )
+        self._range = number(attributes, "range", 100.0, low=0.01, high=1e5)
+        self._rate = whole(attributes, "points_per_second", 1500, low=0, high=1_000_000_000)
+        noise_seed = whole(attributes, "noise_seed", 0, low=-(2**31), high=2**31 - 1)
         self._noise = (seed, "radar", noise_seed)
         self._first_frame: int | None = None
 

@@ -67,7 +67,7 @@ class Scene:
         if len(self.things.mesh) != standing + len(slots):
             self.things = things.joined(self._standing, things.empty(len(slots)))
         which = self.table.body[slots] + FIRST_BODY
-        things.write_actors(self.things, standing, self.table, slots, which)
+        things.write_actors(self.things, standing, table=self.table, slots=slots, meshes=which)
 
     def first_hit(
         self, origins: Floats, directions: Floats, reach: float, ignore: int = 0
@@ -118,7 +118,12 @@ def _scenery(scenery: Scenery) -> things.Things:
     rotation = np.column_stack([upright, scenery.yaw, upright])
     actor = np.zeros(len(mesh), np.int64)
     return things.placed(
-        mesh.astype(np.int32), scenery.centre, extent, rotation, scenery.label, actor
+        mesh.astype(np.int32),
+        centre=scenery.centre,
+        extent=extent,
+        rotation=rotation,
+        label=scenery.label,
+        actor=actor,
     )
 
 
@@ -128,9 +133,9 @@ def _decks(deck: list[Mesh], first_mesh: int) -> things.Things:
     high = np.array([mesh.vertices.max(axis=0) for mesh in deck]).reshape(count, 3)
     return things.placed(
         np.arange(first_mesh, first_mesh + count, dtype=np.int32),
-        (low + high) / 2,
-        np.maximum((high - low) / 2, 1e-9),
-        np.zeros((count, 3)),
-        np.full(count, Label.ROAD, np.uint8),
-        np.zeros(count, np.int64),
+        centre=(low + high) / 2,
+        extent=np.maximum((high - low) / 2, 1e-9),
+        rotation=np.zeros((count, 3)),
+        label=np.full(count, Label.ROAD, np.uint8),
+        actor=np.zeros(count, np.int64),
     )

@@ -9,7 +9,7 @@ from harness.carlite.errors import CallError
 
 
 def number(
-    attributes: Mapping[str, str], name: str, default: float, low: float, high: float
+    attributes: Mapping[str, str], name: str, default: float, *, low: float, high: float
 ) -> float:
     """Read a finite number within bounds; CallError names the attribute otherwise."""
     text = attributes.get(name, str(default))
@@ -22,9 +22,9 @@ def number(
     return value
 
 
-def whole(attributes: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+def whole(attributes: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:
     """Read a whole number within bounds; CallError names the attribute otherwise."""
-    value = number(attributes, name, default, low, high)
+    value = number(attributes, name, default, low=low, high=high)
     if value != int(value):
         raise CallError(f"sensor attribute {name} = {value}: wants a whole number")
     return int(value)

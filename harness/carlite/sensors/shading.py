@@ -57,7 +57,7 @@ PALETTE = _palette()
 
 
 def face_colours(
-    normals: Floats, labels: Bytes, things: Int32s, actors: Ints, rotation: Floats
+    normals: Floats, labels: Bytes, *, things: Int32s, actors: Ints, rotation: Floats
 ) -> Floats:
     """Return the lit colour of each face; cars, houses and people differ by object."""
     variety = np.where(actors > 0, actors, things) * 7 // 3

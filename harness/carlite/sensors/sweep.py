@@ -48,13 +48,13 @@ class Sweep:
     """The ray pattern of a LiDAR and where in its turn it stands (degrees, as attributes are)."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
-        self.channels = whole(attributes, "channels", 32, 1, 4096)
-        self.range = number(attributes, "range", 10.0, 0.01, 1e5)
-        self._rate = whole(attributes, "points_per_second", 56000, 0, 1_000_000_000)
-        self._turns = number(attributes, "rotation_frequency", 10.0, 0, 1e4)
-        self._field = number(attributes, "horizontal_fov", 360.0, 0.001, 360)
-        upper = number(attributes, "upper_fov", 10.0, -90, 90)
-        lower = number(attributes, "lower_fov", -30.0, -90, 90)
+        self.channels = whole(attributes, "channels", 32, low=1, high=4096)
+        self.range = number(attributes, "range", 10.0, low=0.01, high=1e5)
+        self._rate = whole(attributes, "points_per_second", 56000, low=0, high=1_000_000_000)
+        self._turns = number(attributes, "rotation_frequency", 10.0, low=0, high=1e4)
+        self._field = number(attributes, "horizontal_fov", 360.0, low=0.001, high=360)
+        upper = number(attributes, "upper_fov", 10.0, low=-90, high=90)
+        lower = number(attributes, "lower_fov", -30.0, low=-90, high=90)
         elevations = np.radians(np.linspace(upper, lower, self.channels))
         order = np.argsort(elevations, kind="stable")
         self._row = np.empty(self.channels, np.int32)

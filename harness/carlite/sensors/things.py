@@ -57,7 +57,7 @@ def joined(first: Things, second: Things) -> Things:
 
 
 def placed(
-    mesh: Int32s, centre: Floats, extent: Floats, rotation: Floats, label: Bytes, actor: Ints
+    mesh: Int32s, *, centre: Floats, extent: Floats, rotation: Floats, label: Bytes, actor: Ints
 ) -> Things:
     """Place meshes so that each fills a box of half sizes `extent`, rotated about its centre."""
     things = empty(len(mesh))
@@ -68,7 +68,7 @@ def placed(
 
 
 def write_actors(
-    things: Things, first: int, table: ActorTable, slots: Ints, meshes: Int32s
+    things: Things, first: int, *, table: ActorTable, slots: Ints, meshes: Int32s
 ) -> None:
     """Write the actors in `slots` from place `first` on, at their present poses."""
     room = slice(first, first + len(slots))

@@ -50,7 +50,7 @@ def build(lanes: Lanes) -> Ground:
     bottom, top = _levels(x, y, cell, shape, *segments[:-1])
     inner, outer = _deck_thresholds(bottom, top, cell)
     lower, upper, rank = _surfaces(x, y, cell, inner, outer, *segments)
-    rank[gaps(lanes, x, y, cell, np.isnan(bottom))] = RANK[Label.ROAD]
+    rank[gaps(lanes, np.isnan(bottom), x=x, y=y, cell=cell)] = RANK[Label.ROAD]
     labels = np.array([int(label) for label in sorted(RANK, key=RANK.__getitem__)], np.uint8)
     return Ground(x=x, y=y, cell=cell, lower=fill(lower), upper=_widen(upper), label=labels[rank])
 

@@ -63,7 +63,7 @@ class LaneFinder:
         self.grid = _grid(lanes)
 
     def nearest(
-        self, x: float, y: float, z: float, kinds: int = DRIVING, yaw: float = math.nan
+        self, x: float, y: float, z: float, *, kinds: int = DRIVING, yaw: float = math.nan
     ) -> tuple[int, float, float]:
         """Return (lane, station, lateral); lateral counts to the right. Lane -1: there is none.
 

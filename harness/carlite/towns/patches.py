@@ -16,7 +16,7 @@ from harness.carlite.towns.model import LaneKind, Lanes
 CARRIAGEWAY = (LaneKind.DRIVING, LaneKind.SHOULDER, LaneKind.PARKING, LaneKind.BIKING)
 
 
-def gaps(lanes: Lanes, x: float, y: float, cell: float, uncovered: Bools) -> Bools:
+def gaps(lanes: Lanes, uncovered: Bools, *, x: float, y: float, cell: float) -> Bools:
     """Mark those uncovered points of the grid that lie in gaps between a junction's lanes."""
     inside = np.zeros(uncovered.shape, np.bool_)
     lane = np.repeat(np.arange(len(lanes.first)), lanes.count)

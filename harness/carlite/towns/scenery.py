@@ -15,6 +15,7 @@ from harness.carlite.towns.model import Ground, Lanes, Scenery, Signal
 from harness.carlite.towns.scenery_frontage import corners, frontages
 from harness.carlite.towns.scenery_pieces import Piece, Pieces
 from harness.carlite.towns.scenery_plot import Plot, Use
+from harness.carlite.towns.scenery_site import Site
 from harness.carlite.towns.scenery_styles import style_of
 
 
@@ -23,6 +24,7 @@ def furnish(
     ground: Ground,
     signals: tuple[Signal, ...],
     name: str,
+    *,
     given: Sequence[Piece] = (),
     wanted: Mapping[str, float] | None = None,
 ) -> Scenery:
@@ -31,26 +33,25 @@ def furnish(
     `given` are the pieces that the town's file names; they stand where it says. `wanted` is what
     the file says of the style, by name.
     """
-    style = style_of(name, wanted or {})
-    plot, pieces = Plot(lanes, ground), Pieces()
+    site = Site(Plot(lanes, ground), Pieces(), style_of(name, wanted or {}))
     edges = frontages(lanes)
     rngs = {
         part: stream(0, "scenery", name, part)
         for part in ("corners", "bays", "rows", "cars", "lamps", "props", "trees", "fences")
     }
-    pieces.add(*given)
+    site.pieces.add(*given)
     for piece in given:
-        plot.claim((piece.x, piece.y, piece.yaw, *piece.half[:2]), Use(0))
-    scenery_rails.bridge_rails(pieces, lanes, ground)
-    scenery_street.signal_posts(plot, pieces, signals)
-    scenery_buildings.corner_houses(plot, pieces, corners(lanes), style, rngs["corners"])
-    scenery_cars.in_lanes(plot, pieces, lanes, style, rngs["cars"])
-    scenery_street.lamps(plot, pieces, edges, style, rngs["lamps"])
-    scenery_street.props(plot, pieces, edges, rngs["props"])
-    scenery_cars.in_bays(plot, pieces, edges, style, rngs["bays"])
-    scenery_buildings.rows(plot, pieces, edges, style, rngs["rows"])
-    scenery_street.median_trees(plot, pieces, lanes, style, rngs["trees"])
-    scenery_street.trees(plot, pieces, edges, style, rngs["trees"])
-    scenery_street.block_trees(plot, pieces, rngs["trees"])
-    scenery_buildings.fences(plot, pieces, edges, style, rngs["fences"])
-    return pieces.on(ground)
+        site.plot.claim((piece.x, piece.y, piece.yaw, *piece.half[:2]), Use(0))
+    scenery_rails.bridge_rails(site.pieces, lanes, ground)
+    scenery_street.signal_posts(site, signals)
+    scenery_buildings.corner_houses(site, corners(lanes), rngs["corners"])
+    scenery_cars.in_lanes(site, lanes, rngs["cars"])
+    scenery_street.lamps(site, edges, rngs["lamps"])
+    scenery_street.props(site, edges, rngs["props"])
+    scenery_cars.in_bays(site, edges, rngs["bays"])
+    scenery_buildings.rows(site, edges, rngs["rows"])
+    scenery_street.median_trees(site, lanes, rngs["trees"])
+    scenery_street.trees(site, edges, rngs["trees"])
+    scenery_street.block_trees(site, rngs["trees"])
+    scenery_buildings.fences(site, edges, rngs["fences"])
+    return site.pieces.on(ground)

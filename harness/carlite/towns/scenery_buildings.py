@@ -9,7 +9,8 @@ import numpy as np
 from harness.carlite.labels import Label
 from harness.carlite.towns.scenery_frontage import Corner, Frontage, GroundPose, shifted
 from harness.carlite.towns.scenery_pieces import Piece, Pieces
-from harness.carlite.towns.scenery_plot import EVERYTHING, STREET, Plot, Use
+from harness.carlite.towns.scenery_plot import EVERYTHING, STREET, Use
+from harness.carlite.towns.scenery_site import Site
 from harness.carlite.towns.scenery_styles import Range, Style
 
 STOREY = 3.1
@@ -17,18 +18,18 @@ SLENDER = 2.2
 """No building is higher than this many times its shorter side."""
 STEP_BACK = 2.0
 HALF_WALL, BEHIND_WALK = 0.15, 0.5
+Size = tuple[float, float, float]
+"""Width along the street, depth and height, metres."""
 GROUNDS = STREET | Use.BRIDGE | Use.ISLAND | Use.SOLID
 
 
-def corner_houses(
-    plot: Plot, pieces: Pieces, corners: list[Corner], style: Style, rng: np.random.Generator
-) -> None:
+def corner_houses(site: Site, corners: list[Corner], rng: np.random.Generator) -> None:
     """Build on street corners, close enough to hide one street from the other."""
     for corner in corners:
-        along, deep = (_between(style.width, float(u)) for u in rng.random(2))
-        setback = style.setback[0] + float(rng.random()) * 0.5
-        height = _height(style, rng)
-        if rng.random() > style.built:
+        along, deep = (_between(site.style.width, float(u)) for u in rng.random(2))
+        setback = site.style.setback[0] + float(rng.random()) * 0.5
+        height = _height(site.style, rng)
+        if rng.random() > site.style.built:
             continue
         turn = corner.after - corner.before
         for back in (0.0, 0.75, 1.5, 2.5, 4.0):
@@ -36,62 +37,44 @@ def corner_houses(
             start = (corner.x, corner.y, corner.before)
             ahead = -inner / math.tan(turn / 2) if abs(turn) > 0.1 else 0.0
             pose = shifted(start, min(ahead, 0.0) - along / 2, inner + deep / 2)
-            if plot.claim((*pose, along / 2, deep / 2), GROUNDS):
-                _house(pieces, pose, along, deep, height, rng)
+            if site.plot.claim((*pose, along / 2, deep / 2), GROUNDS):
+                _house(site.pieces, pose, (along, deep, height), rng)
                 break
 
 
-def rows(
-    plot: Plot,
-    pieces: Pieces,
-    frontages: list[Frontage],
-    style: Style,
-    rng: np.random.Generator,
-) -> None:
+def rows(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Build house after house along every frontage."""
     for frontage in frontages:
         station = float(rng.uniform(0, 4))
-        while station < frontage.length - style.width[0] / 2:
-            width = _between(style.width, float(rng.random()))
-            if rng.random() < style.built:
-                width = _build(plot, pieces, frontage, station, width, style, rng)
+        while station < frontage.length - site.style.width[0] / 2:
+            width = _between(site.style.width, float(rng.random()))
+            if rng.random() < site.style.built:
+                width = _build(site, frontage, station=station, width=width, rng=rng)
             station += width
 
 
 def _build(
-    plot: Plot,
-    pieces: Pieces,
-    frontage: Frontage,
-    station: float,
-    width: float,
-    style: Style,
-    rng: np.random.Generator,
+    site: Site, frontage: Frontage, *, station: float, width: float, rng: np.random.Generator
 ) -> float:
     """Build one house; return how much frontage it took."""
-    depth = _between(style.depth, float(rng.random()))
-    setback = _between(style.setback, float(rng.random()))
-    height = _height(style, rng)
-    gap = _between(style.gap, float(rng.random()))
+    depth = _between(site.style.depth, float(rng.random()))
+    setback = _between(site.style.setback, float(rng.random()))
+    height = _height(site.style, rng)
+    gap = _between(site.style.gap, float(rng.random()))
     if frontage.walk_at(station) == 0:
         setback += 5.0
     for size, deep, back in ((width, depth, 0.0), (width, depth, STEP_BACK), (8.0, 7.0, 0.5)):
         pose = shifted(frontage.at(station + size / 2), 0.0, setback + back + deep / 2)
-        if plot.claim((*pose, size / 2, deep / 2), GROUNDS):
-            _house(pieces, pose, size, deep, height, rng)
+        if site.plot.claim((*pose, size / 2, deep / 2), GROUNDS):
+            _house(site.pieces, pose, (size, deep, height), rng)
             return size + gap
     return 3.0
 
 
-def _house(
-    pieces: Pieces,
-    pose: GroundPose,
-    width: float,
-    depth: float,
-    height: float,
-    rng: np.random.Generator,
-) -> None:
+def _house(pieces: Pieces, pose: GroundPose, size: Size, rng: np.random.Generator) -> None:
     """Put up a block, sometimes with a narrower top."""
     x, y, yaw = pose
+    width, depth, height = size
     height = min(height, SLENDER * min(width, depth))
     pieces.add(Piece(x, y, yaw, (width / 2, depth / 2, height / 2), label=Label.BUILDING))
     if height > 4 * STOREY and rng.random() < 0.4:
@@ -101,13 +84,7 @@ def _house(
         pieces.add(Piece(x, y, yaw, half, label=Label.BUILDING, lift=height))
 
 
-def fences(
-    plot: Plot,
-    pieces: Pieces,
-    frontages: list[Frontage],
-    style: Style,
-    rng: np.random.Generator,
-) -> None:
+def fences(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Close open stretches of frontage with hedges, walls and fences."""
     for frontage in frontages:
         station = 1.0
@@ -115,8 +92,8 @@ def fences(
             length = float(rng.uniform(4, 9))
             pose = shifted(frontage.at(station + length / 2), 0.0, BEHIND_WALK + HALF_WALL)
             kind, coin = float(rng.random()), float(rng.random())
-            if coin < 0.7 and plot.claim((*pose, length / 2, HALF_WALL), EVERYTHING):
-                pieces.add(_fence(pose, length, kind, style))
+            if coin < 0.7 and site.plot.claim((*pose, length / 2, HALF_WALL), EVERYTHING):
+                site.pieces.add(_fence(pose, length, kind, site.style))
                 station += length + 0.4
             else:
                 station += length if coin >= 0.7 else 1.5

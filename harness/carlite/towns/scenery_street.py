@@ -9,9 +9,9 @@ import numpy as np
 from harness.carlite.labels import Label
 from harness.carlite.towns.model import LaneKind, Lanes, Shape, Signal
 from harness.carlite.towns.scenery_frontage import Frontage, GroundPose, shifted
-from harness.carlite.towns.scenery_pieces import Piece, Pieces
-from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, Plot, Use
-from harness.carlite.towns.scenery_styles import Style
+from harness.carlite.towns.scenery_pieces import Piece
+from harness.carlite.towns.scenery_plot import CELL, EVERYTHING, STREET, Use
+from harness.carlite.towns.scenery_site import Site
 
 LAMP_HEIGHT, LIGHT_HEIGHT, SIGN_HEIGHT = 7.0, 3.6, 2.3
 POLE_RADIUS = 0.09
@@ -41,14 +41,14 @@ def _pole(x: float, y: float, height: float, label: Label = Label.POLE) -> Piece
     return Piece(x, y, 0.0, half, label=label, shape=Shape.CYLINDER)
 
 
-def signal_posts(plot: Plot, pieces: Pieces, signals: tuple[Signal, ...]) -> None:
+def signal_posts(site: Site, signals: tuple[Signal, ...]) -> None:
     """Give every light and sign a pole and a face; poles step aside from the road if they must."""
     for signal in signals:
         for dx, dy in ASIDE:
             x, y = signal.position[0] + dx, signal.position[1] + dy
-            if plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), Use.BRIDGE | Use.SOLID):
+            if site.plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), Use.BRIDGE | Use.SOLID):
                 is_light = signal.type_id == "traffic.traffic_light"
-                pieces.add(*(_light if is_light else _sign)(x, y, signal.yaw))
+                site.pieces.add(*(_light if is_light else _sign)(x, y, signal.yaw))
                 break
 
 
@@ -64,9 +64,7 @@ def _sign(x: float, y: float, yaw: float) -> tuple[Piece, Piece]:
     return _pole(x, y, SIGN_HEIGHT), face
 
 
-def lamps(
-    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, rng: np.random.Generator
-) -> None:
+def lamps(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Line the streets with lamps."""
     for frontage in frontages:
         station = float(rng.uniform(3, 9))
@@ -75,38 +73,35 @@ def lamps(
             wide = walk >= WIDE_WALK
             x, y, _ = frontage.at(station, BEHIND_KERB - walk if wide else 0.3)
             without = EVERYTHING & ~Use.WALK & ~Use.DRIVE if wide else EVERYTHING
-            if plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), without):
-                pieces.add(_pole(x, y, LAMP_HEIGHT))
-                station += style.lamps
+            if site.plot.claim((x, y, 0.0, POLE_RADIUS, POLE_RADIUS), without):
+                site.pieces.add(_pole(x, y, LAMP_HEIGHT))
+                station += site.style.lamps
             else:
                 station += 2.0
 
 
-def trees(
-    plot: Plot, pieces: Pieces, frontages: list[Frontage], style: Style, rng: np.random.Generator
-) -> None:
+def trees(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Plant trees behind the sidewalks, two rows deep where there is room."""
     for frontage in frontages:
         for nearest in (1.2, 7.0, 14.0):
-            station = float(rng.uniform(2, style.trees))
+            station = float(rng.uniform(2, site.style.trees))
             while station < frontage.length - 2:
                 back = nearest + float(rng.uniform(0, 3))
-                _tree(plot, pieces, frontage.at(station, back), rng)
-                station += style.trees * float(rng.uniform(0.6, 1.4))
+                _tree(site, frontage.at(station, back), rng)
+                station += site.style.trees * float(rng.uniform(0.6, 1.4))
 
 
-def block_trees(plot: Plot, pieces: Pieces, rng: np.random.Generator) -> None:
+def block_trees(site: Site, rng: np.random.Generator) -> None:
     """Scatter trees over what ground is left."""
+    plot = site.plot
     rows, columns = plot.grid.shape
     for _ in range(int(rows * columns * CELL**2 / SQUARE_METRES_PER_TREE)):
         across, down = rng.random(2)
         x, y = plot.x + columns * CELL * float(across), plot.y + rows * CELL * float(down)
-        _tree(plot, pieces, (x, y, 0.0), rng)
+        _tree(site, (x, y, 0.0), rng)
 
 
-def median_trees(
-    plot: Plot, pieces: Pieces, lanes: Lanes, style: Style, rng: np.random.Generator
-) -> None:
+def median_trees(site: Site, lanes: Lanes, rng: np.random.Generator) -> None:
     """Plant slim trees on strips between the two directions of a street."""
     wide = np.flatnonzero((lanes.kind == LaneKind.OTHER) & (lanes.junction < 0)).tolist()
     for lane in wide:
@@ -120,26 +115,24 @@ def median_trees(
         station = 3.0
         while station < float(lanes.length[lane]) - 3:
             x, y = (float(np.interp(station, lanes.station[span], left[:, k])) for k in (0, 1))
-            _tree(plot, pieces, (x, y, 0.0), rng, largest=1.3)
-            station += style.trees * 0.6
+            _tree(site, (x, y, 0.0), rng, largest=1.3)
+            station += site.style.trees * 0.6
 
 
-def _tree(
-    plot: Plot, pieces: Pieces, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8
-) -> None:
+def _tree(site: Site, pose: GroundPose, rng: np.random.Generator, largest: float = 2.8) -> None:
     x, y, _ = pose
     crown = float(rng.uniform(0.45, 1.0)) * largest
     trunk, height = float(rng.uniform(0.12, 0.22)), float(rng.uniform(2.4, 3.2))
     top = crown * float(rng.uniform(1.5, 2.4))
-    if not plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~Use.CROWN):
+    if not site.plot.is_free((x, y, 0.0, trunk, trunk), EVERYTHING & ~Use.CROWN):
         return
-    if plot.claim(
+    if site.plot.claim(
         (x, y, 0.0, crown, crown), Use.DRIVE | Use.BRIDGE | Use.SOLID | Use.CROWN, Use.CROWN
     ):
-        plot.claim((x, y, 0.0, trunk, trunk), Use.DRIVE)
+        site.plot.claim((x, y, 0.0, trunk, trunk), Use.DRIVE)
         stem = (trunk, trunk, height / 2)
         leaves = (crown, crown, top / 2)
-        pieces.add(
+        site.pieces.add(
             Piece(x, y, 0.0, stem, label=Label.VEGETATION, shape=Shape.CYLINDER),
             Piece(
                 x,
@@ -154,7 +147,7 @@ def _tree(
         )
 
 
-def props(plot: Plot, pieces: Pieces, frontages: list[Frontage], rng: np.random.Generator) -> None:
+def props(site: Site, frontages: list[Frontage], rng: np.random.Generator) -> None:
     """Put shelters, kiosks, benches and bins behind the sidewalks, facing the street."""
     names, shares = list(PROPS), [share for _, share in PROPS.values()]
     for frontage in frontages:
@@ -163,9 +156,9 @@ def props(plot: Plot, pieces: Pieces, frontages: list[Frontage], rng: np.random.
             name = str(rng.choice(names, p=shares))
             half = PROPS[name][0]
             x, y, yaw = shifted(frontage.at(station), 0.0, half[1] + BEHIND_WALK)
-            if frontage.walk_at(station) and plot.claim((x, y, yaw, half[0], half[1]), POST):
+            if frontage.walk_at(station) and site.plot.claim((x, y, yaw, half[0], half[1]), POST):
                 facing = yaw + math.pi
-                pieces.add(
+                site.pieces.add(
                     Piece(x, y, facing, half, label=Label.STATIC, shape=Shape.BODY, body=name)
                 )
             station += float(rng.uniform(14, 40))

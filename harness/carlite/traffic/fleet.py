@@ -68,7 +68,7 @@ class Fleet:
     """The drivers, dense in the order in which their vehicles were registered."""
 
     def __init__(
-        self, town: Town, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
+        self, town: Town, *, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
     ) -> None:
         self.network, placement = network.build(town.lanes)
         verge.survey(self.network, town.scenery)

@@ -29,9 +29,9 @@ class TrafficManager:
     """
 
     def __init__(
-        self, town: Town, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
+        self, town: Town, *, table: ActorTable, lights: TrafficLights, physics: Physics, seed: int
     ) -> None:
-        self.fleet = Fleet(town, table, lights, physics, seed)
+        self.fleet = Fleet(town, table=table, lights=lights, physics=physics, seed=seed)
         self._table = table
         self._members: list[int] = []
         self._wishes: dict[int, Wishes] = {}

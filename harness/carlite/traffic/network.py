@@ -113,7 +113,9 @@ def build(lanes: Lanes) -> tuple[Network, Placement]:
     links["next_first"] = np.cumsum(links["next_count"]) - links["next_count"]
     links["dead_end"] = _dead_ends(onward)
     for side, neighbour in (("left", lanes.left), ("right", lanes.right)):
-        points[side] = _neighbours(lanes, placement, links, points, neighbour)
+        points[side] = _neighbours(
+            lanes, placement, links=links, points=points, neighbour=neighbour
+        )
     network = Network(links, points, np.array([k for ways in onward for k in ways], np.int64))
     return network, placement
 
@@ -223,6 +225,7 @@ def _dead_ends(onward: list[list[int]]) -> Bools:
 def _neighbours(
     lanes: Lanes,
     placement: Placement,
+    *,
     links: NDArray[np.void],
     points: NDArray[np.void],
     neighbour: Int32s,

@@ -87,7 +87,7 @@ def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Reco
 
 
 def pack(
-    records: Records, episode_id: int, platform_timestamp: float, dt: float, flags: int
+    records: Records, *, episode_id: int, platform_timestamp: float, dt: float, flags: int
 ) -> bytes:
     """Return the body of a snapshot frame."""
     header = _HEADER.pack(episode_id, platform_timestamp, dt, 0, 0, 0, flags)

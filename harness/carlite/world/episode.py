@@ -57,7 +57,9 @@ class Episode:
         self._signal_ids = self._add_signals()
         self.lights = TrafficLights(town.signals, self._signal_ids)
         self.motion = Motion(town, self.table)
-        self.traffic = TrafficManager(town, self.table, self.lights, self.motion.physics, seed)
+        self.traffic = TrafficManager(
+            town, table=self.table, lights=self.lights, physics=self.motion.physics, seed=seed
+        )
         self.pedals = Pedals()
         self.ackermann = Ackermann()
         self.scenery_state = SceneryState(town, self.table)
@@ -147,6 +149,7 @@ class Episode:
     def observe(
         self,
         records: snapshot.Records,
+        *,
         frame: int,
         dt: float,
         gravity: float,

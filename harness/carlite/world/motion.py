@@ -57,7 +57,7 @@ class Motion:
         vehicle_slots = self._above_ground(vehicle_slots)
         walker_slots = self._above_ground(walker_slots)
         self._friction.step(self._table, vehicle_slots, self.physics)
-        vehicles.step(self._table, vehicle_slots, self.physics, self._ground, dt)
+        vehicles.step(self._table, vehicle_slots, physics=self.physics, ground=self._ground, dt=dt)
         walkers.step(self._table, walker_slots, self._ground, dt)
         self._stop_led_walkers()
         pushes.restrain(self._table.velocity, self._table.yaw_rate)
@@ -66,7 +66,9 @@ class Motion:
 
     def is_free(self, centre: Vector, extent: Vector, yaw: float) -> bool:
         """Whether a box would touch nothing solid."""
-        return not collisions.overlaps(self._table, self._obstacles, centre, extent, yaw)
+        return not collisions.overlaps(
+            self._table, self._obstacles, centre=centre, extent=extent, yaw=yaw
+        )
 
     def stand(self, slot: int) -> None:
         """Lift a walker that would stick in the ground; vehicles have springs for that."""

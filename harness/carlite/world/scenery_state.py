@@ -68,7 +68,13 @@ class SceneryState:
         return [
             int(i) + 1
             for i in np.flatnonzero(self._visible & (away < reach))
-            if overlaps(NO_ACTORS, Obstacles(_solid(_picked(whole, [i]))), centre, column, yaw)
+            if overlaps(
+                NO_ACTORS,
+                Obstacles(_solid(_picked(whole, [i]))),
+                centre=centre,
+                extent=column,
+                yaw=yaw,
+            )
         ]
 
     def objects(self, label: int) -> list[EnvironmentObject]:

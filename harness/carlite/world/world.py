@@ -115,12 +115,22 @@ class World:
         episode.advance(dt)
         records = episode.records()
         sensor_frames = episode.observe(
-            records, self.frame, dt, self.gravity, self._audience.has_listener
+            records,
+            frame=self.frame,
+            dt=dt,
+            gravity=self.gravity,
+            has_listener=self._audience.has_listener,
         )
         header = frames.header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
         flags = snapshot.MAP_CHANGE if self._announce_map else 0
         self._announce_map = False
-        body = snapshot.pack(records, episode.number, episode.elapsed, dt, flags)
+        body = snapshot.pack(
+            records,
+            episode_id=episode.number,
+            platform_timestamp=episode.elapsed,
+            dt=dt,
+            flags=flags,
+        )
         self._audience.publish(WORLD_STREAM, header + body)
         for stream_id, payload in sensor_frames:
             self._audience.publish(stream_id, payload)
