@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -98,14 +99,17 @@ CAMPAIGN = (
 """From the bottom to the top: each may import itself and those before it, so there is no circle."""
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the full names of what a module imports, `from a import b` as `a.b`."""
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Return the full names of what a module imports, `from a import b` as `a.b`."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def test_nothing_but_authoring_imports_carlite() -> None:
