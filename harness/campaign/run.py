@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
@@ -24,6 +26,7 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing.progress import followed, print_event, used_up
 from harness.campaign.printing.tables import factors_of, show_beginning, show_plan, show_results
 from harness.campaign.printing.terminal import console
+from harness.campaign.printing.throughput import throughput
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.live import live_address, refuse_live
@@ -89,7 +92,10 @@ def run_or_refuse(config: DictConfig) -> int:
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
         live = live_address(settings["live"], here) if queue else None
+        began = time.monotonic()
         do(queue, executor, folder=folder, settings=settings, town=planned.town, live=live)
+        took = time.monotonic() - began
+        speed = throughput(folder, before, tick=settings["tick"], seconds=took)
         left = WorkQueue(planned.attempts, folder, tries, retry_failed=False)
         if here:
             learn(planned, folder, settings, before)
@@ -97,10 +103,13 @@ def run_or_refuse(config: DictConfig) -> int:
     if settings["progress"] == "json":
         for arm, fault in faults.items():
             print_event(event="arm without effect", arm=dict(arm.factors), message=fault)
+        print_event(event="speed", **asdict(speed))
     else:
         show_results(folder, planned, rows, faults)
         if left.progress.given_up:
             console.print(used_up(left.progress), highlight=False)
+        if speed.attempts:
+            console.print(str(speed), highlight=False)
     whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED
 

@@ -84,6 +84,9 @@ def test_all_is_done(finished: tuple[Path, subprocess.CompletedProcess[str]]) ->
     assert {(key.arm.system, key.arm.condition) for key in Campaign(out).attempts()} == KEYS
     assert [line["outcome"] for line in ledger(out)] == ["done"] * 3
     assert "what happened" in done.stdout
+    *_, last = done.stdout.splitlines()
+    assert last.startswith("3 attempts in ")
+    assert " attempts per hour, real-time factor " in last
 
 
 def test_every_agent_scans_from_where_it_is(
@@ -118,6 +121,7 @@ def test_again_there_is_nothing_to_do(
     done = run(routes, *ARMS, f"out={out}")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert "3 of 3 are done already" in done.stdout
+    assert "attempts per hour" not in done.stdout
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
 
 
