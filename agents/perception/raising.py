@@ -4,6 +4,7 @@ does not depend on its channels.
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from agents.perception.designs import HeightReference
@@ -23,8 +24,7 @@ def height_above(
     """Return how high a LiDAR stands: above the world's zero as believed, or the road it sees."""
     if reference == "world":
         return lidar_in_world.z
-    near = np.abs(points_in_lidar[:, :2]).max(axis=1, initial=0.0) < NEAR
-    heights = points_in_lidar[near, 2]
+    heights = heights_near(points_in_lidar, NEAR)
     return float(-np.percentile(heights, LOW_SHARE)) if len(heights) else 0.0
 
 
@@ -35,11 +35,35 @@ def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Single
     would all be from the top or all from below. The order depends on how many points are shuffled:
     those outside the window, which no network sees, are left out before.
     """
-    raised = points_in_lidar + np.array([0.0, 0.0, height, 0.0], np.float32)
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
-    raised = raised[((raised[:, :3] >= low) & (raised[:, :3] < high)).all(axis=1)]
-    shuffled: Singles = raised[np.random.default_rng(0).permutation(len(raised))]
-    return shuffled
+    raised: Singles = raised_inside(points_in_lidar, np.float32(height), low, high)
+    return raised[np.random.default_rng(0).permutation(len(raised))]
+
+
+@numba.njit(cache=True, nogil=True)
+def heights_near(points: Singles, reach: float) -> Singles:
+    """Return the z of the points no farther along x and along y than this."""
+    heights = np.empty(len(points), np.float32)
+    count = 0
+    for i in range(len(points)):
+        if abs(points[i, 0]) < reach and abs(points[i, 1]) < reach:
+            heights[count] = points[i, 2]
+            count += 1
+    return heights[:count]
+
+
+@numba.njit(cache=True, nogil=True)
+def raised_inside(points: Singles, height: np.float32, low: Singles, high: Singles) -> Singles:
+    """Return the points, raised, that lie in a window."""
+    raised = np.empty_like(points)
+    count = 0
+    for i in range(len(points)):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2] + height
+        if low[0] <= x < high[0] and low[1] <= y < high[1] and low[2] <= z < high[2]:
+            raised[count, 0], raised[count, 1], raised[count, 2] = x, y, z
+            raised[count, 3] = points[i, 3]
+            count += 1
+    return raised[:count]
 
 
 def lowered_boxes(raised_boxes: Boxes, height: float) -> Boxes:
