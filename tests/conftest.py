@@ -98,6 +98,18 @@ class Carlite:
         client.set_timeout(timeout)
         return client
 
+    def fresh_client(self) -> carla.Client:
+        """Connect the real client in a fresh episode with CARLA's own settings."""
+        self.begin_episode()
+        return self.client()
+
+
+def synchronous(client: carla.Client) -> carla.World:
+    """Take the client's world in synchronous mode, 50 ms a tick."""
+    world = client.get_world()
+    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    return world
+
 
 @pytest.fixture(scope="session")
 def carlite() -> Iterator[Carlite]:
@@ -110,16 +122,13 @@ def carlite() -> Iterator[Carlite]:
 @pytest.fixture
 def client(carlite: Carlite) -> carla.Client:
     """Connect to the shared server, in a fresh episode with CARLA's own settings."""
-    carlite.begin_episode()
-    return carlite.client()
+    return carlite.fresh_client()
 
 
 @pytest.fixture
 def world(client: carla.Client) -> carla.World:
     """Take the fresh episode in synchronous mode, 50 ms a tick."""
-    world = client.get_world()
-    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
-    return world
+    return synchronous(client)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,9 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-import carla
-
-from tests.conftest import ROOT, Carlite
+from tests.conftest import ROOT, Carlite, synchronous
 from tests.dying import refuse_failed
 
 
@@ -46,10 +44,8 @@ def main(name: str, host: str, port: str) -> None:
     body: Callable[..., None] = vars(importlib.import_module(module))[function].body
     carlite = Carlite()
     carlite.host, carlite.port = host, int(port)
-    carlite.begin_episode()
-    client = carlite.client()
-    world = client.get_world()
-    world.apply_settings(carla.WorldSettings(synchronous_mode=True, fixed_delta_seconds=0.05))
+    client = carlite.fresh_client()
+    world = synchronous(client)
     given = {"carlite": carlite, "client": client, "world": world}
     try:
         body(**{name: given[name] for name in inspect.signature(body).parameters})

@@ -20,6 +20,7 @@ from harness.world.ego import Ego
 from harness.world.poses import pose_of, transform_of
 from harness.world.rig import Scan, ScanningPost, read_rig
 from harness.world.scene import ActorRegistry, GroundTruthScene, repaired
+from tests.conftest import Carlite, synchronous
 from tests.world.staging import clear_away, context_of, stand, where
 
 STANDING = {
@@ -40,11 +41,11 @@ class Golden:
     unit_scan: Scan
 
 
-@pytest.fixture(params=[-90.0, 0.0, 25.0])
-def golden(
-    client: carla.Client, world: carla.World, request: pytest.FixtureRequest
-) -> Iterator[Golden]:
+@pytest.fixture(scope="module", params=[-90.0, 0.0, 25.0])
+def golden(carlite: Carlite, request: pytest.FixtureRequest) -> Iterator[Golden]:
     """The ego turned out of its lane, three others round it, a unit looking elsewhere."""
+    client = carlite.fresh_client()
+    world = synchronous(client)
     clear_away(world)
     context = context_of(client, world)
     ego = Ego(context)
