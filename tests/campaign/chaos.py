@@ -74,7 +74,7 @@ class Chaos:
         self.tally = Tally()
         self.mark = uuid.uuid4().hex
         self._chance = random.Random(seed)
-        self._routes = write_route(folder, "hop", "bend")
+        self._routes = write_route(folder, "hop", "step")
         began = time.monotonic()
         self.undisturbed = folder / "undisturbed"
         with self.started(self.undisturbed) as runner:

@@ -25,7 +25,7 @@ slow = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_route(tmp_path_factory.mktemp("routes"), "hop", "bend")
+    return write_route(tmp_path_factory.mktemp("routes"), "hop", "step")
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,13 @@ from tests.conftest import ROOT
 from tests.keys import key_of
 
 START = (136.7, 196.6, 0.9)
-GOALS = {"bend": (212.5, 174.1, 1.5), "hop": (166.7, 196.6, 0.9)}
-"""In Crucible05, after 83 and 30 m without a junction."""
+GOALS = {"bend": (212.5, 174.1, 1.5), "hop": (166.7, 196.6, 0.9), "step": (156.7, 196.6, 0.9)}
+"""In Crucible05, after 83, 30 and 20 m without a junction."""
 HAZARD = {"route": "bend", "kind": "occluded_pedestrian", "station": 45.0}
 
 
 def write_route(folder: Path, *names: str) -> Path:
-    """Write the routes of these names; `hop-3` is a hop, others go along the bend."""
+    """Write the routes of these names; `hop-3` is a hop; names of no goal go along the bend."""
     routes = "".join(
         f'<route id="{name}" town="Crucible05">{point(START)}'
         f"{point(GOALS.get(name.partition('-')[0], GOALS['bend']))}</route>"
