@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from unittest.mock import patch
+
 import carla
 import pytest
 
@@ -10,16 +13,17 @@ from harness.world.attempt_context import AttemptContext, nowhere
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
 from tests.conftest import Carlite
+from tests.world.alone import alone
 
 TOWN = "CrucibleOld"
 
 
-@pytest.mark.parametrize("jammed", [False, True])
-def test_vehicles_that_stand_for_long_are_jams(
-    carlite: Carlite, jammed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flow, "JAM", 15.0)
-    with open_session(carlite.host, carlite.port, town=TOWN, tick_seconds=0.05, seed=3) as session:
+def watch(host: str, port: int, jammed: bool) -> dict[str, Any]:
+    """Watch a few vehicles drive, or stand, with a stand of 15 s taken for a jam."""
+    with (
+        patch.object(flow, "JAM", 15.0),
+        open_session(host, port, town=TOWN, tick_seconds=0.05, seed=3) as session,
+    ):
         context = AttemptContext(
             client=session.client,
             world=session.world,
@@ -40,9 +44,19 @@ def test_vehicles_that_stand_for_long_are_jams(
                 vehicle.apply_control(carla.VehicleControl(brake=1.0))
         seen = flow.watched(session, population.vehicles, 0.5)
         population.end()
-    assert len(population.vehicles) == 8
-    assert bool(seen.jams) == jammed, seen
-    assert seen.summary.startswith("8 vehicles, ")
+        return {
+            "vehicles": len(population.vehicles),
+            "jams": len(seen.jams),
+            "summary": seen.summary,
+        }
+
+
+@pytest.mark.parametrize("jammed", [False, True])
+def test_vehicles_that_stand_for_long_are_jams(carlite: Carlite, jammed: bool) -> None:
+    seen = alone(watch, carlite.host, carlite.port, jammed)
+    assert seen["vehicles"] == 8
+    assert bool(seen["jams"]) == jammed, seen
+    assert seen["summary"].startswith("8 vehicles, ")
 
 
 def test_those_who_stand_together_are_one_jam() -> None:
