@@ -112,21 +112,3 @@ def test_an_extra_that_is_missing_is_named(executor: str, module: str, routes: P
         f"crucible run: configuration: executor={executor}: {module} is not installed:"
         f" {install_command(executor)}\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("executor.workers=0", "executor.workers = 0: must be ≥ 1"),
-        ("executor.memory_limit=0", "executor.memory_limit = 0: must be > 0"),
-        ("executor.workers=two", "executor.workers is 'two'; a whole number is needed"),
-        ("retry_failed=perhaps", "retry_failed is 'perhaps'; true or false is needed"),
-    ],
-)
-def test_impossible_settings_are_refused(
-    setting: str, said: str, routes: Path, tmp_path: Path
-) -> None:
-    done = run(routes, setting, f"out={tmp_path / 'out'}")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert not (tmp_path / "out").exists()

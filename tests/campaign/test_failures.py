@@ -154,22 +154,20 @@ def test_failed_attempts_stay_failed_until_they_are_asked_for_again(
 
 
 @slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_runner_reports_it(
-    tmp_path: Path, routes: Path, how: signal.Signals
-) -> None:
+def test_an_interrupted_runner_reports_it(tmp_path: Path, routes: Path) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
-    with started(*line) as runner:
-        soon(runner, "worker")
-        family = psutil.Process(runner.pid).children(recursive=True)
-        runner.send_signal(how)
-        _, said = runner.communicate(timeout=PATIENCE)
-    assert runner.returncode == 130
-    assert complaints(said) == ["crucible run: interrupted; the same command resumes from here"]
-    assert psutil.wait_procs(family, timeout=10)[1] == []
-    assert failures(tmp_path / "out") == [("ideal_single", "interrupted")]
+    for number, how in enumerate((signal.SIGINT, signal.SIGTERM), 1):
+        with started(*line) as runner:
+            soon(runner, "worker")
+            family = psutil.Process(runner.pid).children(recursive=True)
+            runner.send_signal(how)
+            _, said = runner.communicate(timeout=PATIENCE)
+        assert runner.returncode == 130
+        assert complaints(said) == ["crucible run: interrupted; the same command resumes from here"]
+        assert psutil.wait_procs(family, timeout=10)[1] == []
+        assert failures(tmp_path / "out") == [("ideal_single", "interrupted")] * number
     assert run(routes, *line[2:]).returncode == 0
-    assert [line["try"] for line in ledger(tmp_path / "out")] == [1, 2]
+    assert [line["try"] for line in ledger(tmp_path / "out")] == [1, 2, 3]
 
 
 @slow

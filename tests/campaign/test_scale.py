@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -30,6 +31,7 @@ CHOICES = (
     "interference=[none,latency]",
     "seeds=[1,2,3]",
 )
+ORACLE = ("routes=crucible05", "system=oracle", "seeds=[1,2]")
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of 288 attempts."""
     folder = tmp_path_factory.mktemp("scale") / "out"
     finish(folder, composed(*CHOICES))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_the_oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of one system, two drives for each of 32 routes."""
+    folder = tmp_path_factory.mktemp("oracle") / "out"
+    finish(folder, composed(*ORACLE))
     return folder
 
 
@@ -83,30 +93,26 @@ def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(folder: Path) -
     assert len(finished(folder)) == len(before) == survey(folder).done == survey(folder).planned
 
 
-def test_clean_routes_are_those_without_violation(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    finish(folder, composed("routes=crucible05", "system=oracle", "seeds=[1,2]"))
-    campaign = Campaign(folder)
+def test_clean_routes_are_those_without_violation(of_the_oracle: Path) -> None:
+    campaign = Campaign(of_the_oracle)
     clean = set()
     for route in {key.route for key in campaign.attempts()}:
         keys = [key for key in campaign.attempts() if key.route == route]
         if all(campaign.result(key)["crucible"]["violation"] is None for key in keys):
             clean.add(route)
     assert 0 < len(clean) < 32
-    assert clean_routes(folder) == clean
+    assert clean_routes(of_the_oracle) == clean
 
 
 def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
-    settings = composed("routes=crucible05", "system=oracle", "seeds=[1,2]")
     first = [key_of("oracle", "none", str(route), 1) for route in range(32)]
-    finish(tmp_path / "out", settings, first)
+    finish(tmp_path / "out", composed(*ORACLE), first)
     with pytest.raises(UserError, match=r"not finished: 32 of 64 .*oracle/none/none/0-s2"):
         clean_routes(tmp_path / "out")
 
 
-def test_clean_under_wants_a_campaign_of_the_same_town(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    finish(folder, composed("routes=crucible05", "system=oracle", "seeds=[1,2]"))
+def test_clean_under_wants_a_campaign_of_the_same_town(of_the_oracle: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(of_the_oracle, tmp_path / "out"))
     settings = composed("routes=crucible05", f"routes.clean_under={folder}")
     assert 0 < len(plan(settings).assignments) < 32
     for file in (folder / "routes").iterdir():

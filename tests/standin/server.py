@@ -2,13 +2,10 @@
 
 Faults come by environment variable:
 
-    STANDIN_EXIT=TEXT       says that and ends at once
-    STANDIN_SILENT=1        starts, says nothing and listens nowhere
-    STANDIN_DELAY=SECONDS   takes that long to start
-    STANDIN_DEAF=1          does not hear SIGTERM
-    STANDIN_FREEZE=SECONDS  stops that long after its first answer, with its ports open
-    STANDIN_DIE=SECONDS     ends by itself that long after its first answer
-    STANDIN_VERSION=TEXT    reports another version
+    STANDIN_EXIT=TEXT     says that and ends at once
+    STANDIN_SILENT=1      starts, says nothing and listens nowhere
+    STANDIN_DEAF=1        does not hear SIGTERM
+    STANDIN_VERSION=TEXT  reports another version
 
 CARLA ignores arguments that it does not know, so a slip in them would go unnoticed: here they end
 the start. The known ones were read in CARLA's settings; the others are Unreal Engine's.
@@ -19,16 +16,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import harness.carlite
-from harness.errors import AttemptError
-from harness.world.probe import probe
 
 PROJECT = "CarlaUE4"
 NUMBERS = (
@@ -46,21 +38,6 @@ DEFAULT_PORT = 2000
 def fault(name: str) -> str:
     """Return what is asked of a fault, nothing if it is not wanted."""
     return os.environ.get(f"STANDIN_{name}", "")
-
-
-def once_ready(port: int, seconds: str, number: signal.Signals) -> None:
-    """Send this process a signal, that long after the first answer."""
-
-    def wait_and_send() -> None:
-        while True:
-            with suppress(AttemptError):
-                probe("127.0.0.1", port)
-                break
-            time.sleep(0.1)
-        time.sleep(float(seconds))
-        os.kill(os.getpid(), number)
-
-    Thread(target=wait_and_send, daemon=True).start()
 
 
 def read(arguments: list[str]) -> dict[str, str]:
@@ -96,12 +73,7 @@ def main(arguments: list[str]) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     if fault("SILENT"):
         signal.pause()
-    time.sleep(float(fault("DELAY") or 0.0))
     port = int(values.get("-carla-rpc-port", DEFAULT_PORT))
-    if fault("FREEZE"):
-        once_ready(port, fault("FREEZE"), signal.SIGSTOP)
-    if fault("DIE"):
-        once_ready(port, fault("DIE"), signal.SIGSEGV)
     harness.carlite.CARLA_VERSION = fault("VERSION") or harness.carlite.CARLA_VERSION
     from harness.carlite.__main__ import main as serve
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import AttemptError, UserError
-from harness.world.ports import reserve
+from harness.world.ports import Ports, reserve
 from harness.world.simulators import CarlaSimulator
-from harness.world.simulators.carla_server import FIRST_PORTS, version_at
+from harness.world.simulators.carla_server import FIRST_PORTS, Install, version_at
 from harness.world.simulators.launching import launched
 from tests.conftest import ROOT
 from tests.standin.watch import ailment, can_be_bound, family, left, server_of, until
@@ -57,25 +58,27 @@ def test_what_was_launched_is_ended_with_its_block() -> None:
     assert ailment(server) == "server_crash"
 
 
-def test_settings_become_arguments() -> None:
-    simulator = CarlaSimulator(
+def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() -> None:
+    one_gpu = CarlaSimulator(
         root=INSTALL, quality="Low", off_screen=False, gpu=3, arguments=["-benchmark"]
     )
-    with simulator.lease(TOWN) as server:
-        given = arguments_of(server.port)
-    assert {"-quality-level=Low", "-nosound", "-graphicsadapter=3", "-benchmark"} < set(given)
-    assert "-RenderOffScreen" not in given
-
-
-def test_neighbours_have_separate_ports_and_take_turns_on_graphics_adapters() -> None:
-    simulator = CarlaSimulator(root=INSTALL, gpu=[4, 7])
-    with simulator.lease(TOWN) as one, simulator.lease(TOWN) as other:
+    two = CarlaSimulator(root=INSTALL, gpu=[4, 7])
+    with one_gpu.lease(TOWN) as one, two.lease(TOWN) as other:
         assert abs(one.port - other.port) >= 3
         assert one.alive()
         assert other.alive()
-        for port in (one.port, other.port):
-            turn = FIRST_PORTS.index(port) % 2
-            assert f"-graphicsadapter={[4, 7][turn]}" in arguments_of(port)
+        first, second = (arguments_of(server.port) for server in (one, other))
+        turn = FIRST_PORTS.index(other.port) % 2
+    assert {"-quality-level=Low", "-nosound", "-graphicsadapter=3", "-benchmark"} < set(first)
+    assert "-RenderOffScreen" not in first
+    assert {"-RenderOffScreen", f"-graphicsadapter={[4, 7][turn]}"} < set(second)
+
+
+def test_graphics_adapters_take_turns() -> None:
+    """By the first port, of which neighbours have one each."""
+    install = Install(Path("CarlaUE4.sh"), [], [4, 7])
+    given = [install.command(Ports(first, ())) for first in FIRST_PORTS[:3]]
+    assert [command[-1] for command in given] == [f"-graphicsadapter={gpu}" for gpu in (4, 7, 4)]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +103,6 @@ def test_who_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDIN_SILENT", "1")
     message = failure_at_start(CarlaSimulator(root=INSTALL, start_timeout=2.0))
     assert "not ready after 2 s; last line of its log: Disabling core dumps." in message
-
-
-def test_who_takes_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STANDIN_DELAY", "3")
-    with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
-        assert server.alive()
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,27 +134,27 @@ def test_who_does_not_hear_is_killed(monkeypatch: pytest.MonkeyPatch, executable
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
-@pytest.mark.parametrize(
-    ("fault", "failure"), [("STANDIN_FREEZE", "server_hang"), ("STANDIN_DIE", "server_crash")]
-)
-def test_a_server_that_fails_later_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, fault: str, failure: str
-) -> None:
-    monkeypatch.setenv(fault, "5")
+def test_a_server_that_stands_still_hangs_and_is_ended() -> None:
     with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
         members = family()
-        assert until(lambda: ailment(server) == failure)
+        server_of(members, server.port).suspend()
+        assert until(lambda: ailment(server) == "server_hang")
     assert left(members) == []
     assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
-@pytest.mark.parametrize("victim", [1, 2], ids=["shell", "server"])
-def test_killing_one_process_ends_the_others(victim: int) -> None:
+@pytest.mark.parametrize(
+    ("victim", "number"),
+    [(1, signal.SIGKILL), (2, signal.SIGSEGV)],
+    ids=["shell", "server"],
+)
+def test_when_one_process_ends_the_others_do(victim: int, number: signal.Signals) -> None:
     with CarlaSimulator(root=INSTALL).lease(TOWN) as server:
         members = family()
-        members[victim].kill()
+        members[victim].send_signal(number)
         assert until(lambda: left(members) == [])
         assert ailment(server) == "server_crash"
+    assert can_be_bound(server.port, server.port + 1, server.port + 2)
 
 
 def test_a_killed_holder_takes_all_along() -> None:
