@@ -1,4 +1,4 @@
-"""One small campaign for all tests here."""
+"""One small campaign, and its report, for all tests here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from tests.analysis.little import write_little
 
@@ -14,6 +15,14 @@ from tests.analysis.little import write_little
 def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign folder: six routes, two seeds, four arms."""
     return write_little(tmp_path_factory.mktemp("campaigns") / "little")
+
+
+@pytest.fixture(scope="session")
+def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of its report, not to be changed."""
+    place = tmp_path_factory.mktemp("report")
+    assert main(["report", str(little), "--out", str(place)]) == 0
+    return place
 
 
 @pytest.fixture(scope="session")

@@ -24,13 +24,6 @@ HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
 
 
 @pytest.fixture(scope="module")
-def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("table")
-    assert main(["report", str(little), "--results-only", "--out", str(place)]) == 0
-    return place
-
-
-@pytest.fixture(scope="module")
 def tab() -> Iterator[Tab]:
     with new_tab() as opened:
         yield opened

@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
 from analysis.drawing.palette import COLOURS
 from tests.analysis.browser import DARK, Seen, browse, look
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def report(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("seen")
-    assert main(["report", str(little), "--out", str(place)]) == 0
-    return place / "report.html"
+@pytest.fixture
+def report(out: Path) -> Path:
+    return out / "report.html"
 
 
 def rgb(name: str, dark: bool) -> str:

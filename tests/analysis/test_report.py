@@ -35,13 +35,6 @@ TABLES = [
 
 
 @pytest.fixture(scope="module")
-def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("report")
-    assert main(["report", str(little), "--out", str(place)]) == 0
-    return place
-
-
-@pytest.fixture(scope="module")
 def page(out: Path) -> Page:
     return Page((out / "report.html").read_text())
 
