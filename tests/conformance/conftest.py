@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from agents.conformance.recorded_steps import Recording, read, write
-from agents.conformance.recording import record
+from tests.conftest import ROOT
 
 MOMENTS = 5
 """Of ten, the last: every system plays them six times, and messages three steps old need four."""
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What the command line printed of a system that reads no messages, and what it recorded."""
+
+    done: subprocess.CompletedProcess[str]
+    recording: Path
+
+
 @pytest.fixture(scope="session")
-def street_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Checked:
+    file = tmp_path_factory.mktemp("street") / "whole.npz"
+    command = [sys.executable, "-m", "crucible", "check", "tests.conformance.broken:Deaf"]
+    done = subprocess.run(
+        [*command, f"--recording={file}"], check=False, cwd=ROOT, capture_output=True, text=True
+    )
+    return Checked(done, file)
+
+
+@pytest.fixture(scope="session")
+def street_file(checked: Checked) -> Path:
     """Return the file of the end of a recorded street."""
-    file = tmp_path_factory.mktemp("street") / "steps.npz"
-    record(file)
-    whole = read(file)
+    assert checked.recording.is_file(), checked.done.stderr
+    file = checked.recording.with_name("steps.npz")
+    whole = read(checked.recording)
     write(file, replace(whole, steps=whole.steps[-MOMENTS:]))
     return file
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from agents.examples.clusters import Clusters
 from crucible.check import main
 from harness.findings import Finding
 from tests.conformance.broken import BROKEN
-from tests.conftest import ROOT
+from tests.conformance.conftest import Checked
 
 pytestmark = pytest.mark.slow
 
@@ -92,19 +91,11 @@ def test_bad_input_is_one_line(
     assert printed.out == ""
 
 
-def test_the_command_line_records_checks_and_prints(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "crucible", "check", "tests.conformance.broken:Deaf"]
-    done = subprocess.run(
-        [*command, f"--recording={tmp_path / 'street.npz'}"],
-        check=False,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stderr
-    assert "reads_messages is True" in done.stdout
-    assert "1 failed" in done.stdout
-    assert (tmp_path / "street.npz").is_file()
+def test_the_command_line_records_checks_and_prints(checked: Checked) -> None:
+    assert checked.done.returncode == 1, checked.done.stderr
+    assert "reads_messages is True" in checked.done.stdout
+    assert "1 failed" in checked.done.stdout
+    assert checked.recording.is_file()
 
 
 NOTICE = "carlite: compiling for this machine, once\n"
