@@ -48,20 +48,24 @@ def flow_in(town: str, maps: Path | None, *, minutes: float, vehicles: int, seed
         simulator.lease(town) as server,
         open_session(server.host, server.port, town=town, tick_seconds=TICK, seed=seed) as session,
     ):
-        context = AttemptContext(
-            client=session.client,
-            world=session.world,
-            map=session.map,
-            traffic_manager=session.traffic_manager,
-            route=nowhere(town),
-            seed=seed,
-            tick_seconds=TICK,
-        )
         traffic = Traffic(vehicles=vehicles, walkers=0, mixed=True)
-        population = traffic.populate(context, [])
+        population = traffic.populate(without_ego(session, town, seed), [])
         flow = watched(session, population.vehicles, minutes)
         population.end()
     return flow
+
+
+def without_ego(session: Session, town: str, seed: int) -> AttemptContext:
+    """Return the context of traffic that goes about its business: no route is kept free."""
+    return AttemptContext(
+        client=session.client,
+        world=session.world,
+        map=session.map,
+        traffic_manager=session.traffic_manager,
+        route=nowhere(town),
+        seed=seed,
+        tick_seconds=TICK,
+    )
 
 
 def watched(session: Session, vehicles: list[carla.Actor], minutes: float) -> Flow:

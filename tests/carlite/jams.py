@@ -18,34 +18,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.errors import AttemptError
-from harness.vocabulary import Route
-from harness.world.attempt_context import AttemptContext
+from harness.world.flow import TICK, without_ego
 from harness.world.session import Session, open_session
 from harness.world.traffic import Traffic
 
 READY = re.compile(r"carlite (\S+) ready on (\S+):(\d+), town (\S+)\n")
 TOWNS = "Crucible05,CrucibleHill,CrucibleOld,CrucibleRing"
-TICK = 0.05
 TRIES = 5
-
-
-def nowhere(town: str) -> Route:
-    """Return a route that keeps no spawn point free."""
-    none = np.zeros(0)
-    return Route(
-        name="none",
-        town=town,
-        xyz=np.zeros((0, 3)),
-        yaw=none,
-        station=none,
-        lane_width=none,
-        speed_limit=none,
-        in_junction=none > 0,
-        lane_change=none > 0,
-    )
 
 
 @contextmanager
@@ -84,16 +64,9 @@ def session(host: str, port: int, town: str, seed: int) -> Iterator[Session]:
 
 def drive(opened: Session, town: str, seed: int, minutes: float) -> None:
     """Let traffic go about its business."""
-    context = AttemptContext(
-        client=opened.client,
-        world=opened.world,
-        map=opened.map,
-        traffic_manager=opened.traffic_manager,
-        route=nowhere(town),
-        seed=seed,
-        tick_seconds=TICK,
+    population = Traffic(vehicles=120, bicycles=120, walkers=120).populate(
+        without_ego(opened, town, seed), []
     )
-    population = Traffic(vehicles=120, bicycles=120, walkers=120).populate(context, [])
     for _ in range(round(minutes * 60.0 / TICK)):
         opened.world.tick()
     population.end()
@@ -124,7 +97,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=10.0, help="simulated; default: 10")
     parser.add_argument("--most", type=float, help="jams per vehicle-hour above which it fails")
     parser.add_argument("--every", action="store_true", help="print every jam, and every touch")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.minutes < 1.0:
+        parser.error(f"--minutes {options.minutes:g}: the server reports each minute; ask for one")
+    return options
 
 
 def main(options: argparse.Namespace) -> int:
