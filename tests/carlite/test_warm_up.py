@@ -51,7 +51,9 @@ def play(client: carla.Client, world: carla.World) -> None:
             itertools.cycle(world.get_blueprint_library().filter("vehicle.*")), points, strict=False
         )
     ]
-    client.apply_batch_sync(batch[:20], True)
+    # A batch that ticks would hold Python's lock, which the sensors' callbacks wait for.
+    client.apply_batch_sync(batch[:20], False)
+    world.tick()
     somewhere = world.get_random_location_from_navigation()
     above = carla.Transform(points[0].location + carla.Location(z=4.0))
     walker = spawn(world, "walker.pedestrian.0001", above)
