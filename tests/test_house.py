@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CARLITE = ROOT / "harness" / "carlite"
 AUTHORING = ROOT / "harness" / "authoring"
+FIDELITY = ROOT / "harness" / "fidelity"
 COMMANDS = ROOT / "harness" / "commands"
 COMMON = {
     "actors",
@@ -112,12 +113,12 @@ def imports(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def test_nothing_but_authoring_imports_carlite() -> None:
+def test_nothing_but_authoring_and_fidelity_imports_carlite() -> None:
     outside = [
         path
         for folder in ("harness", "agents", "analysis")
         for path in (ROOT / folder).rglob("*.py")
-        if CARLITE not in path.parents and AUTHORING not in path.parents
+        if not {CARLITE, AUTHORING, FIDELITY} & set(path.parents)
     ]
     assert outside
     for path in outside:
@@ -149,6 +150,17 @@ def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
             assert name.startswith("harness.authoring") <= may_import, where
             if inside and name.startswith(("harness", "agents", "analysis", "crucible")):
                 assert name.startswith(("harness.authoring", "harness.carlite")), where
+
+
+def test_fidelity_imports_carlite_alone_and_nothing_imports_it() -> None:
+    for folder in ("harness", "agents", "analysis", "crucible"):
+        for path in (ROOT / folder).rglob("*.py"):
+            inside = FIDELITY in path.parents
+            for name in imports(path):
+                where = f"{path.relative_to(ROOT)} imports {name}"
+                assert name.startswith("harness.fidelity") <= inside, where
+                if inside and name.startswith(("harness", "agents", "analysis", "crucible")):
+                    assert name.startswith(("harness.fidelity", "harness.carlite")), where
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from agents.driving.driver import Driver
-from harness.carlite.replay.driving import Car, Values
-from harness.carlite.replay.roads import flat_ground
+from harness.fidelity.driving import Car, Values
+from harness.fidelity.roads import flat_ground
 from harness.vocabulary import Boxes, EgoObservation, Floats, Pose
 from tests.agents.little_world import TICK, TICKS_PER_LOOK, straight
 

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.carlite.errors import UserError
-from harness.carlite.replay.driving import Values, curvature, simulate
-from harness.carlite.replay.leaving_out import Case, left_out
-from harness.carlite.replay.measures import Measure, compare
-from harness.carlite.replay.records import Turn, is_steering, read_drive, read_turns
-from harness.carlite.replay.roads import DATA, flat_ground, under
+from harness.fidelity.driving import Values, curvature, simulate
+from harness.fidelity.leaving_out import Case, left_out
+from harness.fidelity.measures import Measure, compare
+from harness.fidelity.records import Turn, is_steering, read_drive, read_turns
+from harness.fidelity.roads import DATA, flat_ground, under
 
 MKZ = "vehicle.lincoln.mkz_2020"
 
@@ -28,7 +28,7 @@ MKZ = "vehicle.lincoln.mkz_2020"
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m harness.carlite.replay",
+        prog="python -m harness.fidelity",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

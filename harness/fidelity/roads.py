@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.replay.records import Drive
 from harness.carlite.towns.model import Ground
+from harness.fidelity.records import Drive
 
 DATA = Path(__file__).parent / "data"
 ON_ROAD = 15.0

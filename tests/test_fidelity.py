@@ -19,12 +19,12 @@ from harness.carlite.dynamics.models import (
 )
 from harness.carlite.dynamics.parameters import LATENCY
 from harness.carlite.errors import UserError
-from harness.carlite.replay import __main__ as command
-from harness.carlite.replay.driving import Car, Values, curvature, simulate
-from harness.carlite.replay.leaving_out import cost, fitted
-from harness.carlite.replay.measures import compare
-from harness.carlite.replay.records import is_steering, read_drive, read_turns
-from harness.carlite.replay.roads import DATA, flat_ground, under
+from harness.fidelity import __main__ as command
+from harness.fidelity.driving import Car, Values, curvature, simulate
+from harness.fidelity.leaving_out import cost, fitted
+from harness.fidelity.measures import compare
+from harness.fidelity.records import is_steering, read_drive, read_turns
+from harness.fidelity.roads import DATA, flat_ground, under
 
 MKZ = "vehicle.lincoln.mkz_2020"
 DRIVES = sorted(DATA.glob("mkz2020-throttle-*.csv"))
@@ -170,7 +170,7 @@ def test_the_command_prints_and_refuses(capsys: pytest.CaptureFixture[str], tmp_
 
 def test_it_is_a_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "harness.carlite.replay", "--help"],
+        [sys.executable, "-m", "harness.fidelity", "--help"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "curvature_per_m" in done.stdout

@@ -16,8 +16,8 @@ from harness.carlite.dynamics.parameters import TORQUE_SAMPLES, Rows
 from harness.carlite.dynamics.physics import Physics, defaults
 from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN, SINCE_SHIFT, TARGET_GEAR
 from harness.carlite.errors import UserError
-from harness.carlite.replay.records import STEP, Drive
 from harness.carlite.towns.model import Ground
+from harness.fidelity.records import STEP, Drive
 
 MOVING = 1.0 / 3.6
 """Metres per second from which a car that sets off counts as moving."""

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from harness.carlite.arrays import Floats
-from harness.carlite.replay.driving import first_moving
-from harness.carlite.replay.records import STEP, Drive
+from harness.fidelity.driving import first_moving
+from harness.fidelity.records import STEP, Drive
 
 TIMES = (5, 15, 30, 50, 80, 100)
 STOPS = (100, 80, 60, 40, 34)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from harness.carlite.replay.driving import Values, simulate
-from harness.carlite.replay.measures import Measure, compare
-from harness.carlite.replay.records import Drive
 from harness.carlite.towns.model import Ground
+from harness.fidelity.driving import Values, simulate
+from harness.fidelity.measures import Measure, compare
+from harness.fidelity.records import Drive
 
 START = Values(low_torque=1.04, high_torque=1.07, up=0.45, down=0.23, switch_time=0.12, latency=0.5)
 STEPS = {
