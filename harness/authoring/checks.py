@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.authoring.surfaces import overlaps
 from harness.carlite import towns
+from harness.carlite.angles import wrapped
 from harness.carlite.arrays import Floats
 from harness.carlite.towns.model import LaneKind, Town
 from harness.carlite.towns.spawn import LIFT
@@ -236,4 +237,4 @@ def _distance(a: carla.Waypoint, b: carla.Waypoint) -> float:
 
 def _turned(a: carla.Waypoint, b: carla.Waypoint) -> float:
     turn = b.transform.rotation.yaw - a.transform.rotation.yaw
-    return float(abs((turn + 180) % 360 - 180))
+    return abs(math.degrees(wrapped(math.radians(turn))))

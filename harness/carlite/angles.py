@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import overload
-
-import numpy as np
+from typing import Any, overload
 
 from harness.carlite.arrays import Floats
+from harness.carlite.compiled import compiled
 
 
 @overload
 def wrapped(angle: float) -> float: ...
 @overload
 def wrapped(angle: Floats) -> Floats: ...
-def wrapped(angle: float | Floats) -> float | Floats:
+def wrapped(angle: Any) -> Any:
     """Return the same directions as angles in (-pi, pi]."""
-    turned = math.pi - np.mod(math.pi - angle, math.tau)
-    return turned if isinstance(angle, np.ndarray) else float(turned)
+    return math.pi - (math.pi - angle) % math.tau
+
+
+@compiled
+def wrapped_in_kernel(angle: float) -> float:
+    """Return what `wrapped` returns, in compiled loops."""
+    return math.pi - (math.pi - angle) % math.tau

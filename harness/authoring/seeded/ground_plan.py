@@ -11,6 +11,7 @@ import numpy as np
 from harness.authoring.plan import Via
 from harness.authoring.seeded.grid import Cell, Chain
 from harness.authoring.seeded.parameters import Parameters
+from harness.carlite.angles import wrapped
 
 Point = tuple[float, float]
 
@@ -145,7 +146,7 @@ def _turn(a: Point, b: Point, c: Point) -> float:
     """Return by how much a course turns at its middle point."""
     before = math.atan2(b[1] - a[1], b[0] - a[0])
     after = math.atan2(c[1] - b[1], c[0] - b[0])
-    return abs((after - before + math.pi) % (2 * math.pi) - math.pi)
+    return abs(wrapped(after - before))
 
 
 def length_of(street: Chain, points: dict[Cell, Point]) -> float:

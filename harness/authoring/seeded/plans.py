@@ -14,6 +14,7 @@ from harness.authoring.sections import PARKING_FREE, PARKING_TAPER, POCKET_TAPER
 from harness.authoring.seeded import classes, grid, ground_plan
 from harness.authoring.seeded.grid import Cell
 from harness.authoring.seeded.parameters import Parameters
+from harness.carlite.angles import wrapped
 from harness.carlite.randomness import stream
 
 FOUR_ARMS = 4
@@ -107,11 +108,7 @@ def _goes_on(arms: list[tuple[float, Street]]) -> bool:
     """Return whether the streets of the highest rank are one road that goes through."""
     highest = max(street.profile.rank for _, street in arms)
     main = [direction for direction, street in arms if street.profile.rank == highest]
-    return len(main) == 2 and _apart(*main) > OPPOSITE
-
-
-def _apart(a: float, b: float) -> float:
-    return abs((a - b + math.pi) % (2 * math.pi) - math.pi)
+    return len(main) == 2 and abs(wrapped(main[0] - main[1])) > OPPOSITE
 
 
 def _ruled(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.carlite.actors import ActorTable
+from harness.carlite.angles import wrapped_in_kernel
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.towns.lookup import height
@@ -77,7 +78,7 @@ def _step(
                 z, rising = floor, 0.0
         turn = _facing(rotation[slot, 1], walk_direction[slot], walk_speed[slot], dt)
         yaw = rotation[slot, 1] + turn
-        rotation[slot, 1] = math.atan2(math.sin(yaw), math.cos(yaw)) if abs(yaw) > math.pi else yaw
+        rotation[slot, 1] = wrapped_in_kernel(yaw) if abs(yaw) > math.pi else yaw
         yaw_rate[slot] = turn / dt
         angular_velocity[slot, 0] = angular_velocity[slot, 1] = 0.0
         angular_velocity[slot, 2] = turn / dt

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from harness.carlite.angles import wrapped_in_kernel
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import Driver, Drivers
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.obstacles import STOREY, Bodies
 from harness.carlite.traffic.rng import next_random
-from harness.carlite.traffic.routes import LINKS, angle, find_in_plan, swerve_from
+from harness.carlite.traffic.routes import LINKS, find_in_plan, swerve_from
 
 MIN_ROOM = 35.0
 """Metres of link that must be left: no driver changes lanes in front of a junction by choice."""
@@ -117,7 +118,7 @@ def _free(
             continue
         along, aside = c * dx + s * dy, c * dy - s * dx
         half = b[other].half_width
-        if abs(angle(b[other].yaw - yaw)) > 0.5:
+        if abs(wrapped_in_kernel(b[other].yaw - yaw)) > 0.5:
             half = max(half, b[other].half_length)
         reach = half + 0.5 * net.points[target].width + 0.3
         if abs(aside) > reach and not _bound_for(d, b[other].driver, net.points[target].link):

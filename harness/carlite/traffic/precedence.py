@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from harness.carlite.angles import wrapped_in_kernel
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.board import GREEN, STOP_SHORT, Board
@@ -11,7 +12,6 @@ from harness.carlite.traffic.conflicts import Conflicts
 from harness.carlite.traffic.drivers import CROSSING, PRIORITY, Driver, Drivers
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.network import Network
-from harness.carlite.traffic.routes import angle
 
 GAP = 1.5
 """Seconds kept between two vehicles that cross."""
@@ -144,7 +144,7 @@ def _by_custom(net: Network, d: Drivers, board: Board, i: int, j: int, signalise
     from_i, from_j = d[i].route[board.who[i].entry - 1], d[j].route[board.who[j].entry - 1]
     heading_i = net.points[net.links[from_i].first + net.links[from_i].count - 1].yaw
     heading_j = net.points[net.links[from_j].first + net.links[from_j].count - 1].yaw
-    across = angle(heading_j - heading_i)
+    across = wrapped_in_kernel(heading_j - heading_i)
     if abs(across) > 2.1:
         turn_i = net.links[d[i].route[board.who[i].entry]].turn
         turn_j = net.links[d[j].route[board.who[j].entry]].turn

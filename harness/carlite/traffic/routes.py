@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from harness.carlite.angles import wrapped_in_kernel
 from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
@@ -26,14 +27,6 @@ SIDE_ACCELERATION = 2.2
 DODGE_LENGTH = 8.0
 """Metres over which a driver moves aside for something in the way, and back."""
 
-TWO_PI = 2.0 * np.pi
-
-
-@compiled
-def angle(value: float) -> float:
-    """Wrap an angle into [-pi, pi)."""
-    return (value + np.pi) % TWO_PI - np.pi
-
 
 @compiled
 def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) -> None:
@@ -44,7 +37,7 @@ def place(net: Network, me: Driver, x: float, y: float, z: float, yaw: float) ->
         flat = dx * dx + dy * dy
         if flat >= nearest:
             continue
-        turned = abs(angle(yaw - net.points[p].yaw))
+        turned = abs(wrapped_in_kernel(yaw - net.points[p].yaw))
         cost = flat + 2.0 * max(abs(dz) - 1.0, 0.0) ** 2 + 12.0 * turned * turned
         if net.links[net.points[p].link].dead_end:
             cost += 4.0
