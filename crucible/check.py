@@ -35,12 +35,13 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
     """Check a plug-in; 0 if nothing failed, 1 if something did, 2 if it is none."""
     parser = Parser(prog=program, description=__doc__)
     parser.add_argument("plug_in", metavar="NAME", help=NAMES)
-    parser.add_argument("settings", nargs="*", metavar="name=value", help="its arguments")
+    parser.add_argument("settings", nargs="*", metavar="name=value", help="arguments of the class")
     parser.add_argument(
         "--recording",
         type=Path,
         metavar="FILE",
-        help="of systems: keep the recorded street, or use it again",
+        help="of systems: write the recorded street to FILE, or read it from there"
+        " (default: recorded and not kept)",
     )
     parser.add_argument(
         "--config-dir",
@@ -48,7 +49,8 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
         action="append",
         default=[],
         metavar="DIR",
-        help="of studies: the folder of your configuration, as for crucible run",
+        help="of studies: the folder of your configuration, as for crucible run; may be repeated"
+        " (default: none)",
     )
     options = parser.parse_args(arguments)
     return ended(lambda: run_check(options))

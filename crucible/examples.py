@@ -104,6 +104,9 @@ EXAMPLES = {
 """By subcommand; DIR is the folder of a campaign."""
 
 
-def examples_text(subcommand: str) -> str:
-    """Return the examples of a subcommand as its help prints them."""
-    return "\n".join(["", "examples:", *(f"  {line}" for line in EXAMPLES[subcommand])])
+def examples_text(subcommand: str, action: str = "") -> str:
+    """Return the examples of a subcommand, or of one of its actions, as its help prints them."""
+    start = f"crucible {subcommand} {action} "
+    of_action = [line for line in EXAMPLES[subcommand] if line.startswith(start)]
+    lines = of_action or EXAMPLES[subcommand]
+    return "\n".join(["", "examples:", *(f"  {line}" for line in lines)])

@@ -56,7 +56,9 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     parser.add_argument(
         "--surveyed", action="store_true", help="mark the roadside units of cooperation=surveyed"
     )
-    parser.add_argument("--dark", action="store_true", help="of a PNG: on dark ground")
+    parser.add_argument(
+        "--dark", action="store_true", help="dark background, of a .png only (default: light)"
+    )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="the .png or .svg file to write"
     )

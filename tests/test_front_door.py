@@ -59,6 +59,47 @@ def test_the_help_of_run_ends_with_examples() -> None:
     assert printed.endswith(examples_text("run") + "\n")
 
 
+ACTIONS = (
+    "routes list",
+    "routes check",
+    "routes plot",
+    "maps export",
+    "maps generate",
+    "maps check",
+)
+
+
+@pytest.mark.parametrize("line", [*sorted(set(SUBCOMMANDS) - {"run", "routes", "maps"}), *ACTIONS])
+def test_every_option_has_help_with_its_default(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsers: list[argparse.ArgumentParser] = []
+
+    def print_help(parser: argparse.ArgumentParser) -> None:
+        parsers.append(parser)
+
+    monkeypatch.setattr(argparse.ArgumentParser, "print_help", print_help)
+    with pytest.raises(SystemExit):
+        main([*line.split(), "--help"])
+    assert len(parsers) == 1
+    for option in parsers[0]._actions:
+        assert option.help, option
+        takes_value = option.option_strings and option.nargs != 0
+        if takes_value and not option.required and option not in alternatives(parsers[0]):
+            assert "default:" in option.help, option
+
+
+def alternatives(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the options of which one must be given."""
+    groups = [group for group in parser._mutually_exclusive_groups if group.required]
+    return [option for group in groups for option in group._group_actions]
+
+
+def test_the_help_of_an_action_has_its_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["maps", "check", "--help"])
+    _, examples = capsys.readouterr().out.split("examples:")
+    assert examples.split("\n") == ["", "  crucible maps check Seeded_1 --maps towns", ""]
+
+
 @pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
 def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for line in EXAMPLES[name]:

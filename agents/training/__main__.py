@@ -55,7 +55,11 @@ def add_collect(commands: Commands) -> None:
         help=f"towns, in turn (default: {' '.join(TRAINING_TOWNS)})",
     )
     add("--seed", type=int, default=1, metavar="N", help="seed of all scenes (default: 1)")
-    add("--maps", metavar="DIR", help="folder with OpenDRIVE files of further towns")
+    add(
+        "--maps",
+        metavar="DIR",
+        help="folder with OpenDRIVE files of further towns (default: none)",
+    )
     add(
         "--for-testing",
         action="store_true",
@@ -138,7 +142,8 @@ def add_train(commands: Commands) -> None:
         "--start",
         type=Path,
         metavar="FILE",
-        help="weights to take the shared layers from; a scheme's name stands for ours",
+        help="weights to take the shared layers from; a scheme's name stands for ours"
+        " (default: initialised at random)",
     )
     add("--epochs", type=int, default=8, metavar="N", help="epochs (default: 8)")
     add("--batch", type=int, default=4, metavar="N", help="samples per step (default: 4)")
@@ -194,7 +199,12 @@ def add_evaluate(commands: Commands) -> None:
     add("--weights", type=Path, metavar="FILE", help="weights (default: ours)")
     add("--data", type=Path, required=True, metavar="DIR", help="a recording")
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
-    add("--out", type=Path, metavar="FILE", help="write the figures there as JSON too")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the numbers to this file as JSON too (default: not written)",
+    )
     add("--card", action="store_true", help="write the headline figures into the weights' card")
     parser.set_defaults(run=run_evaluate)
 

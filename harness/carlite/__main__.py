@@ -88,7 +88,12 @@ def parse(arguments: list[str], program: str) -> argparse.Namespace:
         help="port of the calls; 0: a free one (default: %(default)s)",
     )
     add("--town", metavar="NAME", default=DEFAULT_TOWN, help="town to load (default: %(default)s)")
-    add("--maps", metavar="DIR", type=folder, help="folder of further towns as NAME.xodr")
+    add(
+        "--maps",
+        metavar="DIR",
+        type=folder,
+        help="folder of further towns as NAME.xodr (default: none)",
+    )
     add("--seed", metavar="N", type=seed, default=0, help="seed of all random streams (default: 0)")
     add(
         "--traffic-manager",

@@ -31,22 +31,31 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("attribute", help="what disturbances have to do with violations")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
-        "cases", nargs="*", help="violations by number or name (default: all under interference)"
+        "cases",
+        nargs="*",
+        metavar="CASE",
+        help="violations by number or name (default: all under interference)",
     )
     parser.add_argument(
         "--placebos",
         type=int,
         default=LEAST_PLACEBOS,
-        help="number of twins with new random samples, at least 4 (default: %(default)s)",
+        metavar="N",
+        help="number of twins with new random samples, at least %(default)s (default: %(default)s)",
     )
     parser.add_argument(
         "--cells",
         type=int,
         default=6,
+        metavar="N",
         help="number of windows up to the violation (default: %(default)s)",
     )
     parser.add_argument(
-        "--workers", type=int, default=1, help="attempts at a time (default: %(default)s)"
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="attempts at a time (default: %(default)s)",
     )
     parser.add_argument(
         "--trust",

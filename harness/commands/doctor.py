@@ -33,7 +33,10 @@ def add(commands: Commands) -> None:
         help="folder where CARLA is installed (default: $CARLA_ROOT)",
     )
     parser.add_argument(
-        "--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns"
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder with OpenDRIVE files of further towns (default: none)",
     )
     parser.add_argument(
         "--out",
@@ -45,15 +48,17 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
-        help="compare the CARLA there with carlite; reloads its town",
+        help="compare the CARLA there with carlite; reloads its town (default: not compared)",
     )
-    parser.add_argument("--town", help="town to compare in (default: the one that is loaded)")
+    parser.add_argument(
+        "--town", metavar="NAME", help="town to compare in (default: the one that is loaded)"
+    )
     parser.add_argument(
         "--json",
         nargs="?",
         const="-",
         metavar="FILE",
-        help="write all results as JSON to a file, or print them",
+        help="write all results as JSON to FILE; without FILE: print them (default: a table)",
     )
     parser.set_defaults(run=lambda options: probe(options) if options.probe else doctor(options))
 

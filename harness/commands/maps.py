@@ -28,9 +28,15 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("maps", help="save, generate and check towns' maps")
     actions = parser.add_subparsers(dest="action", required=True)
     action = actions.add_parser("export", help="save a town's OpenDRIVE file")
-    action.add_argument("--host", default="localhost", help="of CARLA (default: %(default)s)")
-    action.add_argument("--port", type=int, default=2000, help="of CARLA (default: %(default)s)")
-    action.add_argument("--town", help="town to load first (default: the one that is loaded)")
+    action.add_argument(
+        "--host", default="localhost", metavar="HOST", help="host of CARLA (default: %(default)s)"
+    )
+    action.add_argument(
+        "--port", type=int, default=2000, metavar="N", help="port of CARLA (default: %(default)s)"
+    )
+    action.add_argument(
+        "--town", metavar="NAME", help="town to load first (default: the one that is loaded)"
+    )
     action.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr file"
     )
@@ -47,7 +53,7 @@ def add_generate(actions: Commands) -> None:
 
     action = actions.add_parser("generate", help="make towns from seeds, and check them")
     source = action.add_mutually_exclusive_group(required=True)
-    source.add_argument("--seed", type=int, metavar="N", help="of the first development town")
+    source.add_argument("--seed", type=int, metavar="N", help="seed of the first development town")
     source.add_argument(
         "--protocol", type=Path, metavar="FILE", help="make test towns: seeds come from its digest"
     )
@@ -58,12 +64,14 @@ def add_generate(actions: Commands) -> None:
         "--out", type=Path, required=True, metavar="DIR", help="folder for the .xodr files"
     )
     action.add_argument(
-        "--blocks", metavar="4x3", help="blocks from west to east, and from north to south: 3 to 5"
+        "--blocks",
+        metavar="4x3",
+        help="blocks from west to east, and from north to south: 3 to 5 (default: by the seed)",
     )
     notes = notes_of(Town)
     for name, (low, high) in RANGES.items():
         if name not in BLOCKS:
-            text = f"{notes[name]}: {low:g} to {high:g} (from the seed if not given)"
+            text = f"{notes[name]}: {low:g} to {high:g} (default: by the seed)"
             option = f"--{name.replace('_', '-')}"
             action.add_argument(option, type=float, metavar="X", help=text.replace("%", "%%"))
     action.set_defaults(run=generate)
@@ -73,19 +81,32 @@ def add_check(actions: Commands) -> None:
     """Add `maps check`."""
     action = actions.add_parser("check", help="check a town's map, and its traffic on carlite")
     action.add_argument("town", metavar="TOWN", help="name of a town")
-    action.add_argument("--maps", type=Path, metavar="DIR", help="folder with its OpenDRIVE file")
     action.add_argument(
-        "--minutes", type=float, default=10.0, metavar="M", help="simulated (default: %(default)s)"
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder with its OpenDRIVE file (default: towns that come with Crucible)",
     )
     action.add_argument(
-        "--vehicles", type=int, default=80, metavar="N", help="in traffic (default: %(default)s)"
+        "--minutes",
+        type=float,
+        default=10.0,
+        metavar="M",
+        help="simulated minutes of traffic (default: %(default)s)",
+    )
+    action.add_argument(
+        "--vehicles",
+        type=int,
+        default=80,
+        metavar="N",
+        help="vehicles in traffic (default: %(default)s)",
     )
     action.add_argument(
         "--seed",
         type=int,
         default=1,
         metavar="N",
-        help="of the traffic (default: %(default)s)",
+        help="seed of the traffic (default: %(default)s)",
     )
     action.set_defaults(run=check)
 

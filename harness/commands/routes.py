@@ -43,16 +43,26 @@ def add(commands: Commands) -> None:
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Add the route file."""
-    parser.add_argument("file", type=Path, help="a route file, a folder of them, or a pattern")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a route file, a folder of them, or a pattern"
+    )
 
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:
     """Add the route file, its maps and its hazards."""
     add_file(parser)
     parser.add_argument(
-        "--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns"
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder with OpenDRIVE files of further towns (default: none)",
     )
-    parser.add_argument("--hazards", type=Path, help="a hazard or Leaderboard scenario file")
+    parser.add_argument(
+        "--hazards",
+        type=Path,
+        metavar="FILE",
+        help="a hazard or Leaderboard scenario file (default: none)",
+    )
     parser.add_argument(
         "--sampling",
         choices=SAMPLINGS,

@@ -25,14 +25,16 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("twin", help="drive an attempt again, as it was or otherwise")
     parser.add_argument("folder", type=Path, metavar="DIR", help="a campaign's folder")
     parser.add_argument(
-        "case", help="a violation's number, or an attempt's name such as late/latency/7-s1"
+        "case",
+        metavar="CASE",
+        help="a violation's number, or an attempt's name such as late/latency/7-s1",
     )
     parser.add_argument(
         "--without",
         action="append",
         default=[],
         metavar="DISTURBANCE",
-        help="leave out this disturbance; repeatable",
+        help="leave out this disturbance; may be repeated (default: none is left out)",
     )
     parser.add_argument(
         "--window",
