@@ -17,6 +17,7 @@ from harness.checks.study import StudyExamination
 from harness.errors import UserError
 from harness.findings import Finding
 from harness.installation import CONF
+from harness.suggestions import unknown
 
 CHOICE, GROUP, SUFFIX = "study=", "study", ".yaml"
 
@@ -59,5 +60,7 @@ def located(name: str, folders: Sequence[Path]) -> tuple[str, list[Path]]:
         study, known = file.stem, [file.parent.absolute().parent, *folders]
     files = [folder / GROUP / f"{study}{SUFFIX}" for folder in (*known, CONF)]
     if not any(file.is_file() for file in files):
-        raise UserError(f"{name}: study not found; looked for {', '.join(map(str, files))}")
+        there = sorted({path.stem for file in files for path in file.parent.glob(f"*{SUFFIX}")})
+        looked = ", ".join(str(file.parent) for file in files)
+        raise UserError(f"{unknown('study', study, there, 'studies')}; looked in {looked}")
     return study, known

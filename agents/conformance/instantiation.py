@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from harness.errors import UserError
 from harness.installation import CONF
+from harness.suggestions import unknown
 
 SHIPPED = CONF / "system"
 
@@ -36,10 +38,8 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     else:
         file = SHIPPED / f"{name}.yaml"
         if not file.is_file():
-            shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
-            raise UserError(
-                f"{name}: not a shipped system; give package.module:Class, or one of: {shipped}"
-            )
+            text = unknown("system", name, sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+            raise UserError(f"{text}, or package.module:Class of your own")
         settings = yaml.safe_load(file.read_text())[name]
     try:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
@@ -47,7 +47,17 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     except (OmegaConfBaseException, ValueError) as problem:
         raise UserError(f"{' '.join([name, *given])}: {one_line(problem)}") from None
     assert isinstance(plain, dict)
+    refuse_unknown_arguments(name, plain)
     return {str(key): value for key, value in plain.items()}
+
+
+def refuse_unknown_arguments(name: str, settings: Mapping[Any, Any]) -> None:
+    """Raise UserError if the class does not take an argument."""
+    parameters = inspect.signature(class_named(settings["_target_"])).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        for key in settings:
+            if key not in {"_target_", *parameters}:
+                raise UserError(f"{name}: {unknown('argument', str(key), parameters)}")
 
 
 def is_class_name(name: str) -> bool:

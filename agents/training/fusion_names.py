@@ -8,13 +8,14 @@ from agents.conformance.instantiation import maker
 from agents.perception.fusion.base import Fusion, IntermediateFusion
 from agents.perception.fusion.catalogue import SCHEMES
 from harness.errors import UserError
+from harness.suggestions import unknown
 
 
 def fusion_of(scheme: str, settings: Sequence[str] = ()) -> Fusion:
     """Return a new fusion module: of a scheme of ours, or of the class package.module:Class."""
     if ":" not in scheme and scheme not in SCHEMES:
-        valid = ", ".join(SCHEMES)
-        raise UserError(f"--scheme {scheme}: unknown; valid: {valid}, or package.module:Class")
+        text = unknown("scheme", scheme, SCHEMES)
+        raise UserError(f"--scheme: {text}, or package.module:Class")
     kind = SCHEMES.get(scheme)
     target = scheme if kind is None else f"{kind.__module__}:{kind.__name__}"
     fusion = maker(target, settings)()

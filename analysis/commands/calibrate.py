@@ -16,6 +16,7 @@ from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
+from harness.suggestions import unknown
 
 NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
@@ -99,8 +100,9 @@ def run(options: argparse.Namespace) -> int:
 def calibrate_regressions(size: Scenario, options: argparse.Namespace) -> int:
     """Print how often each regression finds what is not there, and what is."""
     methods = options.methods.split(",")
-    if unknown := [method for method in methods if method not in METHODS]:
-        raise UserError(f"--methods: unknown {', '.join(unknown)}; valid: {', '.join(METHODS)}")
+    for method in methods:
+        if method not in METHODS:
+            raise UserError(f"--methods: {unknown('method', method, METHODS)}")
     rates = calibrate(
         size, options.campaigns, seed=options.seed, methods=methods, only=options.scenarios
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from analysis.collection import Collection, collect
 from harness.errors import UserError
 from harness.files import LINK
+from harness.suggestions import unknown
 
 FORMATS = ("csv", "parquet", "latex")
 
@@ -79,8 +80,9 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 def formats_in(text: str) -> list[str]:
     """Return the formats asked for."""
     formats = list(dict.fromkeys(text.split(",")))
-    if unknown := [name for name in formats if name not in FORMATS]:
-        raise UserError(f"--format: unknown {', '.join(unknown)}; valid: {', '.join(FORMATS)}")
+    for name in formats:
+        if name not in FORMATS:
+            raise UserError(f"--format: {unknown('format', name, FORMATS)}")
     return formats
 
 

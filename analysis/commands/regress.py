@@ -28,6 +28,7 @@ from analysis.regression.typeset import regression_latex
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_line, show_grid
 from harness.errors import UserError
+from harness.suggestions import unknown
 
 DESCRIPTION = "Regress violations on the six error patterns, condition by condition."
 
@@ -66,10 +67,10 @@ def run(options: argparse.Namespace) -> int:
         attempts, out = collection.attempts, output_folder(options, collection)
         for note in collection.notes:
             print_line(note)
-    unknown = sorted(set(systems or ()) - set(attempts["system"]))
-    if unknown:
-        there = ", ".join(sorted(set(attempts["system"])))
-        raise UserError(f"--systems: unknown {', '.join(unknown)}; valid: {there or 'none'}")
+    there = sorted(set(attempts["system"]))
+    for system in systems or ():
+        if system not in there:
+            raise UserError(f"--systems: {unknown('system', system, there)}")
     findings = [
         fit_condition(attempts, condition, systems, collection)
         for condition in settings_in(arms_in(attempts))

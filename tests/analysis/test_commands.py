@@ -167,8 +167,11 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
     ("words", "expected"),
     [
         (["tables", "nowhere"], "not a campaign folder"),
-        (["tables", "LITTLE", "--format", "xls"], "unknown xls; valid: csv, parquet, latex"),
-        (["regress", "LITTLE", "--systems", "none"], "unknown none; valid: alone, early, late"),
+        (["tables", "LITTLE", "--format", "xls"], "unknown format xls; valid formats: csv,"),
+        (
+            ["regress", "LITTLE", "--systems", "none"],
+            "unknown system none; did you mean alone? valid",
+        ),
         (["compare", "LITTLE", "early"], "two different arms"),
         (["power", "--routes", "many"], "positive integers"),
         (["power", "--base-rate", "0.9", "--difference", "0.2"], "must be between 0 and 1"),

@@ -37,7 +37,7 @@ LINES = {
     "--multirun": "no multirun: a campaign takes lists of systems, conditions and seeds",
     "study=endless": "maximum recursion depth exceeded",
     "interference=[none,'500']": "interference has the name 500; a word is needed",
-    "interference.latency=late": "interference.latency is 'late'; a list, each of it",
+    "interference.latency=late": "interference.latency is 'late'; a list, each item",
     "+routes.onyl=[1]": "routes: unknown key onyl; did you mean only? valid keys: file,",
     "+record.point=true": "record: unknown key point; did you mean points? valid keys: points",
     f"routes.file={'x' * 300}": "routes.file: xxx",

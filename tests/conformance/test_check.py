@@ -68,7 +68,7 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
     [
         (
             ["nothing"],
-            "nothing: not a shipped system; give package.module:Class, or one of: attfuse,",
+            "unknown system nothing; valid systems: attfuse, codriving,",
         ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
         (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),
@@ -77,7 +77,10 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
             ["agents.examples.clusters:Clusters", "cells"],
             "cells: arguments are given as name=value",
         ),
-        (["agents.examples.clusters:Clusters", "cells=1"], "unexpected keyword argument 'cells'"),
+        (
+            ["agents.examples.clusters:Clusters", "cells=1"],
+            "unknown argument cells; did you mean cell? valid",
+        ),
         (["fcooper", "weights=/none"], "no such file of weights: /none"),
     ],
 )

@@ -73,7 +73,7 @@ def words(hint: Any) -> str:
     if kind is Literal:
         return " or ".join(map(str, inner))
     if kind in (list, tuple, Sequence):
-        return f"a list, each of it {words(inner[0])},"
+        return f"a list, each item {words(inner[0])},"
     if kind in (dict, Mapping):
         return "one setting or more by name"
     return WORDS.get(kind, "a _target_")
