@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from harness import run_module
 from harness.installation import PACKAGES
@@ -34,8 +34,22 @@ def foreign_environment() -> dict[str, str]:
     return environment | ({"PYTHONPATH": os.pathsep.join(kept)} if kept else {})
 
 
-def is_running(process: subprocess.Popen[Any]) -> bool:
-    """Return whether a child runs, without reaping it: its process id is not reused yet."""
+class Process(Protocol):
+    """A process that is reaped elsewhere, and not while it may still be asked about."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return how it ended, if it has."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return how it ended."""
+
+
+def is_running(process: subprocess.Popen[Any] | Process) -> bool:
+    """Return whether a process runs, without reaping it: its process id is not reused yet."""
+    if not isinstance(process, subprocess.Popen):
+        return process.poll() is None
     if process.returncode is not None:
         return False
     look_only = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -45,8 +59,8 @@ def is_running(process: subprocess.Popen[Any]) -> bool:
         return False
 
 
-def end_group(process: subprocess.Popen[Any], patience: float) -> None:
-    """End a child and the group that it leads: SIGTERM, some seconds later SIGKILL, and reap it."""
+def end_group(process: subprocess.Popen[Any] | Process, patience: float) -> None:
+    """End a process and the group that it leads: SIGTERM, some seconds later SIGKILL."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
         within(patience, lambda: not is_running(process))

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
 from agents.merging import on_ego
@@ -71,6 +74,11 @@ class NetworkSystem(ABC):
         low, high = self.detector.design.grid.low, self.detector.design.grid.high
         return max(high[0], -low[0]), max(high[1], -low[1])
 
+    @staticmethod
+    def made_before_fork() -> bool:
+        """Whether attempts may be forked from a process that has made it: not with a GPU."""
+        return not torch.cuda.is_available()
+
     @classmethod
     def files(
         cls,
@@ -87,6 +95,11 @@ class NetworkSystem(ABC):
         if kind is not None:
             refuse_unloadable(kind(**given), size, weights, checkpoint)
         return paths
+
+    def warm_up(self) -> None:
+        """Compute once, so that everything is loaded; nothing of it is kept."""
+        maps = self.detector.encode(np.ones((1, 4), np.float32), 1.0)
+        self.detector.detect(maps, (), 1.0)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt; nothing is random here, and nothing seen is kept."""

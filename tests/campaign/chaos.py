@@ -41,10 +41,13 @@ MARK = "CRUCIBLE_CHAOS"
 SIGNS = {
     "keeper.py": "keeper",
     "harness.campaign.attempt.attempt_process": "worker",
+    "harness.campaign.attempt.fork_server": "fork server",
     "harness.carlite": "server",
     "run_campaign.py": "runner",
 }
 KINDS = tuple(SIGNS.values())
+CHILDREN = {"fork server": "worker"}
+"""What the children of a kind are, which have its command line."""
 WHOLE, PART = 0.5, 0.2
 """Longest wait before the runner's end and before another's, as shares of a whole campaign."""
 LOOK = 0.05
@@ -187,9 +190,16 @@ def processes(runner: int, kind: str) -> list[psutil.Process]:
 def kind_of(process: psutil.Process) -> str:
     """Return what a process of a campaign is."""
     with suppress(psutil.Error):
-        words = " ".join(process.cmdline())
-        return next((name for sign, name in SIGNS.items() if sign in words), "")
+        kind, parent = kind_by_command(process), process.parent()
+        forked = parent is not None and kind_by_command(parent) == kind
+        return CHILDREN.get(kind, kind) if forked else kind
     return ""
+
+
+def kind_by_command(process: psutil.Process) -> str:
+    """Return what a process was started as, or the one that it was forked from."""
+    words = " ".join(process.cmdline())
+    return next((name for sign, name in SIGNS.items() if sign in words), "")
 
 
 def phase(out: Path, runner: int) -> str:

@@ -61,8 +61,11 @@ def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
             assert time.monotonic() < until
             time.sleep(0.05)
         family = psutil.Process(runner.pid).children(recursive=True)
-        slot = workers[0].parent()
+        forks = workers[0].parent()
+        slot = forks and forks.parent()
+        assert forks is not None
         assert slot is not None
+        assert kind_of(forks) == "fork server"
         assert slot.pid != runner.pid
         assert kind_of(slot) == ""
         slot.kill()
@@ -80,6 +83,7 @@ def test_two_workers_do_what_one_does(alone: Path, routes: Path, tmp_path: Path)
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert_same(alone, tmp_path / "out")
     assert {path.name for path in (tmp_path / "out" / "logs").iterdir()} == {
+        "fork-server.log",
         "worker-1.log",
         "worker-2.log",
     }

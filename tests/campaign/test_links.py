@@ -108,7 +108,7 @@ def test_nothing_is_written_through_links_that_come_later(folder: Path, outside:
         parent=os.getpid(),
     )
     with pytest.raises(AttemptError):
-        AttemptProcess(task, log, {}, folder)
+        AttemptProcess(task, log, environment={}, directory=folder)
     assert outside.read_text() == "mine\n"
 
 

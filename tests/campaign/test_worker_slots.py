@@ -312,7 +312,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing_open(
     )
     before = os.listdir("/proc/self/fd")  # noqa: PTH208
     with pytest.raises(AttemptError, match="no further process: No such file") as raised:
-        AttemptProcess(task, tmp_path / "logs" / "worker-1.log", {}, tmp_path)
+        AttemptProcess(task, tmp_path / "logs" / "worker-1.log", environment={}, directory=tmp_path)
     assert raised.value.failure == "server_launch"
     assert os.listdir("/proc/self/fd") == before  # noqa: PTH208
 

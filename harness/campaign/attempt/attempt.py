@@ -58,6 +58,8 @@ from harness.world.scene import ActorRegistry
 from harness.world.session import open_session
 from harness.world.stops import RouteStops
 
+made_before: dict[str, System | PrivilegedSystem] = {}
+"""Systems that were made before this process was forked, each fresh in every child."""
 SETTLE_TICKS = 10
 """Ticks in which vehicles come to rest on their wheels before the ego drives."""
 
@@ -195,6 +197,8 @@ def set_up_system(settings: Settings, name: str) -> System | PrivilegedSystem:
     try:
         if changes := other_files(settings, [name]):
             raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        if name in made_before:
+            return made_before[name]
         system: System | PrivilegedSystem = build(settings["system"][name], f"system.{name}")
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None

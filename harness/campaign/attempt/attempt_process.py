@@ -1,8 +1,8 @@
-"""One try in a process of its own, which reads its task from standard input.
+"""One try in a process of its own, which reads its task from standard input, or was forked with it.
 
-The client library may abort its process; here that costs one try and nothing else. The process that
-is started forks before it has loaded anything: one half runs the attempt, the other kills whatever
-is left of the group when the attempt or the runner has exited.
+The client library may abort its process; here that costs one try and nothing else. The process
+forks once more: one half runs the attempt, the other kills whatever is left of the group when the
+attempt or the process that started it has exited.
 """
 
 from __future__ import annotations
@@ -26,11 +26,16 @@ NO_MEMORY = ("can't allocate memory", "out of memory")
 
 
 def main() -> None:
-    """Run the attempt in one process and supervise it from the other."""
+    """Run the attempt that standard input names."""
     task = Task.from_json(sys.stdin.readline())
+    sys.exit(lead(task, task.parent))
+
+
+def lead(task: Task, parent: int) -> int:
+    """Run the attempt in one process and supervise it from the other; return its exit code."""
     player = os.fork()
     if player:
-        sys.exit(watch(player, task.parent))
+        return watch(player, parent)
     if LINUX:
         end_with_parent()
     answers = os.dup(sys.stdout.fileno())
@@ -42,9 +47,9 @@ def main() -> None:
     os._exit(0)  # the client library's threads do not always end by themselves
 
 
-def watch(player: int, runner: int) -> int:
-    """Wait for the attempt; return its exit code as shells do. Without a runner, kill all."""
-    while os.getppid() == runner:
+def watch(player: int, parent: int) -> int:
+    """Wait for the attempt; return its exit code as shells do. Without a parent, kill all."""
+    while os.getppid() == parent:
         pid, status = os.waitpid(player, os.WNOHANG)
         if pid:
             code = os.waitstatus_to_exitcode(status)

@@ -20,6 +20,13 @@ from harness.installation import missing
 from harness.records.keys import AttemptKey
 from harness.world.simulators import Simulator
 
+ONE_CORE = {
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
+"""Of attempt processes: one thread, and feature maps that are freed stay at hand for the next."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from harness.campaign.running.executors.forks import ForkServer
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot, check
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 
@@ -25,5 +26,10 @@ class LocalExecutor:
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
-        """Open worker slots; the runner's threads close them."""
-        yield [LocalWorkerSlot(work, number) for number in range(count)]
+        """Open worker slots, which the runner's threads close; one fork server is for all."""
+        forks = ForkServer(work)
+        forks.start()  # it imports while simulators start
+        try:
+            yield [LocalWorkerSlot(work, number, forks) for number in range(count)]
+        finally:
+            forks.close()

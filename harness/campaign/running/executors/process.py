@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 
 from harness.campaign.attempt.tasks import Position, Task, read_answer, read_position
+from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
+from harness.campaign.running.executors.interface import ONE_CORE
 from harness.errors import AttemptError, FailureClass
 from harness.files import open_here
 from harness.records.writing import disk_problem
@@ -36,6 +38,8 @@ REPORTED = 200
 """Bytes at the end of a worker's reports that hold its last one."""
 SAID = 200
 """Characters kept of the last line of a worker's log."""
+NOT_THERE = ("server_launch", "port_conflict")
+"""What an attempt reports that did not reach its server, which had answered when the try began."""
 
 Ending = tuple[FailureClass | None, str]
 """The failure class, if it failed, and a few words."""
@@ -47,7 +51,18 @@ class AttemptProcess:
     Its reply goes to a file: a pipe would wait for any other process that holds it open.
     """
 
-    def __init__(self, task: Task, log: Path, environment: dict[str, str], directory: Path) -> None:
+    _process: ForkedProcess | subprocess.Popen[str]
+
+    def __init__(
+        self,
+        task: Task,
+        log: Path,
+        *,
+        environment: dict[str, str],
+        directory: Path,
+        forks: ForkServer | None = None,
+    ) -> None:
+        """Fork a process, or start one with the environment in the directory."""
         self._killed_before = kernel_kills()
         with ExitStack() as files:
             try:
@@ -57,12 +72,12 @@ class AttemptProcess:
                 self._answer = files.enter_context(tempfile.TemporaryFile("w+"))
             except OSError as problem:
                 raise disk_problem(problem) from None
-            variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
-            self._process = self._started(variables, directory)
+            forked = forks and forks.fork(task, self._answer.fileno(), self._log.fileno())
+            if forked:
+                files.callback(forked.close)
+            variables = {**os.environ, **ONE_CORE, **environment}
+            self._process = forked or self._started(task, variables, directory)
             self._files = files.pop_all()
-        assert self._process.stdin
-        with suppress(BrokenPipeError), self._process.stdin as stdin:
-            stdin.write(task.to_json() + "\n")
 
     def __enter__(self) -> AttemptProcess:
         return self
@@ -106,12 +121,14 @@ class AttemptProcess:
         reply = read_answer(self._answer.read())
         if reply is None:
             return self._without_reply(server)
-        launched = reply["failure"] == "server_launch"  # it was, and answered when the try began
-        return "server_crash" if launched else reply["failure"], reply["message"]
+        lost = reply["failure"] in NOT_THERE
+        return "server_crash" if lost else reply["failure"], reply["message"]
 
-    def _started(self, environment: dict[str, str], directory: Path) -> subprocess.Popen[str]:
+    def _started(
+        self, task: Task, environment: dict[str, str], directory: Path
+    ) -> subprocess.Popen[str]:
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 module_command("harness.campaign.attempt.attempt_process"),
                 cwd=directory,
                 stdin=subprocess.PIPE,
@@ -123,10 +140,14 @@ class AttemptProcess:
             )
         except OSError as problem:
             raise AttemptError("server_launch", f"no further process: {problem.strerror}") from None
+        assert process.stdin
+        with suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(task.to_json() + "\n")
+        return process
 
     def _without_reply(self, server: Server) -> Ending:
         """Return the probable reason of an attempt process that exited without a reply."""
-        code, last = self._process.returncode, self._last_line()
+        code, last = self._process.wait(), self._last_line()
         number = signal_in(code)
         ailment = server.ailment()
         if ailment is not None:

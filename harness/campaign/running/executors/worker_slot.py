@@ -1,4 +1,4 @@
-"""Runs tries on its machine: a server leased while it is healthy, a process for each try."""
+"""Runs tries on its machine: a simulator leased while it is healthy, a process for each try."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import cached_property
 
 from harness.campaign.attempt.tasks import Outcome, Position, Task
+from harness.campaign.running.executors.forks import ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess, Ending
 from harness.campaign.settings.config import build
@@ -24,8 +25,11 @@ KEPT = ("server_launch", "port_conflict", "disk")
 class LocalWorkerSlot:
     """Holds a simulator on lease."""
 
-    def __init__(self, work: TaskSettings, number: int) -> None:
+    def __init__(self, work: TaskSettings, number: int, forks: ForkServer | None = None) -> None:
+        """Take a fork server that others close, or have one of its own."""
         self._work = work
+        self._forks = forks or ForkServer(work)
+        self._closes_forks = forks is None
         self._log = work.folder / "logs" / f"worker-{number + 1}.log"
         self._lease = ExitStack()
         self._server: Server | None = None
@@ -51,7 +55,7 @@ class LocalWorkerSlot:
         if failure is not None and self._stopped:
             failure, message, tail = "interrupted", "the campaign was interrupted", ""
         if failure is not None or self._simulator.fresh:
-            self.close()
+            self._release()
         return Outcome(
             key=key,
             number=number,
@@ -74,7 +78,12 @@ class LocalWorkerSlot:
             process.kill()
 
     def close(self) -> None:
-        """Release the server."""
+        """Release the simulator, and end a fork server of its own."""
+        self._release()
+        if self._closes_forks:
+            self._forks.close()
+
+    def _release(self) -> None:
         self._server = None
         self._lease.close()
 
@@ -103,7 +112,13 @@ class LocalWorkerSlot:
             parent=os.getpid(),
             live=work.live,
         )
-        with AttemptProcess(task, self._log, work.environment, work.directory) as self._process:
+        with AttemptProcess(
+            task,
+            self._log,
+            environment=work.environment,
+            directory=work.directory,
+            forks=self._forks,
+        ) as self._process:
             if self._stopped:
                 self._process.kill()
             ending = self._process.ending(server, work.attempt_timeout)
@@ -112,7 +127,7 @@ class LocalWorkerSlot:
 
     def _held(self) -> Server:
         if self._server is None or not self._server.alive():
-            self.close()
+            self._release()
             lease = self._simulator.lease(self._work.town)
             try:
                 self._server = self._lease.enter_context(lease)

@@ -1,0 +1,168 @@
+"""Attempt processes that need not import: they are forked from a process that has imported all.
+
+The server imports what the attempts of a campaign import, and makes the systems that may be made
+before a fork. It then forks an attempt process for each request: `harness.campaign.running` asks
+for one with the task, the files for its reply and its log, and a socket on which its process id is
+reported and, later, its exit code. Requests come on standard input; when that is closed, the server
+exits, and its attempts end with it.
+
+Only its children make clients of a simulator: the client library starts threads, and what other
+threads hold when a process forks stays locked in the child. A server with a second thread exits.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from multiprocessing import current_process
+from multiprocessing.connection import wait
+from pathlib import Path
+
+import numpy as np
+
+from harness.campaign.attempt.attempt_process import lead
+from harness.campaign.attempt.tasks import Task
+from harness.campaign.folder.campaign_folder import read_header
+from harness.campaign.settings.config import build, find_class
+from harness.campaign.settings.trust import targets
+
+PAUSE = 0.05
+LONGEST = 1 << 20
+"""Bytes of a task."""
+NOT_DRIVEN = ("executor", "export")
+"""Groups that no attempt builds."""
+KEY = 32
+"""Bytes of a process's key, from which viewers make the names of recordings."""
+REFUSED = b"cannot fork"
+FAILED = 1
+"""Exit code of a child that never became an attempt process."""
+
+
+def main() -> None:
+    """Import, then fork whenever asked to."""
+    requests = socket.socket(fileno=os.dup(sys.stdin.fileno()))
+    with suppress(Exception):  # what cannot be imported is reported by the attempts that need it
+        preload(Path(sys.argv[1]))
+    gc.collect()
+    gc.freeze()
+    if has_threads():
+        print("a thread of a package: attempts are started, not forked", file=sys.stderr)
+    else:
+        serve(requests)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # does not wait for threads
+
+
+def has_threads() -> bool:
+    """Return whether this process has another thread than its first, by whatever started."""
+    return len(os.listdir("/proc/self/task")) > 1  # noqa: PTH208
+
+
+def preload(folder: Path) -> None:
+    """Import what a campaign's settings name, and make the systems that may be made here."""
+    from harness.campaign.attempt import attempt  # noqa: PLC0415 - a second; may be missing parts
+
+    settings = read_header(folder / "campaign.yaml")["settings"]
+    for place, part in targets(settings, ""):
+        if place.partition(".")[0] not in NOT_DRIVEN:
+            with suppress(Exception):
+                find_class(part["_target_"], place)
+    for name, part in settings["system"].items():
+        with suppress(Exception):
+            kind = find_class(part["_target_"], f"system.{name}")
+            if getattr(kind, "made_before_fork", lambda: False)():
+                system = build(part, f"system.{name}")
+                system.warm_up()
+                attempt.made_before[name] = system
+
+
+def serve(requests: socket.socket) -> None:
+    """Fork for each request, and report exit codes, until requests are closed."""
+    running: dict[int, socket.socket] = {}
+    ended: dict[int, socket.socket] = {}
+    while True:
+        heard = wait([requests, *ended.values()], PAUSE)
+        if requests in heard:
+            message, handles, _, _ = socket.recv_fds(requests, LONGEST, 3)
+            if not message:
+                return
+            report = socket.socket(fileno=handles[2])
+            others = [requests, *running.values(), *ended.values()]
+            pid = forked(message, handles, others)
+            if pid is None:
+                with suppress(OSError):
+                    report.send(REFUSED)
+                report.close()
+            else:
+                running[pid] = report
+            for handle in handles[:2]:
+                os.close(handle)
+        for pid in [pid for pid, report in ended.items() if report in heard]:  # is forgotten
+            os.waitpid(pid, 0)
+            ended.pop(pid).close()
+        for pid in list(running):
+            code = exit_code(pid)
+            if code is not None:
+                with suppress(OSError):
+                    running[pid].send(str(code).encode())
+                ended[pid] = running.pop(pid)
+
+
+def forked(message: bytes, handles: list[int], others: list[socket.socket]) -> int | None:
+    """Return the id of a new process that leads the attempt, if there can be one.
+
+    It reports its id itself, once it leads a session: then its whole group can be killed.
+    """
+    parent = os.getpid()
+    if has_threads():
+        return None
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        pid = os.fork()
+    except OSError:
+        return None
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        answers, log, status = handles
+        os.write(status, str(os.getpid()).encode())
+        os.close(status)
+        for other in others:
+            other.close()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for handle, standard in ((nothing, 0), (answers, 1), (log, 2)):
+            os.dup2(handle, standard)
+            os.close(handle)
+        renew_entropy()
+        os._exit(lead(Task.from_json(message.decode()), parent))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(FAILED)
+
+
+def renew_entropy() -> None:
+    """Seed global random generators and keys as a new process does; Python's `random` does so."""
+    current_process().authkey = os.urandom(KEY)
+    np.random.seed()
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.seed()
+
+
+def exit_code(pid: int) -> int | None:
+    """Return how a child has ended, if it has; it stays a zombie, so that its id is not reused."""
+    result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if result is None:
+        return None
+    return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
+
+
+if __name__ == "__main__":
+    main()

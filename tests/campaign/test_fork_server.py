@@ -1,0 +1,294 @@
+"""Attempt processes that are forked reply, die and are killed like those that are started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socketserver
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import IO, Any
+
+import psutil
+import pytest
+
+from harness.campaign.attempt.tasks import Task, read_answer
+from harness.campaign.folder.assignments import Assignment, write_assignments
+from harness.campaign.folder.campaign_folder import prepare
+from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
+from harness.campaign.running.executors.interface import TaskSettings
+from harness.campaign.running.executors.process import AttemptProcess
+from harness.subprocesses import is_running
+from harness.world.attempt_context import nowhere
+from tests.agents.little_world import straight
+from tests.campaign.test_worker_slots import KEY, work_in
+from tests.campaign.tiny import composed
+from tests.conftest import ROOT
+from tests.keys import key_of
+
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> TaskSettings:
+    """Return a campaign that has started, with one route whose file is never written."""
+    folder = tmp_path_factory.mktemp("forks") / "out"
+    folder.mkdir()
+    prepare(folder, composed("system=late", "interference=none"), "carlite")
+    (folder / "routes").mkdir(exist_ok=True)
+    os.mkfifo(folder / "routes" / f"{KEY.route}.json")
+    return replace(work_in(folder), directory=ROOT)
+
+
+@pytest.fixture(scope="module")
+def forks(work: TaskSettings) -> Iterator[ForkServer]:
+    server = ForkServer(work)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def answers() -> Iterator[IO[str]]:
+    with tempfile.TemporaryFile("w+") as file:
+        yield file
+
+
+def task_of(work: TaskSettings) -> Task:
+    return Task(
+        folder=work.folder,
+        key=KEY,
+        number=1,
+        host="127.0.0.1",
+        port=1,
+        simulator="carlite",
+        memory_limit=None,
+        parent=os.getpid(),
+    )
+
+
+def forked(
+    forks: ForkServer, work: TaskSettings, answers: IO[str], route: str = KEY.route
+) -> ForkedProcess:
+    task = replace(task_of(work), key=replace(KEY, route=route))
+    process = forks.fork(task, answers.fileno(), answers.fileno())
+    assert process is not None
+    return process
+
+
+def soon(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def server_of(process: ForkedProcess) -> psutil.Process:
+    server = psutil.Process(process.pid).parent()
+    assert server is not None
+    assert "fork_server" in " ".join(server.cmdline())
+    return server
+
+
+def test_a_forked_attempt_replies(forks: ForkServer, work: TaskSettings, answers: IO[str]) -> None:
+    process = forked(forks, work, answers, route="unknown")
+    assert process.wait(PATIENCE) == 0
+    answers.seek(0)
+    reply = read_answer(answers.read())
+    assert reply is not None
+    assert reply["failure"] == "route_invalid"
+    process.close()
+
+
+def test_it_leads_a_session_until_it_is_killed(
+    forks: ForkServer, work: TaskSettings, answers: IO[str]
+) -> None:
+    process = forked(forks, work, answers)
+    assert os.getsid(process.pid) == os.getpgid(process.pid) == process.pid
+    assert is_running(process)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+    assert not is_running(process)
+    assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE, "its id is not reused"
+    server = server_of(process)
+    process.close()
+    soon(lambda: not server.children())
+
+
+def test_a_killed_server_is_replaced(
+    forks: ForkServer, work: TaskSettings, answers: IO[str]
+) -> None:
+    process = forked(forks, work, answers)
+    leader = psutil.Process(process.pid)
+    soon(lambda: len(leader.children()) == 1)
+    family = [server_of(process), leader, *leader.children()]
+    family[0].kill()
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+    process.close()
+    _, alive = psutil.wait_procs(family, timeout=PATIENCE)
+    assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+    again = forked(forks, work, answers, route="unknown")
+    assert again.wait(PATIENCE) == 0
+    again.close()
+
+
+def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> None:
+    forks = ForkServer(work)
+    process = forked(forks, work, answers)
+    leader = psutil.Process(process.pid)
+    server = server_of(process)
+    forks.close()
+    assert not server.is_running()
+    _, alive = psutil.wait_procs([leader], timeout=PATIENCE)
+    assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+    process.close()
+
+
+def test_the_system_is_there_before_the_fork(
+    forks: ForkServer, work: TaskSettings, answers: IO[str]
+) -> None:
+    process = forked(forks, work, answers)
+    maps = Path(f"/proc/{process.pid}/maps").read_text()
+    assert "libtorch" in maps
+    assert "libcarla" in maps
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(PATIENCE)
+    process.close()
+
+
+class HangsUp(socketserver.BaseRequestHandler):
+    """A server that is killed while it is asked."""
+
+
+def test_a_server_that_is_killed_while_the_attempt_connects_has_crashed(
+    forks: ForkServer, work: TaskSettings
+) -> None:
+    route = replace(straight(), name="connects")
+    write_assignments(work.folder, [Assignment(route, (), None)])
+    log = work.folder / "logs" / "worker-1.log"
+    server: Any = SimpleNamespace(running=lambda: True)
+    with socketserver.TCPServer(("127.0.0.1", 0), HangsUp) as dying:
+        Thread(target=dying.serve_forever, daemon=True).start()
+        task = replace(
+            task_of(work), key=replace(KEY, route="connects"), port=dying.server_address[1]
+        )
+        with AttemptProcess(task, log, environment={}, directory=ROOT, forks=forks) as process:
+            assert isinstance(process._process, ForkedProcess)
+            failure, _ = process.ending(server, PATIENCE)
+        dying.shutdown()
+    assert failure == "server_crash"
+
+
+THREAD = """
+import threading
+threading.Thread(target=threading.Event().wait).start()
+"""
+EXIT = """
+import os
+os._exit(3)
+"""
+LATER = """
+import os, threading
+wait = threading.Event().wait
+os.register_at_fork(after_in_parent=lambda: threading.Thread(target=wait, daemon=True).start())
+"""
+RANDOM = """
+from multiprocessing import current_process
+import numpy as np
+import torch
+"""
+
+
+def with_package(folder: Path, work: TaskSettings, text: str, made: str = "...") -> TaskSettings:
+    """Return a campaign that has started with a system of the user's next to one of ours."""
+    (folder / "mylab.py").write_text(
+        f"{text}\nclass Mine:\n    def __init__(self):\n        {made}\n"
+    )
+    out = folder / "out"
+    out.mkdir()
+    settings = composed("system=late", "interference=none")
+    mine: Any = {"_target_": "mylab.Mine"}
+    settings["system"] = {"mine": mine, **settings["system"]}
+    prepare(out, settings, "carlite")
+    environment = {"CRUCIBLE_PACKAGES": "mylab", "PYTHONPATH": str(folder)}
+    return replace(work, folder=out, environment=environment)
+
+
+@pytest.mark.parametrize("package", [THREAD, EXIT], ids=["thread", "exit"])
+def test_where_nothing_can_be_forked_processes_are_started(
+    package: str, work: TaskSettings, tmp_path: Path
+) -> None:
+    theirs = with_package(tmp_path, work, package)
+    forks = ForkServer(theirs)
+    with tempfile.TemporaryFile("w+") as answers:
+        assert forks.fork(task_of(theirs), answers.fileno(), answers.fileno()) is None
+    with AttemptProcess(
+        task_of(theirs),
+        theirs.folder / "logs" / "worker-1.log",
+        environment=theirs.environment,
+        directory=ROOT,
+        forks=forks,
+    ) as process:
+        assert not isinstance(process._process, ForkedProcess)
+    forks.close()
+
+
+def test_a_refusal_leaves_attempts_running(
+    work: TaskSettings, tmp_path: Path, answers: IO[str]
+) -> None:
+    theirs = with_package(tmp_path, work, LATER)
+    (theirs.folder / "routes").mkdir(exist_ok=True)
+    os.mkfifo(theirs.folder / "routes" / f"{KEY.route}.json")
+    forks = ForkServer(theirs)
+    process = forked(forks, theirs, answers)
+    server = server_of(process)
+    soon(lambda: server.num_threads() > 1)
+    assert forks.fork(task_of(theirs), answers.fileno(), answers.fileno()) is None
+    assert process.poll() is None
+    forks.close()
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+    process.close()
+
+
+def test_attempts_have_different_random_generators_and_keys(
+    work: TaskSettings, tmp_path: Path
+) -> None:
+    key_of_process = "bytes(current_process().authkey).hex()"
+    sample = f"raise ValueError(torch.rand(1).item(), np.random.random(), {key_of_process})"
+    theirs = with_package(tmp_path, work, RANDOM, sample)
+    key = key_of("mine", "none", KEY.route, KEY.seed)
+    route = replace(nowhere("Town05"), name=key.route)
+    write_assignments(theirs.folder, [Assignment(route, (), None)])
+    forks = ForkServer(theirs)
+    replies = []
+    for _ in range(2):
+        with tempfile.TemporaryFile("w+") as answers:
+            task = replace(task_of(theirs), key=key)
+            process = forks.fork(task, answers.fileno(), answers.fileno())
+            assert process is not None
+            assert process.wait(PATIENCE) == 0
+            process.close()
+            answers.seek(0)
+            reply = read_answer(answers.read())
+            assert reply is not None
+            assert reply["failure"] == "agent_setup"
+            replies.append(reply["message"].rpartition("(")[2].split(", "))
+    forks.close()
+    assert len(replies[0]) == 3
+    assert not set(replies[0]) & set(replies[1])
+
+
+def test_its_log_is_not_written_through_a_link(
+    work: TaskSettings, tmp_path: Path, answers: IO[str]
+) -> None:
+    outside = tmp_path / "mine"
+    outside.touch()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "fork-server.log").symlink_to(outside)
+    forks = ForkServer(replace(work, folder=tmp_path))
+    assert forks.fork(task_of(work), answers.fileno(), answers.fileno()) is None
+    assert outside.read_text() == ""
