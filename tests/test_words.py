@@ -21,6 +21,10 @@ PAGES = sorted(
     if EXEMPT not in path.parents and path != GLOSSARY
 )
 SETTINGS = sorted((ROOT / "conf").rglob("*.yaml"))
+OTHERS = [
+    *(ROOT / name for name in ("Makefile", "mkdocs.yml", "pyproject.toml", ".ci/run", ".ci/wheel")),
+    *(ROOT / name for name in ("run_campaign.py", "setup.py", "docs/tutorials/notebook.ipynb")),
+]
 
 WORD = re.compile(r"[a-z]+(?:_[a-z]+)*")
 QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”")
@@ -127,6 +131,11 @@ def test_pages_use_the_words() -> None:
 def test_settings_use_the_words() -> None:
     assert SETTINGS
     hits = [hit for path in SETTINGS for hit in located(path, in_settings(path.read_text()))]
+    assert not hits, shown(hits)
+
+
+def test_other_files_use_the_words() -> None:
+    hits = [hit for path in OTHERS for hit in located(path, in_settings(path.read_text()))]
     assert not hits, shown(hits)
 
 

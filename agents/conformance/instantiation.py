@@ -57,6 +57,8 @@ def refuse_unknown_arguments(name: str, settings: Mapping[Any, Any]) -> None:
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         for key in settings:
             if key not in {"_target_", *parameters}:
+                if not parameters:
+                    raise UserError(f"{name} takes no arguments")
                 raise UserError(f"{name}: {unknown('argument', str(key), parameters)}")
 
 

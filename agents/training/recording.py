@@ -100,14 +100,14 @@ def record(episode: Episode, host: str, port: int, out: Path) -> None:
         crew = equip(context, [*population.vehicles, *drivers])
         for _ in range(WARM_UP):
             context.world.tick()
-        census = ActorRegistry(context.world)
+        registry = ActorRegistry(context.world)
         random = context.random("groups")
         for group in range(episode.groups):
-            agents, place = gather(context, crew, census=census, random=random, episode=episode)
+            agents, place = gather(context, crew, registry=registry, random=random, episode=episode)
             follow(
                 context,
                 crew,
-                census=census,
+                registry=registry,
                 parked=parked,
                 agents=agents,
                 place=place,
@@ -144,13 +144,13 @@ def gather(
     context: AttemptContext,
     crew: Crew,
     *,
-    census: ActorRegistry,
+    registry: ActorRegistry,
     random: np.random.Generator,
     episode: Episode,
 ) -> tuple[list[int], Pose]:
     """Return the vehicles of a new group, and where its roadside unit stands."""
     snapshot = context.world.get_snapshot()
-    scene = census.scene(snapshot)
+    scene = registry.scene(snapshot)
     poses = {}
     for actor in crew.carriers:
         vehicle = snapshot.find(actor)
@@ -179,7 +179,7 @@ def follow(
     context: AttemptContext,
     crew: Crew,
     *,
-    census: ActorRegistry,
+    registry: ActorRegistry,
     parked: Boxes,
     agents: Sequence[int],
     place: Pose,
@@ -198,7 +198,7 @@ def follow(
         for _ in range(round(INTERVAL / TICK) - 1):
             context.world.tick()
         write_moment(
-            context, census, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
+            context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
         )
     (partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
     if folder.exists():  # by an earlier try of this episode
@@ -209,7 +209,7 @@ def follow(
 
 def write_moment(
     context: AttemptContext,
-    census: ActorRegistry,
+    registry: ActorRegistry,
     *,
     parked: Boxes,
     posts: dict[int, ScanningPost],
@@ -220,7 +220,7 @@ def write_moment(
     for post in posts.values():
         post.listen()
     frame = context.world.tick()
-    scene = census.scene(context.world.get_snapshot())
+    scene = registry.scene(context.world.get_snapshot())
     reach = read_rig().vehicle.range
     for agent, post in posts.items():
         scan = post.collect(frame)

@@ -1,4 +1,4 @@
-"""Named, independent random streams drawn from one seed.
+"""Named, independent random streams made from one seed.
 
 Using more of one stream never shifts another: noise on a sensor leaves the traffic untouched.
 """

@@ -11,7 +11,7 @@ stalled and loses whole frames until its queue is empty. An impatient hub drops 
 is pending.
 
 A stream may have further ids. The client library keeps its connections by stream id and crashes
-when it opens a stream again before the old connection is gone, so no client gets the same id twice.
+when it opens a stream again before the old connection is closed: no client gets the same id twice.
 A client that was given such an id and dials late, as its machine is busy, gets the latest frame
 it missed: a client that has asked for a tick waits for the snapshot of that tick, and for no other.
 For the same reason a reader by such an id that has lost frames gets the last of them in the end.
@@ -128,7 +128,7 @@ class Reader:
             self._loop.add_writer(self._socket.fileno(), self._on_writable)
 
     def _on_readable(self) -> None:
-        """Take the stream id; afterwards reading only shows when the client has gone."""
+        """Take the stream id; afterwards reading only shows when the client has disconnected."""
         try:
             data = self._socket.recv(4096)
         except (BlockingIOError, InterruptedError):

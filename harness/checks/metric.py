@@ -22,6 +22,7 @@ from harness.findings import Finding, make_checks
 from harness.randomness import stream
 from harness.records.schema import FRAMES
 from harness.vocabulary import Boxes, Control, Floats, Message, Pose, Route
+from harness.world.rig import read_rig
 
 STEPS, OTHER_STEPS = 20, 7
 PERIOD = 0.2
@@ -150,6 +151,7 @@ def made_up_step(number: int) -> StepData:
     )
     seen = people[np.arange(6) < 4]
     pose = Pose(station, 0.0, 0.0)
+    mount = read_rig().ego
     message = Message(
         sender="roadside-0",
         kind="roadside",
@@ -161,7 +163,7 @@ def made_up_step(number: int) -> StepData:
     return StepData(
         time=PERIOD * number,
         ego_in_world=pose,
-        lidar_in_world=replace(pose, x=station + 1.3, z=1.9),
+        lidar_in_world=replace(pose, x=station + mount.x, z=mount.z),
         speed=8.0 - 0.1 * number,
         station=station,
         control=Control(throttle=0.3),

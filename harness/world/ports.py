@@ -1,8 +1,8 @@
 """Ports on this machine that one holder at a time may use.
 
 A trial bind alone is a race: two who try at once both find the port free. A lock file for each
-port decides it, and the system drops the lock when its last holder is gone, however that ends. The
-folder is the same for all users and jobs: with one for each user or job, locks would not meet.
+port decides it, and the system drops the lock when its last holder has exited, for whatever reason.
+The folder is the same for all users and jobs: with one for each user or job, locks would not meet.
 """
 
 from __future__ import annotations

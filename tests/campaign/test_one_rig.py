@@ -9,6 +9,7 @@ import pytest
 from agents.training.inference import observed
 from agents.training.samples import View
 from harness.campaign.settings.config import build
+from harness.channel.interference.ghosts import Ghosts
 from harness.world.rig import read_rig
 from tests.campaign.tiny import composed
 from tests.conftest import ROOT
@@ -36,6 +37,15 @@ def test_units_stand_where_the_rig_says(cooperation: str) -> None:
     (only,) = settings["cooperation"].values()
     assert only["roadside"]["height"] == settings["reference"]["height"] == 5.5
     assert only["roadside"].get("distance", 20.0) == settings["reference"]["distance"] == 20.0
+
+
+def test_ghosts_stand_on_the_road_under_the_rig() -> None:
+    rig = read_rig()
+    heights = {"roadside": rig.roadside_height, "vehicle": rig.vehicle.z}
+    (shipped,) = composed("interference=ghosts")["interference"]["ghosts"]
+    ghosts = build(shipped, "interference.ghosts")
+    assert isinstance(ghosts, Ghosts)
+    assert ghosts.lidar_height == Ghosts().lidar_height == heights
 
 
 def test_no_other_file_has_the_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Whether draws come from the distribution they should."""
+"""Whether samples come from the distribution they should."""
 
 from __future__ import annotations
 

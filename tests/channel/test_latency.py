@@ -1,4 +1,4 @@
-"""Delays as they are drawn."""
+"""Delays as they are sampled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Displacements as they are drawn."""
+"""Displacements as they are sampled."""
 
 from __future__ import annotations
 

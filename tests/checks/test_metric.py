@@ -123,7 +123,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tests.checks.test_metric:Writes"]) == 1
     assert "it writes into truth" in capsys.readouterr().out
     assert main(["tests.checks.test_metric:Speed", "limit=3"]) == 2
-    assert "Speed() takes no arguments" in capsys.readouterr().err
+    assert "Speed takes no arguments" in capsys.readouterr().err
     assert main(["harness.vocabulary:Pose"]) == 2
     error = capsys.readouterr().err
     assert "harness.vocabulary:Pose is no plug-in" in error

@@ -140,7 +140,7 @@ def test_what_an_ended_try_left_is_not_kept(
     recording.follow(
         stage,
         crew,
-        census=anything,
+        registry=anything,
         parked=anything,
         agents=[],
         place=here,

@@ -232,7 +232,7 @@ def refuse_disturbing(config: dict[str, Any], hypes: dict[str, Any]) -> None:
 
 
 def refuse_missing(needed: Any, given: Any) -> None:
-    """Refuse weights that leave a part of the network as it was drawn; V2Xverse only prints it."""
+    """Refuse weights that do not set the whole network; V2Xverse only prints it."""
     missing = sorted(set(needed) - set(given))
     if missing:
         raise KeyError(f"the checkpoint lacks {len(missing)} keys, {missing[0]} among them")

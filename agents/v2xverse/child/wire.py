@@ -72,7 +72,7 @@ def send(pipe: IO[bytes], words: dict[str, Any], arrays: dict[str, Any] | None =
 
 
 def receive(pipe: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the next frame, or nothing when the other end has gone."""
+    """Return the next frame, or nothing when the other end has closed it."""
     header = pipe.read(HEADER.size)
     if len(header) < HEADER.size:
         return None

@@ -41,7 +41,7 @@ KINDS: dict[str, Maker] = {
 def make(type_id: str, attributes: Mapping[str, str], seed: int, sensor_id: int) -> Sensor:
     """Build a sensor from its blueprint's attributes; CallError if it cannot be built.
 
-    As in CARLA, ray sensors of one `noise_seed` draw the same noise, whatever their ids, so that
+    As in CARLA, ray sensors of one `noise_seed` sample the same noise, whatever their ids, so that
     an episode played again after a reload is sensed alike.
     """
     if type_id not in KINDS:

@@ -1,6 +1,6 @@
 """Counter-based randomness for sensors: a ray's noise depends on its number alone.
 
-Whatever else is sensed, in whichever order, a ray of a frame draws the same numbers.
+Whatever else is sensed, in whichever order, a ray of a frame samples the same numbers.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Style:
     Attributes:
         built: share of the frontage's plots with a building on it.
         width, depth: of buildings, metres along and away from the street.
-        storeys: how many, from a skewed draw: most are nearer the lower figure.
+        storeys: how many, from a skewed distribution: most are nearer the lower figure.
         setback: from the sidewalk's edge to the facade.
         gap: between neighbours.
         green: share of open frontage with a hedge, the rest gets walls and fences.
