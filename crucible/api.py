@@ -18,8 +18,8 @@ import pandas as pd
 
 from analysis.collection import Collection, collect, key_of
 from harness.errors import UserError
+from harness.records import reading
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign as Records
 from harness.records.schema import ALL_TABLES
 from harness.subprocesses import how_ended, module_command
 from harness.suggestions import unknown
@@ -42,7 +42,7 @@ class Campaign:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()  # wherever the caller goes
-        self._records = Records(self.folder)
+        self._records = reading.Campaign(self.folder)
 
     @property
     def settings(self) -> dict[str, Any]:

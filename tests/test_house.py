@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 CARLITE = ROOT / "harness" / "carlite"
 AUTHORING = ROOT / "harness" / "authoring"
 FIDELITY = ROOT / "harness" / "fidelity"
+HOUSES = ("harness", "agents", "analysis", "crucible")
 COMMANDS = ROOT / "harness" / "commands"
 COMMON = {
     "actors",
@@ -300,6 +301,42 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
                 reached.add(name)
                 ahead += imported[name]
         assert module not in reached, f"{module} imports itself by way of others"
+
+
+def meeting_names(path: Path) -> set[str]:
+    """Return the classes and modules of ours whose name means two things in one module."""
+    tree = ast.parse(path.read_text())
+    sources: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                module = ROOT.joinpath(*f"{node.module}.{alias.name}".split("."))
+                is_module = module.with_suffix(".py").is_file() or module.is_dir()
+                if node.module.split(".")[0] in HOUSES and (is_module or alias.name[0].isupper()):
+                    sources.setdefault(alias.name, set()).add(node.module)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name in sources:
+            sources[node.name].add(str(path))
+    return {name for name, modules in sources.items() if len(modules) > 1}
+
+
+def test_no_name_means_two_things_where_it_is_used() -> None:
+    """A class and a module have one meaning in each module, also where one has another name."""
+    for house in HOUSES:
+        for path in (ROOT / house).rglob("*.py"):
+            assert not meeting_names(path), path
+
+
+def test_names_that_meet_are_seen(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        "from harness.vocabulary import Pose\n"
+        "from harness.authoring.geometry import Pose as Place\n"
+        "from harness.campaign.attempt import live\n"
+        "from harness.campaign.running import live as shown\n"
+        "from harness.records.reading import Campaign\nclass Campaign: ...\n"
+    )
+    assert meeting_names(module) == {"Pose", "live", "Campaign"}
 
 
 def ordered_fields(path: Path) -> Iterator[tuple[str, int]]:
