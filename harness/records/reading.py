@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -112,8 +113,17 @@ def read_header(file: Path) -> dict[str, Any]:
     except (*BROKEN, yaml.YAMLError) as problem:
         raise broken(file, problem) from None
     if not isinstance(header, dict) or header.get("schema") != VERSION:
-        raise UserError(f"{file}: not a campaign of schema {VERSION}")
+        raise UserError(f"{file}: not a campaign of schema {VERSION}{which_reads(header)}")
     return header
+
+
+def which_reads(header: object) -> str:
+    """Return which schema a campaign has, and which revision reads it; nothing if it names none."""
+    if not isinstance(header, dict) or not isinstance(header.get("schema"), int):
+        return ""
+    revision = re.match(r"[0-9a-f]{7,40}", str(header.get("git")))
+    reader = f"revision {revision[0]}" if revision else "the version"
+    return f" but of {header['schema']}; {reader}, which wrote it, reads it"
 
 
 def read_table(file: Path, name: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from harness.errors import UserError
 from harness.records import reading
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign, read_table
+from harness.records.reading import Campaign, read_header, read_table
 from harness.records.schema import MOST_ROWS, ROWS_A_STEP, TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
 from tests.records.samples import KEY, columns, result, write_campaign, write_try
@@ -216,6 +216,26 @@ def test_a_renamed_folder_is_refused(campaign: Campaign) -> None:
 def test_a_campaign_file_of_another_kind_is_refused(campaign: Campaign, text: str) -> None:
     (campaign.folder / "campaign.yaml").write_text(text)
     refused(campaign, "campaign.yaml")
+
+
+@pytest.mark.parametrize(
+    ("git", "reader"),
+    [
+        ("a0f44b3d9c01", "revision a0f44b3d9c01"),
+        ("a0f44b3d9c01+", "revision a0f44b3d9c01"),
+        ("null", "the version"),
+        ("'$(reboot)'", "the version"),
+    ],
+)
+def test_another_schema_is_refused_with_the_revision_that_reads_it(
+    campaign: Campaign, git: str, reader: str
+) -> None:
+    file = campaign.folder / "campaign.yaml"
+    file.write_text(f"schema: 1\ngit: {git}\n")
+    with pytest.raises(UserError) as caught:
+        read_header(file)
+    text = f"{file}: not a campaign of schema 2 but of 1; {reader}, which wrote it, reads it"
+    assert str(caught.value) == text
 
 
 def changes() -> st.SearchStrategy[Change]:
