@@ -24,25 +24,29 @@ from harness.campaign.running.executors.forks import ForkedProcess, ForkServer
 from harness.campaign.running.executors.interface import TaskSettings
 from harness.campaign.running.executors.process import AttemptProcess
 from harness.subprocesses import is_running
-from harness.world.attempt_context import nowhere
 from tests.agents.little_world import straight
-from tests.campaign.test_worker_slots import KEY, work_in
+from tests.campaign.test_worker_slots import work_in
 from tests.campaign.tiny import composed
 from tests.conftest import ROOT
 from tests.keys import key_of
 
+KEY = key_of("ideal_single", "none", "7", 1)
 PATIENCE = 120.0
+
+
+def campaign_in(folder: Path, system: str) -> TaskSettings:
+    """Return a campaign that has started, with one route whose file is never written."""
+    out = folder / "out"
+    out.mkdir()
+    prepare(out, composed(f"system={system}", "interference=none"), "carlite")
+    (out / "routes").mkdir(exist_ok=True)
+    os.mkfifo(out / "routes" / f"{KEY.route}.json")
+    return replace(work_in(out), directory=ROOT)
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> TaskSettings:
-    """Return a campaign that has started, with one route whose file is never written."""
-    folder = tmp_path_factory.mktemp("forks") / "out"
-    folder.mkdir()
-    prepare(folder, composed("system=late", "interference=none"), "carlite")
-    (folder / "routes").mkdir(exist_ok=True)
-    os.mkfifo(folder / "routes" / f"{KEY.route}.json")
-    return replace(work_in(folder), directory=ROOT)
+    return campaign_in(tmp_path_factory.mktemp("forks"), "ideal_single")
 
 
 @pytest.fixture(scope="module")
@@ -148,14 +152,14 @@ def test_a_server_ends_with_who_asks(work: TaskSettings, answers: IO[str]) -> No
     process.close()
 
 
-def test_the_system_is_there_before_the_fork(
-    forks: ForkServer, work: TaskSettings, answers: IO[str]
-) -> None:
+def test_what_attempts_need_is_there_before_the_fork(tmp_path: Path, answers: IO[str]) -> None:
+    work = campaign_in(tmp_path, "late")
+    forks = ForkServer(work)
     process = forked(forks, work, answers)
     maps = Path(f"/proc/{process.pid}/maps").read_text()
     assert "libtorch" in maps
     assert "libcarla" in maps
-    os.killpg(process.pid, signal.SIGKILL)
+    forks.close()
     process.wait(PATIENCE)
     process.close()
 
@@ -186,6 +190,7 @@ def test_a_server_that_is_killed_while_the_attempt_connects_has_crashed(
 THREAD = """
 import threading
 threading.Thread(target=threading.Event().wait).start()
+class Mine: ...
 """
 EXIT = """
 import os
@@ -195,22 +200,34 @@ LATER = """
 import os, threading
 wait = threading.Event().wait
 os.register_at_fork(after_in_parent=lambda: threading.Thread(target=wait, daemon=True).start())
+class Mine: ...
 """
-RANDOM = """
+MADE_BEFORE = """
+import os
 from multiprocessing import current_process
 import numpy as np
 import torch
+class Mine:
+    def __init__(self):
+        self.made_in = os.getpid()
+    @staticmethod
+    def made_before_fork():
+        return True
+    def warm_up(self):
+        ...
+    @property
+    def window(self):
+        key = bytes(current_process().authkey).hex()
+        raise ValueError(self.made_in, torch.rand(1).item(), np.random.random(), key)
 """
 
 
-def with_package(folder: Path, work: TaskSettings, text: str, made: str = "...") -> TaskSettings:
+def with_package(folder: Path, work: TaskSettings, text: str) -> TaskSettings:
     """Return a campaign that has started with a system of the user's next to one of ours."""
-    (folder / "mylab.py").write_text(
-        f"{text}\nclass Mine:\n    def __init__(self):\n        {made}\n"
-    )
+    (folder / "mylab.py").write_text(text)
     out = folder / "out"
     out.mkdir()
-    settings = composed("system=late", "interference=none")
+    settings = composed("system=ideal_single", "interference=none")
     mine: Any = {"_target_": "mylab.Mine"}
     settings["system"] = {"mine": mine, **settings["system"]}
     prepare(out, settings, "carlite")
@@ -254,29 +271,28 @@ def test_a_refusal_leaves_attempts_running(
     process.close()
 
 
-def test_attempts_have_different_random_generators_and_keys(
+def test_a_system_made_before_has_random_generators_and_a_key_for_every_attempt(
     work: TaskSettings, tmp_path: Path
 ) -> None:
-    key_of_process = "bytes(current_process().authkey).hex()"
-    sample = f"raise ValueError(torch.rand(1).item(), np.random.random(), {key_of_process})"
-    theirs = with_package(tmp_path, work, RANDOM, sample)
-    key = key_of("mine", "none", KEY.route, KEY.seed)
-    route = replace(nowhere("Town05"), name=key.route)
+    theirs = with_package(tmp_path, work, MADE_BEFORE)
+    route = replace(straight(), name=KEY.route)
     write_assignments(theirs.folder, [Assignment(route, (), None)])
+    task = replace(task_of(theirs), key=key_of("mine", "none", KEY.route, KEY.seed))
     forks = ForkServer(theirs)
     replies = []
     for _ in range(2):
         with tempfile.TemporaryFile("w+") as answers:
-            task = replace(task_of(theirs), key=key)
             process = forks.fork(task, answers.fileno(), answers.fileno())
             assert process is not None
+            server = server_of(process).pid
             assert process.wait(PATIENCE) == 0
             process.close()
             answers.seek(0)
             reply = read_answer(answers.read())
             assert reply is not None
-            assert reply["failure"] == "agent_setup"
-            replies.append(reply["message"].rpartition("(")[2].split(", "))
+            made_in, *samples = reply["message"].removeprefix("ValueError: (").split(", ")
+            assert int(made_in) == server, reply
+            replies.append(samples)
     forks.close()
     assert len(replies[0]) == 3
     assert not set(replies[0]) & set(replies[1])
