@@ -16,7 +16,7 @@ import signal
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from harness.carlite import CARLA_VERSION, log
 from harness.carlite.errors import UserError
@@ -136,4 +136,6 @@ def main(arguments: list[str], program: str = "python -m harness.carlite") -> in
 
 
 if __name__ == "__main__":
+    without_scipy: dict[str, Any] = {"scipy": None}  # numba would import it, and nothing needs it
+    sys.modules.update(without_scipy)
     sys.exit(main(sys.argv[1:]))

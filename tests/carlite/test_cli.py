@@ -164,3 +164,9 @@ def test_help_lists_all_options() -> None:
     )
     for option in ("--host", "--port", "--town", "--maps", "--seed", "--traffic-manager"):
         assert option in done.stdout
+
+
+def test_numba_brings_no_scipy_into_a_server(carlite: Carlite) -> None:
+    maps = Path(f"/proc/{carlite.process.pid}/maps").read_text()
+    assert "numba" in maps
+    assert "/scipy/" not in maps
