@@ -10,6 +10,7 @@ from agents.training.inference import observed
 from agents.training.samples import View
 from harness.campaign.settings.config import build
 from harness.channel.interference.ghosts import Ghosts
+from harness.world.hazards import sight, sizes
 from harness.world.rig import read_rig
 from tests.campaign.tiny import composed
 from tests.conftest import ROOT
@@ -46,6 +47,11 @@ def test_ghosts_stand_on_the_road_under_the_rig() -> None:
     ghosts = build(shipped, "interference.ghosts")
     assert isinstance(ghosts, Ghosts)
     assert ghosts.lidar_height == Ghosts().lidar_height == heights
+
+
+def test_who_could_see_a_mover_has_the_rigs_lidar() -> None:
+    ego = read_rig().ego
+    assert (ego.x, ego.z, ego.range) == (sizes.EGO_LIDAR_FORWARD, sight.EGO_EYE, sight.LIDAR_RANGE)
 
 
 def test_no_other_file_has_the_numbers() -> None:

@@ -205,11 +205,11 @@ def test_a_blocked_lane_is_free_again_after_a_while(context_for: ContextFor) -> 
     [
         (
             HazardSpec(route="7", kind="meteor", station=10.0),
-            "route 7, hazard 'meteor': unknown kind; valid kinds:",
+            "route 7, hazard 'meteor': unknown kind meteor; valid kinds:",
         ),
         (
             HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"sped": 3.0}),
-            "unknown parameter 'sped'; valid parameters: speed",
+            "unknown parameter sped; did you mean speed",
         ),
         (
             HazardSpec(route="7", kind="cut_in", station=10.0, parameters={"speed": "fast"}),

@@ -73,7 +73,7 @@ def test_check_refuses_what_a_campaign_would_refuse(
     )
     assert main(["routes", "check", files[0], "--hazards", files[1]]) == 2
     said = capsys.readouterr()
-    assert "unknown parameter 'sped'; valid parameters: speed" in said.err
+    assert "unknown parameter sped; did you mean speed? valid parameters: speed" in said.err
     assert not said.out
 
 

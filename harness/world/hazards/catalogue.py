@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 
 from harness.errors import UserError
 from harness.plugins import allowed_packages, class_in
+from harness.suggestions import unknown
 from harness.world.hazards.control_loss import ControlLoss
 from harness.world.hazards.crossing import CrossingVehicle, RedLightRunner
 from harness.world.hazards.hazard import Hazard
@@ -80,13 +81,10 @@ def build(spec: HazardSpec) -> Hazard:
     """Build the hazard of a placement, or raise an error that lists the valid kinds."""
     where = f"route {spec.route}, hazard {spec.kind!r}"
     if spec.kind not in KINDS:
-        raise UserError(f"{where}: unknown kind; valid kinds: {', '.join(KINDS)}")
+        raise UserError(f"{where}: {unknown('kind', spec.kind, KINDS)}")
     named = KINDS[spec.kind]
     for name, value in spec.parameters.items():
         if name not in named.parameters:
-            raise UserError(
-                f"{where}: unknown parameter {name!r}; valid parameters:"
-                f" {', '.join(named.parameters)}"
-            )
+            raise UserError(f"{where}: {unknown('parameter', name, named.parameters)}")
         named.parameters[name].refuse(f"{where}: {name}", value)
     return named(spec)

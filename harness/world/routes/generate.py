@@ -117,6 +117,9 @@ KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
 PORT_HELP = "port of a simulator on which every hazard is tried (default: hazards are not tried)"
 
 
+MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
+
+
 def main(arguments: list[str]) -> int:
     """Write `routes.xml` and `hazards.json` into a folder."""
     parser = Parser(prog="crucible routes generate", description=__doc__)
@@ -125,7 +128,7 @@ def main(arguments: list[str]) -> int:
     add("--seed", type=int, default=0, metavar="N", help="seed of routes and hazards (default: 0)")
     add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
     add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
-    add("--maps", type=Path, metavar="DIR", help="folder with OpenDRIVE files of further towns")
+    add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
     add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
     add("--port", type=int, metavar="PORT", help=PORT_HELP)
     add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")

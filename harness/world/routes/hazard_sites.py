@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import carla
 import numpy as np
 
+from harness.geometry import wrapped
 from harness.world.roads import RoadNetwork
 
 LIGHT, STOP, YIELD = "1000001", "206", "205"
@@ -69,7 +71,7 @@ def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
 
 def _fits(kind: str, site: HazardSite) -> bool:
     turn = site.last.transform.rotation.yaw - site.first.transform.rotation.yaw
-    turn = (turn + 180.0) % 360.0 - 180.0
+    turn = math.degrees(wrapped(math.radians(turn)))
     before = site.first.previous(5.0)
     if not before:
         return False
