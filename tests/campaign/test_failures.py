@@ -101,7 +101,7 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path, routes: Path) 
         "deaf": None,
     }
     messages = {line["arm"]["system"]: line["message"] for line in ledger(out)}
-    assert messages["faller"] == "the worker exited by signal 6"
+    assert messages["faller"] == "the worker ended by signal 6"
     assert [
         process
         for process in psutil.process_iter(["cmdline"])

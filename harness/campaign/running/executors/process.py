@@ -157,7 +157,7 @@ class AttemptProcess:
             return "agent_out_of_memory", f"the worker was out of memory: {last}".rstrip(": ")
         if number in (signal.SIGKILL, signal.SIGTERM):
             return "interrupted", f"the worker was killed from outside, by signal {number}"
-        return "agent_exception", f"the worker exited {how_ended(code)}: {last}".rstrip(": ")
+        return "agent_exception", f"the worker ended {how_ended(code)}: {last}".rstrip(": ")
 
     def _last_line(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
