@@ -15,8 +15,10 @@ from harness.carlite.arrays import Floats, Ints
 from harness.carlite.labels import Label
 from harness.carlite.sensors.noise import first_uniform, normal, normal_table, scrambled
 from harness.carlite.sensors.protocol import Pose, Sensor
+from harness.carlite.sensors.scan import Scan
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.semantic_lidar import POINT
+from harness.carlite.sensors.sweep import Sweep
 from tests.carlite import ray_worlds
 
 LIDAR, SEMANTIC = "sensor.lidar.ray_cast", "sensor.lidar.ray_cast_semantic"
@@ -234,6 +236,48 @@ def test_semantic_points_have_incidence_actor_and_label() -> None:
     for label in (Label.CAR, Label.BUILDING, Label.POLE, Label.ROAD, Label.TERRAIN):
         assert (points["label"] == label).any()
     assert (points["actor"][np.isin(points["label"], (Label.BUILDING, Label.ROAD))] == 0).all()
+
+
+def of_kind(kind: str, **attributes: str) -> Sensor:
+    return sensors.make(kind, {**WHOLE, **TURN, **attributes}, 1, 9)
+
+
+def test_lidars_of_one_pattern_at_one_place_share_what_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their frames are those of each alone; another pattern, place or moment is drawn anew."""
+    drawn: list[Pose] = []
+    draw = Sweep._drawn
+
+    def counted(self: Sweep, scene: Scene, pose: Pose, dt: float) -> Scan:
+        drawn.append(pose)
+        return draw(self, scene, pose, dt)
+
+    monkeypatch.setattr(Sweep, "_drawn", counted)
+    town, crowd = ray_worlds.town(), ray_worlds.crowd(60, seed=3)
+    aside = Pose((5.0, 0.0, 2.4), (0.0, 0.0, 0.0))
+    together = Scene(town, crowd)
+    looks: list[tuple[str, Pose, dict[str, str]]] = [
+        (LIDAR, POSE, {}),
+        (SEMANTIC, POSE, {}),
+        (SEMANTIC, aside, {}),
+        (LIDAR, POSE, {"upper_fov": "5"}),
+    ]
+    watching = [(of_kind(kind, **more), pose) for kind, pose, more in looks]
+    for frame in (1, 2):
+        shared = [one.capture(together, pose, frame, 0.03) for one, pose in watching]
+    assert len(drawn) == 2 * 3
+    for (kind, pose, more), frames in zip(looks, shared, strict=True):
+        alone, place = of_kind(kind, **more), Scene(town, crowd)
+        alone.capture(place, pose, 1, 0.03)
+        assert alone.capture(place, pose, 2, 0.03) == frames
+
+
+def test_a_scan_that_is_drawn_over_is_nobodys(scene: Scene) -> None:
+    first, second = lidar(), lidar()
+    once = first.capture(scene, POSE, 1, 0.03)
+    first.capture(scene, POSE, 1, 0.03)
+    assert second.capture(scene, POSE, 1, 0.03) == once
 
 
 def test_four_sensors_share_one_refresh(scene: Scene) -> None:

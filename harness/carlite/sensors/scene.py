@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from harness.carlite.sensors import casting, meshes, relief, things
 from harness.carlite.sensors.decks import decks
 from harness.carlite.sensors.meshes import Mesh
 from harness.carlite.sensors.rasterise import GROUND
+from harness.carlite.sensors.scan import Scan
 from harness.carlite.towns.model import Scenery, Shape, Town
 
 CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
@@ -42,6 +44,7 @@ class Scene:
         meshes: every surface, each in its unit box.
         relief: the ground.
         things: the placed meshes; scenery first, then actors as of the last refresh.
+        scans: what LiDARs have drawn since then, by pattern and place.
     """
 
     def __init__(self, town: Town, table: ActorTable) -> None:
@@ -54,6 +57,7 @@ class Scene:
             _scenery(town.scenery), _decks(deck, len(self.meshes.closed) - len(deck))
         )
         self.things = self._standing
+        self.scans: dict[Hashable, Scan] = {}
         self._frame: int | None = None
 
     def refresh(self, frame: int | None = None) -> None:
@@ -61,6 +65,7 @@ class Scene:
         if frame is not None and frame == self._frame:
             return
         self._frame = frame
+        self.scans.clear()
         slots = np.flatnonzero(self.table.body >= 0)
         slots = slots[np.argsort(self.table.id[slots], kind="stable")].astype(np.int64)
         standing = len(self._standing.mesh)

@@ -5,43 +5,20 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.arrays import Floats, Int32s
+from harness.carlite.arrays import Int32s
 from harness.carlite.sensors.fan import Fan, make_fan
 from harness.carlite.sensors.frames import rotation_matrix
 from harness.carlite.sensors.protocol import Pose
 from harness.carlite.sensors.rasterise import NOTHING, rasterise_ground, rasterise_things
+from harness.carlite.sensors.scan import Scan
 from harness.carlite.sensors.scene import Scene
 from harness.carlite.sensors.settings import number, whole
 
 MOST_RAYS = 4_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scan:
-    """What a sweep found, by column and row of its fan.
-
-    Attributes:
-        fan: the rays. place: (F,) the column of each firing. row: (channels,) of each channel.
-        nearness: inverse horizontal distance. source: face drawn, GROUND or NOTHING.
-        normals, things, faces: of each face drawn.
-        rotation, origin: from the sensor's frame to the world.
-    """
-
-    fan: Fan
-    place: Int32s
-    row: Int32s
-    nearness: Floats
-    source: Int32s
-    normals: Floats
-    things: Int32s
-    faces: Int32s
-    rotation: Floats
-    origin: Floats
 
 
 class Sweep:
@@ -55,6 +32,9 @@ class Sweep:
         self._field = number(attributes, "horizontal_fov", 360.0, low=0.001, high=360)
         upper = number(attributes, "upper_fov", 10.0, low=-90, high=90)
         lower = number(attributes, "lower_fov", -30.0, low=-90, high=90)
+        self._pattern = (
+            self.channels, self.range, self._rate, self._turns, self._field, upper, lower
+        )  # fmt: skip
         elevations = np.radians(np.linspace(upper, lower, self.channels))
         order = np.argsort(elevations, kind="stable")
         self._row = np.empty(self.channels, np.int32)
@@ -67,9 +47,25 @@ class Sweep:
         self._source = np.empty((0, self.channels), np.int32)
 
     def scan(self, scene: Scene, pose: Pose, frame: int, dt: float) -> Scan:
-        """Draw the scene into the rays fired in `dt` and turn on."""
+        """Draw the scene into the rays fired in `dt` and turn on.
+
+        Two LiDARs of one pattern at one place, as one with labels next to one without, share it.
+        """
         scene.refresh(frame)
-        fan, place = self._turn(dt)
+        key = (self._pattern, self._angle, dt, pose.position, pose.rotation)
+        if key not in scene.scans:
+            self._forget(scene)
+            scene.scans[key] = self._drawn(scene, pose, dt)
+        self._angle = math.fmod(self._angle + self._arc(dt), self._field)
+        return scene.scans[key]
+
+    def _forget(self, scene: Scene) -> None:
+        """Let nobody have a scan whose arrays are about to be drawn into again."""
+        for key in [key for key, scan in scene.scans.items() if scan.source is self._source]:
+            del scene.scans[key]
+
+    def _drawn(self, scene: Scene, pose: Pose, dt: float) -> Scan:
+        fan, place = self._fired(dt)
         if len(self._nearness) != len(place):
             self._nearness = np.empty((len(place), self.channels))
             self._source = np.empty((len(place), self.channels), np.int32)
@@ -99,9 +95,12 @@ class Sweep:
         """Return the head of a frame: the angle reached, then how many points each channel has."""
         return struct.pack("<fI", math.radians(self._angle), self.channels) + counts.tobytes()
 
-    def _turn(self, dt: float) -> tuple[Fan, Int32s]:
+    def _arc(self, dt: float) -> float:
+        return self._turns * self._field * dt
+
+    def _fired(self, dt: float) -> tuple[Fan, Int32s]:
         firings = math.floor(min(self._rate * dt, MOST_RAYS) / self.channels + 0.5)
-        arc = self._turns * self._field * dt
+        arc = self._arc(dt)
         key = (self._angle, arc, firings)
         if self._columns is None or self._columns[0] != key:
             angles = self._angle + arc * np.arange(firings) / max(firings, 1)
@@ -109,5 +108,4 @@ class Sweep:
             ones = np.ones(firings)
             fan, place = make_fan(np.cos(azimuth), np.sin(azimuth), ones, self._slopes)
             self._columns = (key, fan, place)
-        self._angle = math.fmod(self._angle + arc, self._field)
         return self._columns[1], self._columns[2]
