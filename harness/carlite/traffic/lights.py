@@ -62,6 +62,7 @@ class TrafficLights:
         self._turn: Ints = np.zeros(len(self._phases), np.int64)
         self._stage: Ints = np.zeros(len(self._phases), np.int64)
         self._clock: Floats = np.zeros(len(self._phases))
+        self._lasts: Floats = np.zeros(len(self._phases))
         for group in range(len(self._phases)):
             members = self._group == group
             self.pole_index[members] = np.arange(members.sum())
@@ -74,12 +75,13 @@ class TrafficLights:
     def step(self, dt: float) -> None:
         """Advance every group that is not frozen by `dt` seconds."""
         self.elapsed[~self.frozen] += dt
-        for group in range(len(self._phases)):
-            if not self.frozen[self._group == group].any():
-                self._clock[group] += dt
-                while self._clock[group] >= self._stage_time(group) - 1e-9:
-                    self._clock[group] -= self._stage_time(group)
-                    self._advance(group)
+        runs = np.ones(len(self._phases), np.bool_)
+        runs[self._group[self.frozen]] = False
+        self._clock[runs] += dt
+        for group in np.flatnonzero(runs & (self._clock >= self._lasts - 1e-9)).tolist():
+            while self._clock[group] >= self._lasts[group] - 1e-9:
+                self._clock[group] -= self._lasts[group]
+                self._advance(group)
 
     def hold(self, table: ActorTable, slots: Ints) -> None:
         """Note in the table which light, if any, holds each of the vehicles in `slots`."""
@@ -119,6 +121,7 @@ class TrafficLights:
         for column, seconds in ((self.green, green), (self.yellow, yellow), (self.red, red)):
             if seconds is not None:
                 column[mates] = max(float(seconds), 0.0)
+        self._time(int(self._group[light]))
 
     def freeze(self, frozen: bool) -> None:
         """Stop or resume all cycles."""
@@ -141,9 +144,10 @@ class TrafficLights:
         phase = self._phases[group][self._turn[group]]
         return np.asarray((self._group == group) & (self._phase == phase))
 
-    def _stage_time(self, group: int) -> float:
+    def _time(self, group: int) -> None:
+        """Note how long the group's present stage lasts."""
         times = (self.green, self.yellow, self.red)[self._stage[group]]
-        return max(float(times[self._lights_in_turn(group)][0]), 1e-3)
+        self._lasts[group] = max(float(times[self._lights_in_turn(group)][0]), 1e-3)
 
     def _advance(self, group: int) -> None:
         self._stage[group] = (self._stage[group] + 1) % 3
@@ -165,6 +169,7 @@ class TrafficLights:
         ]
         self.elapsed[shown != self.state] = self._clock[group]
         self.state[:] = shown
+        self._time(group)
 
 
 def _number_phases(lights: list[Signal]) -> tuple[Ints, Ints, list[list[int]]]:
