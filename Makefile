@@ -5,8 +5,6 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SETUP := .venv/ready-run
 READY := .venv/ready
-# Where it is set, hundreds of processes would compile the same modules.
-export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo setup test verify lint docs bench chaos wheel lock clean
 

@@ -250,7 +250,7 @@ def test_run_composes_as_run_campaign_does() -> None:
         (["serve", "--port", "70000"], "carlite: "),
         (["status", "/nowhere"], "/nowhere"),
         (["tables", "/nowhere"], "/nowhere"),
-        (["check", "nothing"], "nothing: "),
+        (["check", "nothing"], "unknown system nothing; valid systems: "),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str) -> None:

@@ -47,7 +47,6 @@ def settings_of(name: str, given: Sequence[str]) -> dict[str, Any]:
     except (OmegaConfBaseException, ValueError) as problem:
         raise UserError(f"{' '.join([name, *given])}: {one_line(problem)}") from None
     assert isinstance(plain, dict)
-    refuse_unknown_arguments(name, plain)
     return {str(key): value for key, value in plain.items()}
 
 
@@ -82,6 +81,7 @@ def class_named(name: str) -> type[Any]:
 
 def instantiate_system(name: str, settings: dict[str, Any]) -> Any:
     """Return an instance; an exception becomes an error of one line."""
+    refuse_unknown_arguments(name, settings)
     try:
         return instantiate(settings, _convert_="all")
     except HydraException as problem:

@@ -31,9 +31,11 @@ from tests.keys import key_of
 TOO_LARGE = """
 import resource, sys
 from analysis.__main__ import main
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 sys.exit(main(sys.argv[1:]))
 """
+"""Bytecode of what is imported under the limit would be cut off, and loaded by other tests."""
 
 
 @pytest.fixture(scope="module")

@@ -198,8 +198,16 @@ def test_another_server_takes_the_place_of_one_that_fails(
     assert failures(out) == [("ideal_single", failure), ("ideal_single", None)]
 
 
+@pytest.fixture
+def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let children write no bytecode: under a limit it would be cut off, and loaded by others."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
 @slow
-def test_a_disk_without_room_for_records_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+def test_a_disk_without_room_for_records_ends_the_campaign(
+    tmp_path: Path, routes: Path, without_bytecode: None
+) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
     with started(*line) as runner:
         for worker in soon(runner, "worker"):
@@ -247,7 +255,9 @@ def test_a_full_disk_ends_the_campaign_and_room_lets_it_go_on(tmp_path: Path, ro
 
 
 @slow
-def test_a_disk_without_room_for_the_ledger_ends_the_campaign(tmp_path: Path, routes: Path) -> None:
+def test_a_disk_without_room_for_the_ledger_ends_the_campaign(
+    tmp_path: Path, routes: Path, without_bytecode: None
+) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}")
     with started(*line) as runner:
         soon(runner, "worker")

@@ -150,7 +150,10 @@ def test_what_others_could_have_put_there_is_not_loaded(house: House) -> None:
 
 
 def test_a_full_disk_is_no_accident(house: House) -> None:
-    small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+    small = (
+        "import resource, sys; sys.dont_write_bytecode = True; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
+    )
     assert answer_of(house.start(small + ASK)) == (42.0, False)
     assert list(house.kept.iterdir()) == []
 

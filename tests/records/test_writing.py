@@ -33,11 +33,14 @@ def write_apart(what: str, folder: Path, hash_seed: int = 0) -> None:
 def full_at(size: int) -> Iterator[None]:
     """Let no file grow beyond a size, as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writes_none = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = writes_none
 
 
 def test_a_try_holds_its_files_and_nothing_lies_next_to_it(tmp_path: Path) -> None:

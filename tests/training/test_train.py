@@ -252,6 +252,7 @@ import torch
 from agents.training.weight_files import save, save_state
 from harness.errors import UserError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 much, folder = {"one": torch.zeros(100_000)}, Path(sys.argv[1])
 def write_weights(): save(folder / "w.safetensors", much, {})
