@@ -16,8 +16,9 @@ import numpy as np
 from harness.carlite import sensors, towns
 from harness.carlite.arrays import Floats
 from harness.carlite.sensors.protocol import Pose
+from harness.carlite.sensors.scan import Scan
 from harness.carlite.sensors.scene import Scene
-from harness.carlite.sensors.sweep import Scan, Sweep
+from harness.carlite.sensors.sweep import Sweep
 from tests.carlite import ray_worlds
 
 FIRINGS = {"25 000": 391, "65 536": 1024}
