@@ -242,18 +242,18 @@ def of_kind(kind: str, **attributes: str) -> Sensor:
     return sensors.make(kind, {**WHOLE, **TURN, **attributes}, 1, 9)
 
 
-def test_lidars_of_one_pattern_at_one_place_share_what_is_drawn(
+def test_lidars_of_one_pattern_at_one_place_share_what_is_cast(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Their frames are those of each alone; another pattern, place or moment is drawn anew."""
-    drawn: list[Pose] = []
-    draw = Sweep._drawn
+    """Their frames are those of each alone; another pattern, place or moment is scanned anew."""
+    cast: list[Pose] = []
+    cast_rays = Sweep._cast
 
     def counted(self: Sweep, scene: Scene, pose: Pose, dt: float) -> Scan:
-        drawn.append(pose)
-        return draw(self, scene, pose, dt)
+        cast.append(pose)
+        return cast_rays(self, scene, pose, dt)
 
-    monkeypatch.setattr(Sweep, "_drawn", counted)
+    monkeypatch.setattr(Sweep, "_cast", counted)
     town, crowd = ray_worlds.town(), ray_worlds.crowd(60, seed=3)
     aside = Pose((5.0, 0.0, 2.4), (0.0, 0.0, 0.0))
     together = Scene(town, crowd)
@@ -266,14 +266,14 @@ def test_lidars_of_one_pattern_at_one_place_share_what_is_drawn(
     watching = [(of_kind(kind, **more), pose) for kind, pose, more in looks]
     for frame in (1, 2):
         shared = [one.capture(together, pose, frame, 0.03) for one, pose in watching]
-    assert len(drawn) == 2 * 3
+    assert len(cast) == 2 * 3
     for (kind, pose, more), frames in zip(looks, shared, strict=True):
         alone, place = of_kind(kind, **more), Scene(town, crowd)
         alone.capture(place, pose, 1, 0.03)
         assert alone.capture(place, pose, 2, 0.03) == frames
 
 
-def test_a_scan_that_is_drawn_over_is_nobodys(scene: Scene) -> None:
+def test_a_scan_whose_arrays_are_written_again_is_forgotten(scene: Scene) -> None:
     first, second = lidar(), lidar()
     once = first.capture(scene, POSE, 1, 0.03)
     first.capture(scene, POSE, 1, 0.03)

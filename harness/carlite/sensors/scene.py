@@ -44,7 +44,7 @@ class Scene:
         meshes: every surface, each in its unit box.
         relief: the ground.
         things: the placed meshes; scenery first, then actors as of the last refresh.
-        scans: what LiDARs have drawn since then, by pattern and place.
+        scans: what LiDARs have found since then, by pattern and place.
     """
 
     def __init__(self, town: Town, table: ActorTable) -> None:

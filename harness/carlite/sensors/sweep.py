@@ -55,16 +55,16 @@ class Sweep:
         key = (self._pattern, self._angle, dt, pose.position, pose.rotation)
         if key not in scene.scans:
             self._forget(scene)
-            scene.scans[key] = self._drawn(scene, pose, dt)
+            scene.scans[key] = self._cast(scene, pose, dt)
         self._angle = math.fmod(self._angle + self._arc(dt), self._field)
         return scene.scans[key]
 
     def _forget(self, scene: Scene) -> None:
-        """Let nobody have a scan whose arrays are about to be drawn into again."""
+        """Forget the scans whose arrays are about to be written again."""
         for key in [key for key, scan in scene.scans.items() if scan.source is self._source]:
             del scene.scans[key]
 
-    def _drawn(self, scene: Scene, pose: Pose, dt: float) -> Scan:
+    def _cast(self, scene: Scene, pose: Pose, dt: float) -> Scan:
         fan, place = self._fired(dt)
         if len(self._nearness) != len(place):
             self._nearness = np.empty((len(place), self.channels))
