@@ -245,7 +245,7 @@ def of_kind(kind: str, **attributes: str) -> Sensor:
 def test_lidars_of_one_pattern_at_one_place_share_what_is_cast(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Their frames are those of each alone; another pattern, place or moment is scanned anew."""
+    """Their frames are those of each alone; another pattern, place or moment is scanned again."""
     cast: list[Pose] = []
     cast_rays = Sweep._cast
 
