@@ -63,9 +63,9 @@ def write_little(
     """Write a campaign; how a drive goes is random, or given in `drives`."""
     alike = (tuple(arms), tuple(routes), tuple(seeds), simulator, town, tuple(systems))
     if drives is not None:
-        return write_afresh(folder, *alike, drives)
+        return write_drives(folder, *alike, drives)
     if alike not in WRITTEN:
-        WRITTEN[alike] = write_afresh(Path(ALL_WRITTEN.name) / str(len(WRITTEN)), *alike, {})
+        WRITTEN[alike] = write_drives(Path(ALL_WRITTEN.name) / str(len(WRITTEN)), *alike, {})
     shutil.copytree(WRITTEN[alike], folder)
     return folder
 
@@ -75,7 +75,7 @@ WRITTEN: dict[tuple[Any, ...], Path] = {}
 """Campaigns of this process by what they are made of: a copy takes a tenth of the time."""
 
 
-def write_afresh(
+def write_drives(
     folder: Path,
     arms: Sequence[tuple[str, str]],
     routes: Sequence[str],
