@@ -95,6 +95,11 @@ def test_unknown_towns_are_refused_with_the_valid_names(maps: Path, name: str) -
     assert "Corner" in str(refusal.value)
 
 
+def test_the_nearest_town_is_named(maps: Path) -> None:
+    with pytest.raises(UserError, match=r"^unknown town 'Crucible5'; did you mean Crucible05\?"):
+        towns.load("Crucible5", maps)
+
+
 def test_a_folder_of_maps_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         towns.available(tmp_path / "nothing")

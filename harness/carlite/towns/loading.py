@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from harness.carlite.errors import UserError
@@ -39,7 +40,11 @@ def load(name: str, maps: Path | None) -> Town:
     asked = name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(SUFFIX)
     short = asked if asked in files else asked.removesuffix("_Opt")
     if short not in files:
-        raise UserError(f"unknown town '{name[:80]}'; valid: {', '.join(sorted(files))}")
+        close = get_close_matches(short, files, n=1)
+        hint = f" did you mean {close[0]}?" if close else ""
+        raise UserError(
+            f"unknown town '{name[:80]}';{hint} valid towns: {', '.join(sorted(files))}"
+        )
     return replace(_built(short, files[short]), name=asked)
 
 
