@@ -85,7 +85,7 @@ def chromium() -> str:
 
 def browse(page: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Open a page with a profile of its own."""
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [chromium(), *QUIET, f"--user-data-dir={profile}", *flags, page.as_uri()]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
 

@@ -129,10 +129,13 @@ class Tab:
 
 @contextmanager
 def new_tab() -> Iterator[Tab]:
-    """Start a browser with one empty tab; end it afterwards."""
+    """Start a browser with one empty tab; end it afterwards.
+
+    Its children may still write into its profile when it has ended.
+    """
     to_browser, from_us = os.pipe()
     to_us, from_browser = os.pipe()
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         words = [*QUIET, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
         command = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
         browser = subprocess.Popen(
