@@ -39,6 +39,9 @@ KINDS = ("collision_vehicle", "collision_pedestrian", "off_road", "blocked")
 PENALTY = {"collision_vehicle": 0.6, "collision_pedestrian": 0.5}
 FLAWS = {"none": 0.1, "latency": 0.5}
 """How often a cooperative box is somewhere else."""
+WRITTEN: dict[tuple[Any, ...], Path] = {}
+"""Campaigns of this process by what they are made of: they take seconds, a copy 0.1 s."""
+WRITTEN_TO = tempfile.TemporaryDirectory(prefix="little-")
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,9 @@ def write_little(
     if drives is not None:
         return write_drives(folder, *alike, drives)
     if alike not in WRITTEN:
-        WRITTEN[alike] = write_drives(Path(ALL_WRITTEN.name) / str(len(WRITTEN)), *alike, {})
+        WRITTEN[alike] = write_drives(Path(WRITTEN_TO.name) / str(len(WRITTEN)), *alike, {})
     shutil.copytree(WRITTEN[alike], folder)
     return folder
-
-
-ALL_WRITTEN = tempfile.TemporaryDirectory(prefix="little-")
-WRITTEN: dict[tuple[Any, ...], Path] = {}
-"""Campaigns of this process by what they are made of: a copy takes a tenth of the time."""
 
 
 def write_drives(

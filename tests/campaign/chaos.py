@@ -77,6 +77,7 @@ class Chaos:
         self.tally = Tally()
         self.mark = uuid.uuid4().hex
         self._chance = random.Random(seed)
+        self._kinds: list[str] = []
         self._routes = write_route(folder, "hop", "step")
         began = time.monotonic()
         self.undisturbed = folder / "undisturbed"
@@ -105,8 +106,13 @@ class Chaos:
         return code
 
     def _kill_one(self, runner: subprocess.Popen[bytes], out: Path) -> None:
-        """Wait for a process of a random kind, then for a random moment, and kill it."""
-        what = self._chance.choice(KINDS)
+        """Wait for a process of the next kind, then for a random moment, and kill it.
+
+        Kinds take turns in random order, so that a few rounds kill each.
+        """
+        if not self._kinds:
+            self._kinds = self._chance.sample(KINDS, len(KINDS))
+        what = self._kinds[-1]
         share = WHOLE if what == "runner" else PART
         while not processes(runner.pid, what):
             if runner.poll() is not None:
@@ -120,6 +126,7 @@ class Chaos:
             with suppress(psutil.NoSuchProcess):
                 self._chance.choice(there).kill()
                 self.tally.kills[what, when] += 1
+                self._kinds.pop()
 
     def finish(self, out: Path) -> None:
         """Repeat the command until it says that all is done."""
