@@ -17,7 +17,7 @@ from harness.evaluation.windows import WINDOWS
 from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.metrics import MetricValue, metrics_of
-from harness.records.reading import Campaign
+from harness.records.reading import Campaign, frame_of
 from harness.records.schema import ALL_TABLES, SOURCES
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
@@ -172,18 +172,23 @@ NAMES = {"source": SOURCES, "class": CLASSES, "pattern": ("", *PATTERNS)}
 
 def checked_table(campaign: Campaign, name: str, key: AttemptKey) -> pd.DataFrame:
     """Return one table of an attempt."""
-    table = campaign.table(name, key)
+    return frame_of(checked_columns(campaign, name, key))
+
+
+def checked_columns(campaign: Campaign, name: str, key: AttemptKey) -> pa.Table:
+    """Return one table of an attempt as it was stored."""
+    table = campaign.columns(name, key)
     for problem in problems(name, table):
         raise UserError(f"{campaign.file_of(key).with_name(name)}.parquet: {problem}")
     return table
 
 
-def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
+def problems(name: str, table: pa.Table) -> Iterator[str]:
     """Yield invalid numbers and names in a table."""
     for field in ALL_TABLES[name]:
         column = table[field.name]
         if pa.types.is_floating(field.type):
-            values = column.to_numpy(np.float64)
+            values = column.to_numpy().astype(np.float64)
             bad = ~np.isfinite(values)
             if field.name in UNKNOWN.get(name, ()):
                 bad = np.isinf(values)
@@ -192,10 +197,11 @@ def problems(name: str, table: pd.DataFrame) -> Iterator[str]:
             if bad.any():
                 yield f"{field.name} is {values[bad][0]}"
         elif field.name in NAMES:
-            for value in sorted(set(column.unique()) - set(NAMES[field.name])):
+            there = set(column.unique().to_pylist())
+            for value in sorted(there - set(NAMES[field.name]), key=repr):
                 yield f"unknown {field.name} {value!r}"
-    for metric in table.columns.difference(ALL_TABLES[name].names):
-        if np.isinf(table[metric].to_numpy(np.float64)).any():
+    for metric in sorted(set(table.column_names) - set(ALL_TABLES[name].names)):
+        if np.isinf(table[metric].to_numpy().astype(np.float64)).any():
             yield f"{metric} is infinite"
     for clock in ("frame", "time") if name == "frames" else ():
         if (np.diff(table[clock].to_numpy()) <= 0).any():

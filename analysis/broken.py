@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from analysis.attempt import checked_table, read_result, violation_place, writable
+from analysis.attempt import checked_columns, read_result, violation_place, writable
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign
@@ -41,11 +42,12 @@ class Broken:
 
 def check_tables(campaign: Campaign, key: AttemptKey, violated: bool) -> None:
     """Read all tables of a record; what is wrong with them is a user error."""
-    tables = {name: checked_table(campaign, name, key) for name in TABLES}
-    strange = set(tables["boxes"]["frame"].unique()) - set(tables["frames"]["frame"])
-    if strange:
+    tables = {name: checked_columns(campaign, name, key) for name in TABLES}
+    boxes, frames = (tables[name]["frame"].to_numpy() for name in ("boxes", "frames"))
+    strange = np.setdiff1d(boxes, frames)
+    if len(strange):
         file = campaign.file_of(key).with_name("boxes.parquet")
-        raise UserError(f"{file}: boxes of frame {min(strange)}, which frames.parquet lacks")
+        raise UserError(f"{file}: boxes of frame {strange[0]}, which frames.parquet lacks")
     if violated:
         violation_place(campaign, key)
 

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from crucible.subcommands import SUBCOMMANDS, main
-from tests.analysis.conftest import little
+from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.docs.reference import help_of
-
-__all__ = ["little"]
 
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 CODE = re.compile(r"^```(?:bash|sh)?\n(.*?)^```$", re.M | re.S)
@@ -70,10 +68,11 @@ def typed(words: list[str], names: Mapping[str, str]) -> list[str]:
 
 @pytest.mark.slow
 def test_commands_of_analysis_work(
-    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    few = write_little(tmp_path_factory.mktemp("campaigns") / "few", routes=("0", "1"), seeds=(1,))
     monkeypatch.chdir(tmp_path)
-    names = {"DIR": str(little), "late/latency/7-s1": "late/latency/1-s1"}
+    names = {"DIR": str(few), "late/latency/7-s1": "late/latency/1-s1"}
     done = list[list[str]]()
     for words in commands(ROOT / "docs" / "how-to" / "analysis.md"):
         command = typed(words, names)

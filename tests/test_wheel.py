@@ -13,12 +13,10 @@ import pytest
 import yaml
 
 from harness.doctor.packages import STUBS, requirements
-from tests.campaign.tiny import write_route
 from tests.conftest import ROOT
 from tests.wheel import built, carla_like, crucible, unpacked
 
 TOP = {"harness", "agents", "analysis", "crucible"}
-HOP = ["traffic=none", "interference=none", "seeds=[1]", "progress=plain", "out=out"]
 
 
 @pytest.fixture(scope="module")
@@ -78,24 +76,6 @@ def test_run_uses_the_files_of_the_wheel(installed: Path, tmp_path: Path) -> Non
     assert done.stderr == ""
     assert done.returncode == 0
     assert "15 attempts" in " ".join(done.stdout.split())
-
-
-def test_a_campaign_is_run_and_reported_with_another_agents_on_the_path(
-    installed: Path, tmp_path: Path
-) -> None:
-    """The other `agents` raises when imported, in whatever process."""
-    path = [carla_like(tmp_path), installed]
-    write_route(tmp_path, "hop")
-    hop = ["system=ideal_late", "routes.file=routes.xml", "routes.hazards=null", "routes.only=null"]
-    done = crucible("run", *hop, *HOP, path=path, cwd=tmp_path)
-    assert done.stderr == "" or done.stderr.startswith("carlite: ")
-    assert done.returncode == 0
-    header = yaml.safe_load((tmp_path / "out" / "campaign.yaml").read_text())
-    assert header["git"] is None
-    for words in (["status", "out"], ["report", "out", "--out", "page"]):
-        done = crucible(*words, path=path, cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert "ideal_late" in (tmp_path / "page" / "report.html").read_text()
 
 
 def test_files_of_the_user_take_the_place_of_shipped_ones(installed: Path, tmp_path: Path) -> None:

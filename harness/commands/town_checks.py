@@ -37,4 +37,5 @@ def examined(name: str, text: str) -> tuple[list[str], str]:
         subject = subject_of(name, text)
     except ValueError as problem:
         return [str(problem)], ""
-    return faults_of(subject, (*CHECKS, hazards_without_place)), summary_of(subject)
+    faults = faults_of(subject, CHECKS) or list(hazards_without_place(subject))
+    return faults, summary_of(subject)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
@@ -22,6 +21,9 @@ from harness.records.ledger import tries
 from harness.records.metrics import are_metrics
 from harness.records.schema import ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 from harness.records.writing import EPISODES
+
+if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
+    import pandas as pd
 
 BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.ArrowException)
 """What readers raise on bytes that are not what they should be."""
@@ -76,7 +78,11 @@ class Campaign:
 
     def table(self, name: str, key: AttemptKey) -> pd.DataFrame:
         """Return one table of an attempt."""
-        return read_table(self._file(name, key), name)
+        return frame_of(self.columns(name, key))
+
+    def columns(self, name: str, key: AttemptKey) -> pa.Table:
+        """Return one table of an attempt as it was stored, for a look at a few of its columns."""
+        return _read(self._file(name, key), name)
 
     def tables(self, name: str, keys: Iterable[AttemptKey]) -> pd.DataFrame:
         """Return one table of many attempts, each row with its attempt."""
@@ -85,7 +91,7 @@ class Campaign:
         parts = [_of_attempt(_read(self._file(name, key), name), key, factors) for key in keys]
         nothing = AttemptKey(Arm.of(), "", 0)
         parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
-        return _frame(pa.concat_tables(parts).unify_dictionaries())
+        return frame_of(pa.concat_tables(parts).unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
         return self._folder(key) / f"{name}.parquet"
@@ -128,7 +134,13 @@ def which_reads(header: object) -> str:
 
 def read_table(file: Path, name: str) -> pd.DataFrame:
     """Return a table, if it is whole and of this version."""
-    return _frame(_read(file, name))
+    return frame_of(_read(file, name))
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """Return a stored table as a DataFrame."""
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return frame
 
 
 def read_json(file: Path | str) -> dict[str, Any]:
@@ -158,7 +170,7 @@ def _read(file: Path, name: str) -> pa.Table:
             if version != str(VERSION).encode() or not is_schema(written, name):
                 raise UserError(f"{file}: not a table {name} of schema {VERSION}")
             refuse_overlong(file, name, opened.metadata)
-            table: pa.Table = opened.read()
+            table: pa.Table = opened.read(use_threads=False)  # most are small
             table.validate(full=True)
     except BROKEN as problem:
         raise broken(file, problem) from None
@@ -210,8 +222,3 @@ def _is_of(key: AttemptKey, record: Any) -> bool:
         return AttemptKey.of_record(record) == key
     except ValueError:
         return False
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    return frame

@@ -89,7 +89,7 @@ def test_other_parameters_give_other_names() -> None:
     assert development_name(1, {"rows": 4.0}) == names[1]
 
 
-@pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS)
+@pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:2])  # `make verify` looks at all
 def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     faults, summary = examined(development_name(seed, {}), text_of(seed))
     assert not faults
@@ -228,7 +228,8 @@ def without_crosswalk(root: ElementTree.Element) -> None:
     ],
 )
 def test_checks_see_what_is_wrong(broken: Broken, seen: str) -> None:
-    root = ElementTree.fromstring(text_of(1))
+    small = seeded.sampled(1, columns=3, rows=3)
+    root = ElementTree.fromstring(seeded.text_of(1, "Broken", small))
     broken(root)
     subject = checks.subject_of("Broken", ElementTree.tostring(root, encoding="unicode"))
     faults = checks.faults_of(subject, checks.DRIVABLE)

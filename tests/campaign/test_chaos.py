@@ -8,7 +8,7 @@ import pytest
 
 from tests.campaign.chaos import KINDS, Chaos
 
-ROUNDS = 15
+ROUNDS = 2 * len(KINDS)
 """`make chaos` has 300."""
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
 
-SETTINGS = ("system=[ideal_single,ideal_late]", "interference=[none]", "routes.hazards=null")
+SETTINGS = ("system=ideal_late", "interference=[none]", "routes.hazards=null")
 ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
 PATIENCE = 300.0
 

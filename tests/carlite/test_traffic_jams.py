@@ -174,11 +174,10 @@ def test_who_waits_to_turn_left_goes_when_the_light_turns_yellow() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_an_old_town_full_of_lorries_does_not_jam(seed: int) -> None:
+def test_an_old_town_full_of_lorries_does_not_jam() -> None:
     """A vehicle at every spawn point of the narrowest town, for five minutes."""
-    scenario = Scenario(load("CrucibleOld"), seed)
-    actors = scenario.populate(94, seed)
+    scenario = Scenario(load("CrucibleOld"), 1)
+    actors = scenario.populate(94, 1)
     assert len(actors) > 80
     watch = JamWatch(scenario, scenario.dt)
     for _ in range(6000):

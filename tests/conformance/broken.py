@@ -272,7 +272,7 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
     Strict: ("believed pose", "LookupError: no partner stands there"),
     Lonely: ("no messages", "IndexError: no message was sent"),
     Impatient: ("late messages", "ValueError: too late"),
-    Deaf: ("messages", "the same without messages in 5 steps"),
+    Deaf: ("messages", "the same without messages in 4 steps"),
     Trusting: ("believed pose", "changes nothing"),
     Borrowing: ("ego alone", "what the ego detects without any"),
 }

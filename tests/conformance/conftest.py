@@ -12,7 +12,7 @@ import pytest
 from agents.conformance.recorded_steps import Recording, read, write
 from tests.conftest import ROOT
 
-MOMENTS = 5
+MOMENTS = 4
 """Of ten, the last: every system plays them six times, and messages three steps old need four."""
 
 
