@@ -131,6 +131,12 @@ def world(client: carla.Client) -> carla.World:
     return synchronous(client)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a worker waits for others a fifth of its time."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Run tests whose worker died in the client library once more; write to no home."""
     os.environ["CRUCIBLE_CACHE"] = f"{os.devnull}/crucible"

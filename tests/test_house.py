@@ -253,6 +253,16 @@ def test_a_server_process_loads_neither_carla_nor_torch() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_campaign_starts_without_pandas() -> None:
+    """It takes half a second of every process that loads it."""
+    code = (
+        "import sys, crucible.run, harness.campaign.attempt.fork_server;"
+        "print(sorted({'pandas', 'scipy', 'torch', 'numba'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_files_stay_short() -> None:
     lengths = {
         path.relative_to(ROOT): len(path.read_text().splitlines())
