@@ -1,4 +1,4 @@
-"""Beside MetaDrive with as much traffic: simulated seconds for a second of all processors' time.
+"""Next to MetaDrive with as much traffic: simulated seconds for one of all processors.
 
 MetaDrive needs other versions of what Crucible needs, so it lives in an environment of its own;
 CRUCIBLE_METADRIVE names its interpreter (`pip install metadrive-simulator` there). The rounds of
