@@ -14,6 +14,7 @@ import yaml
 
 from harness.doctor.packages import STUBS, requirements
 from tests.conftest import ROOT
+from tests.once import once
 from tests.wheel import built, carla_like, crucible, unpacked
 
 TOP = {"harness", "agents", "analysis", "crucible"}
@@ -21,12 +22,12 @@ TOP = {"harness", "agents", "analysis", "crucible"}
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("wheel"))
+    return once(tmp_path_factory, "wheel", built)
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpacked(wheel, tmp_path_factory.mktemp("installed"))
+    return once(tmp_path_factory, "installed", lambda folder: unpacked(wheel, folder))
 
 
 def test_the_packages_and_nothing_else_are_at_the_top(wheel: Path) -> None:

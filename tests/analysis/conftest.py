@@ -9,20 +9,24 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import Collection, collect
 from tests.analysis.little import write_little
+from tests.once import once
 
 
 @pytest.fixture(scope="session")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign folder: six routes, two seeds, four arms."""
-    return write_little(tmp_path_factory.mktemp("campaigns") / "little")
+    return once(tmp_path_factory, "little", lambda folder: write_little(folder / "little"))
 
 
 @pytest.fixture(scope="session")
 def out(little: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of its report, not to be changed."""
-    place = tmp_path_factory.mktemp("report")
-    assert main(["report", str(little), "--out", str(place)]) == 0
-    return place
+
+    def make(folder: Path) -> Path:
+        assert main(["report", str(little), "--out", str(folder)]) == 0
+        return folder
+
+    return once(tmp_path_factory, "report", make)
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from harness.campaign.settings.sweeps import SIZES
 from harness.records.arms import NONE
 from tests.analysis.little import write_little
 from tests.keys import arm_of
+from tests.once import once
 
 SWEPT = [
     (system, condition)
@@ -45,10 +46,13 @@ CONDITIONS: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep of latency for two systems, and a system that receives nothing."""
-    folder = tmp_path_factory.mktemp("campaigns") / "swept"
-    write_little(folder, [("alone", NONE), *SWEPT], routes=["0", "1", "2"])
-    with_conditions(folder, CONDITIONS)
-    return folder
+
+    def make(parent: Path) -> Path:
+        folder = write_little(parent / "swept", [("alone", NONE), *SWEPT], routes=["0", "1", "2"])
+        with_conditions(folder, CONDITIONS)
+        return folder
+
+    return once(tmp_path_factory, "swept", make)
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,12 @@ def swept(folder: Path) -> Collection:
 
 
 @pytest.fixture(scope="module")
-def tables(swept: Collection) -> dict[str, Table]:
-    return {table.name: table for table in tables_of(swept, results_only=False)}
+def tables(swept: Collection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
+    return once(
+        tmp_path_factory,
+        "tables-of-swept",
+        lambda _: {table.name: table for table in tables_of(swept, results_only=False)},
+    )
 
 
 def with_conditions(folder: Path, conditions: dict[str, Any]) -> None:

@@ -22,13 +22,18 @@ from harness.vocabulary import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
 from tests.analysis.little import STAGES
+from tests.once import once
 
 BANDS = {"0_30": (0, 30), "30_50": (30, 50), "50_100": (50, 100)}
 
 
 @pytest.fixture(scope="module")
-def tables(collection: Collection) -> dict[str, Table]:
-    return {item.name: item for item in tables_of(collection, results_only=False)}
+def tables(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
+    return once(
+        tmp_path_factory,
+        "tables",
+        lambda _: {item.name: item for item in tables_of(collection, results_only=False)},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -29,6 +30,7 @@ from tests.campaign.tiny import (
     write_route,
 )
 from tests.conftest import ROOT
+from tests.once import once
 
 ARMS = ("system=[ideal_single,ideal_late]", "interference=[none,latency]")
 KEYS = {("ideal_single", "none"), ("ideal_late", "none"), ("ideal_late", "latency")}
@@ -47,8 +49,17 @@ def finished(
     routes: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """Run a campaign without disturbance from outside."""
-    out = tmp_path_factory.mktemp("finished") / "out"
-    return out, run(routes, *ARMS, f"out={out}")
+    return once(
+        tmp_path_factory,
+        "finished",
+        lambda folder: (folder / "out", run(routes, *ARMS, f"out={folder / 'out'}")),
+    )
+
+
+@pytest.fixture
+def again(finished: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> Path:
+    """Return a copy of its folder, to be run again."""
+    return Path(shutil.copytree(finished[0], tmp_path / "out"))
 
 
 @pytest.fixture(scope="module")
@@ -113,23 +124,17 @@ def test_what_a_partner_sees_reaches_the_ego(
     assert (boxes.source == "cooperative").sum() > 1.1 * (boxes.source == "ego_alone").sum()
 
 
-def test_again_there_is_nothing_to_do(
-    routes: Path, finished: tuple[Path, subprocess.CompletedProcess[str]]
-) -> None:
-    out, _ = finished
-    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
-    done = run(routes, *ARMS, f"out={out}")
+def test_again_there_is_nothing_to_do(routes: Path, again: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in again.rglob("*") if path.is_file()}
+    done = run(routes, *ARMS, f"out={again}")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     assert "3 of 3 are done already" in done.stdout
     assert "attempts per hour" not in done.stdout
-    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+    assert {path: path.stat().st_mtime_ns for path in again.rglob("*") if path.is_file()} == before
 
 
-def test_other_settings_are_refused_with_what_differs(
-    routes: Path, finished: tuple[Path, subprocess.CompletedProcess[str]]
-) -> None:
-    out, _ = finished
-    done = run(routes, *ARMS, f"out={out}", "driving.blocked_seconds=61", "attempt_timeout=9")
+def test_other_settings_are_refused_with_what_differs(routes: Path, again: Path) -> None:
+    done = run(routes, *ARMS, f"out={again}", "driving.blocked_seconds=61", "attempt_timeout=9")
     assert (done.returncode, done.stdout) == (2, "")
     first, *changes = done.stderr.splitlines()
     assert "made with other settings" in first

@@ -15,6 +15,7 @@ from harness.records.ledger import tries
 from tests.campaign.chaos import contents, kind_of, processes
 from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
 from tests.conftest import ROOT
+from tests.once import once
 
 SETTINGS = ("system=ideal_late", "interference=[none]", "routes.hazards=null")
 ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
@@ -31,10 +32,13 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run a campaign with one worker on this machine."""
-    out = tmp_path_factory.mktemp("alone") / "out"
-    done = run(routes, *SETTINGS, f"out={out}")
-    assert (done.returncode, complaints(done.stderr)) == (0, [])
-    return out
+
+    def make(folder: Path) -> Path:
+        done = run(routes, *SETTINGS, f"out={folder / 'out'}")
+        assert (done.returncode, complaints(done.stderr)) == (0, [])
+        return folder / "out"
+
+    return once(tmp_path_factory, "alone", make)
 
 
 def assert_same(one: Path, other: Path) -> None:

@@ -20,6 +20,7 @@ from harness.campaign.printing import tables, terminal
 from harness.errors import UserError
 from harness.records.reading import Campaign, read_table
 from tests.campaign.tiny import HAZARD, composed, run, write_route
+from tests.once import once
 
 AT = "harness.channel.interference"
 LATE = f"{AT}.latency.Fixed, seconds"
@@ -154,9 +155,7 @@ def driven(
     routes: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """Drive one system under conditions that come to nothing, or to silence, and one alone."""
-    out = tmp_path_factory.mktemp("driven") / "out"
-    return out, run(
-        routes,
+    settings = (
         "traffic=none",
         "system=[ideal_late,ideal_single]",
         "interference=none",
@@ -166,7 +165,11 @@ def driven(
         condition("undelayed", f"{PAPER}, undelayed: 1000"),
         LONG,
         "channel.maximum_age=2000",
-        f"out={out}",
+    )
+    return once(
+        tmp_path_factory,
+        "inert",
+        lambda folder: (folder / "out", run(routes, *settings, f"out={folder / 'out'}")),
     )
 
 

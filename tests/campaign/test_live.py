@@ -37,6 +37,7 @@ from harness.subprocesses import within
 from harness.viewing import viewer
 from tests.campaign.tiny import complaints, composed, run, write_route
 from tests.keys import key_of
+from tests.once import once
 
 ARMS = ("system=[ideal_single,ideal_late]", "interference=[none]", "record.points=true")
 LATE, SINGLE = (key_of(system, "none", "hop", 1) for system in ("ideal_late", "ideal_single"))
@@ -106,7 +107,11 @@ def arms(routes: Path) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def shown(routes: Path, arms: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    folder = tmp_path_factory.mktemp("shown")
+    return once(tmp_path_factory, "shown", lambda folder: drive_shown(folder, routes, arms))
+
+
+def drive_shown(folder: Path, routes: Path, arms: tuple[str, ...]) -> Shown:
+    """Drive it."""
     with receiving(folder / "live.rrd") as address:
         workers = ("executor.workers=2", "progress=json")
         done = run(routes, *arms, *workers, f"out={folder / 'out'}", f"live={address}")

@@ -23,6 +23,7 @@ from harness.vocabulary import PATTERNS
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed
 from tests.keys import arm_of, key_of
+from tests.once import once
 
 ALL = (*DRIVING, *PATTERNS)
 CHOICES = (
@@ -37,16 +38,17 @@ ORACLE = ("routes=crucible05", "system=oracle", "seeds=[1,2]")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of 288 attempts."""
-    folder = tmp_path_factory.mktemp("scale") / "out"
-    finish(folder, composed(*CHOICES))
-    return folder
+    return once(tmp_path_factory, "scale", lambda parent: finished_of(parent / "out", CHOICES))
 
 
 @pytest.fixture(scope="module")
 def of_the_oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of one system, two drives for each of 32 routes."""
-    folder = tmp_path_factory.mktemp("oracle") / "out"
-    finish(folder, composed(*ORACLE))
+    return once(tmp_path_factory, "oracle", lambda parent: finished_of(parent / "out", ORACLE))
+
+
+def finished_of(folder: Path, settings: tuple[str, ...]) -> Path:
+    finish(folder, composed(*settings))
     return folder
 
 
@@ -86,7 +88,10 @@ def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
     assert all(name in out.getvalue() for name in columns)
 
 
-def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(folder: Path) -> None:
+def test_all_results_are_read_and_the_ledger_needs_no_rebuilding(
+    folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(folder, tmp_path / "out")
     before = list(lines(folder))
     rebuild(folder)
     assert list(lines(folder)) == before

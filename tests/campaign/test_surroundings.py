@@ -14,6 +14,7 @@ from harness.records.reading import Campaign
 from harness.records.schema import MICRO, MILLI
 from harness.vocabulary import Boxes, Floats, Pose
 from tests.campaign.tiny import run, write_route
+from tests.once import once
 
 pytestmark = pytest.mark.slow
 GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]
@@ -23,12 +24,16 @@ REACH = 80.0
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """Drive a short route among traffic, with two kinds of partners."""
-    folder = tmp_path_factory.mktemp("surroundings")
+    return Campaign(once(tmp_path_factory, "surroundings", drive_hop))
+
+
+def drive_hop(folder: Path) -> Path:
+    """Drive it."""
     routes, out = write_route(folder, "hop"), folder / "out"
     choice = ("system=ideal_late", "cooperation=mixed", "interference=none", "routes.hazards=null")
     done = run(routes, *choice, f"out={out}")
     assert done.returncode == 0, done.stderr
-    return Campaign(out)
+    return out
 
 
 @pytest.fixture(scope="module")

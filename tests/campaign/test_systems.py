@@ -13,6 +13,7 @@ from harness.records.points import sweeps
 from harness.records.reading import read_table
 from harness.records.schema import TABLES
 from tests.campaign.tiny import command, composed, ledger, place, run, truth, write_route
+from tests.once import once
 
 SYSTEMS = [
     f"+system.{name.lower()}._target_=tests.campaign.systems.{name}"
@@ -27,9 +28,15 @@ def ended(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """Run all of them."""
-    folder = tmp_path_factory.mktemp("systems")
     settings = ("system=[]", "interference=[none,latency]", "attempts_per_route=1", *SYSTEMS)
-    return folder / "out", run(write_route(folder), f"out={folder / 'out'}", *settings)
+    return once(
+        tmp_path_factory,
+        "systems",
+        lambda folder: (
+            folder / "out",
+            run(write_route(folder), f"out={folder / 'out'}", *settings),
+        ),
+    )
 
 
 def test_truth_is_for_the_privileged(

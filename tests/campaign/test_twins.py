@@ -26,6 +26,7 @@ from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT
 from tests.keys import key_of
+from tests.once import once
 from tests.records.samples import fill, write_try
 
 DEAF = (
@@ -59,8 +60,14 @@ def python(*line: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Drive one route that is clean as long as messages arrive."""
-    out = tmp_path_factory.mktemp("twins") / "out"
+    """Return a folder, to be changed, of one route that is clean as long as messages arrive."""
+    driven = once(tmp_path_factory, "twins", drive_deaf)
+    return shutil.copytree(driven, tmp_path_factory.mktemp("twins") / "out")
+
+
+def drive_deaf(folder: Path) -> Path:
+    """Drive it."""
+    out = folder / "out"
     done = python("run_campaign.py", *DEAF, f"out={out}")
     assert done.returncode == 0, done.stderr
     ends = {

@@ -20,6 +20,7 @@ from harness.doctor.probing import Comparison
 from harness.doctor.report import works, zero_extents
 from harness.world.maps import SHIPPED_TOWNS
 from tests.conftest import ROOT, Carlite
+from tests.once import once
 
 TOWN = "CrucibleRing"
 SECTIONS = {
@@ -55,7 +56,11 @@ def probe(address: str, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def itself(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     """Compare carlite with carlite."""
-    file = tmp_path_factory.mktemp("probe") / "report.json"
+    return once(tmp_path_factory, "probe", carlite_and_itself)
+
+
+def carlite_and_itself(folder: Path) -> tuple[str, dict[str, Any]]:
+    file = folder / "report.json"
     with Carlite("--town", TOWN) as server:
         done = probe(f"{server.host}:{server.port}", "--json", str(file))
     assert done.returncode == 0, done.stderr

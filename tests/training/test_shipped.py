@@ -18,6 +18,7 @@ from agents.training.inference import detections
 from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
 from agents.training.weight_files import EVALUATED
+from tests.once import once
 
 SHIPPED = [scheme for scheme in SCHEMES if (FOLDER / file_name(SCHEMES[scheme])).is_file()]
 FEWER: dict[str, Any] = {
@@ -34,7 +35,11 @@ SANE = 0.4
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     """A group of agents in Crucible05, as each of its vehicles sees it."""
-    out: Path = tmp_path_factory.mktemp("recording")
+    recorded = Samples(scenarios(once(tmp_path_factory, "recording", record)), units=False)
+    return [recorded.sample(number) for number in range(len(recorded))]
+
+
+def record(out: Path) -> Path:
     collect(
         Collection(
             out=out,
@@ -47,8 +52,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
             **FEWER,
         )
     )
-    recorded = Samples(scenarios(out), units=False)
-    return [recorded.sample(number) for number in range(len(recorded))]
+    return out
 
 
 def mean_precision(system: NetworkSystem, samples: list[Sample]) -> float:
