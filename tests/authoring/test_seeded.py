@@ -40,6 +40,15 @@ def document_of(seed: int) -> Document:
     return build(seeded.plan(seed, development_name(seed, {}), seeded.sampled(seed)))
 
 
+SMALL = {"columns": 3, "rows": 3, "block_width": 80.0, "block_depth": 80.0, "removed": 0.3}
+"""Parameters of a town that is checked in a third of the time."""
+
+
+@cache
+def small_text_of(seed: int, **given: float) -> str:
+    return seeded.text_of(seed, "Small", seeded.sampled(seed, **SMALL, **given))
+
+
 def test_another_process_writes_the_same_bytes() -> None:
     code = (
         "from harness.authoring.seeded import *; from hashlib import sha256;"
@@ -89,7 +98,7 @@ def test_other_parameters_give_other_names() -> None:
     assert development_name(1, {"rows": 4.0}) == names[1]
 
 
-@pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:2])  # `make verify` looks at all
+@pytest.mark.parametrize("seed", DEVELOPMENT_SEEDS[:1])  # `make verify` looks at all
 def test_a_development_town_can_be_used(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     faults, summary = examined(development_name(seed, {}), text_of(seed))
     assert not faults
@@ -162,8 +171,7 @@ def test_parameters_do_what_they_are_called() -> None:
 
 def test_what_the_file_says_of_houses_is_built() -> None:
     near, far = (
-        checks.subject_of("Same", seeded.text_of(2, "Same", seeded.sampled(2, setback=setback)))
-        for setback in (0.5, 6.0)
+        checks.subject_of("Small", small_text_of(2, setback=setback)) for setback in (0.5, 6.0)
     )
     assert len(near.town.scenery.yaw) > len(far.town.scenery.yaw) / 2
     assert max(straight_kerbs(near.town)) == max(straight_kerbs(far.town))
@@ -228,7 +236,7 @@ def without_crosswalk(root: ElementTree.Element) -> None:
     ],
 )
 def test_checks_see_what_is_wrong(broken: Broken, seen: str) -> None:
-    root = ElementTree.fromstring(text_of(1))
+    root = ElementTree.fromstring(small_text_of(1))
     broken(root)
     subject = checks.subject_of("Broken", ElementTree.tostring(root, encoding="unicode"))
     faults = checks.faults_of(subject, checks.DRIVABLE)
