@@ -21,7 +21,8 @@ test: $(READY)
 	$(BIN)/python -m pytest --numprocesses=auto
 
 # Error rates of the analysis by simulation, and ten minutes of traffic in each of the development
-# towns and for jams in ours; about 50 minutes of one core. `make test` has small ones.
+# towns and for jams in ours; about 50 minutes of one core. `make test` has small ones. Then the tests
+# that `make test` leaves out, which has others of their kind.
 verify: $(READY)
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "nothing matters" --check
 	$(BIN)/crucible calibrate --campaigns 2000 --methods timing-fair --scenarios "one rate 2 times" \
@@ -31,6 +32,7 @@ verify: $(READY)
 	for seed in 1 2 3 4 5 6; do \
 		$(BIN)/crucible maps check Seeded_$$seed --maps build/towns || exit 1; done
 	$(BIN)/python -m tests.carlite.jams --most 2
+	$(BIN)/python -m pytest --numprocesses=auto -m verify
 
 lint: $(READY)
 	$(BIN)/ruff check .
