@@ -43,6 +43,7 @@ STREAMS = [
     "gnss/*/*",
     "groups",
     "hazards/*",
+    "hazards/phase/*",
     "imu/*/*",
     "interference/*/*",
     "interference/bandwidth/*",

@@ -38,7 +38,7 @@ DEAF = (
     "seeds=[1]",
     "progress=plain",
 )
-"""A cyclist crosses in front of an ego that gets no message of it."""
+"""A pedestrian crosses in front of an ego that gets no message of it."""
 CASE = "ideal_late/ahead/loss/1-s1"
 
 
@@ -75,7 +75,7 @@ def drive_deaf(folder: Path) -> Path:
         for key in Campaign(out).attempts()
     }
     assert ends["none"] is None
-    assert ends["loss"]["kind"] == "collision_vehicle"
+    assert ends["loss"]["kind"] == "collision_pedestrian"
     return out
 
 

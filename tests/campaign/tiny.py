@@ -23,7 +23,13 @@ from tests.keys import key_of
 START = (136.7, 196.6, 0.9)
 GOALS = {"bend": (212.5, 174.1, 1.5), "hop": (166.7, 196.6, 0.9), "step": (156.7, 196.6, 0.9)}
 """In Crucible05, after 83, 30 and 20 m without a junction."""
-HAZARD = {"route": "bend", "kind": "occluded_pedestrian", "station": 45.0}
+HAZARD = {
+    "route": "bend",
+    "kind": "occluded_pedestrian",
+    "station": 45.0,
+    "parameters": {"speed": 2.4, "depth": 2.1, "gap": 0.5, "hides": "lorry"},
+}
+"""Seen by the ego at the last moment, by a roadside unit earlier."""
 
 
 def write_route(folder: Path, *names: str) -> Path:
@@ -102,7 +108,7 @@ def place(folder: Path, system: str, condition: str) -> Path:
 def truth(attempt: Path, until: float = math.inf) -> pd.DataFrame:
     """Return who truly stood where, up to a frame."""
     boxes = read_table(attempt / "boxes.parquet", "boxes")
-    true = boxes[(boxes.source == "truth") & (boxes.frame <= until)]
+    true = boxes[(boxes.source == "truth") & (boxes.frame <= until)].astype({"class": str})
     return true.drop(columns=["pattern", "pattern_count"]).reset_index(drop=True)
 
 

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 
 import carla
+import numpy as np
 
 from harness.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.courses import through
 from harness.world.hazards.hazard import Hazard
+from harness.world.hazards.nominal import ACCELERATION, NominalDrive
 from harness.world.hazards.track import Track, transform
 
 SPEED, BRAKING = 8.0, 6.5
@@ -21,6 +23,7 @@ class ScriptedEgo:
 
     def __init__(self, context: AttemptContext, speed: float = SPEED) -> None:
         self.context, self.wanted, self.speed, self.distance = context, speed, 0.0, 0.0
+        self.nominal = NominalDrive(context.route)
         track = Track(context.map, context.route)
         car = context.world.get_blueprint_library().find("vehicle.lincoln.mkz_2017")
         car.set_attribute("role_name", "hero")
@@ -64,8 +67,10 @@ class ScriptedEgo:
     def drive(self, brake: bool) -> None:
         """Set the velocity for the next tick."""
         dt = self.context.tick_seconds
-        change = -BRAKING * dt if brake else 3.0 * dt
-        self.speed = min(max(self.speed + change, 0.0), self.wanted)
+        change = (-BRAKING if brake else ACCELERATION) * dt
+        stations, allowed = self.context.route.station, self.nominal.allowed
+        bend = float(np.interp(self.distance, stations, allowed))
+        self.speed = min(max(self.speed + change, 0.0), self.wanted, bend)
         self.distance += self.speed * dt
         place, yaw = self.course.poses(self.distance)
         here = self.actor.get_transform()

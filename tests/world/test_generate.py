@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from harness.__main__ import main
 from harness.errors import UserError
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS
+from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import network_of
 from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import read_routes
 from harness.world.routes.generate import SHIPPED, generate
 from harness.world.routes.hazard_files import read_hazards
+from harness.world.routes.quotas import LENIENT, STRATA, Quota
 from harness.world.routes.scenarios import junctions, turn_of
+from harness.world.routes.space import REVEAL
 from harness.world.routes.suitable import alike
+from tests.conftest import ROOT
+from tests.dying import refuse_failed
 
-ROUTES = Path(__file__).parent.parent.parent / "routes"
+ROUTES = ROOT / "routes"
 MAPS = os.environ.get("CRUCIBLE_MAPS")
+COUNT = 30
 FEW = ("occluded_pedestrian", "oncoming_turn")
+
+
+def generated(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command, which has a Traffic Manager, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "harness", "routes", "generate", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
 
 
 def folder_of(town: str) -> tuple[Path, Path | None]:
@@ -47,7 +70,7 @@ def laid(folder: Path, maps: Path | None) -> tuple[list[Route], list[HazardSpec]
 @pytest.mark.parametrize("town", ["Crucible05", "Town05"])
 def test_shipped_routes_are_what_was_promised(town: str) -> None:
     routes, _ = laid(*folder_of(town))
-    assert len(routes) == 32
+    assert len(routes) == COUNT
     assert not duplicates(routes)
     assert not [pair for pair in combinations(routes, 2) if alike(*pair)]
     for route in routes:
@@ -60,14 +83,15 @@ def test_every_shipped_route_has_a_hazard_and_every_kind_its_share(town: str) ->
     routes, hazards = laid(*folder_of(town))
     assert sorted(hazard.route for hazard in hazards) == sorted(route.name for route in routes)
     kinds = [hazard.kind for hazard in hazards]
-    assert {kind: kinds.count(kind) for kind in SHIPPED} == dict.fromkeys(SHIPPED, 4)
+    assert set(kinds) == set(SHIPPED)
+    assert all(kinds.count(kind) == COUNT // len(SHIPPED) for kind in SHIPPED)
 
 
 def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Path) -> None:
     for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
         arguments = ["--town", "Crucible05", "--seed", seed, "--count", "2"]
         out = ["--kinds", ",".join(FEW), "--out", str(tmp_path / name)]
-        assert main(["routes", "generate", *arguments, *out]) == 0
+        refuse_failed(generated(*arguments, *out))
     a, b, c = ((tmp_path / name / "routes.xml").read_bytes() for name in "abc")
     assert a == b
     assert a != c
@@ -77,13 +101,46 @@ def test_the_same_seed_makes_the_same_files_and_another_one_others(tmp_path: Pat
 def test_what_a_check_turns_down_is_not_taken() -> None:
     offered: list[HazardSpec] = []
 
-    def third_time(route: Route, hazard: HazardSpec) -> bool:
+    def third_time(route: Route, hazard: HazardSpec) -> EncounterReport | None:
         offered.append(hazard)
-        return len(offered) == 3
+        return encounter(reveal=1.2) if len(offered) == 3 else None
 
     network = network_of("Crucible05", None)
     _, hazards = generate(network, "Crucible05", seed=5, count=1, kinds=FEW[:1], check=third_time)
     assert hazards == offered[2:]
+
+
+def encounter(*, reveal: float) -> EncounterReport:
+    return EncounterReport(
+        conflict_station=120.0,
+        reveal=reveal,
+        reveal_measured=None,
+        commit_station=80.0,
+        phase=0.0,
+        commit_frame=None,
+        commit_speed=None,
+        parameters={},
+    )
+
+
+@given(reveals=st.lists(st.floats(0.0, 12.0), min_size=200, max_size=200))
+def test_the_routes_of_a_kind_are_spread_over_strata(reveals: list[float]) -> None:
+    """Ten routes, five strata: two each, and more only after others have been waited for."""
+    quota = Quota(REVEAL, 10)
+    taken = [reveal for reveal in reveals if quota.takes(encounter(reveal=reveal))]
+    assert all(0.5 <= reveal < 6.0 for reveal in taken)
+    limits = [0.5, *STRATA, 6.0]
+    counts, _ = np.histogram(taken, limits)
+    refused = sum(0.5 <= reveal < 6.0 for reveal in reveals) - len(taken)
+    assert counts.max() <= 2 + refused // LENIENT
+
+
+def test_a_mover_that_commits_too_far_ahead_is_not_taken() -> None:
+    quota = Quota(REVEAL, 10)
+    assert not quota.takes(replace(encounter(reveal=2.0), commit_station=40.0))
+    assert not quota.takes(replace(encounter(reveal=2.0), commit_station=2.0))
+    assert not quota.takes(None)
+    assert quota.takes(encounter(reveal=2.0))
 
 
 @pytest.mark.parametrize(
@@ -91,16 +148,15 @@ def test_what_a_check_turns_down_is_not_taken() -> None:
     [
         (["--out", "/proc/x"], "/proc/x/routes.xml: cannot be written (No such file or directory)"),
         (["--out", __file__], f"{__file__}/routes.xml: cannot be written (File exists)"),
-        (["--out", "{}", "--port", "0"], "127.0.0.1:0: nothing listens there; mend that, or leave"),
+        (["--out", "{}", "--port", "0"], "127.0.0.1:0: nothing listens there; mend that, or try"),
     ],
 )
-def test_what_is_in_the_way_is_said_in_one_line(
-    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_in_the_way_is_said_in_one_line(more: list[str], said: str, tmp_path: Path) -> None:
     arguments = ["--town", "Crucible05", "--count", "1", "--kinds", FEW[0]]
     given = [hazard.format(tmp_path / "out") for hazard in more]
-    assert main(["routes", "generate", *arguments, *given]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    done = generated(*arguments, *given)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
     assert line.startswith(said)
     assert not list(tmp_path.iterdir())
 

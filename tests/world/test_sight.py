@@ -102,7 +102,7 @@ def crossing(track: Track) -> tuple[Mover, Meeting]:
     """Return a pedestrian who starts 6 m right of a straight road and crosses it at 150 m."""
     way = np.array([(150.0, 6.0, 0.0), (150.0, -6.0, 0.0)])
     mover = Mover("walker.pedestrian.*", through(way, 2.0, acceleration=4.0))
-    return mover, Meeting(150.0, 3.0)
+    return mover, Meeting(station=150.0, seconds=3.0, over=6.0)
 
 
 def test_what_nothing_hides_is_seen_from_as_far_as_the_lidar_reaches() -> None:

@@ -186,7 +186,7 @@ def result_of(
         average_precision=perception.precision.record(in_windows["end_10s"]),
         messages=messages,
         attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
-        hazards=hazard_record(recorder.hazards, recorder.start),
+        hazards=hazard_record(recorder),
         **({"metrics": metrics} if metrics else {}),
     )
     return result

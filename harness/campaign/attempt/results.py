@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.records.schema import VERSION
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
-from harness.world.hazards.reports import HazardReport
+from harness.world.hazards.reports import EncounterReport, HazardReport
 
 LEADERBOARD_NAMES = {
     "collision_pedestrian": "collisions_pedestrian",
@@ -143,8 +143,9 @@ def pattern_record(
     return {"total": {name: int(count.sum()) for name, count in counts.items()}, **parts}
 
 
-def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[str, Any]]:
+def hazard_record(recorder: Recorder) -> list[dict[str, Any]]:
     """Return what became of every hazard; those that no hazard stands for are left to `events`."""
+    start = recorder.start
     return [
         {
             "kind": report.kind,
@@ -154,11 +155,18 @@ def hazard_record(reports: Sequence[HazardReport], start: float) -> list[dict[st
             "started_at": None if report.started_at is None else report.started_at - start,
             "cause": report.cause,
             "reason": report.reason,
-            "encounter": None if report.encounter is None else asdict(report.encounter),
+            "encounter": encounter_record(report.encounter, recorder.first_frame),
         }
-        for report in reports
+        for report in recorder.hazards
         if report.cause != "not_planned"
     ]
+
+
+def encounter_record(report: EncounterReport | None, first_frame: int) -> dict[str, Any] | None:
+    """Return how a mover met the ego, its frame counted from the attempt's first."""
+    if report is None or report.commit_frame is None:
+        return None if report is None else asdict(report)
+    return asdict(replace(report, commit_frame=report.commit_frame - first_frame))
 
 
 class PrecisionAccumulator:

@@ -4,68 +4,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from harness.vocabulary import Floats, Pose
-from harness.world.attempt_context import EgoState
 from harness.world.hazards.courses import through
-from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.emerging import ANY, BETWEEN, LEEWAY, LORRY, VAN
+from harness.world.hazards.encounter import TIMING, Encounter
 from harness.world.hazards.hazard import NoPlaceError
-from harness.world.hazards.junctions import HeldLights, Way, junction_rows, ways
+from harness.world.hazards.junctions import Way, junction_rows, ways
 from harness.world.hazards.meeting import (
-    LATE,
     EncounterPlan,
     Meeting,
     Mover,
-    Sightline,
     StaticActor,
     meet,
     outline,
 )
 from harness.world.hazards.parameters import Choice, Number, Parameter
-from harness.world.hazards.reports import Status
-from harness.world.hazards.sizes import size
+from harness.world.hazards.sight import Approach
+from harness.world.hazards.sizes import pulling_away, size
 from harness.world.hazards.track import DRIVEN, Track
 
-SCREEN = "vehicle.carlamotors.carlacola"
-OCCLUDERS = (SCREEN, "vehicle.mercedes.sprinter")
+SCREEN = LORRY
 CLEARANCE = 0.3
 """Metres that what stands at a corner keeps from all driving lanes."""
-ROOM, QUEUE, BETWEEN = 1.2, 2, 1.0
+ROOM, QUEUE, APART = 1.2, 2, 1.0
 """Metres that a screen leaves for the mover; how many lorries it has, and metres between them."""
-PULLING_AWAY = 4.5
-"""The mover's acceleration, m/s²."""
 FEW = 4
-"""Places at corners tried for each way and occluder."""
+"""Places at corners taken for each way and occluder, of those that hide the longest."""
+KERB_ROWS = {"two_lorries": 2, "five_lorries": 5}
+CORNERS = {"corner_lorry": LORRY, "corner_van": VAN}
+HIDES = ("queue", *KERB_ROWS, *CORNERS, "nothing")
+"""Lorries that roll in the next lane, a row along the kerb, something at the corner, or houses."""
 
 
-def crossing_plans(
-    track: Track, station: float, *, ways: Iterable[Way], blueprint: str, speed: float
-) -> Iterator[EncounterPlan]:
-    """Yield plans for all ways that cross the ego's, the suddenest first."""
-    screened, met = list[EncounterPlan](), list[tuple[Way, EncounterPlan, Sightline]]()
-    for way in ways:
-        mover = Mover(blueprint, way.course(speed, acceleration=PULLING_AWAY))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Crossing:
+    """Who crosses, by which ways, past what."""
+
+    ways: tuple[Way, ...]
+    blueprint: str
+    speed: float  # m/s
+    gap: float  # m from the junction to a row
+    hides: str  # a name of HIDES, or ANY
+
+
+def crossing_plans(track: Track, station: float, who: Crossing) -> Iterator[EncounterPlan]:
+    """Yield plans for all ways that cross the ego's; open ones last."""
+    met = []
+    for way in who.ways:
+        course = way.course(who.speed, acceleration=pulling_away(who.blueprint))
+        mover = Mover(who.blueprint, course)
         meeting = meet(track, mover, station)
-        if meeting is None:
-            continue
-        plan, line = EncounterPlan(mover=mover, meeting=meeting), Sightline(track, mover, meeting)
-        if screens := screens_next_to(track, station, mover, meeting):
-            gap, hidden = line.past(screens)
-            screened.append(replace(plan, screens=screens, gap_at_sight=gap, hidden=hidden))
-        met.append((way, plan, line))
-    yield from _best_first([plan for plan in screened if plan.sudden])
-    rest = [plan for plan in screened if not plan.sudden]
-    for way, plan, line in met:
-        rest += _cornered(track, station, way=way, plan=plan, line=line)
-    yield from _best_first(rest)
+        if meeting is not None:
+            met.append((way, EncounterPlan(mover=mover, meeting=meeting)))
+    for name in HIDES if who.hides == ANY else (who.hides,):
+        for way, plan in met:
+            for hidden in _hidden(track, station, way=way, plan=plan, name=name, gap=who.gap):
+                yield replace(hidden, taken={"hides": name})
 
 
-def _best_first(plans: list[EncounterPlan]) -> list[EncounterPlan]:
-    return sorted(plans, key=lambda plan: (not plan.sudden, plan.gap_at_sight > LATE, -plan.hidden))
+def _hidden(
+    track: Track, station: float, *, way: Way, plan: EncounterPlan, name: str, gap: float
+) -> Iterator[EncounterPlan]:
+    """Yield a plan with what hides the start, by its name in HIDES."""
+    if name == "queue":
+        if screens := screens_next_to(track, station, plan.mover, plan.meeting):
+            yield replace(plan, screens=screens)
+    elif name in KERB_ROWS:
+        if standing := row_along(track, station, way=way, count=KERB_ROWS[name], gap=gap):
+            yield replace(plan, standing=standing)
+    elif name in CORNERS:
+        yield from _cornered(track, station, way=way, plan=plan, blueprint=CORNERS[name])
+    else:
+        yield plan
+
+
+def row_along(
+    track: Track, station: float, *, way: Way, count: int, gap: float
+) -> tuple[StaticActor, ...]:
+    """Return lorries along the kerb on the side a way comes from, up to a gap before the junction.
+
+    None where they would stand in a lane or in a junction.
+    """
+    rows = junction_rows(track, station)
+    if rows is None:
+        return ()
+    side = side_of(track, way)
+    long, wide, _ = size(LORRY)
+    standing = []
+    for number in range(count):
+        middle = track.route.station[rows[0]] - gap - long / 2 - number * (long + BETWEEN)
+        if middle < 0.0 or track.in_junction(middle):
+            return ()
+        edge = track.carriageway_right(middle) if side > 0 else track.carriageway_left(middle)
+        pose = track.pose(middle, side * (edge + CLEARANCE + LEEWAY + wide / 2))
+        lorry = StaticActor(LORRY, pose)
+        if not off_road(track, lorry):
+            return ()
+        standing.append(lorry)
+    return tuple(standing)
+
+
+def side_of(track: Track, way: Way) -> float:
+    """Return 1 for a way that comes from the right, else -1."""
+    _, right = track.project(way.points[:1, :2])
+    return math.copysign(1.0, float(right[0]))
 
 
 def screens_next_to(
@@ -91,7 +138,7 @@ def screens_next_to(
         return ()
     wait = max(meeting.seconds + 1.0 - (stop - begin) / 3.0, 1.0)
     queue = []
-    for back in (length + BETWEEN) * np.arange(QUEUE):
+    for back in (length + APART) * np.arange(QUEUE):
         if begin - back < length or _next_lane(track, begin - back, side) is None:
             break
         line = track.points(np.arange(begin, end, 1.0) - back, side)
@@ -110,21 +157,17 @@ def _next_lane(track: Track, station: float, side: float) -> float | None:
 
 
 def _cornered(
-    track: Track, station: float, *, way: Way, plan: EncounterPlan, line: Sightline
+    track: Track, station: float, *, way: Way, plan: EncounterPlan, blueprint: str
 ) -> Iterator[EncounterPlan]:
-    for blueprint in OCCLUDERS:
-        tried = [
-            replace(plan, standing=(corner,), gap_at_sight=gap, hidden=hidden)
-            for corner in corners(track, station, way, blueprint)
-            for gap, hidden in [line.past([corner])]
-            if hidden > 0.5
-        ]
-        free = (
-            plan
-            for plan in sorted(tried, key=lambda plan: (plan.gap_at_sight, -plan.hidden))
-            if off_road(track, plan.standing[0])
-        )
-        yield from (plan for plan, _ in zip(free, range(FEW), strict=False))
+    """Yield plans with something at the corner: first where it hides the mover the longest."""
+    approach = Approach(replace(track, scenery=None), plan.mover, plan.meeting)
+    tried = [
+        (approach.reveal((corner,)), number, corner)
+        for number, corner in enumerate(corners(track, station, way, blueprint))
+    ]
+    free = (corner for _, _, corner in sorted(tried) if off_road(track, corner))
+    for corner, _ in zip(free, range(FEW), strict=False):
+        yield replace(plan, standing=(corner,))
 
 
 def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[StaticActor]:
@@ -132,13 +175,11 @@ def corners(track: Track, station: float, way: Way, blueprint: str) -> Iterator[
     rows = junction_rows(track, station)
     if rows is None:
         return
-    edge = rows[0]
-    _, right = track.project(way.points[:1, :2])
-    side = math.copysign(1.0, float(right[0]))
+    edge, side = rows[0], side_of(track, way)
     kerb = track.half_width(edge) if side > 0 else track.carriageway_left(edge - 3)
     for turned in (0.0, math.pi / 4, math.pi / 2, -math.pi / 4):
-        for along in np.arange(edge - 6.0, edge + 9.0, 1.5):
-            for out in np.arange(kerb + 1.4, kerb + 6.0, 1.0):
+        for along in np.arange(edge - 6.0, edge + 9.0, 2.5):
+            for out in np.arange(kerb + 1.4, kerb + 6.0, 1.5):
                 yield StaticActor(blueprint, track.pose(float(along), side * float(out), turned))
 
 
@@ -158,8 +199,11 @@ def edges(standing: StaticActor) -> Floats:
     return np.stack([place.x + cos * x - sin * y, place.y + sin * x + cos * y], axis=1)
 
 
-RUN_UP, RUN_OUT = 5.0, 25.0
-ACROSS = math.radians(40.0)
+RUN_OUT = 25.0
+"""Metres driven beyond the junction."""
+ACROSS, STRAIGHT = math.radians(40.0), 0.5
+"""Radians between the ways, at least, and of a turn, at most. One that turns left would sweep the
+ego's lane up to where a careful ego stops."""
 
 
 VEHICLES = (
@@ -175,73 +219,81 @@ VEHICLES = (
 
 
 def crossing_parameters(speed: float) -> dict[str, Parameter]:
-    """Return what a vehicle may be that comes across, and how fast."""
+    """Return what a vehicle may be that comes across, how fast, and past what."""
     return {
         "speed": Number(default=speed, low=4.0, high=16.0, unit="m/s", meaning="of who comes"),
         "actor": Choice(default=VEHICLES[0], options=VEHICLES, meaning="who comes"),
+        "side": Choice(
+            default="either", options=("either", "left", "right"), meaning="where it comes from"
+        ),
+        "run_up": Number(
+            default=5.0, low=5.0, high=30.0, unit="m", meaning="from its start to the junction"
+        ),
+        "gap": Number(
+            default=4.0, low=1.0, high=14.0, unit="m", meaning="from the junction to a row"
+        ),
+        "hides": Choice(
+            default=ANY,
+            options=(ANY, *HIDES),
+            meaning="what stands between the ego and the start; any: the first that has room",
+        ),
+        **TIMING,
     }
 
 
-class CrossingVehicle(Encounter):
-    """Comes from the right or the left, straight on or turning left, past a corner in the way."""
+class Crosses(Encounter):
+    """What those who cross at a junction share."""
+
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
+        """Yield crossings of the junction near the station."""
+        sides = {"left": (-1.0,), "right": (1.0,)}.get(self.word("side"), (-1.0, 1.0))
+        chosen = tuple(
+            way
+            for way in ways(track, self.spec.station, self.number("run_up"), RUN_OUT)
+            if crosses(way) and side_of(track, way) in sides
+        )
+        who = Crossing(
+            ways=chosen,
+            blueprint=self.word("actor"),
+            speed=self.number("speed"),
+            gap=self.number("gap"),
+            hides=self.word("hides"),
+        )
+        return crossing_plans(track, self.spec.station, who)
+
+
+class CrossingVehicle(Crosses):
+    """Comes from the right or the left, straight on, past a corner in the way."""
 
     safe_from_file = True
     kind = "crossing_vehicle"
     parameters: ClassVar[Mapping[str, Parameter]] = crossing_parameters(speed=11.0)
 
-    def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield crossings of the junction near the station."""
-        chosen = filter(crosses, ways(track, self.spec.station, RUN_UP, RUN_OUT))
-        return crossing_plans(
-            track,
-            self.spec.station,
-            ways=chosen,
-            blueprint=self.word("actor"),
-            speed=self.number("speed"),
-        )
-
 
 def crosses(way: Way) -> bool:
-    """Return whether a way comes from one side and does not turn into the ego's road."""
+    """Return whether a way comes from one side and goes straight on."""
     sideways = ACROSS < abs(way.heading) < math.pi - ACROSS
-    return sideways and way.turn < math.radians(30.0)
+    return sideways and abs(way.turn) < STRAIGHT
 
 
-HOLD = 55.0
-"""Metres before the meeting at which the ego is given green."""
 LIGHT, LIGHT_AHEAD = "1000001", 25.0
 """A traffic light in OpenDRIVE, and the metres before a junction from which it is looked for."""
 NO_LIGHT = "the ego has no light there"
 
 
-class RedLightRunner(Encounter):
-    """Holds the ego's light green and all others red from when the ego comes near."""
+class RedLightRunner(Crosses):
+    """Crosses straight on while the ego's light is green and all others are red."""
 
     safe_from_file = True
     kind = "red_light_runner"
     parameters: ClassVar[Mapping[str, Parameter]] = crossing_parameters(speed=12.0)
 
-    def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield straight crossings of the junction near the station."""
-        straight = (
-            way
-            for way in ways(track, self.spec.station, RUN_UP, RUN_OUT)
-            if crosses(way) and abs(way.turn) < 0.5
-        )
-        return crossing_plans(
-            track,
-            self.spec.station,
-            ways=straight,
-            blueprint=self.word("actor"),
-            speed=self.number("speed"),
-        )
-
     def set_up(self, track: Track) -> None:
-        """Find the lights as well."""
-        self._lights = HeldLights(self.hazard_actors.context, self.spec.station)
-        if not self._lights.exist:
-            raise NoPlaceError(NO_LIGHT)
+        """Refuse junctions without a light for the ego."""
         super().set_up(track)
+        if self._lights is None or not self._lights.exist:
+            self.hazard_actors.dismiss()
+            raise NoPlaceError(NO_LIGHT)
 
     def impossible(self, track: Track) -> str:
         """Return why the road has no place for it: no light ahead of the junction, or no room."""
@@ -249,19 +301,3 @@ class RedLightRunner(Encounter):
         before = track.waypoint(float(max(rows[0] - 2, 0))) if rows else None
         ahead = before.get_landmarks_of_type(LIGHT_AHEAD, LIGHT) if before else []
         return super().impossible(track) if ahead else NO_LIGHT
-
-    def while_waiting(self, ego: EgoState) -> None:
-        """Give the ego green in good time."""
-        if self.plan.meeting.station - ego.station < HOLD:
-            self._lights.hold()
-
-    def leave(self, status: Status, reason: str) -> None:
-        """Let the lights go on too."""
-        self._lights.release()
-        super().leave(status, reason)
-
-    def end(self) -> None:
-        """Let the lights go on whatever happened."""
-        if hasattr(self, "_lights"):
-            self._lights.release()
-        super().end()

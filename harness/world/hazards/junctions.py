@@ -140,56 +140,69 @@ NEAR = 3.0
 
 
 class HeldLights:
-    """Green for the ego and for others that are named, red for the rest of the junction.
+    """Green for the ego on a stretch of its route and for others that are named, red across.
 
     Where lights are frozen already, nothing is changed: they were frozen on purpose.
     """
 
     def __init__(
-        self, context: AttemptContext, station: float, also: Iterable[carla.Waypoint] = ()
+        self,
+        context: AttemptContext,
+        stretch: tuple[float, float],
+        also: Iterable[carla.Waypoint] = (),
     ) -> None:
         lights = [
             actor
             for actor in context.world.get_actors().filter("traffic.traffic_light")
             if isinstance(actor, carla.TrafficLight)
         ]
-        track = Track(context.map, context.route)
-        ego_light = next((light for light in lights if _rules_route(light, track, station)), None)
-        self._group = [] if ego_light is None else ego_light.get_group_traffic_lights()
-        lanes = list(also)
-        self._green = {ego_light.id} if ego_light is not None else set()
-        self._green |= {light.id for light in self._group if _rules_any(light, lanes)}
-        self.held = False
+        track, lanes = Track(context.map, context.route), list(also)
+        ruling = [light for light in lights if _rules_route(light, track, stretch)]
+        groups = [light.get_group_traffic_lights() for light in ruling]
+        self._groups = list({min(light.id for light in group): group for group in groups}.values())
+        self._green = {light.id for light in ruling}
+        self._green |= {
+            light.id for group in self._groups for light in group if _rules_any(light, lanes)
+        }
+        self._held: list[carla.TrafficLight] = []
+        self._done = False
 
     @property
     def exist(self) -> bool:
         """Whether the ego has a light there."""
-        return bool(self._group)
+        return bool(self._groups)
 
     def hold(self) -> None:
-        """Set and freeze them."""
-        if self.held or not self._group or self._group[0].is_frozen():
+        """Set and freeze them, once."""
+        if self._done:
             return
-        self.held = True
-        for light in self._group:
-            green = light.id in self._green
-            light.set_state(carla.TrafficLightState.Green if green else carla.TrafficLightState.Red)
-        self._group[0].freeze(True)
+        self._done = True
+        for group in self._groups:
+            if group[0].is_frozen():
+                continue
+            for light in group:
+                green = light.id in self._green
+                light.set_state(
+                    carla.TrafficLightState.Green if green else carla.TrafficLightState.Red
+                )
+            group[0].freeze(True)
+            self._held.append(group[0])
 
     def release(self) -> None:
         """Let them go on."""
-        if self.held:
-            self._group[0].freeze(False)
-            self.held = False
+        for light in self._held:
+            light.freeze(False)
+        self._held.clear()
 
 
-def _rules_route(light: carla.TrafficLight, track: Track, station: float) -> bool:
-    """Return whether a light's stop line lies on the route, not far before a station."""
+def _rules_route(light: carla.TrafficLight, track: Track, stretch: tuple[float, float]) -> bool:
+    """Return whether a light's stop line lies on a stretch of the route."""
+    begin, end = stretch
     for waypoint in light.get_stop_waypoints():
         place = waypoint.transform.location
         at, right = track.project(np.array([place.x, place.y]))
         yaw = np.radians(waypoint.transform.rotation.yaw) - track.pose(float(at)).yaw
-        if abs(right) < 1.5 and np.cos(yaw) > 0.7 and -12.0 < station - at < 45.0:
+        if abs(right) < 1.5 and np.cos(yaw) > 0.7 and begin < at < end:
             return True
     return False
 

@@ -1,89 +1,117 @@
-"""Hazards at the kerb: a pedestrian, a cyclist or a car emerges from behind a parked van."""
+"""Hazards at the kerb: a pedestrian, a cyclist or a car emerges from between parked vehicles."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from itertools import chain
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from harness.world.hazards.courses import Course, through
-from harness.world.hazards.emerging import plans_at_kerb, plans_past_turn, straight_across
-from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.emerging import (
+    GAP,
+    HIDES,
+    Emergence,
+    Meetings,
+    emerging_plans,
+    straight_across,
+)
+from harness.world.hazards.encounter import PHASE, TIMING, Encounter
 from harness.world.hazards.meeting import EncounterPlan
 from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.track import Track
 
+PEDESTRIAN, BICYCLE = "walker.pedestrian.*", "vehicle.bh.crossbike"
+NOTICE_ON_FOOT, NOTICE = 1.8, 2.2
+"""Seconds for which a pedestrian, and a cyclist, move before the meeting: an ego that watches them
+sees within 0.8 and 1.5 s that they start, and then brakes."""
 
-def depth_of(default: float) -> Number:
+
+def depth_of(default: float, low: float, high: float) -> Number:
     """Return the declaration of how far off the road a mover starts."""
-    return Number(
-        default=default,
-        low=3.0,
-        high=8.0,
-        unit="m",
-        meaning="from the lane's edge to the mover at the start, or what room there is",
-    )
+    meaning = "from the lane's edge to the mover at the start"
+    return Number(default=default, low=low, high=high, unit="m", meaning=meaning)
 
 
-class OccludedPedestrian(Encounter):
-    """Runs straight across the road, and was running behind the van before."""
+class Emerges(Encounter):
+    """What those who emerge from between parked vehicles share."""
+
+    @abstractmethod
+    def emergence(self, track: Track) -> Emergence:
+        """Return who emerges, and how."""
+
+    def plans(self, track: Track) -> Iterable[EncounterPlan]:
+        """Yield places at the kerb, where lanes lie between, or past a turn."""
+        who = self.emergence(track)
+        return emerging_plans(track, self.spec.station, who, Meetings(track, who))
+
+
+class OccludedPedestrian(Emerges):
+    """Walks or runs straight across the road from between parked vehicles."""
 
     safe_from_file = True
     kind = "occluded_pedestrian"
     drives_on = False
+    notice = NOTICE_ON_FOOT
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": Number(
             default=3.4, low=1.0, high=4.0, unit="m/s", meaning="of walking or running across"
         ),
-        "depth": depth_of(5.6),
+        "depth": depth_of(3.0, 0.4, 6.0),
+        "gap": GAP,
+        "hides": HIDES,
+        **TIMING,
     }
 
-    def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield places at the kerb, then where lanes lie between, or past a turn."""
-        across = straight_across(track, self.number("speed"))
-        depth = self.number("depth")
-        at = track, self.spec.station
-        who: dict[str, Any] = {"blueprint": "walker.pedestrian.*", "depth": depth, "course": across}
-        return chain(plans_at_kerb(*at, **who), plans_past_turn(*at, **who))
+    def emergence(self, track: Track) -> Emergence:
+        """Return who emerges, and how."""
+        return Emergence(
+            blueprint=PEDESTRIAN,
+            depth=self.number("depth"),
+            gap=self.number("gap"),
+            hides=self.word("hides"),
+            course=straight_across(track, self.number("speed"), PEDESTRIAN),
+        )
 
 
-class OccludedCyclist(Encounter):
-    """Rides straight across the road, from a place next to it."""
+class OccludedCyclist(Emerges):
+    """Rides straight across the road from between parked vehicles."""
 
     safe_from_file = True
     kind = "occluded_cyclist"
     drives_on = False
+    notice = NOTICE
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": Number(default=4.0, low=2.0, high=6.0, unit="m/s", meaning="of riding across"),
-        "depth": depth_of(6.2),
+        "depth": depth_of(3.0, 0.4, 6.0),
+        "gap": GAP,
+        "hides": HIDES,
+        **TIMING,
     }
 
-    def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield places at the kerb, then where lanes lie between, or past a turn."""
-        across = straight_across(track, self.number("speed"))
-        depth = self.number("depth")
-        at = track, self.spec.station
-        who: dict[str, Any] = {
-            "blueprint": "vehicle.bh.crossbike",
-            "depth": depth,
-            "course": across,
-        }
-        return chain(plans_at_kerb(*at, **who), plans_past_turn(*at, **who))
+    def emergence(self, track: Track) -> Emergence:
+        """Return who emerges, and how."""
+        return Emergence(
+            blueprint=BICYCLE,
+            depth=self.number("depth"),
+            gap=self.number("gap"),
+            hides=self.word("hides"),
+            course=straight_across(track, self.number("speed"), BICYCLE),
+        )
 
 
-RADIUS = 4.5
-"""Of the middle of the car's way into the lane, metres."""
-ALONG = 22.0
-"""Metres that it then drives in the lane before it becomes traffic."""
-SLOW = 2.5
-"""Speed, m/s, once it is there, before it gathers way."""
+ALONGSIDE, ALONG = 9.0, 22.0
+"""Metres in which the car moves over into the lane, and that it then drives before it becomes
+traffic."""
+SLOW, SLOWLY = 2.5, 5.0
+"""Its speed, m/s, once it is there, for how many metres."""
 ACTOR = "vehicle.citroen.c3"
 
 
-class CutIn(Encounter):
-    """It drives off as the ego comes near, turns into the lane and gathers speed slowly."""
+class CutIn(Emerges):
+    """A parked car pulls out of a row into the lane and gathers speed slowly."""
 
     safe_from_file = True
     kind = "cut_in"
@@ -91,30 +119,41 @@ class CutIn(Encounter):
         "speed": Number(
             default=4.2, low=3.0, high=6.0, unit="m/s", meaning="until it is in the lane"
         ),
-        "depth": depth_of(4.4),
+        "depth": depth_of(0.5, 0.3, 0.8),
+        "gap": Number(
+            default=1.0, low=0.5, high=6.0, unit="m", meaning="from what hides the car to the car"
+        ),
+        "hides": HIDES,
+        **TIMING,
+        "phase": replace(PHASE, default=-1.0),
     }
 
-    def plans(self, track: Track) -> Iterable[EncounterPlan]:
-        """Yield places at the kerb near the station."""
-        speed, depth = self.number("speed"), self.number("depth")
+    def emergence(self, track: Track) -> Emergence:
+        """Return who emerges, and how."""
+        speed = self.number("speed")
 
         def course(station: float, start: float) -> Course | None:
-            return turning_in(track, station, start, speed)
+            return pulling_out(track, station, start, speed)
 
-        return plans_at_kerb(track, self.spec.station, blueprint=ACTOR, depth=depth, course=course)
+        return Emergence(
+            blueprint=ACTOR,
+            depth=self.number("depth"),
+            gap=self.number("gap"),
+            hides=self.word("hides"),
+            course=course,
+            parked=True,
+        )
 
 
-def turning_in(track: Track, station: float, start: float, speed: float) -> Course | None:
-    """Return the way from off the road into the lane and along it."""
-    end = station + RADIUS + ALONG
-    if end > track.route.length - 1.0 or start <= RADIUS:
+def pulling_out(track: Track, station: float, start: float, speed: float) -> Course | None:
+    """Return the way from the kerb into the lane and along it."""
+    end = station + ALONGSIDE + ALONG
+    if end > track.route.length - 1.0:
         return None
-    angles = np.linspace(0.0, np.pi / 2, 10)
-    stations = np.concatenate(
-        [[station], station + RADIUS * (1 - np.cos(angles)), np.arange(station + RADIUS + 1, end)]
-    )
-    right = np.concatenate([[start], RADIUS * (1 - np.sin(angles)), np.zeros(len(stations) - 11)])
+    stations = np.arange(station, end, 0.5)
+    share = np.clip((stations - station) / ALONGSIDE, 0.0, 1.0)
+    right = start * (1.0 - share * share * (3.0 - 2.0 * share))
     speeds = np.full(len(stations), 7.0)
     speeds[right > 0.5] = speed
-    speeds[(right <= 0.5) & (stations < station + RADIUS + 5.0)] = SLOW
+    speeds[(right <= 0.5) & (stations < station + ALONGSIDE + SLOWLY)] = SLOW
     return through(track.points(stations, right), speeds, acceleration=2.0)

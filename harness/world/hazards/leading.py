@@ -11,9 +11,11 @@ from harness.vocabulary import Floats
 from harness.world.hazards.courses import Course, through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
+from harness.world.hazards.nominal import CRUISE
 from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.sight import Approach
 from harness.world.hazards.sizes import size
+from harness.world.hazards.timing import Timing, notice_of
 from harness.world.hazards.track import DRIVEN, Track
 
 LORRY, CAR = "vehicle.carlamotors.carlacola", "vehicle.citroen.c3"
@@ -34,6 +36,10 @@ SPEED = Number(default=7.5, low=4.0, high=8.0, unit="m/s", meaning="of the lorry
 class Follows(Encounter):
     """What hazards behind a lorry share: the ego follows it, and meets the car at its tail."""
 
+    def timing_of(self, track: Track, plan: EncounterPlan) -> Timing:
+        """Return that the lorry drives off when the ego is near."""
+        return notice_of(track, plan, seconds=NOTICE, speed=CRUISE)
+
     def conflict_station(self, plan: EncounterPlan) -> float:
         """Return where the car's tail is when it stands."""
         return self.spec.station
@@ -43,7 +49,7 @@ class Follows(Encounter):
         (lorry,) = plan.screens
         start, _ = track.project(lorry.course.xyz[0, :2])
         seconds = lorry.course.seconds_to(self.spec.station - float(start)) + AFTER
-        conflict = Meeting(self.spec.station, seconds)
+        conflict = Meeting(station=self.spec.station, seconds=seconds, over=seconds)
         return Approach(track, plan.mover, conflict, leader=lorry).reveal((lorry,))
 
 
@@ -59,7 +65,7 @@ def swerve_plan(track: Track, station: float, car: Course, speed: float) -> Enco
     lorry = Mover(LORRY, through(line, speed, acceleration=PULLING_OFF))
     return EncounterPlan(
         mover=Mover(CAR, car),
-        meeting=Meeting(begin - length / 2, NOTICE),
+        meeting=Meeting(station=begin - length / 2, seconds=NOTICE, over=0.0),
         standing=(),
         screens=(lorry,),
     )
@@ -89,7 +95,6 @@ class HardBraking(Follows):
 
     safe_from_file = True
     kind = "hard_braking"
-    ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": SPEED,
         "braking": Number(default=8.0, low=4.0, high=9.0, unit="m/s²", meaning="of the car"),
@@ -121,7 +126,6 @@ class StoppedVehicle(Follows):
 
     safe_from_file = True
     kind = "stopped_vehicle"
-    ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "speed": SPEED,
         "standing": Number(

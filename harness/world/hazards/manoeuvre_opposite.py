@@ -11,8 +11,10 @@ import numpy as np
 from harness.world.hazards.courses import through
 from harness.world.hazards.encounter import Encounter
 from harness.world.hazards.meeting import EncounterPlan, Meeting, Mover
+from harness.world.hazards.nominal import CRUISE
 from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.sizes import size
+from harness.world.hazards.timing import Timing, notice_of
 from harness.world.hazards.track import DRIVEN, Track
 
 VAN, CAR = "vehicle.mercedes.sprinter", "vehicle.citroen.c3"
@@ -26,7 +28,6 @@ class ManoeuvreOpposite(Encounter):
 
     safe_from_file = True
     kind = "manoeuvre_opposite"
-    ahead = True
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "standing": Number(
             default=20.0, low=0.0, high=60.0, unit="s", meaning="from when the ego comes near"
@@ -52,8 +53,14 @@ class ManoeuvreOpposite(Encounter):
             if mover is not None
         )
         yield EncounterPlan(
-            mover=Mover(VAN, van), meeting=Meeting(station, NOTICE), standing=(), screens=coming
+            mover=Mover(VAN, van),
+            meeting=Meeting(station=station, seconds=NOTICE, over=0.0),
+            screens=coming,
         )
+
+    def timing_of(self, track: Track, plan: EncounterPlan) -> Timing:
+        """Return that the others drive off when the ego is near."""
+        return notice_of(track, plan, seconds=NOTICE, speed=CRUISE)
 
 
 def _coming(track: Track, station: float, distance: float, speed: float) -> Mover | None:

@@ -9,9 +9,9 @@ from typing import Literal
 from harness.world.hazards.parameters import Value
 
 Status = Literal["waiting", "running", "over", "not_run"]
-Cause = Literal["", "no_place", "ended_before", "passed", "not_planned"]
-"""Why a hazard was not run: no room for it, the drive ended before it was due, the ego passed
-before it was due, or no hazard stands for it."""
+Cause = Literal["", "no_place", "ended_before", "disturbed", "not_planned"]
+"""Why a hazard was not run: no room for it, the drive ended before it was due, another road user
+was in the mover's way before it met the ego, or no hazard stands for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,10 @@ class EncounterReport:
     conflict_station: float  # m; where the ego's front would touch the mover
     reveal: float  # s, by geometry, from when an ego alone could first see the mover
     reveal_measured: float | None  # s, by the ego's own LiDAR; None: it never returned the mover
+    commit_station: float  # m; where the ego is when the mover commits, as planned
+    phase: float  # s by which the mover is late
+    commit_frame: int | None  # None: it has not committed
+    commit_speed: float | None  # m/s, of the ego when it committed
     parameters: Mapping[str, Value]
 
 

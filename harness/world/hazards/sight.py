@@ -80,8 +80,9 @@ def cut(eyes: Floats, targets: Floats, boxes: Boxes) -> Mask:
             enter = np.fmax(enter, np.fmin(one, other))
             leave = np.fmin(leave, np.fmax(one, other))
     rise = targets[..., 2] - eyes[:, None, 2]
-    lowest = eyes[:, None, 2] + rise * np.where(rise < 0.0, leave, enter)
-    return np.asarray((enter < leave) & (lowest < boxes.xyz[:, None, 2] + height), np.bool_)
+    through = enter < leave
+    lowest = eyes[:, None, 2] + rise * np.where(through, np.where(rise < 0.0, leave, enter), 0.0)
+    return np.asarray(through & (lowest < boxes.xyz[:, None, 2] + height), np.bool_)
 
 
 def in_sight(eyes: Floats, targets: Floats, between: Iterable[Boxes]) -> Mask:
@@ -111,6 +112,60 @@ CLEAR = 0.6
 """Metres round an eye and a target within which nothing counts as in between."""
 
 
+UNIT_AHEAD, UNIT_HEIGHT = 12.0, 7.5
+"""Metres by which a roadside unit stands ahead of the ego and above the road."""
+UNIT_ASIDE = (0.0, 3.5)
+"""Metres of a unit to the right of the middle of the rightmost lane."""
+GRID = 4.0
+"""Metres between the stations from which ego and unit look."""
+
+
+def first_sight(
+    track: Track, mover: Mover, between: Iterable[StaticActor | Mover], *, until: float
+) -> float:
+    """Return the ego's station up to which a mover that waits is not seen, at most `until`.
+
+    The ego and a roadside unit ahead of it look, from every few metres of the route.
+    """
+    now = np.zeros(1)
+    stations, eyes = observers(track, until)
+    targets = np.broadcast_to(targets_of(mover, now), (len(eyes), len(CORNERS), 3))
+    boxes = [_repeated(boxes_of(actor, now), len(eyes)) for actor in between]
+    lines = in_sight(eyes, targets, boxes)
+    for row in np.flatnonzero(lines.any(axis=1)).tolist():
+        if _any_open(track, eyes[row], targets[row][lines[row]]):
+            return float(min(stations[row] - GRID, until))
+    return until
+
+
+def observers(track: Track, until: float) -> tuple[Floats, Floats]:
+    """Return the ego's stations and the eyes (N, 3) that look from there, in the route's order."""
+    along = np.arange(0.0, until + GRID, GRID)
+    ego = track.points(along + EGO_LIDAR_FORWARD)
+    ego[:, 2] += EGO_EYE
+    stations, eyes = [along], [ego]
+    ahead = np.arange(0.0, min(until + UNIT_AHEAD, track.route.length) + GRID, GRID)
+    rightmost = np.array([track.carriageway_right(at) - track.half_width(at) for at in ahead])
+    for aside in UNIT_ASIDE:
+        unit = track.points(ahead, rightmost + aside)
+        unit[:, 2] += UNIT_HEIGHT
+        stations.append(ahead - UNIT_AHEAD)
+        eyes.append(unit)
+    order = np.argsort(np.concatenate(stations), kind="stable")
+    return np.concatenate(stations)[order], np.concatenate(eyes)[order]
+
+
+def _any_open(track: Track, eye: Floats, targets: Floats) -> bool:
+    scenery = track.scenery
+    return scenery is None or not all(scenery.hides(eye, target) for target in targets)
+
+
+def _repeated(boxes: Boxes, rows: int) -> Boxes:
+    return Boxes(
+        xyz=np.repeat(boxes.xyz, rows, axis=0), yaw=np.repeat(boxes.yaw, rows), size=boxes.size
+    )
+
+
 class Approach:
     """A nominal ego that comes towards the meeting, and the mover on its timetable.
 
@@ -128,19 +183,21 @@ class Approach:
         front = nominal.stations_before(meeting.station, meeting.seconds - self.early)
         if leader is not None:
             front = np.minimum(front, _headway_behind(track, leader, self.times))
+        self._front = front
         self.eyes = track.points(front - ego_body.LENGTH / 2 + EGO_LIDAR_FORWARD)
         self.eyes[:, 2] += EGO_EYE
         self.targets = targets_of(mover, self.times)
         self._scenery = track.scenery
         self._hidden, self._open = np.zeros((2, *self.targets.shape[:2]), np.bool_)
 
-    def reveal(self, between: Iterable[StaticActor | Mover]) -> float:
+    def reveal(self, between: Iterable[StaticActor | Mover], *, since: float = 0.0) -> float:
         """Return the seconds from when the ego alone could first see the mover to the conflict.
 
-        What is in between starts with the mover. 0 if nothing of it is seen before they meet.
+        What is in between starts with the mover. The ego looks from station `since` on. 0 if
+        nothing of the mover is seen before they meet.
         """
         boxes = [boxes_of(actor, self.times) for actor in between]
-        lines = in_sight(self.eyes, self.targets, boxes)
+        lines = in_sight(self.eyes, self.targets, boxes) & (self._front >= since)[:, None]
         while (lines & ~self._hidden).any():
             row, point = divmod(int(np.argmax(lines & ~self._hidden)), lines.shape[1])
             if self._open[row, point]:

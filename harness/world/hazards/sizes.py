@@ -1,4 +1,4 @@
-"""Sizes of the actors of hazards: full length, width and height, m."""
+"""Sizes of the actors of hazards, and how fast they set off: full length, width and height, m."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ SIZES: dict[str, Size] = {
     "walker.pedestrian.*": (0.50, 0.50, 1.80),
 }
 
+PULLING_AWAY: dict[str, float] = {
+    "vehicle.mercedes.sprinter": 2.5,
+    "vehicle.carlamotors.carlacola": 1.5,
+    "vehicle.carlamotors.european_hgv": 1.2,
+    "vehicle.bh.crossbike": 1.5,
+    "vehicle.gazelle.omafiets": 1.5,
+    "walker.pedestrian.*": 2.5,
+}
+"""Accelerations, m/s², with which road users set off; cars otherwise."""
+CARS_PULLING_AWAY = 3.5
+
 EGO_LIDAR_FORWARD = 1.3
 """Metres from the ego's centre to its LiDAR."""
 
@@ -37,3 +48,8 @@ def size(blueprint: str) -> Size:
     if blueprint not in SIZES:
         raise UserError(f"unknown size of {blueprint}; valid: {', '.join(SIZES)}")
     return SIZES[blueprint]
+
+
+def pulling_away(blueprint: str) -> float:
+    """Return the acceleration, m/s², with which a road user sets off."""
+    return PULLING_AWAY.get(blueprint, CARS_PULLING_AWAY)

@@ -1,15 +1,24 @@
-"""Makes routes with hazards on any map: same seed, same routes."""
+"""Makes routes with hazards on any map: same seed, same routes.
+
+Parameters are sampled from the space that the kinds declare. Every hazard is put into a running
+world, which shows whether there is room and how late an ego alone could see it; the routes of a
+kind are spread over strata of that reveal time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import carla
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.errors import AttemptError, UserError
 from harness.options import Parser
@@ -18,36 +27,54 @@ from harness.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.catalogue import SHIPPED_KINDS, build
 from harness.world.hazards.encounter import Encounter
+from harness.world.hazards.parameters import Number, Parameter
+from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec
+from harness.world.hazards.track import Track
 from harness.world.maps import network_of
 from harness.world.roads import RoadNetwork
+from harness.world.routes.aiming import aimed
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
 from harness.world.routes.hazard_sites import HazardSite, hazard_sites
-from harness.world.routes.suitable import alike, suitable
+from harness.world.routes.quotas import Quota
+from harness.world.routes.space import Space, declared_space, read_space, sampled
+from harness.world.routes.suitable import alike, well_placed, worth_driving
 from harness.world.session import open_session
+from harness.world.simulators.carlite import CarliteSimulator
 
 SHIPPED = (
     "occluded_pedestrian",
     "occluded_cyclist",
     "crossing_vehicle",
     "red_light_runner",
-    "hard_braking",
-    "stopped_vehicle",
     "cut_in",
     "oncoming_turn",
 )
+"""Kinds that can hurt a careful ego: one that keeps its distance passes the others unharmed."""
 POSSIBLE = tuple(name for name, kind in SHIPPED_KINDS.items() if issubclass(kind, Encounter))
 """Hazards that routes can be made for: a slippery road hides no actor."""
-BEFORE, AFTER = (55.0, 150.0), (45.0, 150.0)
+BEFORE, AFTER = (100.0, 150.0), (45.0, 100.0)
 """Metres of route before and after the meeting, sampled uniformly."""
-TRIES = 1200
+TRIES = 6000
 """Sites tried for one hazard before the town counts as without a place for it."""
+SAMPLES = 8
+"""Parameters tried on one route, as long as it has room."""
+SELDOM = 1
+"""Placements tried at one place: there are other places."""
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
 TICK = 0.05
 
-Check: TypeAlias = Callable[[Route, HazardSpec], bool]
+Check: TypeAlias = Callable[[Route, HazardSpec], EncounterReport | None]
+"""How a hazard would meet the ego, None where it has no room."""
+
+
+class Watcher(Protocol):
+    """What is called with the number of routes."""
+
+    def __call__(self, made: int) -> None:
+        """Take in the number of routes made so far."""
 
 
 def generate(
@@ -57,14 +84,22 @@ def generate(
     seed: int,
     count: int,
     kinds: Sequence[str] = SHIPPED,
-    check: Check = lambda route, hazard: True,
+    space: Space | None = None,
+    check: Check | None = None,
+    watcher: Watcher = lambda made: None,
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
-    """Return routes and one hazard on each, kinds in turn, no two routes alike."""
-    if unknown := set(kinds) - set(POSSIBLE):
-        names = ", ".join(sorted(unknown))
-        raise UserError(f"unknown hazard {names}; valid hazards: {', '.join(POSSIBLE)}")
+    """Return routes and one hazard on each, kinds in turn, no two routes alike.
+
+    Without a check, what the map alone allows is taken, whatever its reveal time.
+    """
+    refuse_unknown(kinds)
+    spaces = declared_space(kinds) if space is None else space
     sources = {
         kind: hazard_sites(network, kind, stream(seed, town, "spots", kind)) for kind in kinds
+    }
+    quotas = {
+        kind: Quota(spaces[kind].get("reveal"), sum(k == kind for k in islice(cycle(kinds), count)))
+        for kind in kinds
     }
     random = stream(seed, town, "routes")
     routes: list[RouteSpec] = []
@@ -72,14 +107,23 @@ def generate(
     laid: list[Route] = []
     for number, kind in enumerate(islice(cycle(kinds), count)):
         for site in islice(sources[kind], TRIES):
-            pair = _around(network, town, name=str(number), kind=kind, site=site, random=random)
-            if pair is None or any(alike(pair[1], other) for other in laid):
+            around = around_site(network, town, name=str(number), site=site, random=random)
+            if around is None or any(alike(around.route, other) for other in laid):
                 continue
-            spec, route, hazard = pair
-            if check(route, hazard):
-                routes.append(spec)
+            hazard = _fitting(
+                network.map,
+                around,
+                kind=kind,
+                space=spaces[kind],
+                quota=quotas[kind],
+                check=check,
+                random=random,
+            )
+            if hazard is not None:
+                routes.append(around.spec)
                 hazards.append(hazard)
-                laid.append(route)
+                laid.append(around.route)
+                watcher(len(routes))
                 break
         else:
             raise UserError(
@@ -89,87 +133,19 @@ def generate(
     return routes, hazards
 
 
-def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) -> Check:
-    """Return a check that puts every hazard into a running simulator and takes it out again."""
-    session = stack.enter_context(open_session(host, port, town=town, tick_seconds=TICK, seed=seed))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Around:
+    """A route past a site."""
 
-    def stands(route: Route, spec: HazardSpec) -> bool:
-        context = AttemptContext(
-            client=session.client,
-            world=session.world,
-            map=session.map,
-            traffic_manager=session.traffic_manager,
-            route=route,
-            seed=derived_seed(seed, route.name),
-            tick_seconds=TICK,
-        )
-        hazard = build(spec)
-        try:
-            return hazard.place(context)
-        finally:
-            hazard.end()
-            session.world.tick()
-
-    return stands
+    spec: RouteSpec
+    route: Route
+    station: float  # m, of the site
 
 
-KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
-PORT_HELP = "port of a simulator on which every hazard is tried (default: hazards are not tried)"
-
-
-MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
-
-
-def main(arguments: list[str]) -> int:
-    """Write `routes.xml` and `hazards.json` into a folder."""
-    parser = Parser(prog="crucible routes generate", description=__doc__)
-    add = parser.add_argument
-    add("--town", required=True, metavar="NAME", help="town to make routes in")
-    add("--seed", type=int, default=0, metavar="N", help="seed of routes and hazards (default: 0)")
-    add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
-    add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
-    add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
-    add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
-    add("--port", type=int, metavar="PORT", help=PORT_HELP)
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
-    options = parser.parse_args(arguments)
-    if options.count < 1:
-        raise UserError(f"--count {options.count}: ask for one route or more")
-    network, kinds = network_of(options.town, options.maps), options.kinds.split(",")
-    try:
-        with ExitStack() as stack:
-            check = {}
-            if options.port is not None:
-                town, seed = options.town, options.seed
-                check["check"] = checked_on(
-                    stack, options.host, port=options.port, town=town, seed=seed
-                )
-            routes, hazards = generate(
-                network,
-                options.town,
-                seed=options.seed,
-                count=options.count,
-                kinds=kinds,
-                **check,
-            )
-    except AttemptError as problem:
-        raise UserError(f"{problem}; mend that, or leave --port out") from None
-    write_routes(options.out / "routes.xml", routes)
-    write_hazards(options.out / "hazards.json", hazards)
-    print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
-    return 0
-
-
-def _around(
-    network: RoadNetwork,
-    town: str,
-    *,
-    name: str,
-    kind: str,
-    site: HazardSite,
-    random: np.random.Generator,
-) -> tuple[RouteSpec, Route, HazardSpec] | None:
-    """Return a route past a spot, with the hazard there, if both are any good."""
+def around_site(
+    network: RoadNetwork, town: str, *, name: str, site: HazardSite, random: np.random.Generator
+) -> Around | None:
+    """Return a route past a site, if it is worth driving."""
     back = _walk(site.first, random.uniform(*BEFORE), random, backwards=True)
     on = _walk(site.last, random.uniform(*AFTER), random, backwards=False)
     if back is None or on is None:
@@ -182,13 +158,10 @@ def _around(
     except UserError:
         return None
     straight = len(back) + len(on) + site.length
-    if route.lane_change.any() or abs(route.length - straight) > 12.0:
+    if route.lane_change.any() or abs(route.length - straight) > 12.0 or not worth_driving(route):
         return None
     meeting = site.meeting.transform.location
     station = int(np.linalg.norm(route.xyz[:, :2] - (meeting.x, meeting.y), axis=1).argmin())
-    hazard = HazardSpec(route=name, kind=kind, station=float(station))
-    if not suitable(network.map, route, hazard):
-        return None
     keypoints = [(p.x, p.y, p.z, np.radians(w.transform.rotation.yaw))
                  for p, w in zip(places, points, strict=True)]  # fmt: skip
     spec = RouteSpec(
@@ -200,7 +173,154 @@ def _around(
         file=Path("routes.xml"),
         line=0,
     )
-    return spec, route, hazard
+    return Around(spec=spec, route=route, station=float(station))
+
+
+def refuse_unknown(kinds: Sequence[str]) -> None:
+    """Refuse kinds that no route can be made for."""
+    if unknown := set(kinds) - set(POSSIBLE):
+        names = ", ".join(sorted(unknown))
+        raise UserError(f"unknown hazard {names}; valid hazards: {', '.join(POSSIBLE)}")
+
+
+def checked_on(stack: ExitStack, host: str, *, port: int, town: str, seed: int) -> Check:
+    """Return a check that puts every hazard into a running simulator and takes it out again."""
+    session = stack.enter_context(open_session(host, port, town=town, tick_seconds=TICK, seed=seed))
+
+    def stands(route: Route, spec: HazardSpec) -> EncounterReport | None:
+        context = AttemptContext(
+            client=session.client,
+            world=session.world,
+            map=session.map,
+            traffic_manager=session.traffic_manager,
+            route=route,
+            seed=derived_seed(seed, route.name),
+            tick_seconds=TICK,
+        )
+        hazard = build(spec)
+        if isinstance(hazard, Encounter):
+            hazard.tries = SELDOM
+        try:
+            return hazard.encounter() if hazard.place(context) else None
+        finally:
+            hazard.end()
+            session.world.tick()
+
+    return stands
+
+
+MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
+KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
+PORT_HELP = "port of a simulator on which every hazard is tried (default: carlite is started)"
+SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
+
+
+def main(arguments: list[str]) -> int:
+    """Write `routes.xml` and `hazards.json` into a folder."""
+    parser = Parser(prog="crucible routes generate", description=__doc__)
+    add = parser.add_argument
+    add("--town", required=True, metavar="NAME", help="town to make routes in")
+    add("--seed", type=int, default=0, metavar="N", help="seed of routes and hazards (default: 0)")
+    add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
+    add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
+    add("--space", type=Path, metavar="FILE", help=SPACE_HELP)
+    add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
+    add("--host", default="127.0.0.1", help="host of that simulator (default: 127.0.0.1)")
+    add("--port", type=int, metavar="PORT", help=PORT_HELP)
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
+    options = parser.parse_args(arguments)
+    if options.count < 1:
+        raise UserError(f"--count {options.count}: ask for one route or more")
+    town, seed = options.town, options.seed
+    network, kinds = network_of(town, options.maps), options.kinds.split(",")
+    refuse_unknown(kinds)
+    space = None if options.space is None else read_space(options.space, kinds)
+    try:
+        with ExitStack() as stack:
+            host, port = options.host, options.port
+            if port is None:
+                maps = None if options.maps is None else str(options.maps)
+                server = stack.enter_context(CarliteSimulator(maps).lease(town))
+                host, port = server.host, server.port
+            routes, hazards = generate(
+                network,
+                town,
+                seed=seed,
+                count=options.count,
+                kinds=kinds,
+                space=space,
+                check=checked_on(stack, host, port=port, town=town, seed=seed),
+                watcher=stack.enter_context(Bar(options.count)),
+            )
+    except AttemptError as problem:
+        raise UserError(f"{problem}; mend that, or try another simulator") from None
+    write_routes(options.out / "routes.xml", routes)
+    write_hazards(options.out / "hazards.json", hazards)
+    print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
+    return 0
+
+
+class Bar:
+    """A progress bar on stderr, for a terminal only."""
+
+    def __init__(self, count: int) -> None:
+        columns = (
+            TextColumn("routes"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        console = Console(stderr=True)
+        self._progress = Progress(*columns, console=console, disable=not sys.stderr.isatty())
+        self._task = self._progress.add_task("", total=count)
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, made: int) -> None:
+        """Show how many there are."""
+        self._progress.update(self._task, completed=made)
+
+
+def _fitting(
+    carla_map: carla.Map,
+    around: Around,
+    *,
+    kind: str,
+    space: Mapping[str, Parameter],
+    quota: Quota,
+    check: Check | None,
+    random: np.random.Generator,
+) -> HazardSpec | None:
+    """Return a hazard for a route, its parameters sampled, or None if none of a few fits."""
+    track = Track(carla_map, around.route)
+    for _ in range(SAMPLES):
+        hazard = HazardSpec(
+            route=around.spec.id,
+            kind=kind,
+            station=around.station,
+            parameters=sampled(space, random),
+        )
+        if not well_placed(track, hazard):
+            continue
+        if check is None:
+            return hazard
+        gap = space.get("gap")
+        if isinstance(gap, Number):
+            placed = aimed(track, hazard, gap=gap, quota=quota, random=random)
+            if placed is None:
+                continue
+            hazard = placed
+        encounter = check(around.route, hazard)
+        if quota.takes(encounter):
+            return hazard
+        if encounter is None:
+            return None
+    return None
 
 
 def _walk(

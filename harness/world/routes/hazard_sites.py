@@ -16,11 +16,12 @@ LIGHT, STOP, YIELD = "1000001", "206", "205"
 SIGHT = 25.0
 """Metres before a junction from which its signs are looked for."""
 
+STRAIGHT = 30.0
+"""Degrees between two headings, at most, that count as one."""
+
 CROSSING = ("crossing_vehicle", "red_light_runner", "oncoming_turn")
 EMERGING = ("occluded_pedestrian", "occluded_cyclist", "cut_in")
 SWERVING = ("hard_braking", "stopped_vehicle")
-ROUNDS = 10
-"""How often every site is offered, for other ways to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,15 @@ class HazardSite:
 def hazard_sites(
     network: RoadNetwork, kind: str, random: np.random.Generator
 ) -> Iterator[HazardSite]:
-    """Yield sites for a kind of hazard in random order."""
+    """Yield sites for a kind of hazard in random order, again and again, for other ways to them."""
     if kind in CROSSING:
-        sites = [site for site in _passes(network.map) if _fits(kind, site)]
+        passes = list(_passes(network.map))
+        sites = [
+            site
+            for site in passes
+            if _fits(kind, site)
+            and (kind == "oncoming_turn" or any(_crosses(other, site) for other in passes))
+        ]
     else:
         graph = network.graph
         sites = [
@@ -47,9 +54,12 @@ def hazard_sites(
             if not inside
         ]
     room = _room_to_swerve if kind in SWERVING else _kerb if kind in EMERGING else _anywhere
-    for _ in range(ROUNDS):
+    offered = True
+    while offered:
+        offered = False
         for index in random.permutation(len(sites)).tolist():
             if room(sites[index].meeting):
+                offered = True
                 yield sites[index]
 
 
@@ -69,9 +79,22 @@ def _passes(carla_map: carla.Map) -> Iterator[HazardSite]:
             yield HazardSite(entry, leaving, middle, float(len(lane)))
 
 
+def _turned(first: carla.Waypoint, last: carla.Waypoint) -> float:
+    """Return the degrees from one heading to another."""
+    turned = math.radians(last.transform.rotation.yaw - first.transform.rotation.yaw)
+    return math.degrees(wrapped(turned))
+
+
+def _crosses(other: HazardSite, site: HazardSite) -> bool:
+    """Return whether another way leads straight across a junction, from the side."""
+    here = other.meeting.junction_id == site.meeting.junction_id
+    straight = abs(_turned(other.first, other.last)) < STRAIGHT
+    aside = abs(_turned(site.first, other.first))
+    return here and straight and STRAIGHT < aside < 180.0 - STRAIGHT
+
+
 def _fits(kind: str, site: HazardSite) -> bool:
-    turn = site.last.transform.rotation.yaw - site.first.transform.rotation.yaw
-    turn = math.degrees(wrapped(math.radians(turn)))
+    turn = _turned(site.first, site.last)
     before = site.first.previous(5.0)
     if not before:
         return False
@@ -79,8 +102,8 @@ def _fits(kind: str, site: HazardSite) -> bool:
     if kind == "oncoming_turn":
         return turn < -60.0 and not marks & {STOP, YIELD}
     if kind == "red_light_runner":
-        return abs(turn) < 30.0 and LIGHT in marks
-    return abs(turn) < 30.0 and not marks & {LIGHT, STOP, YIELD}
+        return abs(turn) < STRAIGHT and LIGHT in marks
+    return abs(turn) < STRAIGHT and not marks & {LIGHT, STOP, YIELD}
 
 
 def _anywhere(place: carla.Waypoint) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import carla
 import numpy as np
 
 from harness.vocabulary import Route
 from harness.world.hazards.catalogue import build
 from harness.world.hazards.encounter import Encounter
-from harness.world.hazards.meeting import LATE
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
 from harness.world.routes.hazard_sites import CROSSING, EMERGING
@@ -19,10 +17,6 @@ FROM_START, FROM_END = 38.0, 18.0
 """Metres between a meeting and the route's ends."""
 RUN_UP = 20.0
 """Metres from the start to an actor that stands in the lane."""
-GLIMPSE = 0.7
-"""Seconds for which a mover may be seen starting at a junction."""
-LATE_ACROSS = 6.5
-"""Metres an ego has left at most when an actor that crosses its way comes into sight."""
 TOWN_SPEED = 17.0
 """Limit, m/s, above which a road is none for slow traffic."""
 AFTERWARDS = 25.0
@@ -33,12 +27,7 @@ SHARED = 0.7
 """Share of a route that another one may run along too."""
 
 
-def suitable(carla_map: carla.Map, route: Route, hazard: HazardSpec) -> bool:
-    """Return whether a route is worth driving and its hazard takes the ego by surprise."""
-    return _worth_driving(route) and _surprising(Track(carla_map, route), hazard)
-
-
-def _worth_driving(route: Route) -> bool:
+def worth_driving(route: Route) -> bool:
     """Return whether it turns at a junction, in town, and neither starts nor ends close to one."""
     crossed = junctions(route)
     return (
@@ -50,22 +39,20 @@ def _worth_driving(route: Route) -> bool:
     )
 
 
-def _surprising(track: Track, hazard: HazardSpec) -> bool:
-    """Return whether the ego would see the mover late if nothing else were in its sight."""
+def well_placed(track: Track, hazard: HazardSpec) -> bool:
+    """Return whether the ego meets it away from the route's ends, coming straight on to a kerb."""
     known = build(hazard)
     plan = next(iter(known.plans(track)), None) if isinstance(known, Encounter) else None
-    if plan is None:
+    if plan is None or (isinstance(known, Encounter) and plan.meeting.seconds < known.notice):
         return False
     hides = hazard.kind in EMERGING + CROSSING
     station = plan.meeting.station if hides else hazard.station
     if not FROM_START <= station <= track.route.length - FROM_END:
         return False
-    if hazard.kind == "oncoming_turn":
-        return plan.gap_at_sight <= LATE_ACROSS and plan.hidden >= 2.5
     if hazard.kind in CROSSING:
-        return plan.gap_at_sight <= LATE and plan.glimpse < GLIMPSE
+        return True
     if hazard.kind in EMERGING:
-        return plan.sudden and _straight(track, station, 30.0, AFTERWARDS)
+        return _straight(track, station, 30.0, AFTERWARDS)
     return plan.meeting.station >= RUN_UP and _straight(track, station, 42.0, 6.0)
 
 
