@@ -17,9 +17,10 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 FENCE = re.compile(
     r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<code>.*?)^```$", re.M | re.S
@@ -57,12 +58,21 @@ def blocks(text: str) -> list[Block]:
     ]
 
 
-def execute(page: Path, folder: Path, before: Sequence[str] = ()) -> str:
-    """Execute a page in a folder; return all output. Commands of `before` are run first."""
+def execute(
+    page: Path,
+    folder: Path,
+    before: Sequence[str] = (),
+    smaller: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Execute a page in a folder; return all output.
+
+    Commands of `before` are run first. `smaller` is what replaces parts of the page, to take less
+    time than a reader has.
+    """
     environment = {**os.environ, "PATH": f"{commands(folder)}:{os.environ['PATH']}"}
     exports = folder / ".exports"
     outputs = [shell(command, folder, environment, exports) for command in before]
-    for block in blocks(page.read_text()):
+    for block in blocks(replaced(page.read_text(), smaller)):
         where = f"{page.name}:{block.line}"
         if block.title is not None:
             file = folder / block.title
@@ -77,6 +87,14 @@ def execute(page: Path, folder: Path, before: Sequence[str] = ()) -> str:
         elif block.language == "text":
             compare(block.code, outputs[-1], where)
     return "\n".join(outputs)
+
+
+def replaced(text: str, parts: Mapping[str, str]) -> str:
+    """Return a text with other parts, each of which is there once."""
+    for part, other in parts.items():
+        assert text.count(part) == 1, part
+        text = text.replace(part, other)
+    return text
 
 
 def commands(folder: Path) -> Path:
