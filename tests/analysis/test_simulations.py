@@ -122,7 +122,7 @@ def test_pages_are_screened_by_what_they_would_declare(name: str) -> None:
 
 def test_report_pages_rarely_have_a_false_sentence() -> None:
     """A small version of `make verify`; where there is something to find, some pages find it."""
-    result = calibrate_pages(Scenario(routes=10, systems=2, seeds=2), 12, 1).set_index("scenario")
+    result = calibrate_pages(Scenario(routes=10, systems=2, seeds=2), 7, 1).set_index("scenario")
     assert (result["low"] <= 0.05).all()
     assert result["with a true sentence"].dropna().min() > 0
 

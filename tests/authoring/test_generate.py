@@ -68,9 +68,9 @@ def test_a_seed_without_a_valid_town_is_one_line(
 def test_a_protocol_gives_the_first_towns_that_are_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One candidate fails, as if a check had found something."""
+    """The first candidate fails, as if a check had found something; the second is a small town."""
     protocol = tmp_path / "protocol.md"
-    protocol.write_text("This one is for a test of the command only.\n")
+    protocol.write_text("This one is for a test of the command only: 16.\n")
     digest = sha256(protocol.read_bytes()).hexdigest()
     examined = town_checks.examined
     refused = text_of(seed_at(digest, 0), f"Test_{digest[:8]}_1", sampled(seed_at(digest, 0)))
