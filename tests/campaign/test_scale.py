@@ -37,13 +37,13 @@ ORACLE = ("routes=crucible05", "system=oracle", "seeds=[1,2]")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of 288 attempts."""
+    """Return a folder of 270 attempts."""
     return once(tmp_path_factory, "scale", lambda parent: finished_of(parent / "out", CHOICES))
 
 
 @pytest.fixture(scope="module")
 def of_the_oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of one system, two drives for each of 32 routes."""
+    """Return a folder of one system, two drives for each of 30 routes."""
     return once(tmp_path_factory, "oracle", lambda parent: finished_of(parent / "out", ORACLE))
 
 
@@ -55,7 +55,7 @@ def finished_of(folder: Path, settings: tuple[str, ...]) -> Path:
 def test_sums_are_those_of_the_records(folder: Path) -> None:
     campaign = Campaign(folder)
     keys = sorted(campaign.attempts())
-    assert len(keys) == 288
+    assert len(keys) == 270
     ours = {key: campaign.result(key)["crucible"] for key in keys}
     rows = {(row.arm.system, row.arm.condition): row for row in summarise(folder, keys)[0]}
     assert len(rows) == 3
@@ -110,16 +110,16 @@ def test_clean_routes_are_those_without_violation(of_the_oracle: Path) -> None:
 
 
 def test_clean_under_wants_a_campaign_that_is_finished(tmp_path: Path) -> None:
-    first = [key_of("oracle", "none", str(route), 1) for route in range(32)]
+    first = [key_of("oracle", "none", str(route), 1) for route in range(30)]
     finish(tmp_path / "out", composed(*ORACLE), first)
-    with pytest.raises(UserError, match=r"not finished: 32 of 64 .*oracle/none/none/0-s2"):
+    with pytest.raises(UserError, match=r"not finished: 30 of 60 .*oracle/none/none/0-s2"):
         clean_routes(tmp_path / "out")
 
 
 def test_clean_under_wants_a_campaign_of_the_same_town(of_the_oracle: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(of_the_oracle, tmp_path / "out"))
     settings = composed("routes=crucible05", f"routes.clean_under={folder}")
-    assert 0 < len(plan(settings).assignments) < 32
+    assert 0 < len(plan(settings).assignments) < 30
     for file in (folder / "routes").iterdir():
         file.write_text(file.read_text().replace('"Crucible05"', '"Town05"'))
     with pytest.raises(UserError, match="was driven in Town05; these routes lie in Crucible05"):
