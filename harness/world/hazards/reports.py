@@ -23,7 +23,7 @@ class EncounterReport:
     reveal_measured: float | None  # s, by the ego's own LiDAR; None: it never returned the mover
     commit_station: float  # m; where the ego is when the mover commits, as planned
     phase: float  # s by which the mover is late
-    commit_frame: int | None  # None: it has not committed
+    commit_frame: int | None  # of the simulator; None: it has not committed
     commit_speed: float | None  # m/s, of the ego when it committed
     parameters: Mapping[str, Value]
 
