@@ -21,6 +21,12 @@ LONGEST_ARRAY = 1 << 16
 MOST_VALUES = 1 << 21
 """A client that spawns ten thousand vehicles in one call sends a third of it."""
 READ_SIZE = 1 << 16
+DISMISSAL = 1.0
+"""Seconds until a connection with bytes that are no message is closed.
+
+A client library whose server is gone dials on, and at once when it is closed: thousands of times a
+second at a port that another server has been given since.
+"""
 
 
 def count_values(message: bytes) -> None:

@@ -24,7 +24,7 @@ import msgpack
 
 from harness.carlite import log
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import Backlog, Inbox
+from harness.carlite.inbox import DISMISSAL, Backlog, Inbox
 from harness.carlite.streams import StreamHub, token
 
 FIRST_BYTE = 0x94
@@ -193,6 +193,7 @@ class Connection(asyncio.Protocol):
         self._fresh = True
         self._barred = False
         self._choked = False
+        self._dismissed = False
         self._silence: asyncio.TimerHandle | None = None
         self._inbox = Inbox(host.backlog, self._hang_up)
         self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
@@ -218,7 +219,7 @@ class Connection(asyncio.Protocol):
         """Serve every request that is complete."""
         self._hear()
         if self._fresh and data[0] != FIRST_BYTE:
-            self._hang_up("not a CARLA client")
+            self._dismiss("not a CARLA client")
             return
         self._fresh = False
         self._inbox.feed(data)
@@ -241,7 +242,7 @@ class Connection(asyncio.Protocol):
 
     def _listen(self) -> None:
         """Read on, or not: what cannot be served yet stays with the sender."""
-        if self._barred or self._choked:
+        if self._barred or self._choked or self._dismissed:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -251,13 +252,13 @@ class Connection(asyncio.Protocol):
         self._inbox.settle()
 
     def _serve_what_is_whole(self) -> None:
-        while not (self._barred or self._choked or self._transport.is_closing()):
+        while not (self._barred or self._choked or self._dismissed or self._transport.is_closing()):
             try:
                 request = parse(self._inbox.take())
             except msgpack.OutOfData:
                 return
             except Exception as problem:
-                self._hang_up(str(problem) or type(problem).__name__)
+                self._dismiss(str(problem) or type(problem).__name__)
                 return
             self._take(request)
 
@@ -317,6 +318,12 @@ class Connection(asyncio.Protocol):
 
     def _send(self, request: Request, result: object) -> None:
         self._transport.write(self._packer.pack([1, request.id, None, result]))
+
+    def _dismiss(self, reason: str) -> None:
+        """Read no more, and hang up after a while."""
+        self._dismissed = True
+        self._transport.pause_reading()
+        asyncio.get_running_loop().call_later(DISMISSAL, self._inbox.give_up, reason)
 
     def _hang_up(self, reason: str) -> None:
         if self._transport.is_closing():

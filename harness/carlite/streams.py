@@ -20,6 +20,7 @@ For the same reason a reader by such an id that has lost frames gets the last of
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 import struct
 from collections import deque
@@ -34,7 +35,10 @@ HOLD = 1.0
 TCP, IP_V4 = 1, 1
 MOST_UNDIALLED = 64
 FURTHER, SERIALS, ID_BITS = 1 << 31, 1 << 23, 8
-"""A further id: the top bit, a serial number, and the stream's first id in the lowest bits."""
+"""A further id: the top bit, a serial number, and the stream's first id in the lowest bits.
+
+Serial numbers do not start at 0: a client of a server that is gone may dial this one by its id.
+"""
 
 
 def token(stream_id: int, host: str, port: int) -> bytes:
@@ -175,7 +179,7 @@ class StreamHub:
         self._expected: list[tuple[int, float]] = []
         self._missed: dict[int, bytes] = {}
         self._latest: dict[int, bytes] = {}
-        self._serials = count()
+        self._serials = count(secrets.randbelow(SERIALS))
 
     def open(self) -> None:
         """Start accepting readers in the running event loop."""

@@ -23,7 +23,7 @@ import msgpack
 
 from harness.carlite import log
 from harness.carlite.errors import CallError
-from harness.carlite.inbox import Backlog, Inbox
+from harness.carlite.inbox import DISMISSAL, Backlog, Inbox
 from harness.carlite.traffic.endpoint import ASKING, SETTLED, understood
 from harness.carlite.traffic.manager import TrafficManager
 
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         except msgpack.OutOfData:
             self._inbox.settle()
         except Exception as problem:  # whatever strangers may send
-            self._inbox.give_up(str(problem) or type(problem).__name__)
+            self._dismiss(str(problem) or type(problem).__name__)
 
     def _serve(self, message: object) -> None:
         match message:
@@ -145,6 +145,11 @@ class Connection(asyncio.Protocol):
         self._transport.write(msgpack.packb(reply, unicode_errors="surrogateescape"))
         if self._transport.get_write_buffer_size() > UNREAD:
             self._inbox.give_up("replies are not read")
+
+    def _dismiss(self, reason: str) -> None:
+        """Read no more, and hang up after a while."""
+        self._transport.pause_reading()
+        self._port.loop.call_later(DISMISSAL, self._inbox.give_up, reason)
 
     def _hang_up(self, reason: str) -> None:
         if not self._transport.is_closing():

@@ -11,7 +11,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from harness.carlite import tick_gate
+from harness.carlite import rpc, tick_gate
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import Backlog
 from harness.carlite.rpc import Call, Connection, Reply, Request, Session, TickGate, failure, parse
@@ -223,8 +223,10 @@ def test_requests_are_answered_in_order_however_the_bytes_fall() -> None:
     ],
 )
 def test_garbage_ends_only_the_connection_it_came_by(
-    garbage: bytes, capfd: pytest.CaptureFixture[str]
+    garbage: bytes, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(rpc, "DISMISSAL", 0.0)
+
     async def story() -> None:
         async with opened() as (house, connect):
             bystander, vandal = await connect(), await connect()

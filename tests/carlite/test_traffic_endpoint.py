@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
 import carla
 import msgpack
 import pytest
 
+from harness.carlite.inbox import DISMISSAL
+from harness.carlite.streams import FURTHER
 from harness.carlite.traffic.endpoint import CALLS
 from tests.carlite.apart import apart
 from tests.carlite.byte_client import Raw
@@ -214,15 +219,47 @@ HOSTILE = (
 )
 
 
+def wait_for_the_end(stranger: socket.socket) -> None:
+    stranger.settimeout(20.0)
+    with suppress(ConnectionResetError):
+        assert stranger.recv(100) == b""
+
+
+def dial_on(address: tuple[str, int], enough: threading.Event) -> int:
+    """Dial as a client library does whose server is gone; return how often."""
+    dials = 0
+    while not enough.is_set():
+        with socket.create_connection(address, 5) as stranger:
+            stranger.sendall(struct.pack("<I", FURTHER | 1))
+            wait_for_the_end(stranger)
+        dials += 1
+    return dials
+
+
+def test_clients_of_servers_that_are_gone_cannot_keep_it_busy() -> None:
+    """The client library dials again as soon as it is hung up on, for as long as it lives."""
+    with Carlite() as server, ThreadPoolExecutor() as pool:
+        with connect(server) as plain:
+            addresses = [(server.host, server.port), plain.getpeername()]
+        began, enough = time.monotonic(), threading.Event()
+        strangers = [pool.submit(dial_on, address, enough) for address in addresses]
+        time.sleep(1.5 * DISMISSAL)
+        enough.set()
+        dials = [stranger.result() for stranger in strangers]
+        assert max(dials) <= (time.monotonic() - began) / DISMISSAL
+        assert talk(server, [0, 1, "synchronous_tick", []]) == [[1, 1, None, True]]
+        assert len(server.log().splitlines()) == sum(dials)
+
+
 def test_what_strangers_send_gets_a_line_and_no_traceback() -> None:
     """Maps with lists for keys, and a peer that hangs up before its 20 000 replies."""
     with Carlite() as server:
-        for garbage in HOSTILE:
-            with connect(server) as vandal:
+        with ExitStack() as connections:
+            vandals = [connections.enter_context(connect(server)) for _ in HOSTILE]
+            for vandal, garbage in zip(vandals, HOSTILE, strict=True):
                 vandal.sendall(garbage)
-                vandal.settimeout(20.0)
-                with suppress(ConnectionResetError):
-                    assert vandal.recv(100) == b""
+            for vandal in vandals:
+                wait_for_the_end(vandal)
         with connect(server) as hasty:
             reset = struct.pack("ii", 1, 0)
             hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
