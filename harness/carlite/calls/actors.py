@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from harness.carlite.blueprints import library
 from harness.carlite.calls.family import Family
 from harness.carlite.calls.motion import pose
@@ -19,15 +21,9 @@ from harness.carlite.world.population import Resident
 calls = Family()
 
 
-def record(world: World, session: Session, resident: Resident) -> list[object]:
-    """Return the record by which a client knows an actor."""
-    streams = world.episode.observation.has_stream(resident.id)
-    return resident.record(session.token(resident.id) if streams else b"")
-
-
-@calls.value
-def get_actor_definitions(world: World, session: Session) -> object:
-    """Return all blueprints."""
+@cache
+def definitions() -> list[object]:
+    """Return the records of all blueprints, which never change."""
     return [
         codec.write(
             ActorDefinition(
@@ -49,6 +45,18 @@ def get_actor_definitions(world: World, session: Session) -> object:
         )
         for uid, blueprint in enumerate(library().values(), start=1)
     ]
+
+
+def record(world: World, session: Session, resident: Resident) -> list[object]:
+    """Return the record by which a client knows an actor."""
+    streams = world.episode.observation.has_stream(resident.id)
+    return resident.record(session.token(resident.id) if streams else b"")
+
+
+@calls.value
+def get_actor_definitions(world: World, session: Session) -> object:
+    """Return all blueprints."""
+    return definitions()
 
 
 @calls.value

@@ -8,6 +8,7 @@ kind are spread over strata of that reveal time.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -90,6 +91,7 @@ def generate(
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
     """Return routes and one hazard on each, kinds in turn, no two routes alike.
 
+    The turns of a kind that has no place left go to the others.
     Without a check, what the map alone allows is taken, whatever its reveal time.
     """
     refuse_unknown(kinds)
@@ -105,9 +107,11 @@ def generate(
     routes: list[RouteSpec] = []
     hazards: list[HazardSpec] = []
     laid: list[Route] = []
-    for number, kind in enumerate(islice(cycle(kinds), count)):
+
+    def place(kind: str) -> bool:
         for site in islice(sources[kind], TRIES):
-            around = around_site(network, town, name=str(number), site=site, random=random)
+            name = str(len(routes))
+            around = around_site(network, town, name=name, site=site, random=random)
             if around is None or any(alike(around.route, other) for other in laid):
                 continue
             hazard = _fitting(
@@ -123,14 +127,34 @@ def generate(
                 routes.append(around.spec)
                 hazards.append(hazard)
                 laid.append(around.route)
-                watcher(len(routes))
-                break
-        else:
+                return True
+        return False
+
+    turns, left = cycle(kinds), set(kinds)
+    while len(routes) < count:
+        kind = next(turns)
+        if kind in left and place(kind):
+            watcher(len(routes))
+            continue
+        left.discard(kind)
+        if not left:
             raise UserError(
-                f"{town}: no room for {number + 1} routes with {', '.join(kinds)}: no place left"
-                f" for {kind}; ask for fewer or try another seed"
+                f"{town}: no room for {len(routes) + 1} routes with {', '.join(kinds)}: no place"
+                " left for any of them; ask for fewer or try another seed"
             )
     return routes, hazards
+
+
+def shortages(hazards: Sequence[HazardSpec], kinds: Sequence[str], count: int) -> Iterator[str]:
+    """Yield a line for each kind with fewer hazards than turns."""
+    turns = Counter(islice(cycle(kinds), count))
+    made = Counter(hazard.kind for hazard in hazards)
+    for kind, wanted in turns.items():
+        if made[kind] < wanted:
+            yield (
+                f"{kind}: {made[kind]} instead of {wanted}, no place is left;"
+                " other kinds took its turns"
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -256,6 +280,8 @@ def main(arguments: list[str]) -> int:
         raise UserError(f"{problem}; mend that, or try another simulator") from None
     write_routes(options.out / "routes.xml", routes)
     write_hazards(options.out / "hazards.json", hazards)
+    for shortage in shortages(hazards, kinds, options.count):
+        print(shortage)
     print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
     return 0
 

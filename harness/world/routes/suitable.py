@@ -25,6 +25,8 @@ RUN_IN = 10.0
 """Metres from the start and the goal to the nearest junction."""
 SHARED = 0.7
 """Share of a route that another one may run along too."""
+SAME_LANE = 2.0
+"""Metres between two routes that run along the same lane."""
 
 
 def worth_driving(route: Route) -> bool:
@@ -65,6 +67,10 @@ def _straight(track: Track, station: float, before: float, after: float) -> bool
 
 def alike(a: Route, b: Route) -> bool:
     """Return whether two routes share most of the shorter one."""
-    short, long = sorted((a, b), key=lambda route: route.length)
-    gaps = np.linalg.norm(short.xyz[:, None, :2] - long.xyz[None, :, :2], axis=2)
-    return bool((gaps.min(axis=1) < 2.0).mean() > SHARED)
+    short, long = (r.xyz[:, :2] for r in sorted((a, b), key=lambda route: route.length))
+    low, high = long.min(axis=0) - SAME_LANE, long.max(axis=0) + SAME_LANE
+    near = short[((low < short) & (short < high)).all(axis=1)]
+    if len(near) <= SHARED * len(short):
+        return False
+    gaps = np.linalg.norm(near[:, None] - long[None], axis=2)
+    return int((gaps.min(axis=1) < SAME_LANE).sum()) / len(short) > SHARED
