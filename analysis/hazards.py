@@ -18,18 +18,21 @@ import pandas as pd
 
 from analysis.arms import arms_in, of_arms, short_name
 from harness.records.arms import varying
+from harness.records.metrics import NOT_RUN
 from harness.vocabulary import Mask
 
-ENCOUNTERS = "encounters"
-"""The column with the movers that were placed: kind and reveal times, as JSON."""
+HAZARDS = "hazards"
+"""The column with all hazards: kind, why it was not run, and a mover's reveal times, as JSON."""
 ABSENT, RAN, PLANNED = "hazards_absent", "hazards_run", "hazards_planned"
-WORDS = (ABSENT, RAN, ENCOUNTERS)
+REVEALS = ("reveal", "reveal_measured")
+"""Reveal times of a hazard that was placed and hides a mover; older records have none."""
+WORDS = (ABSENT, RAN, HAZARDS)
 MOST_NOT_RUN = 0.05
 """Share of an arm's hazards above which a report begins with a warning."""
-NOT_RUN = {
+SAID = {
     "no_place": "had no place",
     "ended_before": "not due before the drive ended",
-    "passed": "the ego had passed",
+    "disturbed": "disturbed by another road user",
 }
 COLUMNS = ["route", "seed", "hazard", "ran in", "in the other arm", "left out"]
 
@@ -45,23 +48,19 @@ def hazards_of(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         PLANNED: len(hazards),
         ABSENT: " ".join(n for n, cause in zip(names, causes, strict=True) if cause == "no_place"),
         RAN: " ".join(n for n, cause in zip(names, causes, strict=True) if not cause),
-        ENCOUNTERS: json.dumps([encounter_of(hazard) for hazard in hazards if met(hazard)]),
+        HAZARDS: json.dumps([hazard_of(hazard) for hazard in hazards]),
         **counts,
     }
 
 
-def met(hazard: Mapping[str, Any]) -> bool:
-    """Return whether a hazard had a mover that was placed; older records do not say."""
-    return hazard.get("encounter") is not None
-
-
-def encounter_of(hazard: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mover's kind, and its reveal times by geometry and as measured, s."""
-    times = {name: hazard["encounter"][name] for name in ("reveal", "reveal_measured")}
+def hazard_of(hazard: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hazard's kind and cause, and a mover's reveal times by geometry and measured, s."""
+    encounter = hazard.get("encounter") or {}
+    times = {name: encounter.get(name) for name in REVEALS}
     for name, value in times.items():
         if value is not None and not math.isfinite(float(value)):
             raise ValueError(f"a hazard's {name} is {value}")
-    return {"kind": str(hazard["kind"])[:80], **times}
+    return {"kind": str(hazard["kind"])[:80], "cause": str(hazard["cause"]), **times}
 
 
 def unequal(pairs: pd.DataFrame, column: str) -> Mask:
@@ -93,7 +92,7 @@ def warnings(attempts: pd.DataFrame) -> Iterator[str]:
         planned, missed = int(rows[PLANNED].sum()), sum(counts.values())
         if missed:
             grave = "warning: " if missed > MOST_NOT_RUN * planned else ""
-            why = ", ".join(f"{n} {NOT_RUN[cause]}" for cause, n in counts.items() if n)
+            why = ", ".join(f"{n} {SAID[cause]}" for cause, n in counts.items() if n)
             yield (
                 f"{grave}{name}: {missed} of {planned} hazards were not run"
                 f" ({100 * missed / planned:.0f} %): {why}"

@@ -11,7 +11,7 @@ from analysis.arms import WITHOUT
 from analysis.attempt import UNITS
 from analysis.collection import Collection
 from analysis.statistics.intervals import NO_ESTIMATE
-from analysis.tables.reveals import reveals
+from analysis.tables.hazards import hazard_tables
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
 from harness.evaluation.windows import WINDOWS
 from harness.records.arms import NONE
@@ -45,7 +45,7 @@ def tables_of_results(collection: Collection) -> list[Table]:
         *patterns(attempts, arm),
         before_violation(attempts, arm),
         seeds(attempts, arm),
-        *reveals(attempts),
+        *hazard_tables(attempts, arm),
     ]
 
 

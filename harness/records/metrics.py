@@ -25,6 +25,8 @@ PARTS = (
     *("_end_10s", "_end_10s_all_point", "_end_10s_pooled_all_point"),
     *(f"_{part}" for part in (*CLASSES, *BANDS)),
 )
+NOT_RUN = ("no_place", "ended_before", "disturbed")
+"""Why a hazard was not run, as results have it."""
 COUNTS = product((*PATTERNS, "truth_all"), ("total", "t1", "t2", "t3", "end_10s"))
 OF_ATTEMPTS = frozenset(
     {
@@ -47,8 +49,8 @@ OF_ATTEMPTS = frozenset(
         "fusion",
         *("messages_used", "messages_differ", "silence_asked", "disturbances", "metrics"),
         *(f"hazards_{name}" for name in ("planned", "absent", "run")),
-        "encounters",
-        *(f"hazards_{cause}" for cause in ("no_place", "ended_before", "passed")),
+        "hazards",
+        *(f"hazards_{cause}" for cause in NOT_RUN),
         *(f"{name}_{span}" for name, span in COUNTS),
         *(f"{source}{part}" for source, part in product(("ap", "ap_ego_alone"), PARTS)),
     }

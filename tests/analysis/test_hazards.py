@@ -11,6 +11,7 @@ from analysis.collection import collect
 from analysis.comparison import compare
 from analysis.tables.from_results import tables_of_results
 from harness.records.keys import AttemptKey
+from harness.records.metrics import NOT_RUN
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of
 
@@ -67,7 +68,7 @@ def test_pairs_without_a_place_in_either_arm_stay(tmp_path: Path) -> None:
     assert (len(comparison.pairs), len(comparison.one_sided)) == (8, 0)
 
 
-@pytest.mark.parametrize("cause", ["no_place", "ended_before", "passed"])
+@pytest.mark.parametrize("cause", list(NOT_RUN))
 def test_an_arm_with_more_than_a_twentieth_not_run_is_a_warning(tmp_path: Path, cause: str) -> None:
     folder = campaign_with(tmp_path, {("late", "3"): Drive(20, "", cause)})
     notes = collect([folder]).notes
@@ -118,3 +119,34 @@ def test_reveal_times_by_kind(tmp_path: Path) -> None:
     assert estimates["measured minus geometry, s"].value == pytest.approx(middle - 2.0)
     assert estimates["measured, s"].low == pytest.approx(measured[0] + 0.75 * 0.1)
     assert estimates["measured, s"].n == 16
+
+
+def test_violations_and_what_was_not_run_by_kind(tmp_path: Path) -> None:
+    drives = {
+        ("late", "0"): Drive(20, "collision_vehicle"),
+        ("late", "1"): Drive(20, "collision_vehicle", "ended_before"),
+        ("late", "2"): Drive(20, "", "disturbed"),
+        ("early", "3"): Drive(20, "", "no_place"),
+    }
+    collection = collect([campaign_with(tmp_path, drives)])
+    table = next(table for table in tables_of_results(collection) if table.name == "hazards")
+    rows = {
+        names: {measure: (estimate.value, estimate.n) for measure, estimate in row.items()}
+        for names, row in table.rows()
+    }
+    assert rows == {
+        ("early", "none", "occluded_cyclist"): {
+            "violations %": (0.0, 8),
+            "not run %": (12.5, 8),
+            "no place %": (12.5, 8),
+            "ended before %": (0.0, 8),
+            "disturbed %": (0.0, 8),
+        },
+        ("late", "none", "occluded_cyclist"): {
+            "violations %": (25.0, 8),
+            "not run %": (25.0, 8),
+            "no place %": (0.0, 8),
+            "ended before %": (12.5, 8),
+            "disturbed %": (12.5, 8),
+        },
+    }
