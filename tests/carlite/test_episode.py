@@ -106,6 +106,32 @@ def test_only_made_up_scenery_gives_way() -> None:
     assert enter(theirs, MODEL3, house(theirs)) in theirs.table
 
 
+def test_scenery_comes_back_when_all_it_gave_way_to_are_gone() -> None:
+    episode = episode_in("Elsewhere")
+    place = house(episode)
+    above = Transform((*place.location[:2], place.location[2] + 4.0), place.rotation)
+    whole = pieces(episode)
+    low, high = (enter(episode, MODEL3, where) for where in (place, above))
+    fewer = pieces(episode)
+    episode.destroy(low)
+    assert pieces(episode) == fewer < whole
+    episode.destroy(high)
+    assert pieces(episode) == whole
+    assert enter(episode, MODEL3, place) in episode.table
+
+
+def pieces(episode: Episode) -> int:
+    return len(episode.scenery_state.scenery.label)
+
+
+def test_scenery_that_a_file_describes_does_not_give_way() -> None:
+    header = '<header><userData code="scenery.parked" value="0.5" /></header>'
+    town = replace(towns.load(TOWN, None), name="Elsewhere", opendrive=header)
+    episode = Episode(1, town, 0, count(2))
+    with pytest.raises(CallError, match="collision"):
+        enter(episode, MODEL3, house(episode))
+
+
 def test_who_finds_no_room_changes_nothing() -> None:
     episode = episode_in("Elsewhere")
     enter(episode, MODEL3, 0)

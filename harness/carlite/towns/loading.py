@@ -48,6 +48,12 @@ def load(name: str, maps: Path | None) -> Town:
     return replace(_built(short, files[short]), name=asked)
 
 
+def is_made_up(town: Town) -> bool:
+    """Return whether the scenery is a guess: of a map that is not ours and says nothing of it."""
+    short = town.name.removesuffix("_Opt")
+    return short not in available(None) and not opendrive.describes_scenery(town.opendrive)
+
+
 def _built(name: str, path: Path) -> Town:
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -118,6 +118,11 @@ class _BoundedTree(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
+def describes_scenery(text: str) -> bool:
+    """Return whether a file says what its scenery is like; any other's is made up."""
+    return f'code="{SCENERY}' in text.partition("</header>")[0]
+
+
 def _scenery(header: Element | None) -> dict[str, float]:
     """Return what the header's user data say of the scenery: numbers by name."""
     nodes = [] if header is None else header.findall("userData")

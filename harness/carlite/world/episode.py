@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.carlite import towns
 from harness.carlite.actors import Kind
+from harness.carlite.arrays import Ints
 from harness.carlite.blueprints import Blueprint, library
 from harness.carlite.errors import CallError
 from harness.carlite.towns.model import Town
@@ -28,6 +29,7 @@ from harness.carlite.world.speed_limits import SpeedLimits
 
 OCCUPIED = "Spawn failed because of collision at spawn position"
 VIEWPOINT: Vector = (0.0, 0.0, 10.0)
+NOTHING = np.zeros(0, np.int64)
 AFTERLIFE = 10.0
 """Seconds that a walker lies where it died before it is gone, as in CARLA."""
 
@@ -49,7 +51,8 @@ class Episode:
         self.elapsed = 0.0
         self.touched = False
         self._ids = ids
-        self._is_foreign = town.name.removesuffix("_Opt") not in towns.available(None)
+        self._scenery_is_made_up = towns.is_made_up(town)
+        self._giving_way: dict[int, Ints] = {}
         self._leaving: dict[int, float] = {}
         self.population = Population()
         self.table = self.population.table
@@ -75,8 +78,8 @@ class Episode:
         blueprint, description = arrival.described(wanted)
         if parent:
             self.population.find(parent)
-        if blueprint.kind in arrival.MOVED and not parent:
-            self._make_sure_of_room(blueprint, pose)
+        moves = blueprint.kind in arrival.MOVED and not parent
+        giving_way = self._make_room(blueprint, pose) if moves else NOTHING
         resident = arrival.resident_of(next(self._ids), blueprint, description, parent)
         resident.offset, resident.turn = pose.location, pose.rotation
         slot = self.population.add(
@@ -89,7 +92,9 @@ class Episode:
             self._equip(resident, slot)
         except CallError:
             self.population.remove(resident.id)
+            self._take_back(giving_way)
             raise
+        self._giving_way[resident.id] = giving_way
         self.touched = True
         return resident
 
@@ -103,6 +108,7 @@ class Episode:
             self.pedals.forget(resident.id)
             self.ackermann.forget(resident.id)
             self.observation.remove(resident.id)
+            self._take_back(self._giving_way.pop(resident.id, NOTHING))
             self._leaving.pop(resident.id, None)
 
     def let_die(self, walker: int) -> None:
@@ -177,20 +183,30 @@ class Episode:
         elif resident.type_id == arrival.FRICTION:
             self.motion.add_friction_volume(resident.id, *arrival.friction_of(resident))
 
-    def _make_sure_of_room(self, blueprint: Blueprint, pose: Transform) -> None:
-        """Refuse to spawn into something; scenery that was made up for a foreign map gives way.
+    def _make_room(self, blueprint: Blueprint, pose: Transform) -> Ints:
+        """Refuse to spawn into something; return the scenery that gives way, if it is made up.
 
         In CARLA's own town of that name the place is free.
         """
         centre, yaw = moved(pose.location, pose.rotation, blueprint.box_centre), pose.rotation[1]
         place = centre, blueprint.touching, yaw
-        if self.motion.is_free(*place):
-            return
-        in_the_way = self.scenery_state.standing_at(*place) if self._is_foreign else []
-        if in_the_way:
-            self.show_scenery(in_the_way, False)
-        if not in_the_way or not self.motion.is_free(*place):
+        is_free, state = self.motion.is_free(*place), self.scenery_state
+        pieces = state.standing_at(*place) if self._scenery_is_made_up else NOTHING
+        if is_free:
+            pieces = state.given_way(pieces)
+        if len(pieces):
+            state.give_way(pieces)
+            self.motion.see(state.scenery)
+        if not is_free and not self.motion.is_free(*place):
+            self._take_back(pieces)
             raise CallError(OCCUPIED)
+        return pieces
+
+    def _take_back(self, pieces: Ints) -> None:
+        """Let scenery come back that gave way to an actor."""
+        if len(pieces):
+            self.scenery_state.come_back(pieces)
+            self.motion.see(self.scenery_state.scenery)
 
     def _add_spectator(self) -> Resident:
         nowhere = BoundingBox((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Floats
+from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.dynamics.collisions import Obstacles, overlaps
 from harness.carlite.labels import Label
 from harness.carlite.sensors.scene import Scene
@@ -30,13 +30,15 @@ SKIN = 0.01
 class SceneryState:
     """A town's scenery, of which pieces can be hidden, and the scene sensors see.
 
-    A piece is known by its index plus one: clients take 0 for nothing.
+    A piece is known by its index plus one: clients take 0 for nothing. Pieces that are made up
+    give way to an actor that needs their place, and come back when it is gone.
     """
 
     def __init__(self, town: Town, table: ActorTable) -> None:
         self._town = town
         self._table = table
-        self._visible = np.ones(len(town.scenery.label), np.bool_)
+        self._shown = np.ones(len(town.scenery.label), np.bool_)
+        self._given_way = np.zeros(len(town.scenery.label), np.int64)
         self._scene: Scene | None = None
 
     @property
@@ -52,30 +54,49 @@ class SceneryState:
         whole = self._town.scenery
         return whole if self._visible.all() else _picked(whole, self._visible)
 
+    @property
+    def _visible(self) -> Bools:
+        return np.asarray(self._shown & (self._given_way == 0), np.bool_)
+
     def show(self, ids: Iterable[int], visible: bool) -> None:
         """Show or hide pieces; ids that are none are skipped."""
         for number in ids:
-            if 1 <= number <= len(self._visible):
-                self._visible[number - 1] = visible
+            if 1 <= number <= len(self._shown):
+                self._shown[number - 1] = visible
         self._scene = None
 
-    def standing_at(self, centre: Vector, extent: Vector, yaw: float) -> list[int]:
-        """Return the visible pieces in, above or below a box."""
+    def give_way(self, pieces: Ints) -> None:
+        """Let pieces, by index, give way to an actor; several actors may need the same place."""
+        self._given_way[pieces] += 1
+        self._scene = None
+
+    def come_back(self, pieces: Ints) -> None:
+        """Let pieces come back that gave way to one actor, once no other one needs their place."""
+        self._given_way[pieces] -= 1
+        self._scene = None
+
+    def given_way(self, pieces: Ints) -> Ints:
+        """Return those of some pieces that have given way to an actor."""
+        return pieces[self._given_way[pieces] > 0]
+
+    def standing_at(self, centre: Vector, extent: Vector, yaw: float) -> Ints:
+        """Return the pieces, by index, in, above or below a box, those included that gave way."""
         whole = self._town.scenery
         reach = np.hypot(*extent[:2]) + np.hypot(whole.extent[:, 0], whole.extent[:, 1])
         away = np.hypot(whole.centre[:, 0] - centre[0], whole.centre[:, 1] - centre[1])
         column = (*extent[:2], SKY)
-        return [
-            int(i) + 1
-            for i in np.flatnonzero(self._visible & (away < reach))
-            if overlaps(
+        near = np.flatnonzero(self._shown & (away < reach))
+        inside = [
+            overlaps(
                 NO_ACTORS,
-                Obstacles(_solid(_picked(whole, [i]))),
+                Obstacles(_solid(_picked(whole, [piece]))),
                 centre=centre,
                 extent=column,
                 yaw=yaw,
             )
+            for piece in near
         ]
+        return near[np.array(inside, np.bool_)]
 
     def objects(self, label: int) -> list[EnvironmentObject]:
         """Return all pieces with a label."""
@@ -83,7 +104,8 @@ class SceneryState:
 
     def boxes(self, label: int) -> list[BoundingBox]:
         """Return the boxes, in the world, of all pieces and actors with a label."""
-        pieces = [self._box(int(i)) for i in self._with_label(label) if self._visible[i]]
+        visible = self._visible
+        pieces = [self._box(int(i)) for i in self._with_label(label) if visible[i]]
         table = self._table
         touchable = table.extent[:, 0] > 0.0
         wanted = touchable & ((table.label == label) | (label == ANY))
@@ -98,7 +120,7 @@ class SceneryState:
 
     def names(self) -> list[str]:
         """Return the names of all pieces."""
-        return [self._name(i) for i in range(len(self._visible))]
+        return [self._name(i) for i in range(len(self._shown))]
 
     def first_hit(
         self, start: Floats, direction: Floats, reach: float
