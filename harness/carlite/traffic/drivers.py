@@ -95,9 +95,10 @@ class Driver(Protocol):
         lets go first there, or farther on in the junction that it is in, 0 none.
 
     The present step:
-        path_x, path_y, path_z, path_yaw, path_curvature, path_speed: points ahead, `spacing`
-        metres apart. path_overhang: metres to the right of each by which the front bumper passes
-        it; most_overhang: the most to either side. horizon: metres of route known ahead.
+        path_x, path_y, path_z, path_curvature, path_speed: points ahead, `spacing` metres apart.
+        lane_yaw: direction of the lane there. path_overhang: metres to the right of each by which
+        the front bumper passes it; most_overhang: the most to either side.
+        horizon: metres of route known ahead.
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
         blocker: its actor id, 0 none; askew: whether it faces another way.
         stop: metres to where the front bumper must stand.
@@ -155,7 +156,7 @@ class Driver(Protocol):
     path_x: Floats
     path_y: Floats
     path_z: Floats
-    path_yaw: Floats
+    lane_yaw: Floats
     path_curvature: Floats
     path_speed: Floats
     path_overhang: Floats
@@ -195,7 +196,7 @@ DRIVER = record_dtype(
     path_x=SAMPLES,
     path_y=SAMPLES,
     path_z=SAMPLES,
-    path_yaw=SAMPLES,
+    lane_yaw=SAMPLES,
     path_curvature=SAMPLES,
     path_speed=SAMPLES,
     path_overhang=SAMPLES,

@@ -11,6 +11,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
 from harness.carlite.traffic.obstacles import SQUEEZE, SQUEEZED, Body
 from harness.carlite.traffic.records import Rows, record_dtype
+from harness.carlite.traffic.routes import path_yaw
 
 COMFORT = 2.2
 """Metres per second squared of braking that are planned for."""
@@ -111,7 +112,7 @@ def drive(me: Driver, m: Machine, body: Body, dt: float) -> None:
 def _reverse(me: Driver, m: Machine, body: Body, speed: float, dt: float) -> None:
     """Go back for a little, along the path and turning into its direction."""
     me.backing = max(me.backing - max(-speed, 0.1) * dt, 0.0)
-    turned = np.sin(body.yaw - me.path_yaw[0])
+    turned = np.sin(body.yaw - path_yaw(me, 0))
     aside = me.lateral - me.lane_offset - me.dodge
     wheel = m.wheelbase * me.path_curvature[0] + STRAIGHTEN * (turned - RETURN * aside)
     me.steer, me.effort = min(max(wheel / m.max_steer, -1.0), 1.0), 0.0

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable, Kind
-from harness.carlite.arrays import Ints
+from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import SAMPLES, Driver
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.overhang import predict_overhang
-from harness.carlite.traffic.records import Rows, record_dtype
-from harness.carlite.traffic.routes import DODGE_LENGTH
+from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.traffic.routes import DODGE_LENGTH, path_yaw
 
 VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
 MARGIN = 0.3
@@ -75,26 +75,46 @@ BODY = record_dtype(Body)
 
 def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
     """Collect what drivers must mind, and where in it the vehicles in the slots `driven` are."""
-    kind = table.kind
-    minded = table.solid & ((kind == Kind.VEHICLE) | (kind == Kind.WALKER))
-    minded[driven] = True
-    slots = np.flatnonzero(minded)
-    rows = np.zeros(len(slots), BODY)
-    where = np.cumsum(minded)[driven] - 1
-    rows["id"], rows["kind"], rows["driver"] = table.id[slots], kind[slots], -1
-    rows["driver"][where] = np.arange(len(driven))
-    position, rotation, velocity = (
-        table.position[slots],
-        table.rotation[slots],
-        table.velocity[slots],
-    )
-    rows["x"], rows["y"], rows["z"] = position.T
-    rows["yaw"], rows["pitch"] = rotation[:, 1], rotation[:, 0]
-    rows["vx"], rows["vy"] = velocity[:, 0], velocity[:, 1]
-    rows["half_length"] = table.extent[slots, 0]
-    rows["half_width"] = table.extent[slots, 1] - table.mirrors[slots]
-    rows["centre_x"], rows["centre_y"] = table.box_centre[slots, 0], table.box_centre[slots, 1]
-    return rows, where
+    rows, where = _gather(
+        driven, table.id, table.kind, table.solid, table.position, table.rotation, table.velocity,
+        table.extent, table.mirrors, table.box_centre,
+    )  # fmt: skip
+    return columns(rows), where
+
+
+@compiled
+def _gather(
+    driven: Ints,
+    ids: Ints,
+    kind: Bytes,
+    solid: Bools,
+    position: Floats,
+    rotation: Floats,
+    velocity: Floats,
+    extent: Floats,
+    mirrors: Floats,
+    box_centre: Floats,
+) -> tuple[Bodies, Ints]:
+    driver = np.full(len(ids), -1)
+    for i in range(len(driven)):
+        driver[driven[i]] = i
+    rows, where = np.zeros(len(ids), BODY), np.zeros(len(driven), np.int64)
+    count = 0
+    for slot in range(len(ids)):
+        minded = solid[slot] and (kind[slot] == VEHICLE or kind[slot] == WALKER)
+        if not minded and driver[slot] < 0:
+            continue
+        body = rows[count]
+        body.id, body.kind, body.driver = ids[slot], kind[slot], driver[slot]
+        body.x, body.y, body.z = position[slot]
+        body.yaw, body.pitch = rotation[slot, 1], rotation[slot, 0]
+        body.vx, body.vy = velocity[slot, 0], velocity[slot, 1]
+        body.half_length, body.half_width = extent[slot, 0], extent[slot, 1] - mirrors[slot]
+        body.centre_x, body.centre_y = box_centre[slot, 0], box_centre[slot, 1]
+        if driver[slot] >= 0:
+            where[driver[slot]] = count
+        count += 1
+    return rows[:count], where
 
 
 @compiled
@@ -138,9 +158,10 @@ def look_ahead(net: Network, me: Driver, b: Bodies, now: Moment) -> None:
 def _make_way(net: Network, me: Driver, b: Bodies, other: int, gap: float, kept: float) -> None:
     """Keep a little aside where that is enough to pass what stands or comes the other way."""
     n = min(int((gap + b[me.body].half_length) / me.spacing), SAMPLES - 1)
-    tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
+    yaw = path_yaw(me, n)
+    tx, ty = np.cos(yaw), np.sin(yaw)
     pace = b[other].vx * tx + b[other].vy * ty
-    along = np.cos(b[other].yaw - me.path_yaw[n])
+    along = np.cos(b[other].yaw - yaw)
     if abs(pace) > 0.3 and along > -0.8:
         return
     dx, dy = b[other].x - me.path_x[n], b[other].y - me.path_y[n]
@@ -255,7 +276,8 @@ def _room(me: Driver, b: Bodies, other: int, later: float, margin: float) -> tup
         turning = _swing(me, n, half)
         most = corridor + max(turning, me.most_overhang if b[other].driver < 0 else 0.0)
         if away <= most:
-            tx, ty = np.cos(me.path_yaw[n]), np.sin(me.path_yaw[n])
+            direction = path_yaw(me, n)
+            tx, ty = np.cos(direction), np.sin(direction)
             nu, nv = -np.sign(u) * ou, -np.sign(v) * ov
             nx, ny = c * nu - s * nv, s * nu + c * nv
             ahead, aside = nx * tx + ny * ty, ny * tx - nx * ty

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.angles import wrapped_in_kernel
-from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.traffic.drivers import ROUTE, SAMPLES, Driver
 from harness.carlite.traffic.network import Network
@@ -202,6 +201,7 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
     k = me.at
     link = me.route[k]
     station = me.station
+    cos, sin, turned = 1.0, 0.0, 0.0
     for n in range(SAMPLES):
         while station > net.links[link].length and k + 1 < me.known:
             station -= net.links[link].length
@@ -212,28 +212,29 @@ def lay_path(net: Network, me: Driver, speed: float) -> None:
         j = min(int(t), last - 1)
         p, f = net.links[link].first + j, t - j
         yaw = net.points[p].yaw + f * (net.points[p + 1].yaw - net.points[p].yaw)
+        if yaw != turned:
+            cos, sin, turned = np.cos(yaw), np.sin(yaw), yaw
         aside = lateral_target(me, n * me.spacing)
         beyond = station - t * net.links[link].step
         me.path_x[n] = (
             net.points[p].x
             + f * (net.points[p + 1].x - net.points[p].x)
-            - aside * np.sin(yaw)
-            + beyond * np.cos(yaw)
+            - aside * sin
+            + beyond * cos
         )
         me.path_y[n] = (
             net.points[p].y
             + f * (net.points[p + 1].y - net.points[p].y)
-            + aside * np.cos(yaw)
-            + beyond * np.sin(yaw)
+            + aside * cos
+            + beyond * sin
         )
         me.path_z[n] = net.points[p].z + f * (net.points[p + 1].z - net.points[p].z)
-        me.path_yaw[n] = yaw
+        me.lane_yaw[n] = yaw
         bend = net.points[p].curvature + f * (net.points[p + 1].curvature - net.points[p].curvature)
         me.path_curvature[n] = bend
         comfortable = np.sqrt(SIDE_ACCELERATION / max(abs(bend), 1e-4))
         me.path_speed[n] = min(_wished_speed(me, net.points[p].speed_limit), comfortable)
         station += me.spacing
-    _orient(me.path_x, me.path_y, me.path_yaw)
 
 
 @compiled
@@ -244,11 +245,10 @@ def _wished_speed(me: Driver, limit: float) -> float:
 
 
 @compiled
-def _orient(x: Floats, y: Floats, yaw: Floats) -> None:
-    """Take the direction of the path from its points: blending in is a change of direction."""
-    last = len(x) - 1
-    for n in range(last):
-        dx, dy = x[n + 1] - x[n], y[n + 1] - y[n]
-        if dx * dx + dy * dy > 1e-4:
-            yaw[n] = np.arctan2(dy, dx)
-    yaw[last] = yaw[last - 1]
+def path_yaw(me: Driver, n: int) -> float:
+    """The direction of the path, from its points: blending in is a change of direction."""
+    k = min(n, SAMPLES - 2)
+    dx, dy = me.path_x[k + 1] - me.path_x[k], me.path_y[k + 1] - me.path_y[k]
+    if dx * dx + dy * dy > 1e-4:
+        return float(np.arctan2(dy, dx))
+    return float(me.lane_yaw[k])
