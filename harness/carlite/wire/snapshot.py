@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import struct
+from math import degrees
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable, Kind
-from harness.carlite.arrays import Ints
+from harness.carlite.arrays import Bools, Bytes, Floats, Int32s, Ints
+from harness.carlite.compiled import compiled
 
 MAP_CHANGE = 1
 ACTIVE = 1
 KMH = 3.6
+VEHICLE_KIND, WALKER_KIND = int(Kind.VEHICLE), int(Kind.WALKER)
 
 _HEADER = struct.Struct("<Qdf3iI")
-_COMMON: dict[str, tuple[str, int]] = {
-    "id": ("<u4", 0),
-    "state": ("u1", 4),
-    "pose": ("(6,)<f4", 5),
-    "motion": ("(9,)<f4", 29),
+_POSE = ("x", "y", "z", "pitch", "yaw", "roll")
+_MOTION = (
+    "velocity_x", "velocity_y", "velocity_z",
+    "turning_x", "turning_y", "turning_z",
+    "acceleration_x", "acceleration_y", "acceleration_z",
+)  # fmt: skip
+POSE_AT = 5
+_ACTOR = {"id": ("<u4", 0), "state": ("u1", 4)} | {
+    name: ("<f4", POSE_AT + 4 * place) for place, name in enumerate((*_POSE, *_MOTION))
 }
 _VEHICLE = {
-    "pedals": ("(3,)<f4", 0),
+    "throttle": ("<f4", 0),
+    "steer": ("<f4", 4),
+    "brake": ("<f4", 8),
     "hand_brake": ("?", 12),
     "reverse": ("?", 13),
     "manual_gear": ("?", 14),
@@ -34,7 +43,13 @@ _VEHICLE = {
     "light_id": ("<u4", 25),
     "failure": ("u1", 29),
 }
-_WALKER = {"direction": ("(3,)<f4", 0), "speed": ("<f4", 12), "jump": ("?", 16)}
+_WALKER = {
+    "direction_x": ("<f4", 0),
+    "direction_y": ("<f4", 4),
+    "direction_z": ("<f4", 8),
+    "speed": ("<f4", 12),
+    "jump": ("?", 16),
+}
 _SIGNAL = {
     "sign_id": ("S32", 0),
     "green": ("<f4", 32),
@@ -55,7 +70,11 @@ def _layout(fields: dict[str, tuple[str, int]], size: int) -> np.dtype[Any]:
     )
 
 
-RECORD = _layout({**_COMMON, "block": ("V54", BLOCK_AT)}, BLOCK_AT + BLOCK_SIZE)
+RECORD_SIZE = BLOCK_AT + BLOCK_SIZE
+RECORD = _layout({"pose": ("(6,)<f4", POSE_AT), "block": ("V54", BLOCK_AT)}, RECORD_SIZE)
+ACTOR = _layout(_ACTOR, RECORD_SIZE)
+"""What every record has, number by number."""
+
 VEHICLE = _layout(_VEHICLE, BLOCK_SIZE)
 WALKER = _layout(_WALKER, BLOCK_SIZE)
 SIGNAL = _layout(_SIGNAL, BLOCK_SIZE)
@@ -67,20 +86,19 @@ Records: TypeAlias = NDArray[np.void]
 def pack_actors(table: ActorTable, signal_slots: Ints, signals: Records) -> Records:
     """Return one record per slot of the table; `signals` are the blocks of lights and signs."""
     records = np.zeros(len(table), RECORD)
-    records["id"] = table.id
-    records["state"] = ACTIVE
-    pose = records["pose"]
-    pose[:, :3] = table.position
-    pose[:, 3:] = np.degrees(table.rotation)
-    motion = records["motion"]
-    motion[:, :3] = table.velocity
-    motion[:, 3:6] = np.degrees(table.angular_velocity)
-    motion[:, 6:] = table.acceleration
     blocks = records["block"]
-    for kind, fill in ((Kind.VEHICLE, _vehicles), (Kind.WALKER, _walkers)):
-        slots = np.flatnonzero(table.kind == kind)
-        if len(slots):
-            blocks[slots] = fill(table, slots).view("V54")
+    _write_actors(
+        records.view(ACTOR), table.id, table.position, table.rotation, table.velocity,
+        table.angular_velocity, table.acceleration,
+    )  # fmt: skip
+    _write_vehicles(
+        blocks.view(VEHICLE), table.kind, table.throttle, table.steer, table.brake,
+        table.hand_brake, table.reverse, table.manual_gear, table.gear, table.speed_limit,
+        table.light_state, table.has_light, table.light_id, table.failure,
+    )  # fmt: skip
+    _write_walkers(
+        blocks.view(WALKER), table.kind, table.walk_direction, table.walk_speed, table.jump
+    )
     if len(signal_slots):
         blocks[signal_slots] = signals.view("V54")
     return records
@@ -94,30 +112,60 @@ def pack(
     return header + records.tobytes()
 
 
-def _vehicles(table: ActorTable, slots: Ints) -> Records:
-    blocks = np.zeros(len(slots), VEHICLE)
-    pedals = blocks["pedals"]
-    pedals[:, 0] = table.throttle[slots]
-    pedals[:, 1] = table.steer[slots]
-    pedals[:, 2] = table.brake[slots]
-    blocks["speed_limit"] = table.speed_limit[slots] * KMH
-    for name in (
-        "hand_brake",
-        "reverse",
-        "manual_gear",
-        "gear",
-        "light_state",
-        "has_light",
-        "light_id",
-        "failure",
-    ):
-        blocks[name] = getattr(table, name)[slots]
-    return blocks
+@compiled
+def _write_actors(
+    records: Any, ids: Ints, position: Floats, rotation: Floats, velocity: Floats,
+    angular_velocity: Floats, acceleration: Floats,
+) -> None:  # fmt: skip
+    for slot in range(len(ids)):
+        one = records[slot]
+        one.id, one.state = ids[slot], ACTIVE
+        one.x, one.y, one.z = position[slot]
+        a, b, c = rotation[slot]
+        one.pitch, one.yaw, one.roll = degrees(a), degrees(b), degrees(c)
+        one.velocity_x, one.velocity_y, one.velocity_z = velocity[slot]
+        a, b, c = angular_velocity[slot]
+        one.turning_x, one.turning_y, one.turning_z = degrees(a), degrees(b), degrees(c)
+        one.acceleration_x, one.acceleration_y, one.acceleration_z = acceleration[slot]
 
 
-def _walkers(table: ActorTable, slots: Ints) -> Records:
-    blocks = np.zeros(len(slots), WALKER)
-    blocks["direction"] = table.walk_direction[slots]
-    blocks["speed"] = table.walk_speed[slots]
-    blocks["jump"] = table.jump[slots]
-    return blocks
+@compiled
+def _write_vehicles(
+    blocks: Any, kind: Bytes, throttle: Floats, steer: Floats, brake: Floats,
+    hand_brake: Bools, reverse: Bools, manual_gear: Bools, gear: Int32s, speed_limit: Floats,
+    light_state: Bytes, has_light: Bools, light_id: Ints, failure: Bytes,
+) -> None:  # fmt: skip
+    for slot in range(len(kind)):
+        if kind[slot] != VEHICLE_KIND:
+            continue
+        one = blocks[slot]
+        one.throttle, one.steer, one.brake = throttle[slot], steer[slot], brake[slot]
+        one.hand_brake, one.reverse = hand_brake[slot], reverse[slot]
+        one.manual_gear, one.gear = manual_gear[slot], gear[slot]
+        one.speed_limit = speed_limit[slot] * KMH
+        one.light_state, one.has_light = light_state[slot], has_light[slot]
+        one.light_id, one.failure = light_id[slot], failure[slot]
+
+
+@compiled
+def _write_walkers(
+    blocks: Any, kind: Bytes, walk_direction: Floats, walk_speed: Floats, jump: Bools
+) -> None:
+    for slot in range(len(kind)):
+        if kind[slot] == WALKER_KIND:
+            one = blocks[slot]
+            one.direction_x, one.direction_y, one.direction_z = walk_direction[slot]
+            one.speed, one.jump = walk_speed[slot], jump[slot]
+
+
+@compiled
+def write_lights(
+    signals: Any, which: Ints, green: Floats, yellow: Floats, red: Floats, elapsed: Floats,
+    pole_index: Ints, frozen: Bools, state: Bytes,
+) -> None:  # fmt: skip
+    """Write what changes about the lights into the blocks of the signals `which`."""
+    for light in range(len(which)):
+        one = signals[which[light]]
+        one.green, one.yellow, one.red = green[light], yellow[light], red[light]
+        one.elapsed, one.pole_index = elapsed[light], pole_index[light]
+        one.frozen, one.state = frozen[light], state[light]

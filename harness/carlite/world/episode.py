@@ -33,8 +33,6 @@ NOTHING = np.zeros(0, np.int64)
 AFTERLIFE = 10.0
 """Seconds that a walker lies where it died before it is gone, as in CARLA."""
 
-LIGHT_COLUMNS = ("green", "yellow", "red", "elapsed", "pole_index", "frozen", "state")
-
 
 class Episode:
     """A town, its actors and its clock.
@@ -148,8 +146,10 @@ class Episode:
     def records(self) -> snapshot.Records:
         """Return the snapshot records of all actors, in the order of their slots."""
         lights, blocks = self.lights, self._signal_blocks
-        for name in LIGHT_COLUMNS:
-            blocks[name][lights.signal] = getattr(lights, name)
+        snapshot.write_lights(
+            blocks, lights.signal, lights.green, lights.yellow, lights.red, lights.elapsed,
+            lights.pole_index, lights.frozen, lights.state,
+        )  # fmt: skip
         return snapshot.pack_actors(self.table, self._signal_slots(), blocks)
 
     def observe(
