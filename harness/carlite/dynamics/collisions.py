@@ -43,14 +43,15 @@ class Contact:
 
 def resolve(table: ActorTable, obstacles: Obstacles, dt: float) -> list[Contact]:
     """Separate what collided during the last `dt`, and return the contacts, in slot order."""
-    slots = _solids(table)
-    touches = _resolve(
-        slots, obstacles.boxes, obstacles.first, obstacles.members,
+    slots, touches = _resolve(
+        table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
         obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
         table.kind, table.simulated, table.position, table.rotation, table.velocity,
         table.acceleration, table.angular_velocity, table.yaw_rate, table.box_centre,
         table.extent, table.mirrors, table.mass, dt,
     )  # fmt: skip
+    if not len(touches):
+        return []
     ids = table.id[slots]
     actors = ids[touches["a"]].tolist()
     scenery = touches["scenery"].tolist()
@@ -84,7 +85,7 @@ def overlaps(
     box["lightness"] = 1.0
     return bool(
         _overlaps(
-            box, _solids(table), obstacles.boxes, obstacles.first, obstacles.members,
+            box, table.solid, table.parent, obstacles.boxes, obstacles.first, obstacles.members,
             obstacles.column, obstacles.row, obstacles.columns, obstacles.rows,
             table.kind, table.simulated, table.position, table.rotation, table.velocity,
             table.yaw_rate, table.box_centre, table.extent, table.mirrors, table.mass,
@@ -92,21 +93,28 @@ def overlaps(
     )  # fmt: skip
 
 
-def _solids(table: ActorTable) -> Ints:
+@compiled
+def _solids(kind: Bytes, solid: Bools, parent: Ints) -> Ints:
     """Return the slots of what can be hit; what is attached to something moves along with it."""
-    kind = table.kind
-    body = (kind == VEHICLE) | (kind == WALKER) | (kind == PROP)
-    return np.flatnonzero(body & table.solid & (table.parent == 0))
+    slots, count = np.empty(len(kind), np.int64), 0
+    for slot in range(len(kind)):
+        body = kind[slot] == VEHICLE or kind[slot] == WALKER or kind[slot] == PROP
+        if body and solid[slot] and parent[slot] == 0:
+            slots[count] = slot
+            count += 1
+    return slots[:count]
 
 
 @compiled
 def _resolve(
-    slots: Ints, scenery: Boxes, first: Int32s, members: Int32s,
+    solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
     acceleration: Floats, angular_velocity: Floats, yaw_rate: Floats, box_centre: Floats,
     extent: Floats, mirrors: Floats, mass: Floats, dt: float,
-) -> Touches:  # fmt: skip
+) -> tuple[Ints, Touches]:  # fmt: skip
+    """Return the slots of what can be hit, and who of them touched."""
+    slots = _solids(kind, solid, parent)
     boxes = boxes_of(
         slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
         mirrors, mass, dt,
@@ -118,7 +126,7 @@ def _resolve(
     )  # fmt: skip
     touches = np.concatenate((movers, pieces))
     if len(touches) == 0:
-        return touches
+        return slots, touches
     motion, moves = np.empty((len(slots), 3)), np.zeros((len(slots), 2))
     for index in range(len(slots)):
         motion[index, 0], motion[index, 1] = velocity[slots[index], 0], velocity[slots[index], 1]
@@ -137,7 +145,7 @@ def _resolve(
         if kind[slot] == VEHICLE:
             angular_velocity[slot, 2] = motion[index, 2]
     struck: Touches = touches[(touches["impulse_x"] != 0.0) | (touches["impulse_y"] != 0.0)]
-    return struck
+    return slots, struck
 
 
 @compiled
@@ -175,7 +183,7 @@ def boxes_of(
 
 @compiled
 def _overlaps(
-    asked: Boxes, slots: Ints, scenery: Boxes, first: Int32s, members: Int32s,
+    asked: Boxes, solid: Bools, parent: Ints, scenery: Boxes, first: Int32s, members: Int32s,
     column: int, row: int, columns: int, rows: int,
     kind: Bytes, simulated: Bools, position: Floats, rotation: Floats, velocity: Floats,
     yaw_rate: Floats, box_centre: Floats, extent: Floats, mirrors: Floats, mass: Floats,
@@ -183,8 +191,8 @@ def _overlaps(
     box = asked[0]
     sweep(box)
     movers = boxes_of(
-        slots, kind, simulated, position, rotation, velocity, yaw_rate, box_centre, extent,
-        mirrors, mass, 0.0,
+        _solids(kind, solid, parent), kind, simulated, position, rotation, velocity, yaw_rate,
+        box_centre, extent, mirrors, mass, 0.0,
     )  # fmt: skip
     taken = False
     for mover in movers:

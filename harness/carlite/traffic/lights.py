@@ -74,11 +74,8 @@ class TrafficLights:
 
     def step(self, dt: float) -> None:
         """Advance every group that is not frozen by `dt` seconds."""
-        self.elapsed[~self.frozen] += dt
-        runs = np.ones(len(self._phases), np.bool_)
-        runs[self._group[self.frozen]] = False
-        self._clock[runs] += dt
-        for group in np.flatnonzero(runs & (self._clock >= self._lasts - 1e-9)).tolist():
+        due = _run_on(self.elapsed, self.frozen, self._group, self._clock, self._lasts, dt)
+        for group in due.tolist():
             while self._clock[group] >= self._lasts[group] - 1e-9:
                 self._clock[group] -= self._lasts[group]
                 self._advance(group)
@@ -202,6 +199,27 @@ def _stop_lines(lights: list[Signal]) -> tuple[Floats, Ints]:
     ]
     owner = [k for k, light in enumerate(lights) for _ in light.stop_lines]
     return np.array(rows, np.float64).reshape(-1, 6), np.array(owner, np.int64)
+
+
+@compiled
+def _run_on(
+    elapsed: Floats, frozen: Bools, group: Ints, clock: Floats, lasts: Floats, dt: float
+) -> Ints:
+    """Let time pass for all lights, and groups, that are not frozen; return the groups due."""
+    runs = np.ones(len(clock), np.bool_)
+    for light in range(len(group)):
+        if frozen[light]:
+            runs[group[light]] = False
+        else:
+            elapsed[light] += dt
+    due, count = np.empty(len(clock), np.int64), 0
+    for number in range(len(clock)):
+        if runs[number]:
+            clock[number] += dt
+            if clock[number] >= lasts[number] - 1e-9:
+                due[count] = number
+                count += 1
+    return due[:count]
 
 
 @compiled

@@ -58,7 +58,8 @@ class Motion:
         walker_slots = self._above_ground(walker_slots)
         self._friction.step(self._table, vehicle_slots, self.physics)
         vehicles.step(self._table, vehicle_slots, physics=self.physics, ground=self._ground, dt=dt)
-        walkers.step(self._table, walker_slots, self._ground, dt)
+        if len(walker_slots):
+            walkers.step(self._table, walker_slots, self._ground, dt)
         self._stop_led_walkers()
         pushes.restrain(self._table.velocity, self._table.yaw_rate)
         self.contacts = collisions.resolve(self._table, self._obstacles, dt)
@@ -109,6 +110,8 @@ class Motion:
 
     def _above_ground(self, slots: Ints) -> Ints:
         """Return the slots of those above the ground, and let the others rest."""
+        if not len(slots):
+            return slots
         below = buried(self._table, slots, self._ground)
         if not below.any():
             return slots
