@@ -107,18 +107,21 @@ def _pack(
     alpha = zero_intensity / intensity_limit if intensity_limit > 0 else 0.0
     base = scrambled(key ^ scrambled(age + np.uint64(1)))
     firings = len(place)
+    returned, drawn = np.empty(firings, np.int32), np.empty(firings, np.uint64)
     for channel in range(len(row_of_channel)):
         row = row_of_channel[channel]
         slope = slopes[row]
         stretch = math.sqrt(1 + slope * slope)
         before = total
+        # Which rays come back, without a branch: half of them drop off, and none foretells which.
+        count = 0
         for firing in range(firings):
             column = place[firing]
-            if source[column, row] == NOTHING:
-                continue
             bits = scrambled(base + np.uint64(channel * firings + firing))
-            if first_uniform(bits) < general_rate:
-                continue
+            returned[count], drawn[count] = column, bits
+            count += (source[column, row] != NOTHING) & (first_uniform(bits) >= general_rate)
+        for n in range(count):
+            column, bits = returned[n], drawn[n]
             flat = 1 / nearness[column, row]
             distance = flat * stretch
             intensity = math.exp(-attenuation * distance)
