@@ -138,6 +138,7 @@ def trace_rays(
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
     block_rows, block_columns = span.shape
     start = 0.0
+    level, lowest_x, highest_x, lowest_y, highest_y = 0.0, 0.0, -1.0, 0.0, -1.0
     for ray in range(len(slopes)):
         if not shared:
             start = 0.0
@@ -157,6 +158,16 @@ def trace_rays(
             t, last = _over_grid(columns, rows, x, y, dx, dy, t, end)
             if t < last and z + t * dz < height_at(heights, x + t * dx, y + t * dy):
                 start = begin
+                continue
+        # Where a ray before has met level country: its plane again, whichever block it is.
+        px, py = x + t * dx, y + t * dy
+        if lowest_x <= px <= highest_x and lowest_y <= py <= highest_y and t < last:
+            near = t
+            if z - level + t * dz > 0:
+                near = (level - z) / dz if dz < 0 else np.inf
+            px, py = x + near * dx, y + near * dy
+            if near <= last and lowest_x <= px <= highest_x and lowest_y <= py <= highest_y:
+                nearness[ray], source[ray], start = 1 / max(near, NEAREST), mark, near
                 continue
         # Block by block; level country round a block is crossed in one stride.
         i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
@@ -179,6 +190,8 @@ def trace_rays(
             # In a level block the lid is the ground; otherwise the triangle there, then all cells.
             if inside and span[i, j] > 0:
                 hit = near
+                level = lid[i, j, 0]
+                lowest_x, highest_x, lowest_y, highest_y = left, right, front, back
                 break
             if inside:
                 row, column = min(int(py), rows - 1), min(int(px), columns - 1)
