@@ -77,6 +77,8 @@ class Inbox:
 
         Any other exception says that the bytes are none.
         """
+        if not self._bytes:
+            raise msgpack.OutOfData
         self._scanner.skip()
         length = self._scanner.tell() - self._taken
         self._taken += length

@@ -194,7 +194,9 @@ class Connection(asyncio.Protocol):
         self._barred = False
         self._choked = False
         self._dismissed = False
-        self._silence: asyncio.TimerHandle | None = None
+        self._repeats = 0
+        self._silent_until = 0.0
+        self._watch: asyncio.TimerHandle | None = None
         self._inbox = Inbox(host.backlog, self._hang_up)
         self._packer = msgpack.Packer(use_bin_type=True, unicode_errors="surrogateescape")
 
@@ -301,20 +303,28 @@ class Connection(asyncio.Protocol):
 
     def _hear(self) -> None:
         """Note a word of the client: it goes on."""
-        if self._silence is not None:
-            self._silence.cancel()
-            self._silence = None
+        self._repeats = 0
 
     def _await_word(self, repeats: int) -> None:
         """Repeat the snapshot of a tick if no word comes of a client that may have dropped it."""
-        self._hear()
+        self._repeats = 0
         if repeats and self._session.snapshots and self._host.checks_health():
             loop = asyncio.get_running_loop()
-            self._silence = loop.call_later(SILENCE, self._repeat, repeats)
+            self._repeats, self._silent_until = repeats, loop.time() + SILENCE
+            if self._watch is None:
+                self._watch = loop.call_at(self._silent_until, self._repeat)
 
-    def _repeat(self, repeats: int) -> None:
+    def _repeat(self) -> None:
+        """Repeat the snapshot where it is time; else look again when it is."""
+        self._watch = None
+        if not self._repeats:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._silent_until:
+            self._watch = loop.call_at(self._silent_until, self._repeat)
+            return
         self._session.streams.repeat(self._session.snapshots)
-        self._await_word(repeats - 1)
+        self._await_word(self._repeats - 1)
 
     def _send(self, request: Request, result: object) -> None:
         self._transport.write(self._packer.pack([1, request.id, None, result]))
