@@ -63,7 +63,7 @@ def placed(
     things = empty(len(mesh))
     things.mesh[:], things.centre[:] = mesh, centre
     things.label[:], things.actor[:] = label, actor
-    _pose(things, 0, centre, rotation, np.zeros_like(centre), extent)
+    _pose(things, 0, np.arange(len(mesh)), centre, rotation, np.zeros_like(centre), extent)
     return things
 
 
@@ -75,28 +75,27 @@ def write_actors(
     things.mesh[room] = meshes
     things.label[room] = table.label[slots]
     things.actor[room] = table.id[slots]
-    _pose(
-        things, first, table.position[slots], table.rotation[slots],
-        table.box_centre[slots], table.extent[slots],
-    )  # fmt: skip
+    _pose(things, first, slots, table.position, table.rotation, table.box_centre, table.extent)
 
 
 @compiled
 def _pose(
     things: Things,
     first: int,
+    slots: Ints,
     position: Floats,
     rotation: Floats,
     box_centre: Floats,
     extent: Floats,
 ) -> None:
-    for n in range(len(position)):
-        axes = rotation_matrix(rotation[n, 0], rotation[n, 1], rotation[n, 2])
+    for n in range(len(slots)):
+        slot = slots[n]
+        axes = rotation_matrix(rotation[slot, 0], rotation[slot, 1], rotation[slot, 2])
         size = 0.0
         for i in range(3):
-            size += extent[n, i] ** 2
-            things.centre[first + n, i] = position[n, i]
+            size += extent[slot, i] ** 2
+            things.centre[first + n, i] = position[slot, i]
             for j in range(3):
-                things.centre[first + n, i] += axes[i, j] * box_centre[n, j]
-                things.matrix[first + n, i, j] = axes[i, j] * extent[n, j]
+                things.centre[first + n, i] += axes[i, j] * box_centre[slot, j]
+                things.matrix[first + n, i, j] = axes[i, j] * extent[slot, j]
         things.radius[first + n] = np.sqrt(size)
