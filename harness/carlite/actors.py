@@ -35,6 +35,7 @@ class ActorTable:
     Removing an actor moves the last one into its slot, so slots are only good within a tick; ids
     are for ever. Attributes:
 
+        removals: how many actors were removed so far; slots are good while it stays the same.
         id, parent: actor ids; parent 0 is none. kind: a `Kind`. label: a semantic `Label`.
         position, rotation: world pose of the actor's origin. velocity, acceleration: world frame.
         angular_velocity: about the world's axes, so that a point at `r` from the origin moves with
@@ -148,6 +149,7 @@ class ActorTable:
     ABSENT: dict[str, float] = {"held_velocity": np.nan, "body": -1, "physics": -1}  # noqa: RUF012
 
     def __init__(self) -> None:
+        self.removals = 0
         self._count = 0
         self._slots: dict[int, int] = {}
         self._storage: dict[str, np.ndarray[Any, Any]] = {
@@ -196,6 +198,7 @@ class ActorTable:
                 column[slot] = column[last]
             self._slots[int(self._storage["id"][slot])] = slot
         self._count = last
+        self.removals += 1
         self._expose()
 
     def _expose(self) -> None:

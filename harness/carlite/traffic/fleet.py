@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Ints
+from harness.carlite.arrays import Bools, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.randomness import subseed
 from harness.carlite.towns.model import Town
@@ -78,6 +78,7 @@ class Fleet:
         self.exempt: Ints = np.zeros((0, 2), np.int64)
         self._table, self._lights, self._physics = table, lights, physics
         self._slots: Ints = np.zeros(0, np.int64)
+        self._removals = table.removals
         self._machines = np.zeros(0, MACHINE)
         self._board = make_board(0, len(self.network.links))
         self._steps = 0
@@ -128,7 +129,8 @@ class Fleet:
         if not len(d) or dt <= 0.0:
             return
         self._steps += 1
-        if (self._slots >= len(table)).any() or (table.id[self._slots] != d["actor"]).any():
+        if self._removals != table.removals:
+            self._removals = table.removals
             self._slots[:] = [table.slot(int(actor)) for actor in d["actor"]]
         if self._steps % REFRESH == 0:
             self._machines = _machines(self._slots, table, self._physics)
@@ -137,8 +139,7 @@ class Fleet:
 
     def _drive_all(self, dt: float) -> None:
         d, table, lights = self.drivers, self._table, self._lights
-        bodies, d["body"] = gather(table, self._slots)
-        d["lit"] = table.lamps[self._slots]
+        bodies = gather(table, d, self._slots)
         now = Moment(
             self._steps, dt, lights.state, lights.elapsed, self.exempt, self._answers, self._first
         )
@@ -154,11 +155,11 @@ class Fleet:
         )
 
     def _act(self) -> None:
-        d, table, slots = self.drivers, self._table, self._slots
-        table.throttle[slots], table.steer[slots] = d["throttle"], d["steer"]
-        table.brake[slots], table.lamps[slots] = d["brake"], d["lit"]
-        table.reverse[slots] = d["backing"] > 0.0
-        table.hand_brake[slots] = table.manual_gear[slots] = False
+        table = self._table
+        _set_controls(
+            self.drivers, self._slots, table.throttle, table.steer, table.brake, table.lamps,
+            table.reverse, table.hand_brake, table.manual_gear,
+        )  # fmt: skip
 
     def _seed_driver(self, i: int) -> None:
         self.drivers["random"][i] = subseed(self._seed, "driver", self._seeded)
@@ -217,6 +218,18 @@ def _think(
         if d[i].placed:
             _blink(net, d[i])
             drive(d[i], m[i], b[d[i].body], now.dt)
+
+
+@compiled
+def _set_controls(
+    d: Drivers, slots: Ints, throttle: Floats, steer: Floats, brake: Floats, lamps: Ints,
+    reverse: Bools, hand_brake: Bools, manual_gear: Bools,
+) -> None:  # fmt: skip
+    for i in range(len(d)):
+        slot = slots[i]
+        throttle[slot], steer[slot], brake[slot] = d[i].throttle, d[i].steer, d[i].brake
+        lamps[slot], reverse[slot] = d[i].lit, d[i].backing > 0.0
+        hand_brake[slot] = manual_gear[slot] = False
 
 
 @compiled

@@ -38,6 +38,7 @@ class TrafficManager:
         self._common = Wishes(slower=DEFAULT_SLOWER, lane_offset=0.0, distance=DEFAULT_DISTANCE)
         self._exempt: dict[tuple[int, int], None] = {}
         self._members_changed = self._wishes_changed = False
+        self._removals = table.removals
 
     @property
     def vehicles(self) -> Sequence[int]:
@@ -46,9 +47,11 @@ class TrafficManager:
 
     def step(self, dt: float) -> None:
         """Set the controls of all registered vehicles; those destroyed are forgotten."""
-        if any(actor not in self._table for actor in self._members):
-            self._members = [actor for actor in self._members if actor in self._table]
-            self._members_changed = True
+        if self._removals != self._table.removals:
+            self._removals = self._table.removals
+            present = [actor for actor in self._members if actor in self._table]
+            self._members_changed |= len(present) < len(self._members)
+            self._members = present
         if self._members_changed:
             self.fleet.set_members(self._members)
             self._members_changed, self._wishes_changed = False, True

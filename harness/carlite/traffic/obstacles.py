@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.carlite.actors import ActorTable, Kind
 from harness.carlite.arrays import Bools, Bytes, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.traffic.drivers import SAMPLES, Driver
+from harness.carlite.traffic.drivers import SAMPLES, Driver, Drivers
 from harness.carlite.traffic.moment import Moment, ignores
 from harness.carlite.traffic.network import Network
 from harness.carlite.traffic.overhang import predict_overhang
-from harness.carlite.traffic.records import Rows, columns, record_dtype
+from harness.carlite.traffic.records import Rows, record_dtype
 from harness.carlite.traffic.routes import DODGE_LENGTH, path_yaw
 
 VEHICLE, WALKER = int(Kind.VEHICLE), int(Kind.WALKER)
@@ -73,18 +72,18 @@ Bodies: TypeAlias = Rows[Body]
 BODY = record_dtype(Body)
 
 
-def gather(table: ActorTable, driven: Ints) -> tuple[NDArray[np.void], Ints]:
-    """Collect what drivers must mind, and where in it the vehicles in the slots `driven` are."""
-    rows, where = _gather(
-        driven, table.id, table.kind, table.solid, table.position, table.rotation, table.velocity,
-        table.extent, table.mirrors, table.box_centre,
+def gather(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
+    """Collect what drivers must mind, and tell each, whose vehicle is in `slots`, of its own."""
+    return _gather(
+        drivers, slots, table.id, table.kind, table.solid, table.position, table.rotation,
+        table.velocity, table.extent, table.mirrors, table.box_centre, table.lamps,
     )  # fmt: skip
-    return columns(rows), where
 
 
 @compiled
 def _gather(
-    driven: Ints,
+    d: Drivers,
+    slots: Ints,
     ids: Ints,
     kind: Bytes,
     solid: Bools,
@@ -94,11 +93,13 @@ def _gather(
     extent: Floats,
     mirrors: Floats,
     box_centre: Floats,
-) -> tuple[Bodies, Ints]:
+    lamps: Ints,
+) -> Bodies:
     driver = np.full(len(ids), -1)
-    for i in range(len(driven)):
-        driver[driven[i]] = i
-    rows, where = np.zeros(len(ids), BODY), np.zeros(len(driven), np.int64)
+    for i in range(len(d)):
+        driver[slots[i]] = i
+        d[i].lit = lamps[slots[i]]
+    rows = np.zeros(len(ids), BODY)
     count = 0
     for slot in range(len(ids)):
         minded = solid[slot] and (kind[slot] == VEHICLE or kind[slot] == WALKER)
@@ -112,9 +113,9 @@ def _gather(
         body.half_length, body.half_width = extent[slot, 0], extent[slot, 1] - mirrors[slot]
         body.centre_x, body.centre_y = box_centre[slot, 0], box_centre[slot, 1]
         if driver[slot] >= 0:
-            where[driver[slot]] = count
+            d[driver[slot]].body = count
         count += 1
-    return rows[:count], where
+    return rows[:count]
 
 
 @compiled

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Floats, Ints
 from harness.carlite.compiled import compiled
@@ -29,15 +27,18 @@ class SpeedLimits:
     def step(self, table: ActorTable, vehicles: Ints) -> None:
         """Look up the vehicles whose turn it is."""
         self._turn = (self._turn + 1) % SHARE
-        self.look_up(table, vehicles[self._turn :: SHARE])
+        self._look_up(table, vehicles, self._turn, SHARE)
 
     def look_up(self, table: ActorTable, slots: Ints) -> None:
         """Look up the vehicles in `slots`."""
-        if len(slots):
-            slots = np.ascontiguousarray(slots)
+        self._look_up(table, slots, 0, 1)
+
+    def _look_up(self, table: ActorTable, slots: Ints, first: int, every: int) -> None:
+        if first < len(slots):
             _look_up(
-                self._grid, self._limits, table.position, table.rotation, slots, table.speed_limit
-            )
+                self._grid, self._limits, table.position, table.rotation, slots, first, every,
+                table.speed_limit,
+            )  # fmt: skip
 
 
 @compiled
@@ -47,9 +48,12 @@ def _look_up(
     position: Floats,
     rotation: Floats,
     slots: Ints,
+    first: int,
+    every: int,
     speed_limits: Floats,
 ) -> None:
-    for slot in slots:
+    for index in range(first, len(slots), every):
+        slot = slots[index]
         x, y, z = position[slot]
         segment, _, _ = nearest(grid, x, y, z, rotation[slot, 1], DRIVING)
         if segment >= 0:
