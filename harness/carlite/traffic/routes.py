@@ -198,50 +198,36 @@ def lateral_target(me: Driver, ahead: float) -> float:
 def lay_path(net: Network, me: Driver, speed: float) -> None:
     """Sample the path ahead: where it runs, how it bends, and how fast it may be driven."""
     me.spacing = min(max((14.0 + speed + speed * speed / 5.0) / SAMPLES, 0.4), 2.5)
+    share = 1.0 - me.slower / 100.0
     k = me.at
-    link = me.route[k]
+    link = net.links[me.route[k]]
     station = me.station
     cos, sin, turned = 1.0, 0.0, 0.0
     for n in range(SAMPLES):
-        while station > net.links[link].length and k + 1 < me.known:
-            station -= net.links[link].length
+        while station > link.length and k + 1 < me.known:
+            station -= link.length
             k += 1
-            link = me.route[k]
-        last = net.links[link].count - 1
-        t = min(max(station / net.links[link].step, 0.0), float(last))
+            link = net.links[me.route[k]]
+        last = link.count - 1
+        t = min(max(station / link.step, 0.0), float(last))
         j = min(int(t), last - 1)
-        p, f = net.links[link].first + j, t - j
-        yaw = net.points[p].yaw + f * (net.points[p + 1].yaw - net.points[p].yaw)
+        f = t - j
+        p, q = net.points[link.first + j], net.points[link.first + j + 1]
+        yaw = p.yaw + f * (q.yaw - p.yaw)
         if yaw != turned:
             cos, sin, turned = np.cos(yaw), np.sin(yaw), yaw
         aside = lateral_target(me, n * me.spacing)
-        beyond = station - t * net.links[link].step
-        me.path_x[n] = (
-            net.points[p].x
-            + f * (net.points[p + 1].x - net.points[p].x)
-            - aside * sin
-            + beyond * cos
-        )
-        me.path_y[n] = (
-            net.points[p].y
-            + f * (net.points[p + 1].y - net.points[p].y)
-            + aside * cos
-            + beyond * sin
-        )
-        me.path_z[n] = net.points[p].z + f * (net.points[p + 1].z - net.points[p].z)
+        beyond = station - t * link.step
+        me.path_x[n] = p.x + f * (q.x - p.x) - aside * sin + beyond * cos
+        me.path_y[n] = p.y + f * (q.y - p.y) + aside * cos + beyond * sin
+        me.path_z[n] = p.z + f * (q.z - p.z)
         me.lane_yaw[n] = yaw
-        bend = net.points[p].curvature + f * (net.points[p + 1].curvature - net.points[p].curvature)
+        bend = p.curvature + f * (q.curvature - p.curvature)
         me.path_curvature[n] = bend
         comfortable = np.sqrt(SIDE_ACCELERATION / max(abs(bend), 1e-4))
-        me.path_speed[n] = min(_wished_speed(me, net.points[p].speed_limit), comfortable)
+        wished = max(p.speed_limit * share, 0.0) if np.isnan(me.desired_speed) else me.desired_speed
+        me.path_speed[n] = min(wished, comfortable)
         station += me.spacing
-
-
-@compiled
-def _wished_speed(me: Driver, limit: float) -> float:
-    if np.isnan(me.desired_speed):
-        return max(limit * (1.0 - me.slower / 100.0), 0.0)
-    return me.desired_speed
 
 
 @compiled
