@@ -108,6 +108,7 @@ def _pack(
     base = scrambled(key ^ scrambled(age + np.uint64(1)))
     firings = len(place)
     returned, drawn = np.empty(firings, np.int32), np.empty(firings, np.uint64)
+    chance = np.empty(firings, np.uint64)
     for channel in range(len(row_of_channel)):
         row = row_of_channel[channel]
         slope = slopes[row]
@@ -116,8 +117,9 @@ def _pack(
         # Which rays come back, without a branch: half of them drop off, and none foretells which.
         count = 0
         for firing in range(firings):
-            column = place[firing]
-            bits = scrambled(base + np.uint64(channel * firings + firing))
+            chance[firing] = scrambled(base + np.uint64(channel * firings + firing))
+        for firing in range(firings):
+            column, bits = place[firing], chance[firing]
             returned[count], drawn[count] = column, bits
             count += (source[column, row] != NOTHING) & (first_uniform(bits) >= general_rate)
         for n in range(count):

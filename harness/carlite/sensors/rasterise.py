@@ -113,6 +113,7 @@ def _rasterise_mesh(
         x, y, z = meshes.vertices[first_vertex + n]
         for i in range(3):
             corners[n, i] = centre[i] + axes[i, 0] * x + axes[i, 1] * y + axes[i, 2] * z
+    first, last = 0, 0
     for index in range(meshes.first_face[mesh], meshes.first_face[mesh + 1]):
         # The face's corners, its normal and its plane; back faces of closed meshes are left out.
         count = 3 if meshes.faces[index, 3] < 0 else 4
@@ -137,7 +138,6 @@ def _rasterise_mesh(
             column = fan.bucket[bucket]
             while column < columns and fan.angle[column] < low - SLACK:
                 column += 1
-            first, last = 0, 0
             while column < columns and fan.angle[column] <= high + SLACK:
                 cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
                 # The segment in which the column's half-plane cuts the face.
@@ -154,7 +154,7 @@ def _rasterise_mesh(
                         r0 = along + share * (next_along - along)
                         z0 = height + share * (face[k, 2] - height)
                     side, along, height = next_side, next_along, face[k, 2]
-                # The rows between its ends, from those of the column before.
+                # The rows between its ends, from those of the column, or face, before.
                 if r0 > 0 or r1 > 0:
                     bottom, top = _slope(r0, z0, r1, z1) / scale, _slope(r1, z1, r0, z0) / scale
                     if bottom > top:
