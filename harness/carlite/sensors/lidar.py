@@ -107,7 +107,7 @@ def _pack(
     alpha = zero_intensity / intensity_limit if intensity_limit > 0 else 0.0
     base = scrambled(key ^ scrambled(age + np.uint64(1)))
     firings = len(place)
-    returned, drawn = np.empty(firings, np.int32), np.empty(firings, np.uint64)
+    returned, kept = np.empty(firings, np.int32), np.empty(firings, np.uint64)
     chance = np.empty(firings, np.uint64)
     for channel in range(len(row_of_channel)):
         row = row_of_channel[channel]
@@ -120,10 +120,10 @@ def _pack(
             chance[firing] = scrambled(base + np.uint64(channel * firings + firing))
         for firing in range(firings):
             column, bits = place[firing], chance[firing]
-            returned[count], drawn[count] = column, bits
+            returned[count], kept[count] = column, bits
             count += (source[column, row] != NOTHING) & (first_uniform(bits) >= general_rate)
         for n in range(count):
-            column, bits = returned[n], drawn[n]
+            column, bits = returned[n], kept[n]
             flat = 1 / nearness[column, row]
             distance = flat * stretch
             intensity = math.exp(-attenuation * distance)

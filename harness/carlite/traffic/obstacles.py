@@ -73,7 +73,7 @@ BODY = record_dtype(Body)
 
 
 def gather(table: ActorTable, drivers: Drivers, slots: Ints) -> Bodies:
-    """Collect what drivers must mind, and tell each, whose vehicle is in `slots`, of its own."""
+    """Collect what drivers must mind, and note for each which is its vehicle, in `slots`."""
     return _gather(
         drivers, slots, table.id, table.kind, table.solid, table.position, table.rotation,
         table.velocity, table.extent, table.mirrors, table.box_centre, table.lamps,
