@@ -22,7 +22,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import network_of
 from harness.world.routes.duplicates import duplicates
 from harness.world.routes.files import read_routes
-from harness.world.routes.generate import SHIPPED, generate
+from harness.world.routes.generate import SHIPPED, generate, shortages
 from harness.world.routes.hazard_files import read_hazards
 from harness.world.routes.quotas import LENIENT, STRATA, Quota
 from harness.world.routes.scenarios import junctions, turn_of
@@ -171,5 +171,15 @@ def test_an_unknown_hazard_is_answered_with_those_there_are(kind: str) -> None:
 
 def test_too_many_routes_for_a_town_are_said() -> None:
     network = network_of("CrucibleOld", None)
-    with pytest.raises(UserError, match="no place left for hard_braking; ask for fewer"):
+    with pytest.raises(UserError, match="no place left for any of them; ask for fewer"):
         generate(network, "CrucibleOld", seed=1, count=1, kinds=["hard_braking"])
+
+
+def test_the_turns_of_a_kind_without_a_place_left_go_to_the_others() -> None:
+    network, kinds = network_of("CrucibleOld", None), ["hard_braking", FEW[0]]
+    routes, hazards = generate(network, "CrucibleOld", seed=1, count=2, kinds=kinds)
+    assert [hazard.kind for hazard in hazards] == [FEW[0]] * 2
+    assert [hazard.route for hazard in hazards] == [route.id for route in routes] == ["0", "1"]
+    (said,) = shortages(hazards, kinds, 2)
+    assert said.startswith("hard_braking: 0 instead of 1, no place is left")
+    assert not list(shortages(hazards, FEW[:1], 2))
