@@ -35,6 +35,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m analysis"
                 commands.add_parser(name, help=what)
         options = parser.parse_args(asked)
         done: int = options.run(options)
+        sys.stdout.flush()
     except UserError as problem:
         print(problem, file=sys.stderr)
         return 2

@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m harness")
             return int(import_module("harness.world.routes.generate").main(asked[2:]))
         options = parser.parse_args(asked)
         done: int = options.run(options)
+        sys.stdout.flush()
     except UserError as problem:
         print(problem, file=sys.stderr)
         return 2

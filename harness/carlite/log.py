@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import traceback
 
@@ -10,7 +11,10 @@ import traceback
 def print_line(message: str) -> None:
     """Write one line."""
     with contextlib.suppress(OSError, ValueError):
-        print(f"carlite: {message}", file=sys.stderr, flush=True)
+        try:
+            print(f"carlite: {message}", file=sys.stderr, flush=True)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def internal_error(problem: BaseException) -> None:

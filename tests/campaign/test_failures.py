@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -198,6 +198,20 @@ def test_another_server_takes_the_place_of_one_that_fails(
     assert failures(out) == [("ideal_single", failure), ("ideal_single", None)]
 
 
+def limit_workers(runner: subprocess.Popen[str], most: tuple[int, int]) -> None:
+    """Limit the files of all workers until the campaign ends.
+
+    A program that the fork server starts looks like one for a moment: the first seen may be none.
+    """
+    until = time.monotonic() + PATIENCE
+    while runner.poll() is None:
+        assert time.monotonic() < until
+        for worker in processes(runner.pid, "worker"):
+            with suppress(ProcessLookupError):
+                resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, most)
+        time.sleep(0.05)
+
+
 @pytest.fixture
 def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let children write no bytecode: under a limit it would be cut off, and loaded by others."""
@@ -210,8 +224,7 @@ def test_a_disk_without_room_for_records_ends_the_campaign(
 ) -> None:
     line = command(routes, *ONE, f"out={tmp_path / 'out'}", "attempts_per_route=1")
     with started(*line) as runner:
-        for worker in soon(runner, "worker"):
-            resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        limit_workers(runner, (4096, 4096))
         _, said = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 3
     (line_said,) = complaints(said)
