@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 from agents.perception.grid import Grid
 from harness.vocabulary import Singles
@@ -35,6 +36,13 @@ class PillarLayer(nn.Module):
         output: Tensor = torch.relu(self.norm(self.linear(features)))
         return output
 
+    def affine(self) -> tuple[Singles, Singles]:
+        """Return weights (features, channels) and bias of what comes before the activation."""
+        linear = self.linear
+        if isinstance(self.norm, nn.BatchNorm1d):
+            linear = fuse_linear_bn_eval(linear, self.norm)
+        return np.ascontiguousarray(linear.weight.numpy().T), linear.bias.numpy()
+
 
 class PillarEncoder(nn.Module):
     """Points of one or several LiDARs to maps of pillars.
@@ -50,11 +58,12 @@ class PillarEncoder(nn.Module):
     def forward(self, clouds: Sequence[Singles]) -> Tensor:
         """Return maps (clouds, channels, rows, columns)."""
         grid = self.grid
+        parameter = next(self.parameters())
+        if parameter.device.type == "cpu" and not (self.training or parameter.requires_grad):
+            return self._on_processor(clouds)
         features, pillars, cells, full = point_features(clouds, grid)
-        device = next(self.parameters()).device
+        device = parameter.device
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
-        if device.type == "cpu" and not outputs.requires_grad:
-            return self._on_processor(outputs, pillars, cells, full, len(clouds))
         points, padding = outputs[:-1], outputs[-1]
         number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)
         strongest = torch.where(
@@ -66,33 +75,61 @@ class PillarEncoder(nn.Module):
         maps = canvas.view(len(clouds), grid.rows, grid.columns, self.channels)
         return maps.permute(0, 3, 1, 2)
 
-    def _on_processor(
-        self, outputs: Tensor, pillars: Numbers64, cells: Numbers64, full: Flags, clouds: int
-    ) -> Tensor:
-        """Return the same maps as a GPU does, from one compiled loop over the points."""
+    def _on_processor(self, clouds: Sequence[Singles]) -> Tensor:
+        """Return the same maps from one compiled pass over the points, without their features."""
         grid = self.grid
-        maps = torch.zeros(clouds, grid.rows, grid.columns, self.channels)
-        canvas = maps.view(-1, self.channels).numpy()
-        strongest_features(outputs.numpy(), pillars, cells, full, canvas)
+        layer = self.pfn_layers[0]
+        assert isinstance(layer, PillarLayer)
+        weight, bias = layer.affine()
+        low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
+        maps = torch.zeros(len(clouds), grid.rows, grid.columns, self.channels)
+        for cloud, canvas in zip(clouds, maps.numpy(), strict=True):
+            strongest_features(
+                cloud, low, high, np.float32(grid.pillar), grid.points_per_pillar, weight, bias,
+                canvas,
+            )  # fmt: skip
         return maps.permute(0, 3, 1, 2)
 
 
 @numba.njit(cache=True, nogil=True)
 def strongest_features(
-    outputs: Singles, pillars: Numbers64, cells: Numbers64, full: Flags, canvas: Singles
+    points: Singles,
+    low: Singles,
+    high: Singles,
+    side: np.float32,
+    most: int,
+    weight: Singles,
+    bias: Singles,
+    canvas: Singles,
 ) -> None:
     """Write into each pillar's cell the maximum over its points, and over zeros if it has room."""
-    points, channels = len(pillars), outputs.shape[1]
-    padding = outputs[points]
+    rows, columns, channels = canvas.shape
+    chosen, pillars, cells, counts, sums = assigned(points, low, high, side, rows, columns, most)
     for pillar in range(len(cells)):
-        if not full[pillar]:
-            strongest = canvas[cells[pillar]]
+        if counts[pillar] < most:
+            row, column = cells[pillar] // columns, cells[pillar] % columns
             for c in range(channels):
-                strongest[c] = padding[c]
-    for j in range(points):
-        strongest, output = canvas[cells[pillars[j]]], outputs[j]
+                canvas[row, column, c] = max(bias[c], np.float32(0.0))
+    feature = np.empty((1, POINT_FEATURES), np.float32)
+    middle_z = (low[2] + high[2]) / 2
+    for j in range(len(chosen)):
+        pillar = pillars[j]
+        row, column = cells[pillar] // columns, cells[pillar] % columns
+        describe(points, chosen[j], sums, pillar, counts[pillar], row, column, low, side, middle_z,
+                 feature, 0)  # fmt: skip
+        f0, f1, f2, f3, f4 = (
+            feature[0, 0], feature[0, 1], feature[0, 2], feature[0, 3], feature[0, 4]
+        )  # fmt: skip
+        f5, f6, f7, f8, f9 = (
+            feature[0, 5], feature[0, 6], feature[0, 7], feature[0, 8], feature[0, 9]
+        )  # fmt: skip
         for c in range(channels):
-            strongest[c] = max(strongest[c], output[c])
+            output = (
+                bias[c] + f0 * weight[0, c] + f1 * weight[1, c] + f2 * weight[2, c]
+                + f3 * weight[3, c] + f4 * weight[4, c] + f5 * weight[5, c] + f6 * weight[6, c]
+                + f7 * weight[7, c] + f8 * weight[8, c] + f9 * weight[9, c]
+            )  # fmt: skip
+            canvas[row, column, c] = max(canvas[row, column, c], output)
 
 
 def point_features(
@@ -139,6 +176,28 @@ def pillared(
     most: int,
 ) -> tuple[Singles, Numbers, Numbers, Numbers]:
     """Return features of the points that count, their pillars, the pillars' cells and counts."""
+    chosen, pillars, cells, counts, sums = assigned(points, low, high, side, rows, columns, most)
+    features = np.empty((len(chosen), POINT_FEATURES), np.float32)
+    middle_z = (low[2] + high[2]) / 2
+    for j in range(len(chosen)):
+        pillar = pillars[j]
+        row, column = cells[pillar] // columns, cells[pillar] % columns
+        describe(points, chosen[j], sums, pillar, counts[pillar], row, column, low, side, middle_z,
+                 features, j)  # fmt: skip
+    return features, pillars, cells, counts
+
+
+@numba.njit(cache=True, nogil=True)
+def assigned(
+    points: Singles,
+    low: Singles,
+    high: Singles,
+    side: np.float32,
+    rows: int,
+    columns: int,
+    most: int,
+) -> tuple[Numbers, Numbers, Numbers, Numbers, Singles]:
+    """Return the points that count and their pillars; the pillars' cells, counts and sums."""
     pillar_at = np.full(rows * columns, -1, np.int32)
     cells = np.empty(len(points), np.int32)
     counts = np.zeros(len(points), np.int32)
@@ -164,15 +223,29 @@ def pillared(
                 sums[pillar, k] += points[i, k]
             chosen[kept], pillars[kept] = i, pillar
             kept += 1
-    features = np.empty((kept, POINT_FEATURES), np.float32)
-    middle_z = (low[2] + high[2]) / 2
-    for j in range(kept):
-        point, pillar = points[chosen[j]], pillars[j]
-        row, column = cells[pillar] // columns, cells[pillar] % columns
-        features[j, :4] = point[:4]
-        for k in range(3):
-            features[j, 4 + k] = point[k] - sums[pillar, k] / counts[pillar]
-        features[j, 7] = point[0] - ((column + 0.5) * side + low[0])
-        features[j, 8] = point[1] - ((row + 0.5) * side + low[1])
-        features[j, 9] = point[2] - middle_z
-    return features, pillars[:kept], cells[:many], counts[:many]
+    return chosen[:kept], pillars[:kept], cells[:many], counts[:many], sums[:many]
+
+
+@numba.njit(cache=True, nogil=True)
+def describe(
+    points: Singles,
+    i: int,
+    sums: Singles,
+    pillar: int,
+    count: int,
+    row: int,
+    column: int,
+    low: Singles,
+    side: np.float32,
+    middle_z: np.float32,
+    features: Singles,
+    j: int,
+) -> None:
+    """Write the features of point i, of a pillar with that sum and count, into row j."""
+    for k in range(4):
+        features[j, k] = points[i, k]
+    for k in range(3):
+        features[j, 4 + k] = points[i, k] - sums[pillar, k] / count
+    features[j, 7] = points[i, 0] - ((column + 0.5) * side + low[0])
+    features[j, 8] = points[i, 1] - ((row + 0.5) * side + low[1])
+    features[j, 9] = points[i, 2] - middle_z
