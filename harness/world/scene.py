@@ -43,8 +43,8 @@ class Figure:
 
     type_id: str
     kind: int
-    centre: tuple[float, float, float]  # of its box, in its own frame
-    extent: tuple[float, float, float]
+    centre: carla.Location  # of its box, in its own frame
+    size: tuple[float, float, float]  # length, width and height
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +79,12 @@ class ActorRegistry:
     def scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
         """Return who is where; the ego is among them."""
         rows, ids, kinds = [], [], []
-        for actor in snapshot:
-            figure = self._figure(actor.id)
+        for actor in snapshot:  # of every tick, so no call more than needed
+            actor_id = actor.id
+            figure = self.figures.get(actor_id) or self._figure(actor_id)
             if figure is not None:
                 rows.append(box_of(actor.get_transform(), figure))
-                ids.append(actor.id)
+                ids.append(actor_id)
                 kinds.append(figure.kind)
         boxes = Boxes(
             np.array(rows, np.float64).reshape(-1, 7),
@@ -93,11 +94,9 @@ class ActorRegistry:
         return GroundTruthScene(boxes, np.array(ids, np.int64))
 
     def _figure(self, actor_id: int) -> Figure | None:
+        """Return class and size of a road user that is new, or nothing of any other actor."""
         if actor_id in self._others:
             return None
-        known = self.figures.get(actor_id)
-        if known is not None:
-            return known
         actor = self._world.get_actor(actor_id)
         if actor is None or not actor.type_id.startswith(("vehicle.", "walker.")):
             self._others.add(actor_id)
@@ -137,7 +136,9 @@ def figure_of(actor: carla.Actor) -> Figure:
     kind = class_of(actor)
     box = actor.bounding_box
     extent = repaired(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
-    return Figure(actor.type_id, kind, (box.location.x, box.location.y, box.location.z), extent)
+    length, width, height = (2 * half for half in extent)
+    centre = carla.Location(box.location.x, box.location.y, box.location.z)
+    return Figure(actor.type_id, kind, centre, (length, width, height))
 
 
 def repaired(
@@ -171,6 +172,5 @@ def class_of_base(base_type: str) -> int:
 
 def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
     """Return the box of a road user in the world, upright."""
-    place = transform.transform(carla.Location(*figure.centre))
-    length, width, height = (2 * half for half in figure.extent)
-    return place.x, place.y, place.z, length, width, height, math.radians(transform.rotation.yaw)
+    place = transform.transform(figure.centre)
+    return place.x, place.y, place.z, *figure.size, math.radians(transform.rotation.yaw)

@@ -157,8 +157,8 @@ def test_what_attempts_need_is_there_before_the_fork(tmp_path: Path, answers: IO
     forks = ForkServer(work)
     process = forked(forks, work, answers)
     maps = Path(f"/proc/{process.pid}/maps").read_text()
-    assert "libtorch" in maps
-    assert "libcarla" in maps
+    for package in ("libtorch", "libcarla", "pandas/_libs"):  # pyarrow loads the last one
+        assert package in maps
     forks.close()
     process.wait(PATIENCE)
     process.close()

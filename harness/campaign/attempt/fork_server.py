@@ -67,6 +67,9 @@ def preload(folder: Path) -> None:
     """Import what a campaign's settings name, and make the systems that may be made here."""
     from harness.campaign.attempt import attempt  # noqa: PLC0415 - a second; may be missing parts
 
+    with suppress(ImportError):
+        import pandas  # noqa: F401, PLC0415 - pyarrow loads it, half a second, before any column
+
     settings = read_header(folder / "campaign.yaml")["settings"]
     for place, part in targets(settings, ""):
         if place.partition(".")[0] not in NOT_DRIVEN:

@@ -66,7 +66,7 @@ class Tracks:
 
     def _actors(self, ids: Integers) -> dict[str, Any]:
         figures = [self._registry.figures[int(actor_id)] for actor_id in ids]
-        sizes = 2 * np.array([figure.extent for figure in figures]).reshape(-1, 3)
+        sizes = np.array([figure.size for figure in figures]).reshape(-1, 3)
         classes = [CLASSES[figure.kind] for figure in figures]
         types = [figure.type_id for figure in figures]
         return dict(zip(ACTORS.names, (ids - self._ego_id, classes, types, *sizes.T), strict=True))
