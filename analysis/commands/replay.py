@@ -16,6 +16,7 @@ from analysis.replay.clouds import load_open3d, open_window, write_clouds
 from analysis.replay.film import MOVING, film_of, write_film
 from analysis.replay.recording import open_viewer, write_recording
 from analysis.replay.scene import Sweeps, sweeps_of
+from analysis.replay.sheet import write_sheet
 from analysis.replay.stills import write_stills
 from analysis.terminal import print_line, progress
 from harness.errors import UserError
@@ -41,6 +42,13 @@ def add_parser(commands: Commands) -> None:
     what.add_argument("--case", type=int, metavar="N", help="number of a violation (see --list)")
     what.add_argument(
         "--attempt", metavar="ARM/ROUTE-sSEED", help="an attempt, such as late/ahead/latency/7-s1"
+    )
+    what.add_argument(
+        "--sheet",
+        type=Path,
+        metavar="FILE",
+        help="write one picture of the campaign's hazards: two of each kind, from above, 11 m"
+        " before the meeting",
     )
     parser.add_argument(
         "--png",
@@ -97,15 +105,21 @@ def add_parser(commands: Commands) -> None:
         help="time for --open3d, seconds since the start of the attempt (default: the end)",
     )
     parser.add_argument(
-        "--dark", action="store_true", help="dark background for --png and --film (default: light)"
+        "--dark",
+        action="store_true",
+        help="dark background for pictures and films (default: light)",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the cases, or show one drive."""
+    """List the cases, or show all hazards or one drive."""
     if options.list:
         return list_cases(collect([options.folder], partners=True))
+    if options.sheet:
+        count = write_sheet(Campaign(options.folder), options.sheet, options.dark)
+        print_line(f"{options.sheet}: {count} hazards")
+        return 0
     campaign, drive, name = chosen(options)
     print_line(f"{name}{drive.title}")
     print_line(drive.what)

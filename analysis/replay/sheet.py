@@ -1,0 +1,111 @@
+"""A campaign's hazards on one sheet: each from above, shortly before the ego meets the mover."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from analysis.drawing.canvas import shortened
+from analysis.drawing.picture import colour, write_png
+from analysis.drive import Drive, drive_of
+from analysis.replay.film import GAP, MARGIN, SIZE, font
+from analysis.replay.ground import camera_over, ground_of
+from analysis.replay.legend import legend_of
+from analysis.replay.panel import Footage, panel_of
+from harness.errors import UserError
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+
+ACROSS, CAPTION = 4, 58
+"""Panels in a row, and pixels above each."""
+OF_A_KIND = 2
+"""Hazards of each kind that are shown."""
+SHORT_OF = 11.0
+"""Metres from the ego to the meeting, along the route: its mover is on its way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A hazard of a drive."""
+
+    drive: Drive
+    kind: str
+    words: str  # which route, how late an ego alone could see the mover
+    time: float  # s, since the start of the attempt
+
+
+def write_sheet(campaign: Campaign, file: Path, dark: bool) -> int:
+    """Write the sheet, whole or not at all; return how many hazards it shows."""
+    shown = [shown_of(campaign, key, hazard) for key, hazard in chosen(campaign)]
+    if not shown:
+        raise UserError(f"{campaign.folder}: no hazard ran")
+    write_png(sheet_of(shown, dark), file)
+    return len(shown)
+
+
+def chosen(campaign: Campaign) -> Iterator[tuple[AttemptKey, dict[str, Any]]]:
+    """Yield the first hazards of each kind that ran in a campaign's first arm, by kind."""
+    by_kind: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
+    keys = sorted(campaign.attempts())
+    for key in keys:
+        if key.arm == keys[0].arm:
+            for hazard in campaign.result(key)["crucible"]["hazards"]:
+                if hazard["started_at"] is not None:
+                    by_kind[str(hazard["kind"])].append((key, hazard))
+    for kind in sorted(by_kind):
+        yield from by_kind[kind][:OF_A_KIND]
+
+
+def shown_of(campaign: Campaign, key: AttemptKey, hazard: dict[str, Any]) -> Shown:
+    """Return what is shown of a hazard: a moment of its drive, with a caption."""
+    drive = drive_of(campaign, key)
+    if drive is None:
+        raise UserError(f"{key}: it ended before the first planning step")
+    encounter = hazard.get("encounter") or {}
+    meeting = float(encounter.get("conflict_station") or hazard["station"])
+    near = np.flatnonzero(drive.frames["station"].to_numpy() >= meeting - SHORT_OF)
+    row = near[0] if len(near) else len(drive.frames) - 1
+    words = f"route {key.route}"
+    if encounter.get("reveal") is not None:
+        words += f", seen {float(encounter['reveal']):.1f} s ahead"
+    return Shown(drive=drive, kind=str(hazard["kind"]), words=words, time=float(drive.times[row]))
+
+
+def sheet_of(shown: Sequence[Shown], dark: bool) -> Image.Image:
+    """Draw the hazards side by side, row after row, a legend below."""
+    down = -(-len(shown) // ACROSS)
+    side = SIZE // 2
+    width = ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
+    legend = legend_of(width - 2 * MARGIN, False, dark, note=False)
+    height = down * (CAPTION + side + GAP) + legend.height + 2 * MARGIN
+    image = Image.new("RGB", (width, height), colour("paper", dark))
+    brush = ImageDraw.Draw(image)
+    for number, hazard in enumerate(shown):
+        row, column = divmod(number, ACROSS)
+        left = MARGIN + column * (side + GAP)
+        top = MARGIN + row * (CAPTION + side + GAP)
+        for line, (words, ink, size) in enumerate(
+            ((hazard.kind, "ink", 20), (hazard.words, "quiet", 15))
+        ):
+            at = left, top + 16 + 24 * line
+            fitting = shortened(words, side, size)
+            brush.text(at, fitting, colour(ink, dark), font(size), anchor="lm")
+        image.paste(panel(hazard, dark).reduce(2), (left, top + CAPTION))
+    image.paste(legend, (MARGIN, height - MARGIN - legend.height))
+    return image
+
+
+def panel(hazard: Shown, dark: bool) -> Image.Image:
+    """Draw one moment from above, the way that the ego looks then."""
+    footage = Footage(hazard.drive, {}, hazard.drive.other)
+    tick = min(round(hazard.time / footage.tick), footage.last)
+    way = np.repeat(footage.way[tick : tick + 1], tick + 1, axis=0)
+    camera = camera_over(way, float(footage.headings[tick]), SIZE)
+    ground = ground_of(hazard.drive.map, hazard.drive.scenery, camera, dark)
+    return panel_of(footage, ground, camera=camera, tick=tick, dark=dark)

@@ -1,0 +1,69 @@
+"""The sheet of a campaign's hazards: which ones it shows, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from analysis.__main__ import main
+from analysis.drive import drive_of
+from analysis.replay.film import GAP, MARGIN, SIZE
+from analysis.replay.sheet import ACROSS, SHORT_OF, chosen, shown_of
+from harness.records.reading import Campaign
+from tests.analysis.little import Drive, write_little
+from tests.keys import arm_of, key_of
+
+ARMS = [("early", "none"), ("late", "none")]
+ROUTES = ["0", "1", "2", "3"]
+
+
+def campaign(folder: Path, absent: str, arms: list[tuple[str, str]]) -> Path:
+    """Write a campaign in which the hazard of one route of the first arm had no place."""
+    drives = {key_of("early", "none", absent, 1): Drive(12, cause="no_place")}
+    return write_little(folder / "campaign", arms, ROUTES, [1], drives=drives)
+
+
+def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Path) -> None:
+    folder = campaign(tmp_path, absent="1", arms=ARMS)
+    keys = [key for key, _ in chosen(Campaign(folder))]
+    assert [(key.arm, key.route) for key in keys] == [
+        (arm_of("early", "none"), "0"),
+        (arm_of("early", "none"), "2"),
+    ]
+    file = tmp_path / "sheet.png"
+    assert main(["replay", str(folder), "--sheet", str(file)]) == 0
+    with Image.open(file) as image:
+        side = SIZE // 2
+        assert image.width == ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
+        pixels = np.asarray(image.convert("L"), np.float64)
+    left, right = (pixels[80:300, k * (side + GAP) + 40 : k * (side + GAP) + 300] for k in (0, 2))
+    assert left.std() > 1.0
+    assert right.std() == 0.0, "only two panels"
+
+
+def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
+    records = Campaign(campaign(tmp_path, absent="1", arms=ARMS))
+    key, hazard = next(chosen(records))
+    drive = drive_of(records, key)
+    assert drive is not None
+    stations = drive.frames["station"].to_numpy()
+    shown = shown_of(records, key, hazard)
+    row = drive.row_at(shown.time)
+    meeting = hazard["encounter"]["conflict_station"]
+    assert stations[row] >= meeting - SHORT_OF or row == len(stations) - 1
+    assert row == 0 or stations[row - 1] < meeting - SHORT_OF
+    assert "2.0 s" in shown.words
+
+
+def test_without_a_hazard_there_is_no_sheet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = {key_of("early", "none", "0", 1): Drive(12, cause="no_place")}
+    folder = write_little(tmp_path / "campaign", ARMS[:1], ["0"], [1], drives=drives)
+    file = tmp_path / "sheet.png"
+    assert main(["replay", str(folder), "--sheet", str(file)]) == 2
+    assert "no hazard ran" in capsys.readouterr().err
+    assert not file.exists()
