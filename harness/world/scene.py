@@ -43,7 +43,7 @@ class Figure:
 
     type_id: str
     kind: int
-    centre: carla.Location  # of its box, in its own frame
+    centre: tuple[float, float, float]  # of its box, in its own frame
     size: tuple[float, float, float]  # length, width and height
 
 
@@ -137,7 +137,7 @@ def figure_of(actor: carla.Actor) -> Figure:
     box = actor.bounding_box
     extent = repaired(actor.type_id, (box.extent.x, box.extent.y, box.extent.z), kind)
     length, width, height = (2 * half for half in extent)
-    centre = carla.Location(box.location.x, box.location.y, box.location.z)
+    centre = (box.location.x, box.location.y, box.location.z)
     return Figure(actor.type_id, kind, centre, (length, width, height))
 
 
@@ -172,5 +172,5 @@ def class_of_base(base_type: str) -> int:
 
 def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
     """Return the box of a road user in the world, upright."""
-    place = transform.transform(figure.centre)
+    place = transform.transform(carla.Location(*figure.centre))  # which changes its argument
     return place.x, place.y, place.z, *figure.size, math.radians(transform.rotation.yaw)

@@ -73,7 +73,9 @@ def golden(carlite: Carlite, request: pytest.FixtureRequest) -> Iterator[Golden]
         post.listen()
     frame = world.tick()
     ego_scan, unit_scan = (post.collect(frame) for post in posts)
-    scene = ActorRegistry(world).scene(world.get_snapshot())
+    registry = ActorRegistry(world)
+    registry.scene(world.get_snapshot())  # reading it leaves everything where it is
+    scene = registry.scene(world.get_snapshot())
     for post in posts:
         post.end()
     yield Golden(
