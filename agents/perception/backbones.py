@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.perception.designs import BackboneDesign
+from agents.perception.pointwise import Convolution, Upsampling
 
 
 class ResidualBlock(nn.Module):
@@ -100,7 +101,7 @@ class Pair(nn.Module):
 
     def __init__(self, before: int, after: int, kernel: int, stride: int) -> None:
         super().__init__()
-        first = nn.Conv2d(before, after, kernel, stride, padding=kernel // 2)
+        first = Convolution(before, after, kernel, stride, padding=kernel // 2)
         second = nn.Conv2d(after, after, 3, padding=1)
         self.double_conv = nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
 
@@ -126,7 +127,7 @@ def plain_level(before: int, after: int, layers: int) -> nn.Sequential:
 def upsampling(before: int, after: int, factor: int) -> nn.Sequential:
     """Return the way up from a level that is so many times coarser than the first."""
     return nn.Sequential(
-        nn.ConvTranspose2d(before, after, factor, factor, bias=False),
+        Upsampling(before, after, factor),
         nn.BatchNorm2d(after, eps=1e-3, momentum=0.01),
         nn.ReLU(),
     )

@@ -19,6 +19,7 @@ from agents.perception.designs import Design
 from agents.perception.fusion.base import FeatureSpec, Fusion, IntermediateFusion, Maps, Partner
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
+from agents.perception.pointwise import Convolution
 from agents.perception.warping import Rotation
 from harness.vocabulary import Singles
 
@@ -56,8 +57,8 @@ class Network(nn.Module):
         if design.rotates and isinstance(fusion, IntermediateFusion):
             channels = features.level_channels if fusion.multi_scale else (features.channels,)
             self.turnings = nn.ModuleList(Rotation(count) for count in channels)
-        self.cls_head = nn.Conv2d(design.channels, SCORE_CHANNELS, 1)
-        self.reg_head = nn.Conv2d(design.channels, CODE_CHANNELS, 1)
+        self.cls_head = Convolution(design.channels, SCORE_CHANNELS, 1)
+        self.reg_head = Convolution(design.channels, CODE_CHANNELS, 1)
         assert self.cls_head.bias is not None
         nn.init.constant_(self.cls_head.bias, -math.log((1 - PRIOR) / PRIOR))
 

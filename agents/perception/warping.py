@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.perception.grid import Grid
+from agents.perception.pointwise import linear
 from harness.geometry import matrix
 from harness.vocabulary import Floats, Pose
 
@@ -61,5 +62,5 @@ class Rotation(nn.Module):
         )
         weight = torch.einsum("w,woi->oi", waves, self.weight)
         cells = sent.permute(0, 2, 3, 1)
-        rotated = torch.relu(functional.linear(cells, weight, waves @ self.bias))
+        rotated = torch.relu(linear(cells, weight, waves @ self.bias))
         return (rotated * (cells != 0).any(-1, keepdim=True)).permute(0, 3, 1, 2)

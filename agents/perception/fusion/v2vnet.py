@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from agents.perception.designs import FULL_COARSE, Published
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion, Maps, Partner
+from agents.perception.pointwise import Linear
 from harness.errors import UserError
 from harness.geometry import relative
 from harness.vocabulary import Pose
@@ -91,7 +92,7 @@ class V2VNet(IntermediateFusion):
         self.channels, self.padding = features.channels, kernel // 2
         self.msg_cnn = nn.Conv2d(2 * self.channels, self.channels, kernel, padding=kernel // 2)
         self.conv_gru = GatedUnit(self.channels, kernel)
-        self.mlp = nn.Linear(self.channels, self.channels)
+        self.mlp = Linear(self.channels, self.channels)
 
     def fuse(self, ego: Maps, partners: Sequence[Partner]) -> Maps:
         """Return the ego's map after all rounds."""

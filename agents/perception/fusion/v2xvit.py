@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from agents.perception.designs import FULL_COARSE, Published
 from agents.perception.fusion.base import FeatureSpec, IntermediateFusion
+from agents.perception.pointwise import Linear, linear
 
 DROPOUT = 0.3
 
@@ -68,9 +69,9 @@ class AgentAttention(nn.Module):
         inner = design.heads * design.head_channels
         self.heads, self.head_channels = design.heads, design.head_channels
         self.k_linears, self.q_linears, self.v_linears = (
-            nn.ModuleList(nn.Linear(channels, inner) for _ in range(design.types)) for _ in range(3)
+            nn.ModuleList(Linear(channels, inner) for _ in range(design.types)) for _ in range(3)
         )
-        self.a_linears = nn.ModuleList(nn.Linear(inner, channels) for _ in range(design.types))
+        self.a_linears = nn.ModuleList(Linear(inner, channels) for _ in range(design.types))
         shape = (design.types**2, design.heads, design.head_channels, design.head_channels)
         self.relation_att, self.relation_msg = (
             nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape))) for _ in range(2)
@@ -99,13 +100,13 @@ class AgentAttention(nn.Module):
         return (shares * value.view(*value.shape[:-1], *heads)).sum(1).flatten(-2)
 
 
-def related(x: Tensor, linear: nn.Module, relation: Tensor) -> Tensor:
+def related(x: Tensor, layer: nn.Module, relation: Tensor) -> Tensor:
     """Return what a linear layer and then a matrix for each head make of tokens, in one go."""
-    assert isinstance(linear, nn.Linear)
+    assert isinstance(layer, nn.Linear)
     heads, head_channels = relation.shape[:2]
-    weight = relation @ linear.weight.view(heads, head_channels, -1)
-    bias = relation @ linear.bias.view(heads, head_channels, 1)
-    return functional.linear(x, weight.flatten(0, 1), bias.flatten())
+    weight = relation @ layer.weight.view(heads, head_channels, -1)
+    bias = relation @ layer.bias.view(heads, head_channels, 1)
+    return linear(x, weight.flatten(0, 1), bias.flatten())
 
 
 class WindowAttention(nn.Module):
@@ -114,9 +115,9 @@ class WindowAttention(nn.Module):
     def __init__(self, channels: int, heads: int, head_channels: int, window: int) -> None:
         super().__init__()
         self.heads, self.window = heads, window
-        self.to_qkv = nn.Linear(channels, 3 * heads * head_channels, bias=False)
+        self.to_qkv = Linear(channels, 3 * heads * head_channels, bias=False)
         self.pos_embedding = nn.Parameter(torch.randn(2 * window - 1, 2 * window - 1))
-        self.to_out = nn.Sequential(nn.Linear(heads * head_channels, channels), nn.Dropout(DROPOUT))
+        self.to_out = nn.Sequential(Linear(heads * head_channels, channels), nn.Dropout(DROPOUT))
         places = np.indices((window, window)).reshape(2, -1)
         self.apart = torch.from_numpy(places[:, None] - places[:, :, None] + window - 1)
 
@@ -188,10 +189,10 @@ class FeedForward(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(channels, channels),
+            Linear(channels, channels),
             nn.GELU(),
             nn.Dropout(DROPOUT),
-            nn.Linear(channels, channels),
+            Linear(channels, channels),
             nn.Dropout(DROPOUT),
         )
 
