@@ -12,7 +12,7 @@ from agents.driving.prediction import Future
 from agents.driving.settings import Car
 from agents.driving.speed import Profiles
 from agents.driving.tracking import Tracks, sets_off
-from harness.vocabulary import CYCLIST, PEDESTRIAN, Floats, Mask
+from harness.vocabulary import CYCLIST, PEDESTRIAN, VEHICLE, Floats, Mask
 
 SOFT_PRICE, HARD_PRICE, MOVING_PRICE = 20.0, 200.0, 20.0
 """Cost of coming close, of contact, and of each metre driven in contact."""
@@ -84,15 +84,17 @@ def contact_cost(
     futures: tuple[Future, Future],
     times: Floats,
     car: Car,
+    squeezes: bool = False,
 ) -> Floats:
     """Return the cost of each profile for the road users that it comes close to or touches.
 
     The first prediction is the likely one; the second is what can be relied on, and it alone counts
-    for contact.
+    for contact. An ego that squeezes past may come close to vehicles that stand.
     """
     if not len(tracks):
         return np.zeros(len(profiles.speed))
     likely, reliable = futures
+    parked = likely.standing & (tracks.classes == VEHICLE)
     close = contacts(
         path,
         profiles,
@@ -100,6 +102,7 @@ def contact_cost(
         future=likely,
         margins=comfort_margins(tracks, likely, times),
         car=car,
+        count=~parked if squeezes else None,
     )
     contact = contacts(
         path,
@@ -118,9 +121,16 @@ def contact_cost(
 
 
 def contacts(
-    path: Path, profiles: Profiles, *, tracks: Tracks, future: Future, margins: Margins, car: Car
+    path: Path,
+    profiles: Profiles,
+    *,
+    tracks: Tracks,
+    future: Future,
+    margins: Margins,
+    car: Car,
+    count: Mask | None = None,
 ) -> Mask:
-    """Return when each profile touches a road user, (C, T).
+    """Return when each profile touches a road user, of those that count, (C, T).
 
     A road user that is already within the side margin but does not touch the ego must not keep it
     from moving: for those, the side margin is zero.
@@ -143,5 +153,6 @@ def contacts(
 
     wide, slim = touching(ours(margins.side), theirs), touching(ours(np.zeros(1)), theirs)
     squeezed = wide[:, :, :1] & ~slim[:, :, :1]
-    contact: Mask = np.any(np.where(squeezed, slim, wide), axis=1)
+    touched = np.where(squeezed, slim, wide)
+    contact: Mask = np.any(touched if count is None else touched[:, count], axis=1)
     return contact

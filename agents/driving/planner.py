@@ -28,7 +28,8 @@ WORTH_MOVING = 0.3
 """Metres; a plan that is shorter keeps the vehicle standing."""
 
 AT_REST, PATIENCE = 0.3, 8.0
-"""m/s below which the ego waits; seconds that it waits for a queue behind a junction."""
+"""m/s below which the ego waits; seconds that it waits for a queue behind a junction, and that a
+vehicle which stands close to its way, but not in it, keeps it from moving."""
 
 TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
 """Cost per metre not driven; per (m/s²)² and second of braking harder than comfortable."""
@@ -50,7 +51,7 @@ class Planner:
         self._settings = settings
         self._road_speed = road_speed(path, settings)
         steps = round(settings.horizon / settings.step)
-        self._waited = 0.0
+        self._waited = self._rested = 0.0
         self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
 
     def plan(
@@ -64,6 +65,7 @@ class Planner:
     ) -> Plan:
         """Return the best of the candidate profiles along a path: the route, or a shifted one."""
         settings, car, times = self._settings, self._settings.car, self._times
+        self._rested = self._rested + settings.step if speed < AT_REST else 0.0
         tracks = tracks[~followers(path, tracks, station, car)]
         future = predict(tracks, path, ego_station=station, times=times)
         around = surroundings(path, tracks, station, car)
@@ -87,7 +89,13 @@ class Planner:
         )
         cost = progress_cost(profiles, settings)
         cost += contact_cost(
-            path, profiles, tracks=tracks, futures=(future, yielding), times=times, car=car
+            path,
+            profiles,
+            tracks=tracks,
+            futures=(future, yielding),
+            times=times,
+            car=car,
+            squeezes=self._rested >= PATIENCE,
         )
         best = int(cost.argmin())
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))

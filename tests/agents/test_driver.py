@@ -71,6 +71,23 @@ def test_a_cyclist_who_sets_off_is_not_raced(speed: float, away: float, begin: f
     assert world.ego.x > away + 10.0
 
 
+@pytest.mark.parametrize(
+    ("aside", "over", "clear", "away"),
+    [(0.8, 4, 1.9, 0.5), (1.2, 6, 1.9, 0.5), (1.6, 8, 2.2, 0.5), (2.0, 4, 2.2, 2.5)],
+)
+def test_a_parked_vehicle_close_to_a_lane_that_shifts_is_not_waited_for(
+    aside: float, over: int, clear: float, away: float
+) -> None:
+    """Where the ego looks towards it there is less room than for comfort; it never drives off."""
+    x = np.arange(0.0, 150.5)
+    share = np.clip((x - 42.0) / over, 0.0, 1.0)
+    route = route_along(np.column_stack([x, aside * share**2 * (3 - 2 * share)]))
+    van = stands(VEHICLE, 42.0 + over + away + 2.3, aside + clear + 0.95)
+    world = LittleWorld(route, [van]).drive(40)
+    assert not world.touched
+    assert world.ego.x > 80.0
+
+
 def test_a_slow_leader_is_followed_at_its_pace() -> None:
     leader = moves(VEHICLE, (25.0, 0.0), 0.0, 4.0)
     world = LittleWorld(straight(), [leader]).drive(20)

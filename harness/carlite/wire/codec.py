@@ -85,6 +85,10 @@ def items(value: object, what: str, count: int | None = None) -> Sequence[object
 def vector(value: object, what: str) -> Vector:
     """Return three finite numbers."""
     x, y, z = items(value, what, 3)
+    if type(x) is type(y) is type(z) is float and (
+        abs(x) <= LARGEST and abs(y) <= LARGEST and abs(z) <= LARGEST
+    ):
+        return x, y, z
     return number(x, what), number(y, what), number(z, what)
 
 

@@ -74,12 +74,13 @@ class Motion:
     def stand(self, slot: int) -> None:
         """Lift a walker that would stick in the ground; vehicles have springs for that."""
         table = self._table
-        if buried(table, np.array([slot]), self._ground)[0]:
-            return
-        feet = table.extent[slot, 2] - table.box_centre[slot, 2]
         x, y, z = table.position[slot].tolist()
+        _, _, half = table.extent[slot].tolist()
+        middle = float(table.box_centre[slot, 2])
         ground = height(*ground_arrays(self._ground), x, y, z)
-        table.position[slot, 2] = max(z, ground + feet)
+        if z + middle + half < ground and buried(table, np.array([slot]), self._ground)[0]:
+            return
+        table.position[slot, 2] = max(z, ground + (half - middle))
 
     def set_simulated(self, slot: int, simulated: bool) -> None:
         """Leave an actor to the dynamics, or bring it to rest where it is."""
@@ -103,9 +104,9 @@ class Motion:
         table.position[slot] = location
         self.stand(slot)
         table.rotation[slot] = rotation
-        ahead = np.array([np.cos(rotation[1]), np.sin(rotation[1]), 0.0])
-        table.velocity[slot] = speed * ahead
-        table.walk_direction[slot], table.walk_speed[slot] = ahead, speed
+        cos, sin = np.cos(rotation[1]), np.sin(rotation[1])
+        table.velocity[slot] = speed * cos, speed * sin, 0.0
+        table.walk_direction[slot], table.walk_speed[slot] = (cos, sin, 0.0), speed
         self._led.append(actor_id)
 
     def _above_ground(self, slots: Ints) -> Ints:
