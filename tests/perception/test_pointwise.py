@@ -1,4 +1,4 @@
-"""Layers of one cell: oneDNN's numbers are torch's own, and training goes torch's way."""
+"""Layers of one cell: oneDNN's numbers are torch's, and training goes torch's way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLOSE = 1e-5
     ids=["one cell", "nine cells", "strided", "up by one", "up by two", "tokens", "rows"],
 )
 @pytest.mark.parametrize("last", [False, True], ids=["contiguous", "channels last"])
-def test_the_numbers_are_those_of_torchs_own_layer(
+def test_the_numbers_are_those_of_torchs_layer(
     layer: nn.Module, plain: nn.Module, shape: tuple[int, ...], last: bool
 ) -> None:
     plain.load_state_dict(layer.state_dict())
