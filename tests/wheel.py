@@ -28,7 +28,7 @@ def built(folder: Path) -> Path:
     made = "from setuptools import build_meta; print(build_meta.build_sdist('..'))"
     run(sys.executable, "-c", made, cwd=source)
     (archive,) = folder.glob("*.tar.gz")
-    shutil.unpack_archive(archive, folder / "unpacked", filter="data")
+    shutil.unpack_archive(archive, folder / "unpacked")  # ours; older Pythons know no filter
     (source,) = (folder / "unpacked").iterdir()
     made = "from setuptools import build_meta; print(build_meta.build_wheel('../..'))"
     run(sys.executable, "-c", made, cwd=source)
