@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,31 @@ from analysis.replay.legend import legend_of
 from analysis.replay.panel import Footage, panel_of
 from harness.errors import UserError
 from harness.records.keys import AttemptKey
-from harness.records.reading import Campaign
+from harness.records.reading import Campaign, broken
 
 ACROSS, CAPTION = 4, 58
 """Panels in a row, and pixels above each."""
-OF_A_KIND = 2
-"""Hazards of each kind that are shown."""
+OF_A_KIND, MOST = 2, 24
+"""Hazards of each kind that are shown, and of all kinds together."""
 SHORT_OF = 11.0
 """Metres from the ego to the meeting, along the route: its mover is on its way."""
+LONGEST = 80
+"""Characters of a kind's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A hazard that began in an attempt."""
+
+    key: AttemptKey
+    kind: str
+    meeting: float  # m along the route
+    reveal: float | None  # s between when an ego alone could see the mover and the meeting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A hazard of a drive."""
+    """A hazard as it is drawn."""
 
     drive: Drive
     kind: str
@@ -42,39 +55,60 @@ class Shown:
 
 def write_sheet(campaign: Campaign, file: Path, dark: bool) -> int:
     """Write the sheet, whole or not at all; return how many hazards it shows."""
-    shown = [shown_of(campaign, key, hazard) for key, hazard in chosen(campaign)]
+    shown = [shown_of(campaign, hazard) for hazard in islice(chosen(campaign), MOST)]
     if not shown:
         raise UserError(f"{campaign.folder}: no hazard ran")
     write_png(sheet_of(shown, dark), file)
     return len(shown)
 
 
-def chosen(campaign: Campaign) -> Iterator[tuple[AttemptKey, dict[str, Any]]]:
+def chosen(campaign: Campaign) -> Iterator[Ran]:
     """Yield the first hazards of each kind that ran in a campaign's first arm, by kind."""
-    by_kind: dict[str, list[tuple[AttemptKey, dict[str, Any]]]] = defaultdict(list)
+    by_kind: dict[str, list[Ran]] = defaultdict(list)
     keys = sorted(campaign.attempts())
     for key in keys:
         if key.arm == keys[0].arm:
-            for hazard in campaign.result(key)["crucible"]["hazards"]:
-                if hazard["started_at"] is not None:
-                    by_kind[str(hazard["kind"])].append((key, hazard))
+            for hazard in hazards_that_ran(campaign, key):
+                by_kind[hazard.kind].append(hazard)
     for kind in sorted(by_kind):
         yield from by_kind[kind][:OF_A_KIND]
 
 
-def shown_of(campaign: Campaign, key: AttemptKey, hazard: dict[str, Any]) -> Shown:
-    """Return what is shown of a hazard: a moment of its drive, with a caption."""
-    drive = drive_of(campaign, key)
-    if drive is None:
-        raise UserError(f"{key}: it ended before the first planning step")
+def hazards_that_ran(campaign: Campaign, key: AttemptKey) -> list[Ran]:
+    """Return the hazards of an attempt that began, as its result has them."""
+    try:
+        return [
+            ran_of(key, hazard)
+            for hazard in campaign.result(key)["crucible"]["hazards"]
+            if hazard["started_at"] is not None
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise broken(campaign.file_of(key), problem) from None
+
+
+def ran_of(key: AttemptKey, hazard: Mapping[str, Any]) -> Ran:
+    """Return a hazard from its record; those without a mover meet the ego at their station."""
     encounter = hazard.get("encounter") or {}
-    meeting = float(encounter.get("conflict_station") or hazard["station"])
-    near = np.flatnonzero(drive.frames["station"].to_numpy() >= meeting - SHORT_OF)
+    station, reveal = encounter.get("conflict_station"), encounter.get("reveal")
+    return Ran(
+        key=key,
+        kind=str(hazard["kind"])[:LONGEST],
+        meeting=float(hazard["station"] if station is None else station),
+        reveal=None if reveal is None else float(reveal),
+    )
+
+
+def shown_of(campaign: Campaign, hazard: Ran) -> Shown:
+    """Return what is shown of a hazard: a moment of its drive, with a caption."""
+    drive = drive_of(campaign, hazard.key)
+    if drive is None:
+        raise UserError(f"{hazard.key}: it ended before the first planning step")
+    near = np.flatnonzero(drive.frames["station"].to_numpy() >= hazard.meeting - SHORT_OF)
     row = near[0] if len(near) else len(drive.frames) - 1
-    words = f"route {key.route}"
-    if encounter.get("reveal") is not None:
-        words += f", seen {float(encounter['reveal']):.1f} s ahead"
-    return Shown(drive=drive, kind=str(hazard["kind"]), words=words, time=float(drive.times[row]))
+    words = f"route {hazard.key.route}"
+    if hazard.reveal is not None:
+        words += f", seen {hazard.reveal:.1f} s ahead"
+    return Shown(drive=drive, kind=hazard.kind, words=words, time=float(drive.times[row]))
 
 
 def sheet_of(shown: Sequence[Shown], dark: bool) -> Image.Image:

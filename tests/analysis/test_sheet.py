@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def campaign(folder: Path, absent: str, arms: list[tuple[str, str]]) -> Path:
 
 def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Path) -> None:
     folder = campaign(tmp_path, absent="1", arms=ARMS)
-    keys = [key for key, _ in chosen(Campaign(folder))]
+    keys = [hazard.key for hazard in chosen(Campaign(folder))]
     assert [(key.arm, key.route) for key in keys] == [
         (arm_of("early", "none"), "0"),
         (arm_of("early", "none"), "2"),
@@ -46,15 +47,14 @@ def test_two_hazards_of_a_kind_that_ran_in_the_first_arm_are_shown(tmp_path: Pat
 
 def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
     records = Campaign(campaign(tmp_path, absent="1", arms=ARMS))
-    key, hazard = next(chosen(records))
-    drive = drive_of(records, key)
+    hazard = next(chosen(records))
+    drive = drive_of(records, hazard.key)
     assert drive is not None
     stations = drive.frames["station"].to_numpy()
-    shown = shown_of(records, key, hazard)
+    shown = shown_of(records, hazard)
     row = drive.row_at(shown.time)
-    meeting = hazard["encounter"]["conflict_station"]
-    assert stations[row] >= meeting - SHORT_OF or row == len(stations) - 1
-    assert row == 0 or stations[row - 1] < meeting - SHORT_OF
+    assert stations[row] >= hazard.meeting - SHORT_OF or row == len(stations) - 1
+    assert row == 0 or stations[row - 1] < hazard.meeting - SHORT_OF
     assert "2.0 s" in shown.words
 
 
@@ -66,4 +66,29 @@ def test_without_a_hazard_there_is_no_sheet(
     file = tmp_path / "sheet.png"
     assert main(["replay", str(folder), "--sheet", str(file)]) == 2
     assert "no hazard ran" in capsys.readouterr().err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "hazards",
+    [
+        7,
+        [7],
+        [{"kind": "cut_in", "started_at": 1.0}],
+        [{"kind": "cut_in", "started_at": 1.0, "station": "far"}],
+        [{"kind": "cut_in", "started_at": 1.0, "station": 4.0, "encounter": [1]}],
+    ],
+)
+def test_a_damaged_record_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hazards: object
+) -> None:
+    folder = campaign(tmp_path, absent="1", arms=ARMS[:1])
+    record = next(folder.rglob("0-s1/try1/result.json"))
+    content = json.loads(record.read_text())
+    content["crucible"]["hazards"] = hazards
+    record.write_text(json.dumps(content))
+    file = tmp_path / "sheet.png"
+    assert main(["replay", str(folder), "--sheet", str(file)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "0-s1/try1/result.json" in line
     assert not file.exists()
