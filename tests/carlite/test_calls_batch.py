@@ -147,6 +147,52 @@ def test_walkers_led_by_the_client(client: carla.Client, world: carla.World) -> 
     assert walker.get_velocity().length() == 0
 
 
+def test_a_crowd_is_led_as_its_walkers_one_by_one(client: carla.Client, world: carla.World) -> None:
+    """Also with angles beyond half a turn, feet in the ground, and speeds that nobody walks."""
+    walkers = [spawn(world, "walker.pedestrian.0001", number) for number in range(5)]
+    world.tick()
+    starts = [walker.get_transform() for walker in walkers]
+    asked = [(20.0, 1.2), (-190.0, 250.0), (359.0, -0.4), (90.0, 0.0), (900.0, 0.7)]
+
+    def states(lower: float) -> list[carla.command.ApplyWalkerState]:
+        return [
+            carla.command.ApplyWalkerState(
+                walker,
+                carla.Transform(start.location - carla.Location(z=lower), carla.Rotation(yaw=yaw)),
+                speed,
+            )
+            for walker, start, (yaw, speed) in zip(walkers, starts, asked, strict=True)
+        ]
+
+    def moved(batches: list[list[object]]) -> list[object]:
+        for batch in batches:
+            answers = client.apply_batch_sync(batch, False)
+            assert [a.error for a in answers][:1] == [""]
+        world.tick()
+        return [(pose(w.get_transform()), floats(w.get_velocity())) for w in walkers]
+
+    odd = carla.command.SetVehicleLightState(walkers[0].id, carla.VehicleLightState.Fog)
+    for lower in (0.0, 0.6, 4.0):
+        ordinary = states(lower)
+        together = moved([ordinary[:4]]), moved([ordinary])
+        assert together[0][:4] == together[1][:4] == moved([[one] for one in ordinary])[:4]
+        assert together[1] == moved([[*ordinary, odd]])
+
+
+def test_a_crowd_with_a_stranger_leads_the_others(client: carla.Client, world: carla.World) -> None:
+    walkers = [spawn(world, "walker.pedestrian.0001", number) for number in range(2)]
+    car = spawn(world, MODEL3, 4)
+    world.tick()
+    at = walkers[0].get_transform()
+    there = carla.Transform(at.location + at.get_forward_vector(), at.rotation)
+    batch = [carla.command.ApplyWalkerState(actor, there, 1.0) for actor in (walkers[0], car, 9999)]
+    answers = client.apply_batch_sync([*batch, batch[0]], True)
+    assert [bool(answer.error) for answer in answers] == [False, True, True, False]
+    assert "is a vehicle" in answers[1].error
+    assert "not found: 9999" in answers[2].error
+    assert walkers[0].get_location().distance_2d(there.location) < 0.1
+
+
 def test_commands_the_wheel_does_not_offer(world: carla.World, carlite: Carlite) -> None:
     car = spawn(world, MODEL3)
     world.tick()

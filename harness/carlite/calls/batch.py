@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from harness.carlite.calls import actors, motion, physics, signals, vehicles, walkers
+from harness.carlite.calls import actors, crowd, motion, physics, signals, vehicles, walkers
 from harness.carlite.errors import CallError
 from harness.carlite.rpc import Call, Reply, Session
 from harness.carlite.wire import codec
@@ -46,7 +46,7 @@ COMMANDS: dict[int, Command] = {
     4: walkers.apply_control_to_walker,
     5: physics.apply_physics_control,
     6: _apply_transform,
-    7: _apply_walker_state,
+    crowd.WALKER_STATE: _apply_walker_state,
     8: motion.set_actor_target_velocity,
     9: motion.set_actor_target_angular_velocity,
     10: motion.add_actor_impulse,
@@ -133,7 +133,10 @@ def _answer(world: World, session: Session, command: object) -> object:
 def apply_batch(world: World, session: Session, commands: object, then_tick: object) -> object:
     """Run commands one after the other, then tick if asked to."""
     tick = codec.flag(then_tick, "do tick")
-    answers = [_answer(world, session, command) for command in codec.items(commands, "commands")]
+    given = codec.items(commands, "commands")
+    answers = crowd.lead(world, given)
+    if answers is None:
+        answers = [_answer(world, session, command) for command in given]
     if tick:
         world.tick()
     return answers

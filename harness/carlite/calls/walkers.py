@@ -33,7 +33,8 @@ def put(world: World, actor: object, transform: Transform, speed: float) -> None
     number = codec.integer(actor, "actor")
     world.episode.population.find(number, Kind.WALKER)
     pace = min(max(speed, -FASTEST), FASTEST)
-    world.episode.motion.lead_walker(number, transform.location, transform.rotation, pace)
+    location, rotation = np.array([transform.location]), np.array([transform.rotation])
+    world.episode.motion.lead_walkers([number], location, rotation, np.array([pace]))
 
 
 calls.refuse(

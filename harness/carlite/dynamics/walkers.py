@@ -8,7 +8,7 @@ from harness.carlite.actors import ActorTable
 from harness.carlite.angles import wrapped_in_kernel
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
-from harness.carlite.towns.lookup import height
+from harness.carlite.towns.lookup import ground_arrays, height
 from harness.carlite.towns.model import Ground
 
 GRAVITY = 9.81
@@ -35,6 +35,22 @@ def step(table: ActorTable, slots: Ints, ground: Ground, dt: float) -> None:
         table.extent, table.mass, table.walk_direction, table.walk_speed, table.jump,
         table.held_velocity, table.force, table.torque,
     )  # fmt: skip
+
+
+def stand(table: ActorTable, slots: Ints, ground: Ground) -> None:
+    """Lift walkers that would stick in the ground."""
+    _stand(slots, *ground_arrays(ground), table.position, table.box_centre, table.extent)
+
+
+@compiled
+def _stand(
+    slots: Ints, x0: float, y0: float, cell: float, lower: Float32s, upper: Float32s,
+    position: Floats, box_centre: Floats, extent: Floats,
+) -> None:  # fmt: skip
+    for slot in slots:
+        x, y, z = position[slot]
+        floor = height(x0, y0, cell, lower, upper, x, y, z)
+        position[slot, 2] = max(z, floor + (extent[slot, 2] - box_centre[slot, 2]))
 
 
 @compiled

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Ints
+from harness.carlite.arrays import Floats, Ints
 from harness.carlite.blueprints import Blueprint
 from harness.carlite.dynamics import collisions, pushes, vehicles, walkers
 from harness.carlite.dynamics.collisions import Contact
 from harness.carlite.dynamics.friction import FrictionVolumes, Volume
 from harness.carlite.dynamics.physics import Physics, defaults
-from harness.carlite.towns.lookup import ground_arrays, height
 from harness.carlite.towns.model import Scenery, Town
-from harness.carlite.wire.codec import Rotation, Vector
+from harness.carlite.wire.codec import Vector
 from harness.carlite.world.underground import buried
 
 
@@ -71,16 +72,10 @@ class Motion:
             self._table, self._obstacles, centre=centre, extent=extent, yaw=yaw
         )
 
-    def stand(self, slot: int) -> None:
-        """Lift a walker that would stick in the ground; vehicles have springs for that."""
-        table = self._table
-        x, y, z = table.position[slot].tolist()
-        _, _, half = table.extent[slot].tolist()
-        middle = float(table.box_centre[slot, 2])
-        ground = height(*ground_arrays(self._ground), x, y, z)
-        if z + middle + half < ground and buried(table, np.array([slot]), self._ground)[0]:
-            return
-        table.position[slot, 2] = max(z, ground + (half - middle))
+    def stand(self, *slots: int) -> None:
+        """Lift walkers that would stick in the ground; vehicles have springs for that."""
+        rows = np.array(slots)
+        walkers.stand(self._table, rows[~buried(self._table, rows, self._ground)], self._ground)
 
     def set_simulated(self, slot: int, simulated: bool) -> None:
         """Leave an actor to the dynamics, or bring it to rest where it is."""
@@ -96,18 +91,20 @@ class Motion:
         table.torque[slot] = 0.0
         table.slip[slot] = table.yaw_rate[slot] = 0.0
 
-    def lead_walker(
-        self, actor_id: int, location: Vector, rotation: Rotation, speed: float
+    def lead_walkers(
+        self, ids: Sequence[int], locations: Floats, rotations: Floats, speeds: Floats
     ) -> None:
-        """Put a walker on the ground at a place; until the next call it walks on for one tick."""
-        table, slot = self._table, self._table.slot(actor_id)
-        table.position[slot] = location
-        self.stand(slot)
-        table.rotation[slot] = rotation
-        cos, sin = np.cos(rotation[1]), np.sin(rotation[1])
-        table.velocity[slot] = speed * cos, speed * sin, 0.0
-        table.walk_direction[slot], table.walk_speed[slot] = (cos, sin, 0.0), speed
-        self._led.append(actor_id)
+        """Put walkers on the ground at places; until the next call they walk on for one tick."""
+        table = self._table
+        slots = [table.slot(actor_id) for actor_id in ids]
+        table.position[slots] = locations
+        self.stand(*slots)
+        table.rotation[slots] = rotations
+        yaw = rotations[:, 1]
+        ahead = np.column_stack([np.cos(yaw), np.sin(yaw), np.zeros(len(yaw))])
+        table.velocity[slots] = speeds[:, None] * ahead
+        table.walk_direction[slots], table.walk_speed[slots] = ahead, speeds
+        self._led += ids
 
     def _above_ground(self, slots: Ints) -> Ints:
         """Return the slots of those above the ground, and let the others rest."""
@@ -122,7 +119,8 @@ class Motion:
         return slots[~below]
 
     def _stop_led_walkers(self) -> None:
-        for actor_id in self._led:
-            if actor_id in self._table:
-                self._table.walk_speed[self._table.slot(actor_id)] = 0.0
+        table = self._table
+        slots = [table.slot(actor_id) for actor_id in self._led if actor_id in table]
+        if slots:
+            table.walk_speed[slots] = 0.0
         self._led.clear()
