@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, tau
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from harness.carlite.world import World
 
 WALKER_STATE = 7
 """The number of `ApplyWalkerState` among the commands."""
+WIDTH = 9
+"""Numbers in such a command, with its own and the actor's."""
 FOLDED_EXACTLY = 3 * pi
 """Angles up to which taking off one turn is exact."""
 
@@ -33,7 +35,7 @@ class Crowd(NamedTuple):
     speeds: Floats
 
 
-def lead(world: World, commands: Sequence[object]) -> list[object] | None:
+def lead(world: World, commands: Sequence[Any]) -> list[object] | None:
     """Lead the walkers of a batch and return the answers; None if not all commands do that."""
     crowd = crowd_in(commands)
     if crowd is None or not all_walkers(world, crowd.ids):
@@ -42,32 +44,23 @@ def lead(world: World, commands: Sequence[object]) -> list[object] | None:
     return [[[1, actor]] for actor in crowd.ids]
 
 
-def crowd_in(commands: Sequence[object]) -> Crowd | None:
-    """Return what a batch says; None if one command is of another kind, or out of the ordinary."""
-    ids: list[int] = []
-    rows: list[tuple[float, ...]] = []
-    for command in commands:
-        match command:
-            case [
-                [
-                    int(number),
-                    [
-                        int(actor),
-                        [
-                            [float(x), float(y), float(z)],
-                            [float(pitch), float(yaw), float(roll)],
-                        ],
-                        float(speed),
-                    ],
-                ]
-            ] if number == WALKER_STATE and type(actor) is int:
-                ids.append(actor)
-                rows.append((x, y, z, pitch, yaw, roll, speed))
-            case _:
-                return None
-    if not ids:
+def crowd_in(commands: Sequence[Any]) -> Crowd | None:
+    """Return what a batch says; None if one command is of another kind, or out of the ordinary.
+
+    Unpacking all levels in one go takes a tenth of the time of looking at each.
+    """
+    flat: list[Any] = []
+    try:
+        for ((number, (actor, ((x, y, z), (pitch, yaw, roll)), speed)),) in commands:
+            flat += (number, actor, x, y, z, pitch, yaw, roll, speed)
+    except (TypeError, ValueError):
         return None
-    values = np.array(rows)
+    numbers, ids = flat[::WIDTH], flat[1::WIDTH]
+    if set(numbers) != {WALKER_STATE} or set(map(type, [*numbers, *ids])) != {int}:
+        return None
+    if not set(map(type, flat)) <= {int, float}:
+        return None
+    values = np.array(flat, np.float64).reshape(-1, WIDTH)[:, 2:]
     angles = np.radians(values[:, 3:6])
     if not ((np.abs(values) <= codec.LARGEST).all() and (np.abs(angles) <= FOLDED_EXACTLY).all()):
         return None
