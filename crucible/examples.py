@@ -71,6 +71,10 @@ EXAMPLES = {
         "crucible evaluate --scheme fcooper --data data/test"
         " --weights mine/lite_fcooper.safetensors",
     ),
+    "networks": (
+        "crucible networks single.json late.json fcooper.json",
+        "crucible networks evaluations/*.json --against late --out table.md",
+    ),
     "report": (
         "crucible report runs/demo",
         "crucible report runs/one runs/two --out together",

@@ -85,6 +85,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             collect="record scenes to train on",
             train="train the network of a fusion scheme",
             evaluate="measure how well weights detect, with and without disturbances",
+            networks="print evaluations of networks side by side, with intervals",
         ),
     ),
     "Analysis": of(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.perception.designs import BackboneDesign
+from agents.perception.pillars import Pillars
 from agents.perception.pointwise import Convolution, Upsampling
 
 
@@ -67,14 +68,14 @@ class Backbone(nn.Module):
             upsampling(channels, design.upsampled, 2**number)
             for number, channels in enumerate(design.channels)
         )
+        self.joined_channels = design.upsampled * len(design.channels)
 
-    def levels(self, pillars: Tensor) -> tuple[Tensor, ...]:
+    def levels(self, pillars: Pillars) -> tuple[Tensor, ...]:
         """Return a map for each level, each half as fine as the one before."""
-        maps = []
+        maps = [pillars.dense()]
         for level in self.resnet.children() if hasattr(self, "resnet") else self.blocks:
-            pillars = level(pillars)
-            maps.append(pillars)
-        return tuple(maps)
+            maps.append(level(maps[-1]))
+        return tuple(maps[1:])
 
     def joined(self, levels: Sequence[Tensor]) -> Tensor:
         """Return all levels in one map, as fine as the first."""
@@ -116,12 +117,17 @@ def plain_level(before: int, after: int, layers: int) -> nn.Sequential:
     modules: list[nn.Module] = [nn.Identity()]
     for number in range(layers + 1):
         stride, inner = (2, before) if number == 0 else (1, after)
-        modules += [
-            nn.Conv2d(inner, after, 3, stride, padding=1, bias=False),
-            nn.BatchNorm2d(after, eps=1e-3, momentum=0.01),
-            nn.ReLU(),
-        ]
+        modules += convolution(inner, after, stride)
     return nn.Sequential(*modules)
+
+
+def convolution(before: int, after: int, stride: int) -> list[nn.Module]:
+    """Return a convolution, its normalisation and its activation."""
+    return [
+        nn.Conv2d(before, after, 3, stride, padding=1, bias=False),
+        nn.BatchNorm2d(after, eps=1e-3, momentum=0.01),
+        nn.ReLU(),
+    ]
 
 
 def upsampling(before: int, after: int, factor: int) -> nn.Sequential:

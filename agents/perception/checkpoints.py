@@ -140,7 +140,8 @@ def grid_in(settings: dict[str, Any], path: Path, published: Published) -> Grid:
 def decoding_in(settings: dict[str, Any], path: Path) -> Decoding:
     """Return the thresholds of some settings."""
     score = number(settings, path, "postprocess", "target_args", "score_threshold")
-    return Decoding(score=score, nms_overlap=number(settings, path, "postprocess", "nms_thresh"))
+    overlap = number(settings, path, "postprocess", "nms_thresh")
+    return Decoding(score=score, counts=score, nms_overlap=overlap)
 
 
 def value(settings: dict[str, Any], path: Path, *names: str) -> Any:

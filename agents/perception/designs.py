@@ -22,7 +22,8 @@ SIZES: tuple[Size, ...] = get_args(Size)
 class Decoding:
     """Thresholds from raw output to boxes."""
 
-    score: float = 0.2  # lowest score of a detection
+    score: float = 0.2  # lowest score of a candidate
+    counts: float = 0.2  # score from which a detection counts where no operating point was chosen
     nms_overlap: float = 0.15  # IoU above which the lower score of a class is suppressed
     longest: float = 6.0  # m along x or y; longer boxes are dropped
     top_k: int = 1000  # boxes of a class that enter non-maximum suppression
@@ -31,12 +32,16 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackboneDesign:
-    """Convolutions in three levels, each half as fine as the one before, joined at the first's."""
+    """Convolutions in three levels, each half as fine as the one before, joined at the first's.
 
-    kind: Literal["plain", "residual"]
-    layers: tuple[int, ...]
+    `plain` and `residual` join levels side by side; `sparse` starts from pillars, and adds them up.
+    """
+
+    kind: Literal["plain", "residual", "sparse"]
+    layers: tuple[int, ...]  # more of each level; `sparse` has none on its first
     channels: tuple[int, ...]
-    upsampled: int  # channels of each level when they are joined
+    upsampled: int = 0  # channels of each level when they are joined side by side
+    among_pillars: tuple[int, ...] = ()  # of `sparse`: channels of convolutions among pillars alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,7 @@ LITE_GRID = Grid(
     high=(51.2, 38.4, 5.0),
     pillar=0.4,
     stride=2,
-    points_per_pillar=16,
+    points_per_pillar=None,
     scales=(0.8, 0.8, *[1.0] * (len(CODES) - 2)),
     turns=2,
 )
@@ -107,11 +112,13 @@ FULL_COARSE = replace(FULL_PLAIN, grid=strided(FULL_GRID, 4), shrink_stride=2)
 LITE = Design(
     size="lite",
     grid=LITE_GRID,
-    decoding=Decoding(score=0.3, longest=14.0, top_k=300, box_fusion_overlap=0.3),
+    decoding=Decoding(score=0.2, counts=0.3, longest=14.0, top_k=300, box_fusion_overlap=0.3),
     height_reference="road",
-    pillar_channels=24,
-    backbone=BackboneDesign(kind="plain", layers=(1, 1, 2), channels=(24, 32, 64), upsampled=24),
-    channels=24,
+    pillar_channels=32,
+    backbone=BackboneDesign(
+        kind="sparse", layers=(0, 1, 1), channels=(24, 48, 64), among_pillars=(16,)
+    ),
+    channels=16,
     shrink_kernel=1,
     shrink_stride=1,
     rotates=True,

@@ -8,6 +8,7 @@ vocabulary's `CLASSES`, and for each class in the order of `CODES`.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +30,14 @@ class Grid:
     high: tuple[float, float, float]
     pillar: float  # m, its side
     stride: int  # pillars along an output cell
-    points_per_pillar: int  # those that come first count
+    points_per_pillar: int | None  # those that come first count; none: all
     scales: tuple[float, ...]  # metres that a code of one means, in the order of CODES
     turns: int = 1  # of a code while its box turns once: 2 where front and back have equal codes
+
+    @property
+    def most_points(self) -> int:
+        """How many points of a pillar count, at most."""
+        return sys.maxsize if self.points_per_pillar is None else self.points_per_pillar
 
     @property
     def columns(self) -> int:

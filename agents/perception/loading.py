@@ -15,6 +15,7 @@ from agents.perception.designs import Size
 from agents.perception.fusion.base import Fusion
 from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.network import Network
+from agents.perception.operating_point import OperatingPoint, operating_point_in, same_for_all
 from agents.perception.random_weights import random_weights
 from harness.errors import UserError
 
@@ -48,6 +49,17 @@ def network_with_weights(
     file = file_of(type(fusion), size, weights)
     fill(network, read(file), file)
     return network
+
+
+def operating_point(
+    network: Network, size: Size, weights: str | None, checkpoint: str | None
+) -> OperatingPoint:
+    """Return the operating point that comes with a network's weights, or the same for all."""
+    known = None
+    if checkpoint is None and weights != RANDOM:
+        file = file_of(type(network.fusion_net), size, weights)
+        known = operating_point_in(file, network.scheme)
+    return known or same_for_all(network.design.decoding.counts)
 
 
 def files(

@@ -20,6 +20,7 @@ from agents.perception.fusion.base import FeatureSpec, Fusion, IntermediateFusio
 from agents.perception.grid import CODE_CHANNELS, SCORE_CHANNELS
 from agents.perception.pillars import PillarEncoder
 from agents.perception.pointwise import Convolution
+from agents.perception.sparse import SparseBackbone
 from agents.perception.warping import Rotation
 from harness.vocabulary import Singles
 
@@ -42,10 +43,13 @@ class Network(nn.Module):
         super().__init__()
         self.design = design
         self.pillar_vfe = PillarEncoder(design.grid, design.pillar_channels)
-        self.backbone = Backbone(design.pillar_channels, design.backbone)
-        joined = design.backbone.upsampled * len(design.backbone.channels)
+        kind = SparseBackbone if design.backbone.kind == "sparse" else Backbone
+        self.backbone: Backbone | SparseBackbone = kind(design.pillar_channels, design.backbone)
         self.shrink_conv = Shrinking(
-            joined, design.channels, design.shrink_kernel, design.shrink_stride
+            self.backbone.joined_channels,
+            design.channels,
+            design.shrink_kernel,
+            design.shrink_stride,
         )
         features = FeatureSpec(
             grid=design.grid,

@@ -1,9 +1,10 @@
-"""From points to a map: every pillar of the grid gets the maximum over its points."""
+"""From points to pillars: each gets the maximum over its points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -44,8 +45,27 @@ class PillarLayer(nn.Module):
         return np.ascontiguousarray(linear.weight.numpy().T), linear.bias.numpy()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pillars:
+    """The pillars that hold points, of one or several maps; all others are zero."""
+
+    features: Tensor  # (pillars, channels)
+    cells: Tensor  # (pillars,), counted row by row through all maps
+    maps: int
+    rows: int
+    columns: int
+
+    def dense(self) -> Tensor:
+        """Return the maps (maps, channels, rows, columns)."""
+        canvas = self.features.new_zeros(
+            self.maps * self.rows * self.columns, self.features.shape[1]
+        )
+        canvas[self.cells] = self.features
+        return canvas.view(self.maps, self.rows, self.columns, -1).permute(0, 3, 1, 2)
+
+
 class PillarEncoder(nn.Module):
-    """Points of one or several LiDARs to maps of pillars.
+    """Points of one or several LiDARs to pillars.
 
     A pillar with room for more points has one more that is all zeros: V2Xverse trains it so.
     """
@@ -55,8 +75,8 @@ class PillarEncoder(nn.Module):
         self.grid, self.channels = grid, channels
         self.pfn_layers = nn.ModuleList([PillarLayer(channels)])
 
-    def forward(self, clouds: Sequence[Singles]) -> Tensor:
-        """Return maps (clouds, channels, rows, columns)."""
+    def forward(self, clouds: Sequence[Singles]) -> Pillars:
+        """Return the pillars that hold points."""
         grid = self.grid
         parameter = next(self.parameters())
         if parameter.device.type == "cpu" and not (self.training or parameter.requires_grad):
@@ -64,31 +84,84 @@ class PillarEncoder(nn.Module):
         features, pillars, cells, full = point_features(clouds, grid)
         device = parameter.device
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
-        points, padding = outputs[:-1], outputs[-1]
-        number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)
-        strongest = torch.where(
-            torch.from_numpy(full).to(device)[:, None], torch.zeros_like(padding), padding
-        )
-        strongest = strongest.scatter_reduce(0, number, points, "amax")
-        canvas = strongest.new_zeros(len(clouds) * grid.rows * grid.columns, self.channels)
-        canvas[torch.from_numpy(cells).to(device)] = strongest
-        maps = canvas.view(len(clouds), grid.rows, grid.columns, self.channels)
-        return maps.permute(0, 3, 1, 2)
+        if device.type == "cpu":
+            strongest: Tensor = Strongest.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
+        else:
+            points, padding = outputs[:-1], outputs[-1]
+            number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)
+            strongest = torch.where(
+                torch.from_numpy(full).to(device)[:, None], torch.zeros_like(padding), padding
+            )
+            strongest = strongest.scatter_reduce(0, number, points, "amax")
+        return self._pillars(strongest, torch.from_numpy(cells).to(device), clouds)
 
-    def _on_processor(self, clouds: Sequence[Singles]) -> Tensor:
-        """Return the same maps from one compiled pass over the points, without their features."""
+    def _pillars(self, features: Tensor, cells: Tensor, clouds: Sequence[Singles]) -> Pillars:
+        return Pillars(features, cells, len(clouds), self.grid.rows, self.grid.columns)
+
+    def _on_processor(self, clouds: Sequence[Singles]) -> Pillars:
+        """Return the same pillars from one compiled pass over the points of each cloud."""
         grid = self.grid
         layer = self.pfn_layers[0]
         assert isinstance(layer, PillarLayer)
         weight, bias = layer.affine()
         low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
-        maps = torch.zeros(len(clouds), grid.rows, grid.columns, self.channels)
-        for cloud, canvas in zip(clouds, maps.numpy(), strict=True):
-            strongest_features(
-                cloud, low, high, np.float32(grid.pillar), grid.points_per_pillar, weight, bias,
-                canvas,
+        features, cells = [], []
+        for number, cloud in enumerate(clouds):
+            strongest, at = strongest_features(
+                cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,
+                grid.most_points, weight, bias,
             )  # fmt: skip
-        return maps.permute(0, 3, 1, 2)
+            features.append(torch.from_numpy(strongest))
+            cells.append(torch.from_numpy(at).long() + number * grid.rows * grid.columns)
+        return self._pillars(torch.cat(features), torch.cat(cells), clouds)
+
+
+class Strongest(torch.autograd.Function):
+    """The maximum over each pillar's points; backwards, to the points that had it."""
+
+    @staticmethod
+    def forward(ctx: Any, outputs: Tensor, pillars: Numbers64, full: Flags) -> Tensor:
+        """Return the maximum of each pillar; the last output is of a point that is all zeros."""
+        strongest, ctx.who = strongest_outputs(outputs.detach().numpy(), pillars, full)
+        ctx.count = len(outputs)
+        return torch.from_numpy(strongest)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        """Return the gradient of the outputs."""
+        given = sent_back(gradients[0].contiguous().numpy(), ctx.who, ctx.count)
+        return torch.from_numpy(given), None, None
+
+
+@numba.njit(cache=True, nogil=True)
+def strongest_outputs(outputs: Singles, pillars: Numbers64, full: Flags) -> tuple[Singles, Numbers]:
+    """Return each pillar's maximum, and the row of outputs that it is from; -1: of none."""
+    last, channels = len(outputs) - 1, outputs.shape[1]
+    strongest = np.zeros((len(full), channels), np.float32)
+    who = np.full((len(full), channels), -1, np.int32)
+    for pillar in range(len(full)):
+        if not full[pillar]:
+            strongest[pillar] = outputs[last]
+            who[pillar] = last
+    for j in range(last):
+        pillar = pillars[j]
+        for c in range(channels):
+            if outputs[j, c] > strongest[pillar, c]:
+                strongest[pillar, c] = outputs[j, c]
+                who[pillar, c] = j
+    return strongest, who
+
+
+@numba.njit(cache=True, nogil=True)
+def sent_back(gradient: Singles, who: Numbers, count: int) -> Singles:
+    """Return the gradient of so many outputs from that of the maxima."""
+    channels = who.shape[1]
+    given = np.zeros((count, channels), np.float32)
+    for pillar in range(len(who)):
+        for c in range(channels):
+            if who[pillar, c] >= 0:
+                given[who[pillar, c], c] += gradient[pillar, c]
+    return given
 
 
 @numba.njit(cache=True, nogil=True)
@@ -97,19 +170,20 @@ def strongest_features(
     low: Singles,
     high: Singles,
     side: np.float32,
+    rows: int,
+    columns: int,
     most: int,
     weight: Singles,
     bias: Singles,
-    canvas: Singles,
-) -> None:
-    """Write into each pillar's cell the maximum over its points, and over zeros if it has room."""
-    rows, columns, channels = canvas.shape
+) -> tuple[Singles, Numbers]:
+    """Return the maximum over each pillar's points, and over zeros if it has room; and its cell."""
+    channels = len(bias)
     chosen, pillars, cells, counts, sums = assigned(points, low, high, side, rows, columns, most)
+    strongest = np.zeros((len(cells), channels), np.float32)
     for pillar in range(len(cells)):
         if counts[pillar] < most:
-            row, column = cells[pillar] // columns, cells[pillar] % columns
             for c in range(channels):
-                canvas[row, column, c] = max(bias[c], np.float32(0.0))
+                strongest[pillar, c] = max(bias[c], np.float32(0.0))
     feature = np.empty((1, POINT_FEATURES), np.float32)
     middle_z = (low[2] + high[2]) / 2
     for j in range(len(chosen)):
@@ -129,7 +203,8 @@ def strongest_features(
                 + f3 * weight[3, c] + f4 * weight[4, c] + f5 * weight[5, c] + f6 * weight[6, c]
                 + f7 * weight[7, c] + f8 * weight[8, c] + f9 * weight[9, c]
             )  # fmt: skip
-            canvas[row, column, c] = max(canvas[row, column, c], output)
+            strongest[pillar, c] = max(strongest[pillar, c], output)
+    return strongest, cells
 
 
 def point_features(
@@ -144,14 +219,14 @@ def point_features(
     for number, cloud in enumerate(clouds):
         features, pillars, cells, counts = pillared(
             cloud, low, high, np.float32(grid.pillar), grid.rows, grid.columns,
-            grid.points_per_pillar,
+            grid.most_points,
         )  # fmt: skip
         parts.append(
             (
                 features,
                 pillars.astype(np.int64) + count,
                 cells.astype(np.int64) + number * grid.rows * grid.columns,
-                counts >= grid.points_per_pillar,
+                counts >= grid.most_points,
             )
         )
         count += len(cells)

@@ -12,9 +12,10 @@ from torch.nn import functional
 
 
 def by_onednn(x: Tensor) -> bool:
-    """Return whether oneDNN can be called: on a processor, and where nothing is trained."""
+    """Return whether oneDNN can be called: on a processor, for something, and not to train."""
     return (
         torch.is_inference_mode_enabled()
+        and x.numel() > 0
         and x.device.type == "cpu"
         and x.dtype == torch.float32
         and torch._C._has_mkldnn

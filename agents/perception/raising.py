@@ -29,14 +29,16 @@ def height_above(
 
 
 def raised_points(points_in_lidar: Singles, height: float, grid: Grid) -> Singles:
-    """Return the points in a network's window, z above its zero of heights, shuffled.
+    """Return the points in a network's window, z above its zero of heights.
 
-    A sweep comes channel by channel; in a crowded pillar, where only the first points count, those
-    would all be from the top or all from below. The order depends on how many points are shuffled:
-    those outside the window, which no network sees, are left out before.
+    Where only the first points of a pillar count, they are shuffled: a sweep comes channel by
+    channel, and those would all be from the top or all from below. The order depends on how many
+    points are shuffled: those outside the window, which no network sees, are left out before.
     """
     low, high = np.array(grid.low, np.float32), np.array(grid.high, np.float32)
     raised: Singles = raised_inside(points_in_lidar, np.float32(height), low, high)
+    if grid.points_per_pillar is None:
+        return raised
     return raised[np.random.default_rng(0).permutation(len(raised))]
 
 

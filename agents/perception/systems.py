@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,12 @@ from agents.perception.fusion.base import (
     Partner,
 )
 from agents.perception.fusion.catalogue import named
-from agents.perception.loading import files, network_with_weights, refuse_unloadable
+from agents.perception.loading import (
+    files,
+    network_with_weights,
+    operating_point,
+    refuse_unloadable,
+)
 from harness.geometry import boxes_between, relative
 from harness.vocabulary import (
     Boxes,
@@ -60,7 +66,9 @@ class NetworkSystem(ABC):
         driving: DrivingSettings | None = None,
     ) -> None:
         self.fusion = fusion
-        self.detector = Detector(network_with_weights(fusion, size, weights, checkpoint))
+        network = network_with_weights(fusion, size, weights, checkpoint)
+        self.detector = Detector(network)
+        self.operating_point = operating_point(network, size, weights, checkpoint)
         self._driver = Driver(driving)
 
     @property
@@ -129,7 +137,11 @@ class NetworkSystem(ABC):
     def _detected(self, observation: Observation) -> tuple[Boxes, float]:
         """Return what is detected in one sweep, and the height of its LiDAR above the road."""
         maps, height = self._encoded(observation)
-        return self.detector.detect(maps, (), height), height
+        return self._detected_on(maps, (), height), height
+
+    def _detected_on(self, ego: Maps, partners: Sequence[Partner], height: float) -> Boxes:
+        """Return the detections that count, from one agent's maps or from all."""
+        return self.operating_point.applied(self.detector.detect(ego, partners, height))
 
     def _others(self, boxes: Boxes, observation: EgoObservation, height: float) -> Boxes:
         """Leave out the ego itself and what lies beyond the window."""
@@ -193,7 +205,7 @@ class Early(FixedSystem):
         pose = observation.lidar_in_world
         sweeps = [(sent_points(message), message.lidar_in_world) for message in messages]
         (points,), _ = self.fusion.clouds((observation.points_in_lidar, pose), sweeps)
-        cooperative = self.detector.detect(self.detector.encode(points, height), (), height)
+        cooperative = self._detected_on(self.detector.encode(points, height), (), height)
         return self._others(cooperative, observation, height), alone
 
 
@@ -211,13 +223,13 @@ class Late(FixedSystem):
         self, observation: EgoObservation, messages: tuple[Message, ...]
     ) -> tuple[Boxes, Boxes]:
         """Detect, and merge with what partners detected."""
-        alone, height = self._detected(observation)
+        detected, height = self._detected(observation)
+        alone = self._others(detected, observation, height)
+        if not messages:
+            return alone, alone
         sent = [boxes_in_ego(message, observation.lidar_in_world) for message in messages]
-        cooperative = self.detector.merge([alone, *sent])
-        return (
-            self._others(cooperative, observation, height),
-            self._others(alone, observation, height),
-        )
+        cooperative = self.detector.merge([detected, *sent])
+        return self._others(cooperative, observation, height), alone
 
 
 class Intermediate(NetworkSystem):
@@ -247,11 +259,11 @@ class Intermediate(NetworkSystem):
     ) -> tuple[Boxes, Boxes]:
         """Detect from the ego's maps, and again from the fused ones."""
         ego, height = self._encoded(observation)
-        alone = self._others(self.detector.detect(ego, (), height), observation, height)
+        alone = self._others(self._detected_on(ego, (), height), observation, height)
         partners = [self._partner(message, ego, observation.lidar_in_world) for message in messages]
         if not partners:
             return alone, alone
-        cooperative = self.detector.detect(ego, partners, height)
+        cooperative = self._detected_on(ego, partners, height)
         return self._others(cooperative, observation, height), alone
 
     def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:

@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None, program: str = "python -m agents.tr
     add_collect(commands)
     add_train(commands)
     add_evaluate(commands)
+    add_networks(commands)
     options = parser.parse_args(arguments)
     return ended(lambda: options.run(options) or 0)
 
@@ -167,6 +168,11 @@ def add_train(commands: Commands) -> None:
         help="train fusion and heads only, in a third of the time",
     )
     add(
+        "--whole",
+        action="store_true",
+        help="show single and early the whole window, as other schemes see it, and not a quarter",
+    )
+    add(
         "--trial",
         type=int,
         default=100,
@@ -197,7 +203,7 @@ def add_evaluate(commands: Commands) -> None:
     add_scheme(parser)
     add = parser.add_argument
     add("--weights", type=Path, metavar="FILE", help="weights (default: ours)")
-    add("--data", type=Path, required=True, metavar="DIR", help="a recording")
+    add("--data", type=Path, nargs="+", required=True, metavar="DIR", help="recordings")
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
     add(
         "--out",
@@ -215,6 +221,28 @@ def run_evaluate(options: argparse.Namespace) -> None:
 
     at_least_one(options, "most")
     evaluate(Evaluation(**given(options)))
+
+
+def add_networks(commands: Commands) -> None:
+    """Add `networks`."""
+    parser = commands.add_parser("networks", help="print evaluations of networks side by side")
+    add = parser.add_argument
+    add("files", type=Path, nargs="+", metavar="FILE", help="what `evaluate --out` wrote")
+    add(
+        "--against",
+        default="single",
+        metavar="SCHEME",
+        help="scheme from which differences are taken (default: single)",
+    )
+    add("--out", type=Path, metavar="FILE", help="write the tables to this file as Markdown too")
+    parser.set_defaults(run=run_networks)
+
+
+def run_networks(options: argparse.Namespace) -> None:
+    """Compare."""
+    from agents.training.side_by_side import side_by_side  # noqa: PLC0415
+
+    side_by_side(options.files, options.against, options.out)
 
 
 def given(options: argparse.Namespace) -> dict[str, Any]:

@@ -54,11 +54,11 @@ def _changed(
     sample: Sample, change: Callable[[View], View], change_boxes: Callable[[Boxes], Boxes]
 ) -> Sample:
     truth = sample.truth
-    return Sample(
+    return replace(
+        sample,
         ego=change(sample.ego),
         partners=tuple(change(partner) for partner in sample.partners),
         truth=replace(truth, boxes_in_lidar=change_boxes(truth.boxes_in_lidar)),
-        hits_anyone=sample.hits_anyone,
         parked=change_boxes(sample.parked),
     )
 

@@ -6,7 +6,7 @@ detection of ground truth that does not count, or of a parked car that is scener
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias, get_args
@@ -22,7 +22,7 @@ from harness.precision import (
     on_parked,
     pool,
 )
-from harness.vocabulary import CLASSES, Boxes, Floats, Mask
+from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 Visible: TypeAlias = Literal["ego", "anyone"]
 Detector: TypeAlias = Callable[[Sample], Boxes]
@@ -37,6 +37,7 @@ BANDS = {
     "30-50": (30.0, 50.0),
     "50-100": (50.0, 100.0),
     "0-50": (0.0, 50.0),
+    "all": (0.0, np.inf),
 }
 """Metres from the ego's LiDAR."""
 HEADLINE = {"vehicle": "0-50", "pedestrian": "0-30", "cyclist": "0-30"}
@@ -52,21 +53,62 @@ class Precision:
     truths: int
 
 
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What became of a detector's detections, sample by sample."""
+
+    scenarios: list[str]  # of each sample
+    matches: dict[Cell, list[Matches]]  # of each sample
+
+    def table(self) -> dict[Cell, Precision]:
+        """Return the average precision in each cell."""
+        return {cell: precision(pool(parts)) for cell, parts in self.matches.items()}
+
+    def resampled(self, cell: Cell, draws: Integers) -> Floats:
+        """Return the average precision of a cell, with scenarios taken so many times; by draw."""
+        names, number = np.unique(self.scenarios, return_inverse=True)
+        pools = [
+            pool(m for m, n in zip(self.matches[cell], number, strict=True) if n == scenario)
+            for scenario in range(len(names))
+        ]
+        return np.array([average_precision(repeated(pools, times)) for times in draws])
+
+
+def repeated(pools: Sequence[Matches], times: Integers) -> Matches:
+    """Return pools as one, each as often as asked."""
+    return pool(matches for matches, n in zip(pools, times, strict=True) for _ in range(n))
+
+
+def draws_of(scenarios: int, draws: int) -> Integers:
+    """Return how often each scenario is taken in each draw of a bootstrap: always the same."""
+    random = np.random.default_rng(0)
+    return random.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=draws)
+
+
+def outcomes_of(detector: Detector, samples: Iterable[Sample], grid: Grid) -> Outcomes:
+    """Return what becomes of a detector's detections in samples."""
+    outcomes = Outcomes(
+        [],
+        {
+            (visible, overlap, kind, band): []
+            for visible in VISIBLE
+            for overlap in OVERLAPS
+            for kind in CLASSES
+            for band in BANDS
+        },
+    )
+    for sample in samples:
+        outcomes.scenarios.append(sample.scenario)
+        for cell, matches in matched(sample, detector(sample), grid):
+            outcomes.matches[cell].append(matches)
+    return outcomes
+
+
 def evaluate_detections(
     detector: Detector, samples: Iterable[Sample], grid: Grid
 ) -> dict[Cell, Precision]:
     """Return the average precision of a detector on samples."""
-    parts: dict[Cell, list[Matches]] = {
-        (visible, overlap, kind, band): []
-        for visible in VISIBLE
-        for overlap in OVERLAPS
-        for kind in CLASSES
-        for band in BANDS
-    }
-    for sample in samples:
-        for cell, matches in matched(sample, detector(sample), grid):
-            parts[cell].append(matches)
-    return {cell: precision(pool(matches)) for cell, matches in parts.items()}
+    return outcomes_of(detector, samples, grid).table()
 
 
 def precision(matches: Matches) -> Precision:

@@ -1,41 +1,59 @@
-"""`evaluate`: one table of average precision, undisturbed and disturbed."""
+"""`evaluate`: how well a network detects, undisturbed and disturbed.
+
+Average precision is of all detections, whatever their score; false detections, recall and
+calibration are those at the operating point, at which the system drives.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from agents.perception.fusion.catalogue import is_shipped
-from agents.perception.grid import Grid
 from agents.perception.loading import FOLDER, file_name
-from agents.perception.systems import system_of
+from agents.perception.systems import NetworkSystem, system_of
+from agents.training.at_operating_point import AtOperatingPoint, at_operating_point
 from agents.training.detection_metrics import (
     BANDS,
+    HEADLINE,
     OVERLAPS,
     VISIBLE,
     Cell,
-    Detector,
+    Outcomes,
     Precision,
     Visible,
-    evaluate_detections,
+    draws_of,
+    outcomes_of,
 )
 from agents.training.fusion_names import fusion_of
-from agents.training.inference import detections
+from agents.training.inference import detections_of, messages, visible_to
 from agents.training.layout import scenarios
-from agents.training.samples import CONDITIONS, Disturbance, Samples
-from agents.training.weight_files import add_evaluation, card_of_weights
+from agents.training.operating import everything
+from agents.training.samples import CONDITIONS, Disturbance, Sample, Samples
+from agents.training.weight_files import (
+    add_evaluation,
+    card_of_weights,
+    data_of,
+    digest_of_weights,
+    training_of,
+)
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.vocabulary import CLASSES
+from harness.precision import OVERLAP
+from harness.vocabulary import CLASSES, Boxes
+
+DRAWS = 400
+"""Of the bootstrap over scenarios."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +63,24 @@ class Evaluation:
     scheme: str  # one of ours, or package.module:Class
     settings: tuple[str, ...] = ()  # of its fusion module, name=value
     weights: Path | None  # none: those that come with Crucible
-    data: Path
+    data: list[Path]
     most: int  # samples, spread evenly
     out: Path | None  # where the numbers go too
     card: bool  # and into the card of the weights
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One condition."""
+
+    outcomes: Outcomes
+    table: dict[Cell, Precision]
+    at_operating_point: dict[str, AtOperatingPoint]
+    message_bytes: float  # mean; NaN where there is no message
+
+
 def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
-    """Print one table, and return what is in it: a column for each condition."""
+    """Print two tables, and return what is in the first: a column for each condition."""
     fusion = fusion_of(options.scheme, options.settings)
     if options.weights is None and not is_shipped(type(fusion)):
         raise UserError("--weights FILE is needed for a fusion module of your own")
@@ -60,43 +88,65 @@ def evaluate(options: Evaluation) -> dict[str, dict[Cell, Precision]]:
     if options.card:
         card_of_weights(file)
     system = system_of(fusion, None if options.weights is None else str(options.weights))
-    recorded = scenarios(options.data)
+    recorded = [scenario for folder in options.data for scenario in scenarios(folder)]
     samples = Samples(recorded, units=False, first_moment=1)
     if not len(samples):
-        raise UserError(f"{options.data}: no vehicle in it has two sweeps: nothing to evaluate on")
+        where = ", ".join(map(str, options.data))
+        raise UserError(f"{where}: no vehicle in it has two sweeps: nothing to evaluate on")
     conditions = CONDITIONS if system.reads_messages else {"none": CONDITIONS["none"]}
     columns = {
-        name: column(
-            lambda sample: detections(system, sample),
-            samples,
-            how=how,
-            most=options.most,
-            grid=system.detector.design.grid,
-            name=name,
-        )
+        name: column(system, samples, how=how, most=options.most, name=name)
         for name, how in conditions.items()
     }
-    Console().print(as_table(columns, f"{options.scheme}: AP, eleven-point"))
+    tables = {name: column.table for name, column in columns.items()}
+    console = Console()
+    console.print(as_table(tables, f"{options.scheme}: AP, eleven-point"))
+    console.print(operating_table(columns, "At the operating point"))
     if options.out is not None:
-        text = json.dumps(as_records(columns), indent=1) + "\n"
-        write_whole(options.out, text)
+        record = {
+            "scheme": options.scheme,
+            "settings": list(options.settings),
+            "weights": digest_of_weights(file),
+            "training": training_of(file),
+            "data": data_of(recorded),
+            **as_record(columns),
+        }
+        write_whole(options.out, json.dumps(record, indent=1) + "\n")
     if options.card:
-        add_evaluation(file, options.scheme, columns, recorded)
-    return columns
+        add_evaluation(file, options.scheme, tables, recorded)
+    return tables
 
 
 def column(
-    detector: Detector, samples: Samples, *, how: Disturbance, most: int, grid: Grid, name: str
-) -> dict[Cell, Precision]:
-    """Return the precision of a detector under one condition, on samples spread evenly."""
+    system: NetworkSystem, samples: Samples, *, how: Disturbance, most: int, name: str
+) -> Column:
+    """Return what a system detects under one condition, on samples spread evenly."""
+    point = system.operating_point
+    sizes: list[int] = []
+
+    def detector(sample: Sample) -> Boxes:
+        received = messages(system, sample)
+        sizes.extend(message.payload.size_bytes for message in received)
+        return detections_of(system, sample, received)
+
     every = math.ceil(len(samples) / most)
     numbers = track(range(0, len(samples), every), name, transient=True)
-    return evaluate_detections(
-        detector, (samples.sample(number, how=how) for number in numbers), grid
+    system.operating_point = everything(point.calibration)
+    outcomes = outcomes_of(
+        detector,
+        (samples.sample(number, how=how) for number in numbers),
+        system.detector.design.grid,
+    )
+    system.operating_point = point
+    return Column(
+        outcomes,
+        outcomes.table(),
+        at_operating_point(outcomes, point.thresholds, visible_to(system)),
+        float(np.mean(sizes)) if sizes else math.nan,
     )
 
 
-def as_table(columns: dict[str, dict[Cell, Precision]], title: str) -> Table:
+def as_table(columns: Mapping[str, Mapping[Cell, Precision]], title: str) -> Table:
     """Return a table: visibility, class and distance down; condition and IoU across."""
     table = Table(
         "visible\nto", "class", "metres", "n", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
@@ -121,7 +171,48 @@ def rows() -> Iterator[tuple[Visible, str, str]]:
                 yield visible, kind, band
 
 
-def as_records(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]]:
+def operating_table(columns: Mapping[str, Column], title: str) -> Table:
+    """Return a table: condition and class down."""
+    table = Table("condition", "class", title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("recall", "false\na frame", "calibration\nerror", "bytes of\na message"):
+        table.add_column(name, justify="right")
+    for name, column in columns.items():
+        sent = "-" if math.isnan(column.message_bytes) else f"{column.message_bytes:,.0f}"
+        for kind, of_class in column.at_operating_point.items():
+            table.add_row(
+                name,
+                kind,
+                f"{of_class.recall:.2f}",
+                f"{of_class.false_a_frame:.2f}",
+                f"{of_class.calibration_error:.3f}",
+                sent,
+            )
+    return table
+
+
+def as_record(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return the figures for a file; with AP of resampled scenarios, to compare schemes by."""
+    return {
+        "samples": len(columns["none"].outcomes.scenarios),
+        "scenarios": len(set(columns["none"].outcomes.scenarios)),
+        "conditions": {
+            name: {
+                "message bytes": None
+                if math.isnan(column.message_bytes)
+                else round(column.message_bytes),
+                "at the operating point": {
+                    kind: {key: round(value, 4) for key, value in asdict(of_class).items()}
+                    for kind, of_class in column.at_operating_point.items()
+                },
+                "resampled": resampled(column.outcomes),
+            }
+            for name, column in columns.items()
+        },
+        "average precision": as_records({name: column.table for name, column in columns.items()}),
+    }
+
+
+def as_records(columns: Mapping[str, Mapping[Cell, Precision]]) -> list[dict[str, Any]]:
     """Return the table for a file, with both ways of averaging."""
     return [
         {
@@ -137,3 +228,15 @@ def as_records(columns: dict[str, dict[Cell, Precision]]) -> list[dict[str, Any]
         for name, cells in columns.items()
         for (visible, overlap, kind, band), cell in cells.items()
     ]
+
+
+def resampled(outcomes: Outcomes) -> dict[str, dict[str, list[float]]]:
+    """Return the headline figures of a bootstrap over scenarios, by visibility and class."""
+    draws = draws_of(len(set(outcomes.scenarios)), DRAWS)
+    return {
+        visible: {
+            kind: outcomes.resampled((visible, OVERLAP, kind, band), draws).round(4).tolist()
+            for kind, band in HEADLINE.items()
+        }
+        for visible in VISIBLE
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents.perception.systems import NetworkSystem
+from agents.training.detection_metrics import Visible
 from agents.training.samples import Sample, View
 from harness.geometry import compose, relative
 from harness.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
@@ -11,7 +12,17 @@ from harness.world.rig import read_rig
 
 def detections(system: NetworkSystem, sample: Sample) -> Boxes:
     """Return what a system detects in a sample together with the partners."""
-    return system.perceive(observed(sample.ego), messages(system, sample))[0]
+    return detections_of(system, sample, messages(system, sample))
+
+
+def detections_of(system: NetworkSystem, sample: Sample, received: tuple[Message, ...]) -> Boxes:
+    """Return what a system detects in a sample with these messages."""
+    return system.perceive(observed(sample.ego), received)[0]
+
+
+def visible_to(system: NetworkSystem) -> Visible:
+    """Return whose returns make a road user one that a system should detect."""
+    return "ego" if system.fusion.stage == "none" else "anyone"
 
 
 def observed(ego: View) -> EgoObservation:

@@ -46,6 +46,7 @@ class View:
 class Sample:
     """One ego at one moment."""
 
+    scenario: str  # samples of one depend on each other
     ego: View
     partners: tuple[View, ...]
     truth: GroundTruth  # in the ego's LiDAR frame; hits are the ego's own
@@ -89,7 +90,12 @@ class Samples:
         views = tuple(received(place, look, how) for look in near if place.moment >= how.looks_late)
         view = View(ego.points_in_lidar, ego.lidar_in_world)
         return Sample(
-            ego=view, partners=views, truth=ego.truth, hits_anyone=hits, parked=ego.parked_in_lidar
+            scenario=place.scenario.folder.name,
+            ego=view,
+            partners=views,
+            truth=ego.truth,
+            hits_anyone=hits,
+            parked=ego.parked_in_lidar,
         )
 
 

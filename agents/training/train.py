@@ -19,15 +19,19 @@ from rich.progress import Progress
 from torch import Tensor, nn
 
 from agents.perception.detector import weights_channels_last
-from agents.perception.fusion.catalogue import is_shipped
+from agents.perception.fusion.base import Fusion
+from agents.perception.fusion.catalogue import SCHEMES, is_shipped
 from agents.perception.loading import FOLDER, file_name
 from agents.perception.network import Network, one_thread
+from agents.perception.operating_point import OperatingPoint
 from agents.perception.systems import system_of
 from agents.training.detection_metrics import evaluate_detections, headline
 from agents.training.examples import crop, has_one_cloud, run, training_example
 from agents.training.inference import detections
 from agents.training.layout import Scenario, scenarios
 from agents.training.losses import loss
+from agents.training.memory import keep_memory
+from agents.training.operating import choose, everything
 from agents.training.samples import Samples
 from agents.training.towns import refuse_for_training
 from agents.training.training_config import TrainingConfig, identity
@@ -110,6 +114,7 @@ def refuse_other(path: Path, known: dict[str, Any] | None, asked: dict[str, Any]
 def train(config: TrainingConfig) -> Run:
     """Train, and write the best weights with their card."""
     one_thread()
+    keep_memory()
     fusion = config.fusion()
     recorded = for_training(config.data)
     alone = not fusion.trained_with_partners
@@ -127,12 +132,22 @@ def train(config: TrainingConfig) -> Run:
             train_epoch(current, samples, lambda done: progress.update(bar, completed=done))
             keep_best(current, validate(current, held_out), progress)
             current.write()
+    best = config.out / "best.safetensors"
+    save(best, current.best_state, {"epoch": current.epoch})
     save(
         weights_folder(config) / file_name(type(fusion)),
         current.best_state,
         card(current, recorded, len(samples)),
+        operating_points(config.fusion(), best, held_out),
     )
     return current
+
+
+def operating_points(fusion: Fusion, weights: Path, held_out: Samples) -> dict[str, OperatingPoint]:
+    """Return the operating point of every scheme that uses some weights."""
+    others = [kind() for kind in SCHEMES.values() if kind.trained_as == fusion.scheme]
+    schemes = others if is_shipped(type(fusion)) else [fusion]
+    return {scheme.scheme: choose(system_of(scheme, str(weights)), held_out) for scheme in schemes}
 
 
 def for_training(folders: list[Path]) -> list[Scenario]:
@@ -186,7 +201,7 @@ def train_epoch(current: Run, samples: Samples, report: Callable[[int], None]) -
         step = current.epoch * steps + number
         for group in current.optimiser.param_groups:
             group["lr"] = rate(step, config.epochs * steps, config.peak_rate)
-        if has_one_cloud(network.fusion_net):
+        if has_one_cloud(network.fusion_net) and not config.whole:
             network.pillar_vfe.grid = crop(network.design.grid, random)
         inputs, targets = zip(
             *(
@@ -226,6 +241,7 @@ def validate(current: Run, held_out: Samples) -> dict[str, float]:
     averaged = config.out / "averaged.safetensors"
     save(averaged, current.average.state, {"epoch": current.epoch})
     system = system_of(config.fusion(), str(averaged))
+    system.operating_point = everything()
     every = max(1, len(held_out) // config.trial)
     table = evaluate_detections(
         lambda sample: detections(system, sample),

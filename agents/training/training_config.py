@@ -35,6 +35,7 @@ class TrainingConfig:
     trial: int  # held-out samples after each epoch
     most: int | None  # samples an epoch; all of them
     freeze: bool  # train fusion and heads only
+    whole: bool  # show the whole window to networks that can be trained on parts of it
 
     def fusion(self) -> Fusion:
         """Return a new fusion module, without weights yet."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from agents.perception.loading import read
 from agents.perception.network import Network
+from agents.perception.operating_point import METADATA, OperatingPoint, as_record
 from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, Precision
 from agents.training.layout import Scenario
 from agents.training.training_config import TrainingConfig
@@ -29,14 +31,21 @@ SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")
 """Layers that every scheme has."""
 
 
-def save(path: Path, state: dict[str, Tensor], card: dict[str, Any]) -> None:
-    """Write weights and card."""
+def save(
+    path: Path,
+    state: dict[str, Tensor],
+    card: dict[str, Any],
+    points: Mapping[str, OperatingPoint] | None = None,
+) -> None:
+    """Write weights, with the operating points of the schemes that use them, and the card."""
     halves = {
         name: (weights.half() if weights.is_floating_point() else weights).contiguous()
         for name, weights in state.items()
     }
-    write_bytes(path, safetensors.torch.save(halves))
-    write_whole(path.with_suffix(".json"), as_text(card))
+    known = {scheme: as_record(point) for scheme, point in (points or {}).items()}
+    metadata = {METADATA: json.dumps(known)} if known else None
+    write_bytes(path, safetensors.torch.save(halves, metadata))
+    write_whole(path.with_suffix(".json"), as_text({**card, METADATA: known} if known else card))
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
@@ -86,6 +95,8 @@ def card_of(config: TrainingConfig, recorded: Sequence[Scenario], samples: int) 
         "size": "lite",
         "data": {**data_of(recorded), "samples": samples},
         "command": command(config),
+        "seed": config.seed,
+        "robust": config.interference,
         "started from": None if config.start is None else config.start.name,
         "epochs": config.epochs,
         "samples an epoch": min(config.most or samples, samples),
@@ -111,7 +122,7 @@ def command(config: TrainingConfig) -> str:
     words += [f"--epochs {config.epochs} --batch {config.batch} --peak-rate {config.peak_rate:g}"]
     words += [f"--seed {config.seed} --trial {config.trial}"]
     words += [f"--most {config.most}"] if config.most else []
-    words += [f"--{name}" for name in ("freeze", "interference") if getattr(config, name)]
+    words += [f"--{name}" for name in ("freeze", "whole", "interference") if getattr(config, name)]
     return " ".join(words)
 
 
@@ -127,6 +138,19 @@ def card_of_weights(weights: Path) -> dict[str, Any]:
     if not isinstance(card, dict):
         raise UserError(f"{path}: no card of weights")
     return card
+
+
+def training_of(weights: Path) -> dict[str, Any]:
+    """Return how weights were trained, as far as tables tell it."""
+    if not weights.with_suffix(".json").is_file():
+        return {}
+    card = card_of_weights(weights)
+    return {name: card.get(name) for name in ("seed", "robust", "command")}
+
+
+def digest_of_weights(weights: Path) -> str:
+    """Return the digest by which tables name weights."""
+    return sha256(weights.read_bytes()).hexdigest()
 
 
 def add_evaluation(

@@ -11,10 +11,10 @@ import pytest
 import torch
 import yaml
 
+from agents.perception.designs import FULL_GRID
 from agents.perception.fusion.base import SparseFeatures, merged
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.fusion.codriving import where_confident
-from agents.perception.pillars import pillared
 from agents.perception.raising import height_above, raised_points
 from agents.perception.systems import Early, Intermediate, Late, Single, sent_points
 from harness.campaign.planning.validation import refuse_misfit
@@ -35,7 +35,7 @@ from tests.perception.street import (
 
 CONF = Path(__file__).parents[2] / "conf" / "system"
 SHARED: dict[str, type] = {"single": Boxes, "early": Points, "late": Boxes}
-ONE_MAP = 24 * 96 * 128
+ONE_MAP = 16 * 96 * 128
 
 
 def settings_of(scheme: str) -> dict[str, Any]:
@@ -196,18 +196,19 @@ def test_codriving_sends_only_where_it_is_confident() -> None:
     assert SparseFeatures((chosen,)).size_bytes == 4 * 3 * 5 + 4
     features = payload_of("codriving")
     assert isinstance(features, SparseFeatures)
-    assert [level.shape for level in features.maps] == [(24, 96, 128), (32, 48, 64), (64, 24, 32)]
+    assert [level.shape for level in features.maps] == [(24, 96, 128), (48, 48, 64), (64, 24, 32)]
     maps = [torch.from_numpy(level)[None] for level in features.maps]
     logits = torch.full((1, 3, 96, 128), -9.0)
-    logits[0, 1, 8, 20] = 3.0
+    row, column = np.argwhere(features.maps[0].any(0))[0].tolist()
+    logits[0, 1, row, column] = 3.0
     sure = SparseFeatures(tuple(level[0].numpy() for level in where_confident(maps, logits, 0.5)))
     assert [np.argwhere(level.any(0)).tolist() for level in sure.maps] == [
-        [[8, 20]],
-        [[4, 10]],
-        [[2, 5]],
+        [[row, column]],
+        [[row // 2, column // 2]],
+        [[row // 4, column // 4]],
     ]
     places = 96 * 128 + 48 * 64 + 24 * 32
-    assert sure.size_bytes == 4 * (24 + 32 + 64) + places // 8
+    assert sure.size_bytes == 4 * (24 + 48 + 64) + places // 8
 
 
 @pytest.mark.parametrize("scheme", list(SCHEMES)[1:])
@@ -256,24 +257,32 @@ def test_the_height_of_the_road_below_a_lidar_is_estimated(height: float) -> Non
 
 @pytest.mark.parametrize("scheme", ["single", "early", "fcooper"])
 def test_points_far_outside_the_window_change_nothing(scheme: str) -> None:
-    """Not even the order of the others, by which those in crowded pillars are chosen."""
     detector = getattr(system_of(scheme), "detector")  # noqa: B009
-    crowd = ego()
+    points = ego().points_in_lidar
     places = [(120.0, 0.0), (0.0, -120.0), (-90.0, 90.0), (60.0, 3.0)]
     stray = np.array([[x, y, -1.0, 0.5] for x, y in places], np.float32)
-    crowded = np.repeat(crowd.points_in_lidar, 15, axis=0)
-    crowded[:, :3] += np.random.default_rng(2).normal(0, 0.05, (len(crowded), 3)).astype(np.float32)
-    grid = detector.design.grid
-    _, _, _, counts = pillared(
-        raised_points(crowded, 1.85, grid), np.array(grid.low, np.float32),
-        np.array(grid.high, np.float32), np.float32(grid.pillar), grid.rows, grid.columns,
-        grid.points_per_pillar,
-    )  # fmt: skip
-    assert (counts == grid.points_per_pillar).sum() > 10
-    first = detector.encode(crowded, 1.85)
+    first = detector.encode(points, 1.85)
     for many in range(1, len(stray) + 1):
-        others = detector.encode(np.concatenate([stray[:many], crowded]), 1.85)
+        others = detector.encode(np.concatenate([stray[:many], points]), 1.85)
         assert all(torch.equal(*pair) for pair in zip(first, others, strict=True))
+
+
+def test_where_few_points_of_a_pillar_count_none_from_outside_changes_which() -> None:
+    grid = FULL_GRID
+    points = ego().points_in_lidar
+    stray = np.array([[120.0, 0.0, -1.0, 0.5]], np.float32)
+    shuffled = raised_points(points, 1.85, grid)
+    assert not np.array_equal(shuffled, np.sort(shuffled, axis=0))
+    assert np.array_equal(shuffled, raised_points(np.concatenate([stray, points]), 1.85, grid))
+
+
+@pytest.mark.parametrize("scheme", ["single", "fcooper"])
+def test_the_order_of_points_changes_next_to_nothing(scheme: str) -> None:
+    detector = getattr(system_of(scheme), "detector")  # noqa: B009
+    points = ego().points_in_lidar
+    first = detector.encode(points, 1.85)
+    others = detector.encode(points[::-1].copy(), 1.85)
+    assert all(torch.allclose(*pair, atol=1e-4) for pair in zip(first, others, strict=True))
 
 
 def test_without_returns_no_road_is_known() -> None:

@@ -52,6 +52,7 @@ def config(tmp_path: Path) -> TrainingConfig:
         trial=1,
         most=None,
         freeze=False,
+        whole=False,
     )
 
 
@@ -146,9 +147,7 @@ def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
     for scheme, conditions in {"single": ["none"], "late": list(CONDITIONS)}.items():
         columns = evaluate(
-            Evaluation(
-                scheme=scheme, weights=file, data=config.data[0], most=1, out=None, card=True
-            )
+            Evaluation(scheme=scheme, weights=file, data=config.data, most=1, out=None, card=True)
         )
         assert list(columns) == conditions
         tried = json.loads(file.with_suffix(".json").read_text())[EVALUATED][scheme]

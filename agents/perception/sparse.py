@@ -1,0 +1,207 @@
+"""The backbone of `lite`, which starts from pillars: where there are none, nothing is computed.
+
+Its first layers are `nn.Conv2d` with three cells to a side on the dense map, of which more than
+nine cells in ten are empty: equal weights give equal output, up to rounding. On a processor each
+pillar is multiplied with the weights of all nine taps, and the products are added up where they
+belong; a GPU convolves the dense map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.perception.backbones import plain_level
+from agents.perception.designs import BackboneDesign
+from agents.perception.pillars import Numbers64, Pillars
+from agents.perception.pointwise import Upsampling, linear
+from harness.vocabulary import Singles
+
+Shape: TypeAlias = tuple[int, int, int]
+"""Maps, rows and columns of pillars."""
+
+SIDE = 3
+TAPS = SIDE * SIDE
+
+
+class SparseBackbone(nn.Module):
+    """Levels, each half as fine as the one before, and one way up through all of them.
+
+    On the way up, what comes from a coarser level is added to the next.
+    """
+
+    def __init__(self, before: int, design: BackboneDesign) -> None:
+        super().__init__()
+        channels = design.channels
+        widths = (before, *design.among_pillars)
+        among = [AmongPillars(inner, outer) for inner, outer in pairwise(widths)]
+        self.start = nn.Sequential(*among, SparseStart(widths[-1], channels[0]))
+        self.blocks = nn.ModuleList(
+            plain_level(finer, coarser, layers)
+            for (finer, coarser), layers in zip(pairwise(channels), design.layers[1:], strict=True)
+        )
+        self.deblocks = nn.ModuleList(
+            nn.Sequential(
+                Upsampling(coarser, finer, 2), nn.BatchNorm2d(finer, eps=1e-3, momentum=0.01)
+            )
+            for finer, coarser in pairwise(channels)
+        )
+        self.joined_channels = channels[0]
+
+    def levels(self, pillars: Pillars) -> tuple[Tensor, ...]:
+        """Return a map for each level."""
+        maps = [self.start(pillars)]
+        for level in self.blocks:
+            maps.append(level(maps[-1]))
+        return tuple(maps)
+
+    def joined(self, levels: Sequence[Tensor]) -> Tensor:
+        """Return all levels in one map, as fine as the first."""
+        *finer, joined = levels
+        for level, upsample in zip(reversed(finer), reversed(self.deblocks), strict=True):
+            joined = torch.relu(level + upsample(joined))
+        return joined
+
+
+class AmongPillars(nn.Module):
+    """From pillars to the same pillars: a convolution that is computed where they are."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(before, after, SIDE, padding=1, bias=False)
+        self.norm = nn.BatchNorm1d(after, eps=1e-3, momentum=0.01)
+
+    def forward(self, pillars: Pillars) -> Pillars:
+        """Return the pillars with other features."""
+        if pillars.features.device.type == "cpu":
+            summed = sums(pillars, self.conv.weight, len(pillars.cells), reach_neighbours)
+        else:
+            dense = self.conv(pillars.dense()).permute(0, 2, 3, 1)
+            summed = dense.reshape(-1, self.conv.out_channels)[pillars.cells]
+        return replace(pillars, features=torch.relu(self.norm(summed)))
+
+
+class SparseStart(nn.Module):
+    """From pillars to a dense map of half the rows and columns."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(before, after, SIDE, 2, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(after, eps=1e-3, momentum=0.01)
+
+    def forward(self, pillars: Pillars) -> Tensor:
+        """Return the map (maps, channels, rows, columns), the channels of a cell side by side."""
+        if pillars.features.device.type != "cpu":
+            return torch.relu(self.norm(self.conv(pillars.dense())))
+        rows, columns = pillars.rows // 2, pillars.columns // 2
+        summed = sums(pillars, self.conv.weight, pillars.maps * rows * columns, reach_half)
+        map_of_sums = summed.view(pillars.maps, rows, columns, -1).permute(0, 3, 1, 2)
+        return torch.relu(self.norm(map_of_sums))
+
+
+Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
+"""Where the products of each pillar's taps are added to, (pillars, taps); -1: nowhere."""
+
+
+def sums(pillars: Pillars, weight: Tensor, places: int, reach: Reach) -> Tensor:
+    """Return the sums of all products at so many places, (places, channels)."""
+    to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
+    of_all_taps = weight.permute(2, 3, 0, 1).reshape(-1, weight.shape[1])
+    if torch.is_inference_mode_enabled():
+        products = linear(pillars.features[None, None], of_all_taps, None)[0, 0]
+        return torch.from_numpy(added_up(products.numpy(), to, places))
+    products = pillars.features @ of_all_taps.T
+    out: Tensor = Sums.apply(products, to, places)  # type: ignore[no-untyped-call]
+    return out
+
+
+class Sums(torch.autograd.Function):
+    """Products added up where they belong; backwards, what each of them was part of."""
+
+    @staticmethod
+    def forward(ctx: Any, products: Tensor, to: Numbers64, places: int) -> Tensor:
+        """Return the sums."""
+        ctx.to = to
+        return torch.from_numpy(added_up(products.detach().numpy(), to, places))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        """Return the gradient of the products."""
+        return torch.from_numpy(taken_from(gradients[0].contiguous().numpy(), ctx.to)), None, None
+
+
+@numba.njit(cache=True, nogil=True)
+def reach_neighbours(cells: Numbers64, shape: Shape) -> Numbers64:
+    """Return the pillar that each tap of each pillar reaches."""
+    maps, rows, columns = shape
+    at = np.full(maps * rows * columns, -1, np.int64)
+    for pillar in range(len(cells)):
+        at[cells[pillar]] = pillar
+    to = np.full((len(cells), TAPS), -1, np.int64)
+    for pillar in range(len(cells)):
+        row, column = cells[pillar] // columns % rows, cells[pillar] % columns
+        for tap_row in range(SIDE):
+            down = row + 1 - tap_row
+            if down < 0 or down >= rows:
+                continue
+            for tap_column in range(SIDE):
+                across = column + 1 - tap_column
+                if 0 <= across < columns:
+                    shift = (down - row) * columns + across - column
+                    to[pillar, tap_row * SIDE + tap_column] = at[cells[pillar] + shift]
+    return to
+
+
+@numba.njit(cache=True, nogil=True)
+def reach_half(cells: Numbers64, shape: Shape) -> Numbers64:
+    """Return the cell of half the rows and columns that each tap of each pillar reaches."""
+    _, rows, columns = shape
+    to = np.full((len(cells), TAPS), -1, np.int64)
+    for pillar in range(len(cells)):
+        over, column = cells[pillar] // columns, cells[pillar] % columns
+        number, row = over // rows, over % rows
+        for tap_row in range(SIDE):
+            down = row + 1 - tap_row
+            if down % 2 or down >= rows:
+                continue
+            for tap_column in range(SIDE):
+                across = column + 1 - tap_column
+                if across % 2 == 0 and across < columns:
+                    first = (number * (rows // 2) + down // 2) * (columns // 2)
+                    to[pillar, tap_row * SIDE + tap_column] = first + across // 2
+    return to
+
+
+@numba.njit(cache=True, nogil=True)
+def added_up(products: Singles, to: Numbers64, places: int) -> Singles:
+    """Return the sums of products at each place."""
+    channels = products.shape[1] // TAPS
+    out = np.zeros((places, channels), np.float32)
+    for pillar in range(len(to)):
+        for tap in range(TAPS):
+            place = to[pillar, tap]
+            if place >= 0:
+                for c in range(channels):
+                    out[place, c] += products[pillar, tap * channels + c]
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def taken_from(out: Singles, to: Numbers64) -> Singles:
+    """Return for each product what is at the place that it was added to."""
+    channels = out.shape[1]
+    products = np.zeros((len(to), TAPS * channels), np.float32)
+    for pillar in range(len(to)):
+        for tap in range(TAPS):
+            place = to[pillar, tap]
+            if place >= 0:
+                for c in range(channels):
+                    products[pillar, tap * channels + c] = out[place, c]
+    return products

@@ -1,0 +1,53 @@
+"""What a system detects at its operating point, and what its scores are worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.training.detection_metrics import Outcomes, Visible
+from harness.precision import OVERLAP, Matches, pool
+from harness.vocabulary import CLASSES, Floats, Mask
+
+BINS = 10
+"""Of scores, for the calibration error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtOperatingPoint:
+    """One class, within the whole window."""
+
+    false_a_frame: float  # detections that are of no road user, or of one that has a better one
+    recall: float
+    calibration_error: float  # mean gap between score and share of right detections
+    truths: int
+
+
+def at_operating_point(
+    outcomes: Outcomes, thresholds: Floats, visible: Visible
+) -> dict[str, AtOperatingPoint]:
+    """Return the figures of each class."""
+    frames = len(outcomes.scenarios)
+    return {
+        kind: figures(pool(outcomes.matches[visible, OVERLAP, kind, "all"]), threshold, frames)
+        for kind, threshold in zip(CLASSES, thresholds.tolist(), strict=True)
+    }
+
+
+def figures(matches: Matches, threshold: float, frames: int) -> AtOperatingPoint:
+    """Return the figures of a class."""
+    counts = matches.scores >= threshold
+    return AtOperatingPoint(
+        false_a_frame=float((counts & ~matches.correct).sum() / frames),
+        recall=float((counts & matches.correct).sum() / max(matches.truths, 1)),
+        calibration_error=calibration_error(matches.scores[counts], matches.correct[counts]),
+        truths=matches.truths,
+    )
+
+
+def calibration_error(scores: Floats, correct: Mask) -> float:
+    """Return the mean gap between score and share of right detections, over bins of scores."""
+    bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(bins, scores - correct, minlength=BINS)
+    return float(np.abs(gaps).sum() / max(len(scores), 1))

@@ -1,0 +1,193 @@
+"""`networks`: evaluations of networks side by side.
+
+Several evaluations of a scheme are of several training seeds: figures are their mean, and their
+standard deviation stands beside them. Intervals are of a bootstrap over scenarios. It takes the
+same scenarios for all, so differences from a scheme are paired; evaluations of other recordings are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from agents.training.detection_metrics import HEADLINE
+from agents.training.samples import CONDITIONS
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.nesting import parse_json
+from harness.vocabulary import Floats
+
+Rows: TypeAlias = list[list[str]]
+LEVEL = (2.5, 97.5)
+VISIBLE = "anyone"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The evaluations of a scheme, one for each training seed."""
+
+    name: str
+    records: list[dict[str, Any]]
+
+    def precision(self, condition: str, kind: str) -> Floats | None:
+        """Return AP by seed; none if there are no messages to disturb."""
+        values = [
+            row["eleven-point"]
+            for record in self.records
+            for row in record["average precision"]
+            if (row["condition"], row["class"], row["metres"]) == (condition, kind, HEADLINE[kind])
+            and (row["visible to"], row["overlap"]) == (VISIBLE, 0.5)
+        ]
+        return np.array(values, np.float64) if values else None
+
+    def resampled(self, condition: str, kind: str) -> Floats:
+        """Return the mean AP over seeds of each draw."""
+        draws = [
+            record["conditions"][condition]["resampled"][VISIBLE][kind] for record in self.records
+        ]
+        return np.asarray(np.mean(np.array(draws), axis=0))
+
+    def mean_of(self, condition: str, *names: str) -> float:
+        """Return the mean over seeds of another figure of a condition."""
+        values = []
+        for record in self.records:
+            value = record["conditions"][condition]
+            for name in names:
+                value = value[name]
+            values.append(np.nan if value is None else value)
+        return float(np.mean(values))
+
+
+def side_by_side(files: Sequence[Path], against: str, out: Path | None) -> None:
+    """Print tables of evaluations; write them as Markdown too."""
+    schemes = schemes_in(files)
+    tables = {
+        "Average precision": (["scheme", "seeds", *columns()], precisions(schemes)),
+        "At the operating point, undisturbed": (
+            ["scheme", *(f"{kind}: recall, false a frame, error" for kind in HEADLINE), "bytes"],
+            operating_points(schemes),
+        ),
+    }
+    if against in schemes:
+        title = f"Difference of average precision from {against}"
+        tables[title] = (["scheme", *columns()], differences(schemes, against))
+    console = Console()
+    for title, (head, rows) in tables.items():
+        console.print(as_table(title, head, rows))
+    if out is not None:
+        parts = [markdown(title, head, rows) for title, (head, rows) in tables.items()]
+        write_whole(out, "\n".join(parts))
+
+
+def schemes_in(files: Sequence[Path]) -> dict[str, Scheme]:
+    """Return the evaluations in some files, by scheme; `robust` weights apart."""
+    schemes: dict[str, Scheme] = {}
+    data = None
+    for file in files:
+        record = record_in(file)
+        if data not in (None, record["data"]):
+            raise UserError(f"{file}: evaluated on other recordings than {files[0]}")
+        data = record["data"]
+        name = f"{record['scheme']}{' robust' if record['training'].get('robust') else ''}"
+        schemes.setdefault(name, Scheme(name, [])).records.append(record)
+    return schemes
+
+
+def record_in(file: Path) -> dict[str, Any]:
+    """Return what `evaluate --out` wrote."""
+    try:
+        record = parse_json(file.read_text())
+    except ValueError as problem:
+        raise UserError(f"{file}: no evaluation ({problem})") from None
+    needed = {"scheme", "training", "data", "conditions", "average precision"}
+    if not isinstance(record, dict) or not needed <= set(record):
+        raise UserError(f"{file}: no evaluation: write one with `crucible evaluate --out FILE`")
+    return record
+
+
+def columns() -> list[str]:
+    """Return a column for each condition and class."""
+    return [f"{condition}: {kind}" for condition in CONDITIONS for kind in HEADLINE]
+
+
+def precisions(schemes: Mapping[str, Scheme]) -> Rows:
+    """Return AP with its interval, and its standard deviation over seeds."""
+    rows = []
+    for scheme in schemes.values():
+        row = [scheme.name, str(len(scheme.records))]
+        for condition in CONDITIONS:
+            for kind in HEADLINE:
+                values = scheme.precision(condition, kind)
+                row.append("-" if values is None else of_seeds(values, scheme, condition, kind))
+        rows.append(row)
+    return rows
+
+
+def of_seeds(values: Floats, scheme: Scheme, condition: str, kind: str) -> str:
+    """Return a mean, its interval, and its spread if there is one."""
+    low, high = np.percentile(scheme.resampled(condition, kind), LEVEL)
+    spread = f" ±{values.std(ddof=1):.2f}" if len(values) > 1 else ""
+    return f"{values.mean():.2f} ({low:.2f} to {high:.2f}){spread}"
+
+
+def differences(schemes: Mapping[str, Scheme], against: str) -> Rows:
+    """Return the paired difference of AP from a scheme; undisturbed, if that is all it has."""
+    rows, other = [], schemes[against]
+    for scheme in schemes.values():
+        if scheme.name == against:
+            continue
+        row = [scheme.name]
+        for condition in CONDITIONS:
+            for kind in HEADLINE:
+                values = scheme.precision(condition, kind)
+                base = condition if other.precision(condition, kind) is not None else "none"
+                reference = other.precision(base, kind)
+                if values is None or reference is None:
+                    row.append("-")
+                    continue
+                apart = scheme.resampled(condition, kind) - other.resampled(base, kind)
+                low, high = np.percentile(apart, LEVEL)
+                mean = values.mean() - reference.mean()
+                row.append(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})")
+        rows.append(row)
+    return rows
+
+
+def operating_points(schemes: Mapping[str, Scheme]) -> Rows:
+    """Return recall, false detections a frame and calibration error of each class; bytes."""
+    rows = []
+    for scheme in schemes.values():
+        row = [scheme.name]
+        for kind in HEADLINE:
+            recall, false, error = (
+                scheme.mean_of("none", "at the operating point", kind, name)
+                for name in ("recall", "false_a_frame", "calibration_error")
+            )
+            row.append(f"{recall:.2f}, {false:.2f}, {error:.2f}")
+        sent = scheme.mean_of("none", "message bytes")
+        rows.append([*row, "-" if np.isnan(sent) else f"{sent:,.0f}"])
+    return rows
+
+
+def as_table(title: str, head: Sequence[str], rows: Rows) -> Table:
+    """Return a table for the terminal."""
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in head:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def markdown(title: str, head: Sequence[str], rows: Rows) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join([f"{title}\n", *("| " + " | ".join(line) + " |" for line in lines), ""])

@@ -1,0 +1,179 @@
+"""Scores that are shares, and thresholds with the best balance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from agents.perception.loading import FOLDER
+from agents.perception.operating_point import (
+    METADATA,
+    SHAPE,
+    Calibration,
+    OperatingPoint,
+    as_record,
+    bands_of,
+    from_record,
+    logit,
+    operating_point_in,
+    same_for_all,
+)
+from agents.perception.systems import Late, Single
+from agents.training.at_operating_point import at_operating_point, calibration_error
+from agents.training.detection_metrics import outcomes_of
+from agents.training.layout import scenarios
+from agents.training.operating import Counted, best_thresholds, choose, fitted, logistic
+from agents.training.samples import Sample, Samples
+from agents.training.weight_files import save
+from harness.errors import UserError
+from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
+from tests.training.made_up import write_recording
+
+POINT = OperatingPoint(
+    np.array([0.5, 0.25, 0.75]),
+    Calibration(np.full(SHAPE, 2.0), np.arange(9.0).reshape(SHAPE) / 10 - 0.4),
+)
+NONE = np.zeros(0, np.int64)
+
+
+def boxes(kinds: list[int], x: list[float], scores: list[float]) -> Boxes:
+    geometry = np.zeros((len(kinds), 7))
+    geometry[:, 0] = x
+    geometry[:, 3:6] = 1.0
+    return Boxes(geometry, np.array(kinds), np.array(scores))
+
+
+def drawn(slope: float, offset: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores, and whether they are right as often as a curve says."""
+    random = np.random.default_rng(seed)
+    scores = random.uniform(0.02, 0.98, count)
+    share = 1 / (1 + np.exp(-(slope * logit(scores) + offset)))
+    return scores, random.random(count) < share
+
+
+@pytest.mark.parametrize(("slope", "offset"), [(1.0, 0.0), (3.0, -1.5), (0.5, 1.0)])
+def test_a_curve_is_found_again(slope: float, offset: float) -> None:
+    scores, correct = drawn(slope, offset, 20_000, 1)
+    assert logistic(logit(scores), correct) == pytest.approx((slope, offset), abs=0.1)
+
+
+def test_scores_are_shares_after_calibration_and_not_before() -> None:
+    scores, correct = drawn(2.5, -1.0, 8000, 2)
+    kinds, bands = np.zeros(8000, np.int64), np.ones(8000, np.int64)
+    calibration = fitted(Counted(kinds, bands, scores, correct, np.array([9, 0, 0])))
+    later, right = drawn(2.5, -1.0, 8000, 3)
+    after = calibration.scores(boxes([0] * 8000, [40.0] * 8000, later.tolist()))
+    assert calibration_error(later, right) > 0.1
+    assert calibration_error(after, right) < 0.02
+
+
+def test_where_nothing_was_detected_scores_stay() -> None:
+    nothing = Counted(NONE, NONE, np.zeros(0), np.zeros(0, np.bool_), np.zeros(3, np.int64))
+    calibration = fitted(nothing)
+    assert np.array_equal(calibration.slopes, np.ones(SHAPE))
+    assert np.array_equal(calibration.offsets, np.zeros(SHAPE))
+    assert best_thresholds(nothing).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_the_threshold_has_the_highest_f1() -> None:
+    random = np.random.default_rng(4)
+    scores, correct = random.random(200).round(2), random.random(200) < 0.5
+    correct &= random.random(200) < scores
+    truths = np.array([0, 90, 0])
+    found = Counted(np.full(200, PEDESTRIAN), np.zeros(200, np.int64), scores, correct, truths)
+
+    def f1(threshold: float) -> float:
+        counts = scores >= threshold
+        return 2 * float((counts & correct).sum()) / (int(counts.sum()) + 90)
+
+    chosen = float(best_thresholds(found)[PEDESTRIAN])
+    assert f1(chosen) == pytest.approx(max(f1(score) for score in scores))
+
+
+def test_detections_that_count() -> None:
+    found = boxes([VEHICLE, VEHICLE, PEDESTRIAN, CYCLIST], [5.0, 40.0, 5.0, 60.0], [0.5] * 4)
+    assert bands_of(found.geometry).tolist() == [0, 1, 0, 2]
+    calibrated = POINT.calibrated(found)
+    offsets = np.array([-0.4, -0.3, -0.1, 0.4])
+    assert calibrated.scores == pytest.approx(1 / (1 + np.exp(-offsets)))
+    assert POINT.applied(found).classes.tolist() == [PEDESTRIAN]
+    assert same_for_all(0.5).applied(found) is not None
+    assert len(same_for_all(0.5).applied(found)) == 4
+    assert len(same_for_all(0.51).applied(found)) == 0
+
+
+def test_scores_of_nothing_and_of_everything_are_finite() -> None:
+    sure = POINT.calibrated(boxes([VEHICLE, VEHICLE], [5.0, 5.0], [0.0, 1.0]))
+    assert np.isfinite(sure.scores).all()
+
+
+def test_a_file_of_weights_keeps_them(tmp_path: Path) -> None:
+    file = tmp_path / "some.safetensors"
+    save(file, {"a": torch.ones(2)}, {"scheme": "late"}, {"late": POINT})
+    known = operating_point_in(file, "late")
+    assert known is not None
+    assert as_record(known) == as_record(POINT)
+    assert operating_point_in(file, "single") is None
+    card = json.loads(file.with_suffix(".json").read_text())
+    assert as_record(from_record(card[METADATA]["late"])) == as_record(POINT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"late": 3}',
+        '{"late": {}}',
+        '{"late": {"thresholds": [1, 1], "slopes": [], "offsets": []}}',
+        json.dumps({"late": {**as_record(POINT), "slopes": [[float("nan")] * 3] * 3}}),
+    ],
+)
+def test_a_broken_operating_point_is_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "some.safetensors"
+    state = load_file(FOLDER / "lite_single.safetensors")
+    save_file(state, file, {METADATA: text})
+    with pytest.raises(UserError, match="no valid operating point of late"):
+        Late(weights=str(file))
+
+
+@pytest.fixture
+def held_out(tmp_path: Path) -> Samples:
+    write_recording(tmp_path / "data")
+    return Samples(scenarios(tmp_path / "data"), units=False)
+
+
+@pytest.mark.parametrize("kind", [Single, Late])
+def test_a_system_uses_what_is_chosen(held_out: Samples, kind: type[Single | Late]) -> None:
+    system = kind()
+    chosen = choose(system, held_out)
+    assert system.operating_point is chosen
+    assert chosen.calibration is not None
+    assert ((chosen.thresholds > 0) & (chosen.thresholds <= 1)).all()
+
+
+def test_figures_at_the_operating_point(held_out: Samples) -> None:
+    samples = [held_out.sample(number) for number in range(len(held_out))]
+
+    def detector(sample: Sample) -> Boxes:
+        """Return all road users and, with lower scores, as many ghosts."""
+        truth = sample.truth.boxes_in_lidar
+        ghosts = replace(truth, geometry=truth.geometry * [-1.0, -1.0, *[1.0] * 5])
+        scores = np.repeat([0.9, 0.4], len(truth))
+        both = Boxes.join([truth, ghosts])
+        return replace(both, scores=scores)
+
+    outcomes = outcomes_of(detector, samples, Single().detector.design.grid)
+    for threshold, false in ((0.5, 0.0), (0.3, 2.0)):
+        figures = at_operating_point(outcomes, np.full(len(CLASSES), threshold), "anyone")
+        for of_class in figures.values():
+            assert of_class.recall == 1.0
+            assert of_class.false_a_frame == pytest.approx(false)
+            assert of_class.truths == 2 * len(samples)
+        error = 0.1 if threshold == 0.5 else (0.1 + 0.4) / 2
+        assert figures["vehicle"].calibration_error == pytest.approx(error)
