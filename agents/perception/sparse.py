@@ -81,7 +81,7 @@ class AmongPillars(nn.Module):
     def forward(self, pillars: Pillars) -> Pillars:
         """Return the pillars with other features."""
         if pillars.features.device.type == "cpu":
-            summed = sums(pillars, self.conv.weight, len(pillars.cells), reach_neighbours)
+            summed = sums(pillars, self.conv, len(pillars.cells), reach_neighbours)
         else:
             dense = self.conv(pillars.dense()).permute(0, 2, 3, 1)
             summed = dense.reshape(-1, self.conv.out_channels)[pillars.cells]
@@ -101,7 +101,7 @@ class SparseStart(nn.Module):
         if pillars.features.device.type != "cpu":
             return torch.relu(self.norm(self.conv(pillars.dense())))
         rows, columns = pillars.rows // 2, pillars.columns // 2
-        summed = sums(pillars, self.conv.weight, pillars.maps * rows * columns, reach_half)
+        summed = sums(pillars, self.conv, pillars.maps * rows * columns, reach_half)
         map_of_sums = summed.view(pillars.maps, rows, columns, -1).permute(0, 3, 1, 2)
         return torch.relu(self.norm(map_of_sums))
 
@@ -110,16 +110,17 @@ Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
 """Where the products of each pillar's taps are added to, (pillars, taps); -1: nowhere."""
 
 
-def sums(pillars: Pillars, weight: Tensor, places: int, reach: Reach) -> Tensor:
-    """Return the sums of all products at so many places, (places, channels)."""
+def sums(pillars: Pillars, layer: nn.Conv2d, places: int, reach: Reach) -> Tensor:
+    """Return what a layer's products add up to at so many places, (places, channels)."""
     to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
-    of_all_taps = weight.permute(2, 3, 0, 1).reshape(-1, weight.shape[1])
+    of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
     if torch.is_inference_mode_enabled():
         products = linear(pillars.features[None, None], of_all_taps, None)[0, 0]
-        return torch.from_numpy(added_up(products.numpy(), to, places))
-    products = pillars.features @ of_all_taps.T
-    out: Tensor = Sums.apply(products, to, places)  # type: ignore[no-untyped-call]
-    return out
+        out = torch.from_numpy(added_up(products.numpy(), to, places))
+    else:
+        products = pillars.features @ of_all_taps.T
+        out = Sums.apply(products, to, places)  # type: ignore[no-untyped-call]
+    return out if layer.bias is None else out + layer.bias
 
 
 class Sums(torch.autograd.Function):

@@ -1,50 +1,33 @@
 """The operating point of a scheme, chosen on held-out recordings.
 
 First the curves from scores to shares of right detections, by class and distance; then, for each
-class, the threshold with the highest F1. A detection of a road user that is hardly visible, or of
-parked scenery, counts on neither side, as everywhere in the evaluation.
+class, the threshold with the highest F1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from rich.progress import track
 
-from agents.perception.operating_point import (
-    SHAPE,
-    Calibration,
-    OperatingPoint,
-    bands_of,
-    expit,
-    logit,
-)
+from agents.perception.operating_point import SHAPE, Calibration, OperatingPoint, expit, logit
 from agents.perception.systems import Late, NetworkSystem
-from agents.training.detection_metrics import LEAST_HITS, Visible, in_window
+from agents.training.detection_metrics import Outcomes, Visible, outcomes_of
 from agents.training.inference import detections, visible_to
 from agents.training.samples import Sample, Samples
-from harness.precision import OVERLAP, match, on_parked
-from harness.vocabulary import CLASSES, Floats, Integers, Mask
+from harness.precision import OVERLAP, Matches, pool
+from harness.vocabulary import CLASSES, Floats, Mask
 
+DISTANCES = ("0-30", "30-50", "50-100")
+"""Bands of the evaluation that are the operating point's."""
 PRIOR = 4.0
-"""Detections' worth of doubt that scores are calibrated already."""
+"""Detections' worth of doubt that scores need calibration."""
 STEPS = 50
 """Of Newton's method, at most."""
-SLOWEST, STEEPEST = 0.2, 5.0
+FLATTEST, STEEPEST = 0.2, 5.0
 """Slopes between which scores stay in order."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """Detections that are right or wrong, and how many road users of each class there were."""
-
-    classes: Integers
-    bands: Integers
-    scores: Floats
-    correct: Mask
-    truths: Integers  # (classes,)
 
 
 def everything(calibration: Calibration | None = None) -> OperatingPoint:
@@ -53,13 +36,22 @@ def everything(calibration: Calibration | None = None) -> OperatingPoint:
 
 
 def choose(system: NetworkSystem, held_out: Samples) -> OperatingPoint:
-    """Choose the operating point of a system, and let it use it."""
-    visible = visible_to(system)
+    """Choose the operating point of a system, and let it use it.
+
+    Scores of `late` are calibrated where they come from, in each agent's detections.
+    """
     title = f"operating point of {system.fusion.scheme}"
-    calibrate(system, all_of(held_out, f"{title}: calibration"), visible)
-    found = counted(system, all_of(held_out, f"{title}: thresholds"), visible)
-    calibration = system.operating_point.calibration
-    system.operating_point = OperatingPoint(best_thresholds(found), calibration)
+    system.operating_point = everything()
+    samples = all_of(held_out, f"{title}: calibration")
+    if isinstance(system, Late):
+        alone = (replace(sample, partners=()) for sample in samples)
+        calibration = fitted(outcomes(system, alone), "ego")
+    else:
+        calibration = fitted(outcomes(system, samples), visible_to(system))
+    system.operating_point = everything(calibration)
+    found = outcomes(system, all_of(held_out, f"{title}: thresholds"))
+    thresholds = best_thresholds(found, visible_to(system))
+    system.operating_point = OperatingPoint(thresholds, calibration)
     return system.operating_point
 
 
@@ -69,42 +61,20 @@ def all_of(samples: Samples, title: str) -> Iterable[Sample]:
     return track(map(samples.sample, numbers), title, len(samples), transient=True)
 
 
-def calibrate(system: NetworkSystem, samples: Iterable[Sample], visible: Visible) -> None:
-    """Let every detection count, with calibrated scores; for `late`, where it is detected."""
-    system.operating_point = everything()
-    if isinstance(system, Late):
-        samples = (replace(sample, partners=()) for sample in samples)
-        visible = "ego"
-    system.operating_point = everything(fitted(counted(system, samples, visible)))
+def outcomes(system: NetworkSystem, samples: Iterable[Sample]) -> Outcomes:
+    """Return what becomes of a system's detections."""
+    grid = system.detector.design.grid
+    return outcomes_of(lambda sample: detections(system, sample), samples, grid)
 
 
-def counted(system: NetworkSystem, samples: Iterable[Sample], visible: Visible) -> Counted:
-    """Return a system's detections that are right or wrong."""
-    parts, truths = [], np.zeros(len(CLASSES), np.int64)
-    for sample in samples:
-        truth = sample.truth.boxes_in_lidar
-        hits = sample.truth.hits if visible == "ego" else sample.hits_anyone
-        there = (hits >= LEAST_HITS) & in_window(truth.geometry, system.detector.design.grid)
-        found = detections(system, sample)
-        found = found[~on_parked(found, truth, sample.parked)]
-        best, correct = match(found, truth, OVERLAP)
-        keep = np.append(there, True)[best]
-        bands = bands_of(found.geometry)
-        parts.append((found.classes[keep], bands[keep], found.scores[keep], correct[keep]))
-        truths += np.bincount(truth.classes[there], minlength=len(CLASSES))
-    classes, bands, scores, right = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Counted(classes, bands, scores, right, truths)
-
-
-def fitted(found: Counted) -> Calibration:
+def fitted(found: Outcomes, visible: Visible) -> Calibration:
     """Return the logistic curve of each class and band; identity where nothing is known."""
     slopes, offsets = np.ones(SHAPE), np.zeros(SHAPE)
     for kind, band in np.ndindex(SHAPE):
-        here = (found.classes == kind) & (found.bands == band)
-        if here.any():
-            slopes[kind, band], offsets[kind, band] = logistic(
-                logit(found.scores[here]), found.correct[here]
-            )
+        matches = pool(found.matches[visible, OVERLAP, CLASSES[kind], DISTANCES[band]])
+        if len(matches.scores):
+            curve = logistic(logit(matches.scores), matches.correct)
+            slopes[kind, band], offsets[kind, band] = curve
     return Calibration(slopes, offsets)
 
 
@@ -121,17 +91,20 @@ def logistic(logits: Floats, correct: Mask) -> tuple[float, float]:
         beta -= step
         if np.abs(step).max() < 1e-8:
             break
-    return float(beta[0].clip(SLOWEST, STEEPEST)), float(beta[1])
+    return float(beta[0].clip(FLATTEST, STEEPEST)), float(beta[1])
 
 
-def best_thresholds(found: Counted) -> Floats:
+def best_thresholds(found: Outcomes, visible: Visible) -> Floats:
     """Return for each class the threshold with the highest F1."""
-    thresholds = np.ones(len(CLASSES))
-    for kind in range(len(CLASSES)):
-        here = found.classes == kind
-        scores = np.sort(found.scores[here])[::-1]
-        right = np.cumsum(found.correct[here][np.argsort(-found.scores[here], kind="stable")])
-        if found.truths[kind] and right.size and right[-1]:
-            f1 = 2 * right / (np.arange(1, len(right) + 1) + found.truths[kind])
-            thresholds[kind] = scores[int(f1.argmax())]
-    return thresholds
+    pools = (pool(found.matches[visible, OVERLAP, kind, "all"]) for kind in CLASSES)
+    return np.array([best_threshold(matches) for matches in pools])
+
+
+def best_threshold(matches: Matches) -> float:
+    """Return the score with the highest F1 of what counts from it on; 1 if nothing is right."""
+    order = np.argsort(-matches.scores, kind="stable")
+    right = np.cumsum(matches.correct[order])
+    if not matches.truths or not right.size or not right[-1]:
+        return 1.0
+    f1 = 2 * right / (np.arange(1, len(right) + 1) + matches.truths)
+    return float(matches.scores[order][int(f1.argmax())])

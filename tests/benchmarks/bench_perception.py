@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import torch
 
 from agents.perception.designs import Size
 from agents.perception.detector import Detector
@@ -74,6 +75,7 @@ def step(scheme: str, detector: Detector, clouds: list[Singles], partners: int) 
         detector.detect(ego, heard, 1.85)
 
 
+@torch.inference_mode()
 def parts(detector: Detector, cloud: Singles) -> list[tuple[str, str]]:
     """Where the time of a lite network goes."""
     network, design = detector.network, detector.design
@@ -83,7 +85,7 @@ def parts(detector: Detector, cloud: Singles) -> list[tuple[str, str]]:
     maps = detector.encode(cloud, 1.85)
     partner = Partner(maps, relative_place(PLACES[0]))
     shares: list[tuple[str, Callable[[], object]]] = [
-        ("raising and shuffling points", partial(raised_points, cloud, 1.85, design.grid)),
+        ("raising points", partial(raised_points, cloud, 1.85, design.grid)),
         ("pillars", partial(network.pillar_vfe, [raised])),
         ("backbone", partial(network.backbone.levels, pillars)),
         ("joining and shrinking", partial(network.shrunk, levels)),

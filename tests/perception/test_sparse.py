@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.perception.detector import folded
 from agents.perception.pillars import Pillars
 from agents.perception.sparse import AmongPillars, SparseStart
 
@@ -52,6 +53,8 @@ def test_the_start_is_a_convolution_of_the_dense_map(count: int) -> None:
     assert torch.allclose(layer(given), wanted, atol=CLOSE)
     with torch.inference_mode():
         assert torch.allclose(layer.requires_grad_(False)(given), wanted, atol=CLOSE)
+        assert torch.allclose(folded(layer)(given), wanted, atol=CLOSE)
+        assert isinstance(layer.norm, nn.Identity)
 
 
 @pytest.mark.parametrize("count", [1, 40, 190, MAPS * ROWS * COLUMNS])
@@ -62,7 +65,7 @@ def test_among_pillars_is_a_convolution_where_there_are_some(count: int) -> None
     wanted = normalised(dense, layer.norm).permute(0, 2, 3, 1).reshape(-1, 5)[given.cells]
     assert torch.allclose(layer(given).features, wanted, atol=CLOSE)
     with torch.inference_mode():
-        alike = layer.requires_grad_(False)(given)
+        alike = folded(layer.requires_grad_(False))(given)
     assert torch.allclose(alike.features, wanted, atol=CLOSE)
     assert torch.equal(alike.cells, given.cells)
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from agents.perception.designs import LITE_GRID
 from agents.perception.loading import FOLDER
 from agents.perception.operating_point import (
     METADATA,
@@ -26,12 +27,19 @@ from agents.perception.operating_point import (
 )
 from agents.perception.systems import Late, Single
 from agents.training.at_operating_point import at_operating_point, calibration_error
-from agents.training.detection_metrics import outcomes_of
+from agents.training.detection_metrics import Outcomes, outcomes_of
 from agents.training.layout import scenarios
-from agents.training.operating import Counted, best_thresholds, choose, fitted, logistic
+from agents.training.operating import (
+    best_threshold,
+    best_thresholds,
+    choose,
+    fitted,
+    logistic,
+)
 from agents.training.samples import Sample, Samples
 from agents.training.weight_files import save
 from harness.errors import UserError
+from harness.precision import Matches
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 from tests.training.made_up import write_recording
 
@@ -39,7 +47,15 @@ POINT = OperatingPoint(
     np.array([0.5, 0.25, 0.75]),
     Calibration(np.full(SHAPE, 2.0), np.arange(9.0).reshape(SHAPE) / 10 - 0.4),
 )
-NONE = np.zeros(0, np.int64)
+
+
+def found(kind: str, band: str, matches: Matches) -> Outcomes:
+    """Return outcomes of one class and band only."""
+    nothing = Matches(np.zeros(0), np.zeros(0, np.bool_), 0)
+    cells = outcomes_of(lambda sample: Boxes.none(), [], LITE_GRID).matches
+    outcomes = Outcomes(["one"], {cell: [nothing] for cell in cells})
+    outcomes.matches["ego", 0.5, kind, band] = [matches]
+    return outcomes
 
 
 def boxes(kinds: list[int], x: list[float], scores: list[float]) -> Boxes:
@@ -65,8 +81,7 @@ def test_a_curve_is_found_again(slope: float, offset: float) -> None:
 
 def test_scores_are_shares_after_calibration_and_not_before() -> None:
     scores, correct = drawn(2.5, -1.0, 8000, 2)
-    kinds, bands = np.zeros(8000, np.int64), np.ones(8000, np.int64)
-    calibration = fitted(Counted(kinds, bands, scores, correct, np.array([9, 0, 0])))
+    calibration = fitted(found("vehicle", "30-50", Matches(scores, correct, 9)), "ego")
     later, right = drawn(2.5, -1.0, 8000, 3)
     after = calibration.scores(boxes([0] * 8000, [40.0] * 8000, later.tolist()))
     assert calibration_error(later, right) > 0.1
@@ -74,25 +89,23 @@ def test_scores_are_shares_after_calibration_and_not_before() -> None:
 
 
 def test_where_nothing_was_detected_scores_stay() -> None:
-    nothing = Counted(NONE, NONE, np.zeros(0), np.zeros(0, np.bool_), np.zeros(3, np.int64))
-    calibration = fitted(nothing)
+    nothing = found("vehicle", "0-30", Matches(np.zeros(0), np.zeros(0, np.bool_), 3))
+    calibration = fitted(nothing, "ego")
     assert np.array_equal(calibration.slopes, np.ones(SHAPE))
     assert np.array_equal(calibration.offsets, np.zeros(SHAPE))
-    assert best_thresholds(nothing).tolist() == [1.0, 1.0, 1.0]
+    assert best_thresholds(nothing, "ego").tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_threshold_has_the_highest_f1() -> None:
     random = np.random.default_rng(4)
     scores, correct = random.random(200).round(2), random.random(200) < 0.5
     correct &= random.random(200) < scores
-    truths = np.array([0, 90, 0])
-    found = Counted(np.full(200, PEDESTRIAN), np.zeros(200, np.int64), scores, correct, truths)
 
     def f1(threshold: float) -> float:
         counts = scores >= threshold
         return 2 * float((counts & correct).sum()) / (int(counts.sum()) + 90)
 
-    chosen = float(best_thresholds(found)[PEDESTRIAN])
+    chosen = best_threshold(Matches(scores, correct, 90))
     assert f1(chosen) == pytest.approx(max(f1(score) for score in scores))
 
 
@@ -168,7 +181,7 @@ def test_figures_at_the_operating_point(held_out: Samples) -> None:
         both = Boxes.join([truth, ghosts])
         return replace(both, scores=scores)
 
-    outcomes = outcomes_of(detector, samples, Single().detector.design.grid)
+    outcomes = outcomes_of(detector, samples, LITE_GRID)
     for threshold, false in ((0.5, 0.0), (0.3, 2.0)):
         figures = at_operating_point(outcomes, np.full(len(CLASSES), threshold), "anyone")
         for of_class in figures.values():
