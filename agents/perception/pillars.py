@@ -45,7 +45,7 @@ class PillarLayer(nn.Module):
         return np.ascontiguousarray(linear.weight.numpy().T), linear.bias.numpy()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pillars:
     """The pillars that hold points, of one or several maps; all others are zero."""
 
@@ -96,7 +96,13 @@ class PillarEncoder(nn.Module):
         return self._pillars(strongest, torch.from_numpy(cells).to(device), clouds)
 
     def _pillars(self, features: Tensor, cells: Tensor, clouds: Sequence[Singles]) -> Pillars:
-        return Pillars(features, cells, len(clouds), self.grid.rows, self.grid.columns)
+        return Pillars(
+            features=features,
+            cells=cells,
+            maps=len(clouds),
+            rows=self.grid.rows,
+            columns=self.grid.columns,
+        )
 
     def _on_processor(self, clouds: Sequence[Singles]) -> Pillars:
         """Return the same pillars from one compiled pass over the points of each cloud."""

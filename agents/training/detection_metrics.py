@@ -64,14 +64,14 @@ class Outcomes:
         """Return the average precision in each cell."""
         return {cell: precision(pool(parts)) for cell, parts in self.matches.items()}
 
-    def resampled(self, cell: Cell, draws: Integers) -> Floats:
-        """Return the average precision of a cell, with scenarios taken so many times; by draw."""
+    def resampled(self, cell: Cell, weights: Integers) -> Floats:
+        """Return the average precision of a cell, with scenarios taken so many times."""
         names, number = np.unique(self.scenarios, return_inverse=True)
         pools = [
             pool(m for m, n in zip(self.matches[cell], number, strict=True) if n == scenario)
             for scenario in range(len(names))
         ]
-        return np.array([average_precision(repeated(pools, times)) for times in draws])
+        return np.array([average_precision(repeated(pools, times)) for times in weights])
 
 
 def repeated(pools: Sequence[Matches], times: Integers) -> Matches:
@@ -79,10 +79,10 @@ def repeated(pools: Sequence[Matches], times: Integers) -> Matches:
     return pool(matches for matches, n in zip(pools, times, strict=True) for _ in range(n))
 
 
-def draws_of(scenarios: int, draws: int) -> Integers:
-    """Return how often each scenario is taken in each draw of a bootstrap: always the same."""
+def bootstrap_weights(scenarios: int, samples: int) -> Integers:
+    """Return how often each scenario is taken in each bootstrap sample: always the same."""
     random = np.random.default_rng(0)
-    return random.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=draws)
+    return random.multinomial(scenarios, np.full(scenarios, 1 / scenarios), size=samples)
 
 
 def outcomes_of(detector: Detector, samples: Iterable[Sample], grid: Grid) -> Outcomes:

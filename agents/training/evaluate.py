@@ -32,7 +32,7 @@ from agents.training.detection_metrics import (
     Outcomes,
     Precision,
     Visible,
-    draws_of,
+    bootstrap_weights,
     outcomes_of,
 )
 from agents.training.fusion_names import fusion_of
@@ -52,8 +52,8 @@ from harness.files import write_whole
 from harness.precision import OVERLAP
 from harness.vocabulary import CLASSES, Boxes
 
-DRAWS = 400
-"""Of the bootstrap over scenarios."""
+BOOTSTRAP_SAMPLES = 400
+"""Over scenarios."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,14 +179,12 @@ def operating_table(columns: Mapping[str, Column], title: str) -> Table:
     for name, column in columns.items():
         sent = "-" if math.isnan(column.message_bytes) else f"{column.message_bytes:,.0f}"
         for kind, of_class in column.at_operating_point.items():
-            table.add_row(
-                name,
-                kind,
+            figures = (
                 f"{of_class.recall:.2f}",
                 f"{of_class.false_a_frame:.2f}",
                 f"{of_class.calibration_error:.3f}",
-                sent,
             )
+            table.add_row(name, kind, *figures, sent)
     return table
 
 
@@ -232,10 +230,10 @@ def as_records(columns: Mapping[str, Mapping[Cell, Precision]]) -> list[dict[str
 
 def resampled(outcomes: Outcomes) -> dict[str, dict[str, list[float]]]:
     """Return the headline figures of a bootstrap over scenarios, by visibility and class."""
-    draws = draws_of(len(set(outcomes.scenarios)), DRAWS)
+    weights = bootstrap_weights(len(set(outcomes.scenarios)), BOOTSTRAP_SAMPLES)
     return {
         visible: {
-            kind: outcomes.resampled((visible, OVERLAP, kind, band), draws).round(4).tolist()
+            kind: outcomes.resampled((visible, OVERLAP, kind, band), weights).round(4).tolist()
             for kind, band in HEADLINE.items()
         }
         for visible in VISIBLE

@@ -45,12 +45,12 @@ def choose(system: NetworkSystem, held_out: Samples) -> OperatingPoint:
     samples = all_of(held_out, f"{title}: calibration")
     if isinstance(system, Late):
         alone = (replace(sample, partners=()) for sample in samples)
-        calibration = fitted(outcomes(system, alone), "ego")
+        calibration = fitted(outcomes_with(system, alone), "ego")
     else:
-        calibration = fitted(outcomes(system, samples), visible_to(system))
+        calibration = fitted(outcomes_with(system, samples), visible_to(system))
     system.operating_point = everything(calibration)
-    found = outcomes(system, all_of(held_out, f"{title}: thresholds"))
-    thresholds = best_thresholds(found, visible_to(system))
+    outcomes = outcomes_with(system, all_of(held_out, f"{title}: thresholds"))
+    thresholds = best_thresholds(outcomes, visible_to(system))
     system.operating_point = OperatingPoint(thresholds, calibration)
     return system.operating_point
 
@@ -61,17 +61,17 @@ def all_of(samples: Samples, title: str) -> Iterable[Sample]:
     return track(map(samples.sample, numbers), title, len(samples), transient=True)
 
 
-def outcomes(system: NetworkSystem, samples: Iterable[Sample]) -> Outcomes:
+def outcomes_with(system: NetworkSystem, samples: Iterable[Sample]) -> Outcomes:
     """Return what becomes of a system's detections."""
     grid = system.detector.design.grid
     return outcomes_of(lambda sample: detections(system, sample), samples, grid)
 
 
-def fitted(found: Outcomes, visible: Visible) -> Calibration:
+def fitted(outcomes: Outcomes, visible: Visible) -> Calibration:
     """Return the logistic curve of each class and band; identity where nothing is known."""
     slopes, offsets = np.ones(SHAPE), np.zeros(SHAPE)
     for kind, band in np.ndindex(SHAPE):
-        matches = pool(found.matches[visible, OVERLAP, CLASSES[kind], DISTANCES[band]])
+        matches = pool(outcomes.matches[visible, OVERLAP, CLASSES[kind], DISTANCES[band]])
         if len(matches.scores):
             curve = logistic(logit(matches.scores), matches.correct)
             slopes[kind, band], offsets[kind, band] = curve
@@ -94,9 +94,9 @@ def logistic(logits: Floats, correct: Mask) -> tuple[float, float]:
     return float(beta[0].clip(FLATTEST, STEEPEST)), float(beta[1])
 
 
-def best_thresholds(found: Outcomes, visible: Visible) -> Floats:
+def best_thresholds(outcomes: Outcomes, visible: Visible) -> Floats:
     """Return for each class the threshold with the highest F1."""
-    pools = (pool(found.matches[visible, OVERLAP, kind, "all"]) for kind in CLASSES)
+    pools = (pool(outcomes.matches[visible, OVERLAP, kind, "all"]) for kind in CLASSES)
     return np.array([best_threshold(matches) for matches in pools])
 
 

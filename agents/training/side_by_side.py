@@ -1,7 +1,7 @@
 """`networks`: evaluations of networks side by side.
 
 Several evaluations of a scheme are of several training seeds: figures are their mean, and their
-standard deviation stands beside them. Intervals are of a bootstrap over scenarios. It takes the
+standard deviation stands next to them. Intervals are of a bootstrap over scenarios. It takes the
 same scenarios for all, so differences from a scheme are paired; evaluations of other recordings are
 refused.
 """
@@ -49,11 +49,11 @@ class Scheme:
         return np.array(values, np.float64) if values else None
 
     def resampled(self, condition: str, kind: str) -> Floats:
-        """Return the mean AP over seeds of each draw."""
-        draws = [
+        """Return the mean AP over seeds of each bootstrap sample."""
+        samples = [
             record["conditions"][condition]["resampled"][VISIBLE][kind] for record in self.records
         ]
-        return np.asarray(np.mean(np.array(draws), axis=0))
+        return np.asarray(np.mean(np.array(samples), axis=0))
 
     def mean_of(self, condition: str, *names: str) -> float:
         """Return the mean over seeds of another figure of a condition."""

@@ -141,7 +141,7 @@ def card_of_weights(weights: Path) -> dict[str, Any]:
 
 
 def training_of(weights: Path) -> dict[str, Any]:
-    """Return how weights were trained, as far as tables tell it."""
+    """Return how weights were trained, as far as tables show it."""
     if not weights.with_suffix(".json").is_file():
         return {}
     card = card_of_weights(weights)

@@ -49,19 +49,19 @@ CHANGES: dict[str, tuple[str, object]] = {
 
 
 class Asked(Driver):
-    """A driver that tells what acceleration it asks for."""
+    """A driver that shows what acceleration it asks for."""
 
     def reset(self, route: Route) -> None:
         """Start a route."""
         super().reset(route)
         plan = self._planner.plan
 
-        def told(*arguments: object, **others: object) -> object:
+        def kept(*arguments: object, **others: object) -> object:
             made = plan(*arguments, **others)  # type: ignore[arg-type]
             self.asked = made.acceleration
             return made
 
-        self._planner.plan = told  # type: ignore[method-assign,assignment]
+        self._planner.plan = kept  # type: ignore[method-assign,assignment]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,7 @@ def main() -> None:
     campaign = Campaign(Path(sys.argv[1]))
     keys = sorted(campaign.attempts(), key=str)
     systems = sorted({key.arm["system"] for key in keys})
-    grid = Table("constant", "system", "moments", "phantoms", "misses", "roughness")
+    grid = Table(*("constant", "system", "moments", "phantoms", "misses", "roughness"))
     drives = {
         system: [drive_of(campaign, key) for key in keys if key.arm["system"] == system]
         for system in systems

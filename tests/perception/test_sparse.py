@@ -20,7 +20,7 @@ def pillars(count: int) -> Pillars:
     random = torch.Generator().manual_seed(count)
     cells = torch.randperm(MAPS * ROWS * COLUMNS, generator=random)[:count]
     features = torch.randn(count, CHANNELS, generator=random)
-    return Pillars(features, cells, MAPS, ROWS, COLUMNS)
+    return Pillars(features=features, cells=cells, maps=MAPS, rows=ROWS, columns=COLUMNS)
 
 
 def unsettled(layer: AmongPillars | SparseStart) -> AmongPillars | SparseStart:

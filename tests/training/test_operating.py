@@ -49,7 +49,7 @@ POINT = OperatingPoint(
 )
 
 
-def found(kind: str, band: str, matches: Matches) -> Outcomes:
+def outcomes_in(kind: str, band: str, matches: Matches) -> Outcomes:
     """Return outcomes of one class and band only."""
     nothing = Matches(np.zeros(0), np.zeros(0, np.bool_), 0)
     cells = outcomes_of(lambda sample: Boxes.none(), [], LITE_GRID).matches
@@ -65,7 +65,7 @@ def boxes(kinds: list[int], x: list[float], scores: list[float]) -> Boxes:
     return Boxes(geometry, np.array(kinds), np.array(scores))
 
 
-def drawn(slope: float, offset: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def sampled(slope: float, offset: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return scores, and whether they are right as often as a curve says."""
     random = np.random.default_rng(seed)
     scores = random.uniform(0.02, 0.98, count)
@@ -74,22 +74,22 @@ def drawn(slope: float, offset: float, count: int, seed: int) -> tuple[np.ndarra
 
 
 @pytest.mark.parametrize(("slope", "offset"), [(1.0, 0.0), (3.0, -1.5), (0.5, 1.0)])
-def test_a_curve_is_found_again(slope: float, offset: float) -> None:
-    scores, correct = drawn(slope, offset, 20_000, 1)
+def test_a_curve_is_recovered_again(slope: float, offset: float) -> None:
+    scores, correct = sampled(slope, offset, 20_000, 1)
     assert logistic(logit(scores), correct) == pytest.approx((slope, offset), abs=0.1)
 
 
 def test_scores_are_shares_after_calibration_and_not_before() -> None:
-    scores, correct = drawn(2.5, -1.0, 8000, 2)
-    calibration = fitted(found("vehicle", "30-50", Matches(scores, correct, 9)), "ego")
-    later, right = drawn(2.5, -1.0, 8000, 3)
+    scores, correct = sampled(2.5, -1.0, 8000, 2)
+    calibration = fitted(outcomes_in("vehicle", "30-50", Matches(scores, correct, 9)), "ego")
+    later, right = sampled(2.5, -1.0, 8000, 3)
     after = calibration.scores(boxes([0] * 8000, [40.0] * 8000, later.tolist()))
     assert calibration_error(later, right) > 0.1
     assert calibration_error(after, right) < 0.02
 
 
 def test_where_nothing_was_detected_scores_stay() -> None:
-    nothing = found("vehicle", "0-30", Matches(np.zeros(0), np.zeros(0, np.bool_), 3))
+    nothing = outcomes_in("vehicle", "0-30", Matches(np.zeros(0), np.zeros(0, np.bool_), 3))
     calibration = fitted(nothing, "ego")
     assert np.array_equal(calibration.slopes, np.ones(SHAPE))
     assert np.array_equal(calibration.offsets, np.zeros(SHAPE))
@@ -110,15 +110,15 @@ def test_the_threshold_has_the_highest_f1() -> None:
 
 
 def test_detections_that_count() -> None:
-    found = boxes([VEHICLE, VEHICLE, PEDESTRIAN, CYCLIST], [5.0, 40.0, 5.0, 60.0], [0.5] * 4)
-    assert bands_of(found.geometry).tolist() == [0, 1, 0, 2]
-    calibrated = POINT.calibrated(found)
+    detected = boxes([VEHICLE, VEHICLE, PEDESTRIAN, CYCLIST], [5.0, 40.0, 5.0, 60.0], [0.5] * 4)
+    assert bands_of(detected.geometry).tolist() == [0, 1, 0, 2]
+    calibrated = POINT.calibrated(detected)
     offsets = np.array([-0.4, -0.3, -0.1, 0.4])
     assert calibrated.scores == pytest.approx(1 / (1 + np.exp(-offsets)))
-    assert POINT.applied(found).classes.tolist() == [PEDESTRIAN]
-    assert same_for_all(0.5).applied(found) is not None
-    assert len(same_for_all(0.5).applied(found)) == 4
-    assert len(same_for_all(0.51).applied(found)) == 0
+    assert POINT.applied(detected).classes.tolist() == [PEDESTRIAN]
+    assert same_for_all(0.5).applied(detected) is not None
+    assert len(same_for_all(0.5).applied(detected)) == 4
+    assert len(same_for_all(0.51).applied(detected)) == 0
 
 
 def test_scores_of_nothing_and_of_everything_are_finite() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from agents.perception.designs import LITE_GRID
 from agents.training.__main__ import main
-from agents.training.detection_metrics import draws_of, outcomes_of
+from agents.training.detection_metrics import bootstrap_weights, outcomes_of
 from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
 from harness.vocabulary import Boxes
@@ -117,7 +117,7 @@ def test_what_is_no_evaluation_is_one_line(
 
 
 def test_scenarios_are_resampled_whole(data: Path) -> None:
-    """Of two scenarios, one all right and one all wrong, draws hold none, one or both."""
+    """Of two scenarios, one all right and one all wrong, weights hold none, one or both."""
     samples = Samples(scenarios(data), units=False)
     right = [samples.sample(number) for number in range(2)]
     wrong = [replace(sample, scenario="wrong") for sample in right]
@@ -126,11 +126,11 @@ def test_scenarios_are_resampled_whole(data: Path) -> None:
         return Boxes.none() if sample.scenario == "wrong" else sample.truth.boxes_in_lidar
 
     outcomes = outcomes_of(detector, [*right, *wrong], LITE_GRID)
-    draws = draws_of(2, 50)
-    values = outcomes.resampled(("anyone", 0.5, "vehicle", "0-50"), draws)
-    of_right = draws[:, 0] / 2
+    weights = bootstrap_weights(2, 50)
+    values = outcomes.resampled(("anyone", 0.5, "vehicle", "0-50"), weights)
+    of_right = weights[:, 0] / 2
     expected = np.floor(of_right * 10 + 1) / 11
     expected[of_right == 0] = 0.0
     assert values == pytest.approx(expected)
     assert not math.isnan(values.sum())
-    assert np.array_equal(draws, draws_of(2, 50))
+    assert np.array_equal(weights, bootstrap_weights(2, 50))
