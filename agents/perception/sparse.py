@@ -113,29 +113,35 @@ Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
 def sums(pillars: Pillars, layer: nn.Conv2d, places: int, reach: Reach) -> Tensor:
     """Return what a layer's products add up to at so many places, (places, channels)."""
     to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
-    of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
     if torch.is_inference_mode_enabled():
+        of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
         products = linear(pillars.features[None, None], of_all_taps, None)[0, 0]
         out = torch.from_numpy(added_up(products.numpy(), to, places))
     else:
-        products = pillars.features @ of_all_taps.T
-        out = Sums.apply(products, to, places)  # type: ignore[no-untyped-call]
+        taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
+        out = Sums.apply(pillars.features, taps, to, places)  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias
 
 
 class Sums(torch.autograd.Function):
-    """Products added up where they belong; backwards, what each of them was part of."""
+    """The same sums, and their gradients, product by product: nothing is kept of those in between."""
 
     @staticmethod
-    def forward(ctx: Any, products: Tensor, to: Numbers64, places: int) -> Tensor:
-        """Return the sums."""
+    def forward(ctx: Any, features: Tensor, taps: Tensor, to: Numbers64, places: int) -> Tensor:
+        """Return the sums; taps are (taps, channels before, channels after)."""
+        ctx.save_for_backward(features, taps)
         ctx.to = to
-        return torch.from_numpy(added_up(products.detach().numpy(), to, places))
+        given = features.detach().numpy(), np.ascontiguousarray(taps.detach().numpy())
+        return torch.from_numpy(multiplied_and_added(*given, to, places))
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        """Return the gradient of the products."""
-        return torch.from_numpy(taken_from(gradients[0].contiguous().numpy(), ctx.to)), None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Return the gradients of features and taps."""
+        features, taps = (given.detach().numpy() for given in ctx.saved_tensors)
+        gradient = gradients[0].contiguous().numpy()
+        of_features = gradient_of_features(gradient, np.ascontiguousarray(taps), ctx.to)
+        of_taps = gradient_of_taps(gradient, features, ctx.to)
+        return torch.from_numpy(of_features), torch.from_numpy(of_taps), None, None
 
 
 @numba.njit(cache=True, nogil=True)
@@ -194,15 +200,50 @@ def added_up(products: Singles, to: Numbers64, places: int) -> Singles:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
-def taken_from(out: Singles, to: Numbers64) -> Singles:
-    """Return for each product what is at the place that it was added to."""
-    channels = out.shape[1]
-    products = np.zeros((len(to), TAPS * channels), np.float32)
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def multiplied_and_added(features: Singles, taps: Singles, to: Numbers64, places: int) -> Singles:
+    """Return at each place the sum of what pillars give it through their taps."""
+    before, after = taps.shape[1:]
+    out = np.zeros((places, after), np.float32)
     for pillar in range(len(to)):
         for tap in range(TAPS):
             place = to[pillar, tap]
             if place >= 0:
-                for c in range(channels):
-                    products[pillar, tap * channels + c] = out[place, c]
-    return products
+                for b in range(before):
+                    feature = features[pillar, b]
+                    for a in range(after):
+                        out[place, a] += feature * taps[tap, b, a]
+    return out
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def gradient_of_features(gradient: Singles, taps: Singles, to: Numbers64) -> Singles:
+    """Return what the places that each pillar reaches give back to it."""
+    before, after = taps.shape[1:]
+    turned = taps.transpose((0, 2, 1)).copy()
+    out = np.zeros((len(to), before), np.float32)
+    for pillar in range(len(to)):
+        for tap in range(TAPS):
+            place = to[pillar, tap]
+            if place >= 0:
+                for a in range(after):
+                    given = gradient[place, a]
+                    for b in range(before):
+                        out[pillar, b] += given * turned[tap, a, b]
+    return out
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def gradient_of_taps(gradient: Singles, features: Singles, to: Numbers64) -> Singles:
+    """Return what each tap gets from all that it multiplied."""
+    before, after = features.shape[1], gradient.shape[1]
+    out = np.zeros((TAPS, before, after), np.float32)
+    for pillar in range(len(to)):
+        for tap in range(TAPS):
+            place = to[pillar, tap]
+            if place >= 0:
+                for b in range(before):
+                    feature = features[pillar, b]
+                    for a in range(after):
+                        out[tap, b, a] += feature * gradient[place, a]
+    return out
