@@ -106,6 +106,8 @@ class SparseStart(nn.Module):
         return torch.relu(self.norm(map_of_sums))
 
 
+Reached: TypeAlias = tuple[Numbers64, int]
+"""Where products are added to, and how many places there are."""
 Reach: TypeAlias = Callable[[Numbers64, Shape], Numbers64]
 """Where the products of each pillar's taps are added to, (pillars, taps); -1: nowhere."""
 
@@ -119,29 +121,30 @@ def sums(pillars: Pillars, layer: nn.Conv2d, places: int, reach: Reach) -> Tenso
         out = torch.from_numpy(added_up(products.numpy(), to, places))
     else:
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
-        out = Sums.apply(pillars.features, taps, to, places)  # type: ignore[no-untyped-call]
+        out = Sums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias
 
 
 class Sums(torch.autograd.Function):
-    """The same sums, and their gradients, product by product: nothing is kept of those in between."""
+    """The same sums, and their gradients, product by product: nothing in between is kept."""
 
     @staticmethod
-    def forward(ctx: Any, features: Tensor, taps: Tensor, to: Numbers64, places: int) -> Tensor:
+    def forward(ctx: Any, features: Tensor, taps: Tensor, reached: Reached) -> Tensor:
         """Return the sums; taps are (taps, channels before, channels after)."""
         ctx.save_for_backward(features, taps)
+        to, places = reached
         ctx.to = to
         given = features.detach().numpy(), np.ascontiguousarray(taps.detach().numpy())
         return torch.from_numpy(multiplied_and_added(*given, to, places))
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """Return the gradients of features and taps."""
         features, taps = (given.detach().numpy() for given in ctx.saved_tensors)
         gradient = gradients[0].contiguous().numpy()
         of_features = gradient_of_features(gradient, np.ascontiguousarray(taps), ctx.to)
         of_taps = gradient_of_taps(gradient, features, ctx.to)
-        return torch.from_numpy(of_features), torch.from_numpy(of_taps), None, None
+        return torch.from_numpy(of_features), torch.from_numpy(of_taps), None
 
 
 @numba.njit(cache=True, nogil=True)
