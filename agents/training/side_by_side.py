@@ -40,7 +40,7 @@ class Scheme:
     def precision(self, condition: str, kind: str) -> Floats | None:
         """Return AP by seed; none if there are no messages to disturb."""
         values = [
-            row["eleven-point"]
+            row["all-point"]
             for record in self.records
             for row in record["average precision"]
             if (row["condition"], row["class"], row["metres"]) == (condition, kind, HEADLINE[kind])
@@ -70,7 +70,7 @@ def side_by_side(files: Sequence[Path], against: str, out: Path | None) -> None:
     """Print tables of evaluations; write them as Markdown too."""
     schemes = schemes_in(files)
     tables = {
-        "Average precision": (["scheme", "seeds", *columns()], precisions(schemes)),
+        "Average precision, all-point": (["scheme", "seeds", *columns()], precisions(schemes)),
         "At the operating point, undisturbed": (
             ["scheme", *(f"{kind}: recall, false a frame, error" for kind in HEADLINE), "bytes"],
             operating_points(schemes),
