@@ -234,7 +234,12 @@ def add_networks(commands: Commands) -> None:
         metavar="SCHEME",
         help="scheme from which differences are taken (default: single)",
     )
-    add("--out", type=Path, metavar="FILE", help="write the tables to this file as Markdown too")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the tables to this file as Markdown too (default: not written)",
+    )
     parser.set_defaults(run=run_networks)
 
 

@@ -74,7 +74,9 @@ class Outcomes:
             pool(m for m, n in zip(self.matches[cell], number, strict=True) if n == scenario)
             for scenario in range(len(names))
         ]
-        return np.array([average_precision(repeated(pools, times), "all_point") for times in weights])
+        return np.array(
+            [average_precision(repeated(pools, times), "all_point") for times in weights]
+        )
 
 
 def repeated(pools: Sequence[Matches], times: Integers) -> Matches:

@@ -148,7 +148,7 @@ def test_walkers_led_by_the_client(client: carla.Client, world: carla.World) -> 
 
 
 def test_a_crowd_is_led_as_its_walkers_one_by_one(client: carla.Client, world: carla.World) -> None:
-    """Also with angles beyond half a turn, feet in the ground, and speeds that nobody walks."""
+    """Also with angles beyond half a turn, feet in the ground, and speeds that are no walking."""
     walkers = [spawn(world, "walker.pedestrian.0001", number) for number in range(5)]
     world.tick()
     starts = [walker.get_transform() for walker in walkers]

@@ -158,7 +158,7 @@ def test_the_size_of_messages_is_reported() -> None:
         finding for finding in FusionExamination(Halved).findings() if finding.check == "message"
     )
     assert message.verdict == "passed"
-    assert message.sentence.startswith(f"{4 * 12 * 96 * 128:,} bytes")
+    assert message.sentence.startswith(f"{4 * 8 * 96 * 128:,} bytes")
     assert "50% of the ego's maps" in message.sentence
 
 
