@@ -17,6 +17,7 @@ import numba
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from agents.perception.backbones import plain_level
 from agents.perception.designs import BackboneDesign
@@ -29,6 +30,8 @@ Shape: TypeAlias = tuple[int, int, int]
 
 SIDE = 3
 TAPS = SIDE * SIDE
+BLOCK = 512
+"""Pillars by which their number grows for a product."""
 
 
 class SparseBackbone(nn.Module):
@@ -117,12 +120,21 @@ def sums(pillars: Pillars, layer: nn.Conv2d, places: int, reach: Reach) -> Tenso
     to = reach(pillars.cells.numpy(), (pillars.maps, pillars.rows, pillars.columns))
     if torch.is_inference_mode_enabled():
         of_all_taps = layer.weight.permute(2, 3, 0, 1).reshape(-1, layer.in_channels)
-        products = linear(pillars.features[None, None], of_all_taps, None)[0, 0]
+        products = multiplied(pillars.features, of_all_taps)
         out = torch.from_numpy(added_up(products.numpy(), to, places))
     else:
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
         out = Sums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
     return out if layer.bias is None else out + layer.bias
+
+
+def multiplied(features: Tensor, weight: Tensor) -> Tensor:
+    """Return products, in rows that are filled up to a multiple of `BLOCK`.
+
+    oneDNN compiles its code for every new number of rows, which takes longer than the product.
+    """
+    filled = functional.pad(features, (0, 0, 0, -len(features) % BLOCK))
+    return linear(filled.view(1, -1, 16, filled.shape[1]), weight, None).flatten(0, 2)
 
 
 class Sums(torch.autograd.Function):
