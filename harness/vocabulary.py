@@ -86,6 +86,20 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Surfaces:
+    """What the points of a sweep lie on, as a semantic LiDAR says."""
+
+    labels: NDArray[np.uint8]  # CARLA's tags
+    cosines: Singles  # of the angle between ray and normal, 0 to 1
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, chosen: Mask | Integers) -> Surfaces:
+        return Surfaces(self.labels[chosen], self.cosines[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Points:
     """A LiDAR sweep as it is sent: rows of `x y z intensity`."""
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 CARLITE = ROOT / "harness" / "carlite"
 AUTHORING = ROOT / "harness" / "authoring"
 FIDELITY = ROOT / "harness" / "fidelity"
-HOUSES = ("harness", "agents", "analysis", "crucible")
+HOUSES = ("harness", "agents", "analysis", "metamorphic", "crucible")
 COMMANDS = ROOT / "harness" / "commands"
 COMMON = {
     "actors",
@@ -38,6 +38,7 @@ COMMON_GROUND = (
     "harness.plugins",
     "harness.protocols",
     "harness.randomness",
+    "harness.recordings",
     "harness.colours",
     "harness.ego_body",
     "harness.field_notes",
@@ -78,6 +79,7 @@ GROUND = {
     "precision",
     "protocols",
     "randomness",
+    "recordings",
     "subprocesses",
     "suggestions",
     "vocabulary",
@@ -117,7 +119,7 @@ def imports(path: Path) -> tuple[str, ...]:
 def test_nothing_but_authoring_and_fidelity_imports_carlite() -> None:
     outside = [
         path
-        for folder in ("harness", "agents", "analysis")
+        for folder in ("harness", "agents", "analysis", "metamorphic")
         for path in (ROOT / folder).rglob("*.py")
         if not {CARLITE, AUTHORING, FIDELITY} & set(path.parents)
     ]
@@ -132,14 +134,14 @@ def test_carlite_imports_nothing_else() -> None:
         for name in imports(path):
             top = name.split(".")[0]
             assert top not in {"carla", "torch", "matplotlib"}, f"{path}: {name}"
-            if top in {"harness", "agents", "analysis", "crucible"}:
+            if top in {"harness", "agents", "analysis", "metamorphic", "crucible"}:
                 assert name.startswith("harness.carlite"), f"{path}: {name}"
 
 
 def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
     paths = [
         path
-        for folder in ("harness", "agents", "analysis", "crucible")
+        for folder in ("harness", "agents", "analysis", "metamorphic", "crucible")
         for path in (ROOT / folder).rglob("*.py")
     ]
     assert any(AUTHORING in path.parents for path in paths)
@@ -149,18 +151,22 @@ def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
         for name in imports(path):
             where = f"{path.relative_to(ROOT)} imports {name}"
             assert name.startswith("harness.authoring") <= may_import, where
-            if inside and name.startswith(("harness", "agents", "analysis", "crucible")):
+            if inside and name.startswith(
+                ("harness", "agents", "analysis", "metamorphic", "crucible")
+            ):
                 assert name.startswith(("harness.authoring", "harness.carlite")), where
 
 
 def test_fidelity_imports_carlite_alone_and_nothing_imports_it() -> None:
-    for folder in ("harness", "agents", "analysis", "crucible"):
+    for folder in ("harness", "agents", "analysis", "metamorphic", "crucible"):
         for path in (ROOT / folder).rglob("*.py"):
             inside = FIDELITY in path.parents
             for name in imports(path):
                 where = f"{path.relative_to(ROOT)} imports {name}"
                 assert name.startswith("harness.fidelity") <= inside, where
-                if inside and name.startswith(("harness", "agents", "analysis", "crucible")):
+                if inside and name.startswith(
+                    ("harness", "agents", "analysis", "metamorphic", "crucible")
+                ):
                     assert name.startswith(("harness.fidelity", "harness.carlite")), where
 
 
@@ -244,6 +250,18 @@ def test_only_training_drives_the_harness_and_nothing_imports_it() -> None:
             assert training or not name.startswith("agents.training"), where
 
 
+def test_metamorphic_asks_systems_by_name_and_nothing_imports_it() -> None:
+    rooms = ("world", "channel", "evaluation", "records", "campaign")
+    allowed = ("metamorphic", *(f"harness.{room}" for room in rooms), *COMMON_GROUND)
+    for room in ("harness", "agents", "analysis", "metamorphic"):
+        for path in (ROOT / room).rglob("*.py"):
+            ours = [name for name in imports(path) if name.split(".")[0] in {*HOUSES, "torch"}]
+            if room == "metamorphic":
+                assert all(name.startswith(allowed) for name in ours), path
+            else:
+                assert not [name for name in ours if name.startswith("metamorphic")], path
+
+
 def test_a_server_process_loads_neither_carla_nor_torch() -> None:
     code = (
         "import sys, harness.carlite.server;"
@@ -274,7 +292,7 @@ def test_files_stay_short() -> None:
 
 
 def test_nothing_imports_the_front_door() -> None:
-    for folder in ("harness", "agents", "analysis"):
+    for folder in ("harness", "agents", "analysis", "metamorphic"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not [name for name in imports(path) if name.split(".")[0] == "crucible"], path
 
@@ -291,7 +309,7 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     files = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path
-        for folder in ("harness", "agents", "analysis", "crucible")
+        for folder in ("harness", "agents", "analysis", "metamorphic", "crucible")
         for path in (ROOT / folder).rglob("*.py")
     }
     imported = {
@@ -374,7 +392,7 @@ def test_fields_are_named_from_the_fifth_on() -> None:
     """Except a pose's, which records hold as six numbers in a row."""
     ordered = {
         f"{path.relative_to(ROOT)}: {name}": count
-        for room in ("harness", "agents", "analysis", "crucible", "tests")
+        for room in ("harness", "agents", "analysis", "metamorphic", "crucible", "tests")
         for path in (ROOT / room).rglob("*.py")
         for name, count in ordered_fields(path)
     }
@@ -430,7 +448,7 @@ def test_arguments_are_named_from_the_fifth_on() -> None:
     assert all(path.is_file() for path in kernels)
     modules = [
         path
-        for room in ("harness", "agents", "analysis", "crucible")
+        for room in ("harness", "agents", "analysis", "metamorphic", "crucible")
         for path in (ROOT / room).rglob("*.py")
         if path not in kernels and path.name != "v2xvit.py"
     ]

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("harness", "agents", "analysis", "crucible")
+PACKAGES = ("harness", "agents", "analysis", "metamorphic", "crucible")
 OPENERS = {"stream", "derived_seed", "subseed"}
 """Functions whose first argument is a seed, and whose others are names."""
 PREFIX = "_noise"

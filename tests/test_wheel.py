@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.once import once
 from tests.wheel import built, carla_like, crucible, unpacked
 
-TOP = {"harness", "agents", "analysis", "crucible"}
+TOP = {"harness", "agents", "analysis", "metamorphic", "crucible"}
 
 
 @pytest.fixture(scope="module")

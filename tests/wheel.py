@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-FOLDERS = ("harness", "agents", "analysis", "crucible", "conf", "routes")
+FOLDERS = ("harness", "agents", "analysis", "metamorphic", "crucible", "conf", "routes")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 OTHER_AGENTS = "raise ImportError('these are the agents of CARLA')\n"
 

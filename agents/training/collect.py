@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from agents.training.layout import PROTOCOL, read_protocol
 from agents.training.recording import Episode, record
 from agents.training.towns import check_towns
 from harness.errors import AttemptError, UserError
+from harness.recordings import PROTOCOL, read_protocol
 from harness.world.simulators.carlite import CarliteSimulator
 
 TRIES = 3

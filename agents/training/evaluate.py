@@ -37,7 +37,6 @@ from agents.training.detection_metrics import (
 )
 from agents.training.fusion_names import fusion_of
 from agents.training.inference import detections_of, messages, visible_to
-from agents.training.layout import scenarios
 from agents.training.operating import everything
 from agents.training.samples import CONDITIONS, Disturbance, Sample, Samples
 from agents.training.weight_files import (
@@ -50,6 +49,7 @@ from agents.training.weight_files import (
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.precision import OVERLAP
+from harness.recordings import scenarios
 from harness.vocabulary import CLASSES, Boxes
 
 BOOTSTRAP_SAMPLES = 400

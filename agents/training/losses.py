@@ -85,7 +85,7 @@ WEIGHTS = {"x": 2.0, "y": 2.0, "z": 0.5, "height": 0.5}
 """IoU from above depends on positions most."""
 POSITION_WEIGHTS = {PEDESTRIAN: 3.0, CYCLIST: 2.0}
 """Times as much as for vehicles: ten centimetres are little of a car and much of a person."""
-YAW_WEIGHTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5}
+YAW_WEIGHTS = {VEHICLE: 2.0, PEDESTRIAN: 0.5, CYCLIST: 2.0}
 """A long box that turns a little sweeps much; a square one hardly changes."""
 
 

@@ -18,10 +18,10 @@ import carla
 import numpy as np
 
 from agents.training.close_quarters import stand_close, unit_among
-from agents.training.layout import PROTOCOL, Look, write_look
 from agents.training.population import park_at_roadsides, start_driving
 from agents.training.samples import PARTNER_RANGE
 from harness.randomness import derived_seed
+from harness.recordings import PROTOCOL, Look, write_look
 from harness.vocabulary import VEHICLE, Boxes, Pose
 from harness.world.attempt_context import AttemptContext, nowhere
 from harness.world.partners import carries
@@ -131,12 +131,20 @@ def equip(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Crew:
                 rig.vehicle,
                 period=0.0,
                 reads_points=True,
+                reads_surfaces=True,
                 carrier=vehicle,
                 noise_seed=noise,
             )
     return Crew(
         carriers,
-        ScanningPost(context, rig.roadside, period=0.0, reads_points=True, place=carla.Transform()),
+        ScanningPost(
+            context,
+            rig.roadside,
+            period=0.0,
+            reads_points=True,
+            reads_surfaces=True,
+            place=carla.Transform(),
+        ),
     )
 
 
@@ -234,6 +242,7 @@ def write_moment(
             points_in_lidar=scan.points_in_lidar,
             truth=truth,
             parked_in_lidar=near,
+            surfaces=scan.surfaces,
         )
         write_look(folder, moment, look)
         post.rest()

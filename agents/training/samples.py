@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.training.layout import Look, Scenario, read_look
 from harness.randomness import stream
+from harness.recordings import Look, Scenario, read_look
 from harness.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2

@@ -28,7 +28,6 @@ from agents.perception.systems import system_of
 from agents.training.detection_metrics import evaluate_detections, headline
 from agents.training.examples import crop, has_one_cloud, run, training_example
 from agents.training.inference import detections
-from agents.training.layout import Scenario, scenarios
 from agents.training.losses import loss
 from agents.training.memory import keep_memory
 from agents.training.operating import choose, everything
@@ -38,6 +37,7 @@ from agents.training.training_config import TrainingConfig, identity
 from agents.training.weight_files import card_of, save, save_state, start_from
 from harness.errors import UserError
 from harness.randomness import derived_seed, stream
+from harness.recordings import Scenario, scenarios
 
 STATE = "state.pt"
 ELSEWHERE = "name another --out, or remove the file to start again"

@@ -10,7 +10,7 @@ from typing import Any
 from agents.perception.fusion.base import Fusion
 from agents.training.detection_metrics import Visible
 from agents.training.fusion_names import fusion_of
-from agents.training.layout import scenarios
+from harness.recordings import scenarios
 
 FILES = ("data", "held_out", "start", "out", "weights")
 """Options that name files: where those lie does not matter."""

@@ -20,11 +20,11 @@ from agents.perception.loading import read
 from agents.perception.network import Network
 from agents.perception.operating_point import METADATA, OperatingPoint, as_record
 from agents.training.detection_metrics import HEADLINE, VISIBLE, Cell, Precision
-from agents.training.layout import Scenario
 from agents.training.training_config import TrainingConfig
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.nesting import parse_json
+from harness.recordings import Scenario
 
 EVALUATED = "AP@0.5, eleven-point"
 SHARED = ("pillar_vfe.", "backbone.", "shrink_conv.", "cls_head.", "reg_head.")

@@ -15,7 +15,7 @@ import yaml
 from harness.errors import AttemptError
 from harness.geometry import matrix, pose_of
 from harness.installation import CONF
-from harness.vocabulary import Pose, Singles
+from harness.vocabulary import Mask, Pose, Singles, Surfaces
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
 
@@ -93,6 +93,7 @@ class Scan:
     lidar_in_world: Pose
     points_in_lidar: Singles
     hits: dict[int, int]  # returns by actor
+    surfaces: Surfaces | None = None  # that the points lie on, if they were asked for
 
 
 class ScanningPost:
@@ -109,6 +110,7 @@ class ScanningPost:
         *,
         period: float,
         reads_points: bool,
+        reads_surfaces: bool = False,
         carrier: carla.Actor | None = None,
         place: carla.Transform | None = None,
         noise_seed: int = 0,
@@ -118,6 +120,7 @@ class ScanningPost:
             kinds.append("sensor.lidar.ray_cast")
         self.mount = mount
         self.listening = False
+        self._reads_surfaces = reads_surfaces
         self._on_vehicle = carrier is not None
         self._sensors = [
             _spawn(
@@ -157,15 +160,20 @@ class ScanningPost:
         data = [_take(queue, frame) for queue in self._queues]
         semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
         actors, counts = np.unique(semantic["actor"], return_counts=True)
-        points = np.zeros((0, 4), np.float32)
+        points, surfaces = np.zeros((0, 4), np.float32), None
         if len(data) > 1:
             points = self._upright(np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4))
+            others = ~self._on_carrier(points)
+            if self._reads_surfaces:
+                surfaces = surfaces_of(semantic, len(points))[others]
+            points = points[others]
         return Scan(
             frame=frame,
             time=data[0].timestamp,
             lidar_in_world=self._unturned(data[0].transform),
             points_in_lidar=points,
             hits={int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
+            surfaces=surfaces,
         )
 
     def sweeps(self, frame: int) -> bool:
@@ -194,11 +202,26 @@ class ScanningPost:
         cos, sin = np.float32(math.cos(yaw)), np.float32(math.sin(yaw))
         turned[:, 0] = cos * points[:, 0] - sin * points[:, 1]
         turned[:, 1] = sin * points[:, 0] + cos * points[:, 1]
+        return turned
+
+    def _on_carrier(self, points: Singles) -> Mask:
+        """Return which points are the car that carries the LiDAR."""
         if not self._on_vehicle:
-            return turned
+            return np.zeros(len(points), np.bool_)
         behind, ahead, aside = CARRIER_BODY
-        on_body = (turned[:, 0] > behind) & (turned[:, 0] < ahead) & (np.abs(turned[:, 1]) < aside)
-        return turned[~on_body]
+        x, y = points[:, 0], points[:, 1]
+        return (x > behind) & (x < ahead) & (np.abs(y) < aside)
+
+
+def surfaces_of(semantic: np.ndarray, points: int) -> Surfaces:
+    """Return what the points lie on: the semantic twin has the same rays in the same order."""
+    if len(semantic) != points:
+        raise AttemptError(
+            "sensor_timeout",
+            f"{points} returns of a LiDAR, and {len(semantic)} of its semantic twin: surfaces are"
+            " known only where no return is dropped",
+        )
+    return Surfaces(semantic["tag"].astype(np.uint8), np.abs(semantic["cos"]))
 
 
 def _spawn(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.training.layout import PROTOCOL, Look, write_look
 from harness.geometry import boxes_between, points_between
+from harness.recordings import PROTOCOL, Look, write_look
 from harness.vocabulary import (
     CYCLIST,
     PEDESTRIAN,

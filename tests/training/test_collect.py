@@ -16,10 +16,10 @@ from agents.training import recording
 from agents.training.__main__ import main
 from agents.training.collect import Collection, collect, episodes
 from agents.training.detection_metrics import LEAST_HITS
-from agents.training.layout import PROTOCOL, Look, read_look, scenarios
 from agents.training.towns import TRAINING_TOWNS, check_towns
 from harness.authoring.seeded import DEVELOPMENT_SEEDS, development_name
 from harness.errors import UserError
+from harness.recordings import PROTOCOL, Look, read_look, scenarios
 from harness.vocabulary import Pose
 
 NEXT_TO = 20.0

@@ -9,8 +9,8 @@ import pytest
 from agents.perception.fusion.base import NoFusion
 from agents.perception.loading import FOLDER, file_name
 from agents.training.__main__ import main
-from agents.training.layout import PROTOCOL
 from crucible.check import main as check
+from harness.recordings import PROTOCOL
 from tests.training.made_up import write_recording
 
 

@@ -11,8 +11,8 @@ import pytest
 from agents.perception.designs import LITE_GRID
 from agents.training.detection_metrics import evaluate_detections, headline
 from agents.training.evaluate import as_records, as_table
-from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
+from harness.recordings import scenarios
 from harness.vocabulary import Boxes
 from tests.training.made_up import write_recording
 

@@ -28,7 +28,6 @@ from agents.perception.operating_point import (
 from agents.perception.systems import Late, Single
 from agents.training.at_operating_point import at_operating_point, calibration_error
 from agents.training.detection_metrics import Outcomes, outcomes_of
-from agents.training.layout import scenarios
 from agents.training.operating import (
     best_threshold,
     best_thresholds,
@@ -40,6 +39,7 @@ from agents.training.samples import Sample, Samples
 from agents.training.weight_files import save
 from harness.errors import UserError
 from harness.precision import Matches
+from harness.recordings import scenarios
 from harness.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes
 from tests.training.made_up import write_recording
 

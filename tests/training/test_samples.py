@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from agents.training.augmentation import mirrored, scaled, turned
-from agents.training.layout import POINT_UNIT, read_look, scenarios
 from agents.training.samples import Disturbance, Sample, Samples, View
 from harness.errors import UserError
 from harness.geometry import points_between
+from harness.recordings import POINT_UNIT, read_look, scenarios
 from harness.vocabulary import Floats
 from tests.training.made_up import boxes_in_world, look_of, write_recording
 

@@ -15,9 +15,9 @@ from agents.perception.systems import NetworkSystem, system_of
 from agents.training.collect import Collection, collect
 from agents.training.detection_metrics import evaluate_detections, headline
 from agents.training.inference import detections
-from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
 from agents.training.weight_files import EVALUATED
+from harness.recordings import scenarios
 from tests.once import once
 
 SHIPPED = [scheme for scheme in SCHEMES if (FOLDER / file_name(SCHEMES[scheme])).is_file()]

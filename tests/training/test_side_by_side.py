@@ -14,8 +14,8 @@ import pytest
 from agents.perception.designs import LITE_GRID
 from agents.training.__main__ import main
 from agents.training.detection_metrics import bootstrap_weights, outcomes_of
-from agents.training.layout import scenarios
 from agents.training.samples import Sample, Samples
+from harness.recordings import scenarios
 from harness.vocabulary import Boxes
 from tests.training.made_up import write_recording
 

@@ -22,7 +22,6 @@ from agents.perception.network import Network, Raw
 from agents.training import train as training
 from agents.training.evaluate import Evaluation, evaluate
 from agents.training.examples import crop, example_of, run, training_example
-from agents.training.layout import scenarios
 from agents.training.losses import loss, targets_of
 from agents.training.samples import CONDITIONS, Samples
 from agents.training.train import batches, rate
@@ -30,6 +29,7 @@ from agents.training.training_config import TrainingConfig
 from agents.training.weight_files import EVALUATED, save, start_from
 from harness.errors import UserError
 from harness.overlap import bev_iou
+from harness.recordings import scenarios
 from tests.conftest import ROOT
 from tests.training.made_up import boxes_in_world, write_recording
 

@@ -2,7 +2,8 @@
 
 `000042.yaml` holds poses and truth under OPV2V's names, in degrees; it is written as JSON, which is
 YAML that reads fast. Points are in `000042.npy`, as whole numbers of `POINT_UNIT`: less
-than `.pcd`, and finer than half floats are at a LiDAR's range. Roadside units have negative ids.
+than `.pcd`, and finer than half floats are at a LiDAR's range. What they lie on is in
+`000042.surfaces.npy`; older recordings have none. Roadside units have negative ids.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import numpy as np
 from harness.errors import UserError
 from harness.geometry import boxes_between
 from harness.nesting import parse_json
-from harness.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles
+from harness.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles, Surfaces
 
 PROTOCOL = "data_protocol.yaml"
 POINT_UNIT = 1 / 256
 """Metres; sixteen bits reach 128 m."""
 INTENSITY_UNIT = 1 / 32767
+COSINE_UNIT = 1 / 255
 AGENT = re.compile(r"-?\d+")
 WORLD = Pose(0.0, 0.0)
 
@@ -40,6 +42,7 @@ class Look:
     points_in_lidar: Singles
     truth: GroundTruth  # hits are this agent's own
     parked_in_lidar: Boxes  # cars that are scenery
+    surfaces: Surfaces | None = None  # that the points lie on, if they were recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,10 @@ def write_look(folder: Path, moment: str, look: Look) -> None:
     xyz = np.rint(look.points_in_lidar[:, :3] / POINT_UNIT)
     intensity = np.rint(look.points_in_lidar[:, 3:] / INTENSITY_UNIT)
     np.save(place / f"{moment}.npy", np.concatenate([xyz, intensity], axis=1).astype(np.int16))
+    if look.surfaces is not None:
+        cosines = np.rint(look.surfaces.cosines / COSINE_UNIT)
+        pairs = np.column_stack([look.surfaces.labels, cosines]).astype(np.uint8)
+        np.save(place / f"{moment}.surfaces.npy", pairs)
     text = json.dumps(
         {
             "time": round(look.time, 4),
@@ -133,7 +140,18 @@ def _look_in(place: Path, agent: int) -> Look:
         points_in_lidar=points,
         truth=truth,
         parked_in_lidar=parked,
+        surfaces=_surfaces(place.with_suffix(".surfaces.npy"), len(points)),
     )
+
+
+def _surfaces(file: Path, points: int) -> Surfaces | None:
+    """Read the surfaces of so many points, if they were recorded."""
+    if not file.is_file():
+        return None
+    pairs = np.load(file)
+    if pairs.shape != (points, 2):
+        raise ValueError(f"{len(pairs)} surfaces of {points} points")
+    return Surfaces(pairs[:, 0].copy(), pairs[:, 1].astype(np.float32) * np.float32(COSINE_UNIT))
 
 
 def _pose_list(pose: Pose) -> list[float]:

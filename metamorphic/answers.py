@@ -1,0 +1,97 @@
+"""What a system answers to a scene: boxes detected with its partners, and without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.geometry import compose, relative
+from harness.vocabulary import (
+    Boxes,
+    EgoObservation,
+    Kind,
+    Message,
+    Observation,
+    Payload,
+    Pose,
+)
+from harness.world.rig import read_rig
+from metamorphic.scene import Scene, View
+
+
+class Perceiving(Protocol):
+    """A system whose perception can be asked without driving."""
+
+    reads_points: bool
+    reads_messages: bool
+
+    def share(self, observation: Observation) -> Payload:
+        """Return what a partner sends."""
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...]
+    ) -> tuple[Boxes, Boxes]:
+        """Return what is detected with the messages, and from the ego's own points."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Answer:
+    """Boxes in the ego's LiDAR frame; scores are the system's."""
+
+    cooperative: Boxes
+    ego_alone: Boxes
+
+
+def answer(system: Perceiving, scene: Scene) -> Answer:
+    """Ask a system."""
+    cooperative, alone = system.perceive(observed(scene), messages(system, scene))
+    return Answer(cooperative=cooperative, ego_alone=alone)
+
+
+def observed(scene: Scene) -> EgoObservation:
+    """Return what the ego observes."""
+    view, lidar_in_ego = scene.ego, read_rig().ego.pose_in_carrier
+    ego_in_lidar = relative(Pose(0.0, 0.0), lidar_in_ego)
+    return EgoObservation(
+        sender="ego",
+        kind="ego",
+        frame=0,
+        time=view.time,
+        lidar_in_world=view.believed_in_world,
+        points_in_lidar=view.points_in_lidar,
+        vehicle_in_world=compose(view.lidar_in_world, ego_in_lidar),
+        lidar_in_vehicle=lidar_in_ego,
+        speed=0.0,
+        lights=(),
+    )
+
+
+def messages(system: Perceiving, scene: Scene) -> tuple[Message, ...]:
+    """Return the partners' messages as they arrive."""
+    if not system.reads_messages:
+        return ()
+    return tuple(message(system, scene, partner) for partner in scene.partners)
+
+
+def message(system: Perceiving, scene: Scene, partner: View) -> Message:
+    """Return what one partner sends, changed by what happens on the air."""
+    kind: Kind = "roadside" if partner.agent < 0 else "vehicle"
+    observation = Observation(
+        sender=partner.name,
+        kind=kind,
+        frame=0,
+        time=partner.time,
+        lidar_in_world=partner.believed_in_world,
+        points_in_lidar=partner.points_in_lidar,
+    )
+    sent = Message(
+        sender=partner.name,
+        kind=kind,
+        capture_frame=0,
+        capture_time=partner.time,
+        lidar_in_world=partner.believed_in_world,
+        payload=system.share(observation),
+    )
+    for disturbance in scene.on_air:
+        sent = disturbance.alter(sent)
+    return sent

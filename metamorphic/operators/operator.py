@@ -1,0 +1,86 @@
+"""An operator makes another scene of a scene, and says what a system must answer to it.
+
+What answer to expect is a matter of relations (`metamorphic.relations`); an operator only says what
+it did to the ground truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from harness.vocabulary import Boxes
+from metamorphic.scene import Scene
+from metamorphic.space import Space, Values
+
+Need = Literal["surfaces", "rings", "road", "features", "earlier"]
+"""What a scene must have: recorded surfaces, a known LiDAR, a map, feature maps on the air, an
+earlier moment."""
+Level = Literal["sensing", "sharing", "scene"]
+
+
+class DoesNotApplyError(Exception):
+    """An operator cannot change this scene; the message says why, in one line."""
+
+
+class ChangedNothingError(Exception):
+    """An operator changed nothing although its values asked for a change."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Expectation:
+    """What an operator did to the ground truth: by actor, and what is new or must not be judged.
+
+    All other road users are as before, though other points may lie on them.
+    """
+
+    gone: frozenset[int] = frozenset()  # actors that are no longer there
+    moved: frozenset[int] = frozenset()  # actors whose box is another one
+    new: frozenset[int] = frozenset()  # actors that were not there
+    unjudged: frozenset[int] = frozenset()  # actors whose sight is made up or cannot be known
+    unjudged_in_ego: Boxes = field(default_factory=Boxes.none)  # places where background is made up
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Changed:
+    """A scene after an operator."""
+
+    scene: Scene
+    expectation: Expectation
+    changed: int  # points, messages or actors that are different
+
+
+class Operator(Protocol):
+    """One way to change a scene."""
+
+    name: str
+    level: Level
+    paper: str  # that published it: cootest, v2xgen, zhou_sun, multitest; ours
+    space: Space
+    needs: frozenset[Need]
+
+    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+        """Return the scene changed; raise DoesNotApplyError where it cannot be."""
+
+
+def changed_something(
+    operator: Operator, scene: Scene, values: Values, random: np.random.Generator
+) -> Changed:
+    """Apply an operator; refuse a change of nothing, unless its values ask for nothing."""
+    changed = operator.apply(scene, values, random)
+    if not changed.changed and not asks_for_nothing(values):
+        raise ChangedNothingError(f"{operator.name} changed nothing in {scene.source.name}")
+    return changed
+
+
+def asks_for_nothing(values: Values) -> bool:
+    """Return whether all values are zero."""
+    return all(value == 0 for value in values.values())
+
+
+def unmet(operator: Operator, met: Iterable[Need]) -> list[Need]:
+    """Return what an operator needs and a recording lacks."""
+    return sorted(operator.needs - set(met))
