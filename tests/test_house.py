@@ -134,16 +134,12 @@ def test_carlite_imports_nothing_else() -> None:
         for name in imports(path):
             top = name.split(".")[0]
             assert top not in {"carla", "torch", "matplotlib"}, f"{path}: {name}"
-            if top in {"harness", "agents", "analysis", "metamorphic", "crucible"}:
+            if top in HOUSES:
                 assert name.startswith("harness.carlite"), f"{path}: {name}"
 
 
 def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
-    paths = [
-        path
-        for folder in ("harness", "agents", "analysis", "metamorphic", "crucible")
-        for path in (ROOT / folder).rglob("*.py")
-    ]
+    paths = [path for folder in HOUSES for path in (ROOT / folder).rglob("*.py")]
     assert any(AUTHORING in path.parents for path in paths)
     for path in paths:
         inside = AUTHORING in path.parents
@@ -151,22 +147,18 @@ def test_authoring_imports_carlite_alone_and_commands_alone_import_it() -> None:
         for name in imports(path):
             where = f"{path.relative_to(ROOT)} imports {name}"
             assert name.startswith("harness.authoring") <= may_import, where
-            if inside and name.startswith(
-                ("harness", "agents", "analysis", "metamorphic", "crucible")
-            ):
+            if inside and name.startswith(HOUSES):
                 assert name.startswith(("harness.authoring", "harness.carlite")), where
 
 
 def test_fidelity_imports_carlite_alone_and_nothing_imports_it() -> None:
-    for folder in ("harness", "agents", "analysis", "metamorphic", "crucible"):
+    for folder in HOUSES:
         for path in (ROOT / folder).rglob("*.py"):
             inside = FIDELITY in path.parents
             for name in imports(path):
                 where = f"{path.relative_to(ROOT)} imports {name}"
                 assert name.startswith("harness.fidelity") <= inside, where
-                if inside and name.startswith(
-                    ("harness", "agents", "analysis", "metamorphic", "crucible")
-                ):
+                if inside and name.startswith(HOUSES):
                     assert name.startswith(("harness.fidelity", "harness.carlite")), where
 
 
@@ -309,7 +301,7 @@ def test_the_front_door_imports_a_room_only_when_it_is_asked_for() -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     files = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts): path
-        for folder in ("harness", "agents", "analysis", "metamorphic", "crucible")
+        for folder in HOUSES
         for path in (ROOT / folder).rglob("*.py")
     }
     imported = {
@@ -448,7 +440,7 @@ def test_arguments_are_named_from_the_fifth_on() -> None:
     assert all(path.is_file() for path in kernels)
     modules = [
         path
-        for room in ("harness", "agents", "analysis", "metamorphic", "crucible")
+        for room in HOUSES
         for path in (ROOT / room).rglob("*.py")
         if path not in kernels and path.name != "v2xvit.py"
     ]
