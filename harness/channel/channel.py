@@ -6,18 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
-from harness.channel.disturbance import Disturbance
+from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
 from harness.channel.tally import Act, Underway
 from harness.errors import UserError
 from harness.geometry import wrapped
-from harness.vocabulary import Boxes, Message, Observation, Payload, Points
+from harness.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
 
 
 class Channel:
-    """One episode's air."""
+    """One episode's air: between surfaces and LiDARs, and between agents."""
 
     safe_from_file = True
 
@@ -55,6 +57,24 @@ class Channel:
         self.audit.reset()
         self._underway, self._shifts = {}, {}
         self._started = False
+
+    @property
+    def needs_surfaces(self) -> bool:
+        """Whether a disturbance must know what the points of a sweep lie on."""
+        return any(disturbance.needs_surfaces for disturbance in self.disturbances)
+
+    def sense(self, observation: Observation, surfaces: Surfaces | None) -> Observation:
+        """Return the observation with the points that its LiDAR returns in this air."""
+        self._count_from(observation.frame)
+        sweep = Sweep(observation.points_in_lidar, surfaces)
+        for disturbance in self._concerning(observation.kind, of_sweeps=True):
+            if len(sweep.points_in_lidar):  # none, where the system reads no points
+                sensed = disturbance.sense(sweep, observation)
+                same = np.array_equal(sensed.points_in_lidar, sweep.points_in_lidar)
+                disturbance.reached += 1
+                disturbance.acted += not same
+                sweep = sensed
+        return replace(observation, points_in_lidar=sweep.points_in_lidar)
 
     def believe(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
@@ -151,8 +171,12 @@ class Channel:
             for disturbance in self.disturbances:
                 disturbance.first_frame = frame
 
-    def _concerning(self, kind: str) -> list[Disturbance]:
-        return [disturbance for disturbance in self.disturbances if kind in disturbance.kinds]
+    def _concerning(self, kind: str, *, of_sweeps: bool = False) -> list[Disturbance]:
+        return [
+            disturbance
+            for disturbance in self.disturbances
+            if kind in disturbance.kinds and disturbance.of_sweeps == of_sweeps
+        ]
 
 
 def number_equal_names(disturbances: Sequence[Disturbance]) -> None:

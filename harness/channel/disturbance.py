@@ -9,6 +9,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -16,10 +17,18 @@ import numpy as np
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import AttemptError, UserError
 from harness.randomness import stream
-from harness.vocabulary import Kind, Message, Observation
+from harness.vocabulary import Kind, Message, Observation, Singles, Surfaces
 
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
 ALL_BUT_IMPOSSIBLE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """The points of one observer at one moment, and what they lie on, where that is known."""
+
+    points_in_lidar: Singles  # (N, 4) x y z intensity
+    surfaces: Surfaces | None = None
 
 
 class Disturbance:
@@ -31,6 +40,8 @@ class Disturbance:
     name = "disturbance"
     certain = False  # leaves nothing to chance
     beyond_window = False  # is meant to change what lies outside the system's window
+    of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
+    needs_surfaces = False  # must know what the points of a sweep lie on
 
     def __init__(self, kinds: Sequence[Kind] = PARTNERS) -> None:
         unknown = sorted(set(kinds) - set(get_args(Kind)))
@@ -38,7 +49,7 @@ class Disturbance:
             known = ", ".join(get_args(Kind))
             raise UserError(f"{self.name}: kinds {list(kinds)}; one or more of {known}")
         self.kinds = frozenset(kinds)
-        self.reached = 0  # messages of these kinds that reached the system; beliefs of the ego
+        self.reached = 0  # messages that reached the system; beliefs of the ego; sweeps
         self.acted = 0  # of those, or of those lost, how many this made different
         self.beyond = 0  # times it changed only what lies outside the system's window
         self.could = 0  # of those, how often it could have changed what is inside
@@ -56,6 +67,10 @@ class Disturbance:
         self._seed = seed
         self.reached = self.acted = self.beyond = self.could = 0
         self.idle_chance = 0.0
+
+    def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
+        """Return the sweep as the observer senses it."""
+        return sweep
 
     def shift(self, observation: Observation) -> Shift:
         """Return by how much the observer is wrong about where its LiDAR is."""
@@ -120,6 +135,8 @@ class Disturbance:
             return "changed nothing within the system's window, and could not"
         if self.beyond or self.idle_chance >= ALL_BUT_IMPOSSIBLE:
             return None
+        if self.of_sweeps:
+            return f"changed nothing in {self.reached} sweeps"
         return f"changed nothing in {self.reached} messages that reached the system"
 
     def random(self, *names: str) -> np.random.Generator:

@@ -50,7 +50,7 @@ class Placement(Protocol):
         """Move units before a planning step; return those that share in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoadsideUnits:
     """What is needed to put up a roadside unit."""
 
@@ -58,6 +58,7 @@ class RoadsideUnits:
     mount: LidarMount
     period: float
     reads_points: bool
+    reads_surfaces: bool = False
 
     def spawn(self, number: int, place: Pose) -> Partner:
         """Put up a unit that looks along the road."""
@@ -66,6 +67,7 @@ class RoadsideUnits:
             self.mount,
             period=self.period,
             reads_points=self.reads_points,
+            reads_surfaces=self.reads_surfaces,
             place=self.transform(place),
             noise_seed=int(self.context.random("roadside", str(number)).integers(2**31)),
         )
@@ -281,6 +283,7 @@ def assemble(
     rig: Rig,
     period: float,
     reads_points: bool,
+    reads_surfaces: bool = False,
     fleet: Sequence[carla.Actor],
     reference: Placement | None = None,
 ) -> Partners:
@@ -289,18 +292,30 @@ def assemble(
     `reference` says where the units stand whose view decides what ground truth is. Where the
     cooperation places its units in the same way they are one, so that nothing is scanned twice.
     """
-    roadside_units = RoadsideUnits(context, rig.roadside, period, reads_points)
+    roadside_units = RoadsideUnits(
+        context=context,
+        mount=rig.roadside,
+        period=period,
+        reads_points=reads_points,
+        reads_surfaces=reads_surfaces,
+    )
     partners = Partners(settings=settings, roadside_units=roadside_units)
     if settings.roadside is not None:
         partners.units = settings.roadside.begin(roadside_units)
     if settings.connected:
         partners.vehicles = equipped(
-            settings, context, rig=rig, period=period, reads_points=reads_points, fleet=fleet
+            settings,
+            context,
+            rig=rig,
+            period=period,
+            reads_points=reads_points,
+            reads_surfaces=reads_surfaces,
+            fleet=fleet,
         )
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
-            apart = replace(roadside_units, reads_points=False)
+            apart = replace(roadside_units, reads_points=False, reads_surfaces=False)
             partners.reference = Reference(reference, reference.begin(apart))
     return partners
 
@@ -312,6 +327,7 @@ def equipped(
     rig: Rig,
     period: float,
     reads_points: bool,
+    reads_surfaces: bool = False,
     fleet: Sequence[carla.Actor],
 ) -> list[Partner]:
     """Return the background vehicles that have a rig: a share of those that it fits."""
@@ -325,6 +341,7 @@ def equipped(
                 rig.vehicle,
                 period=period,
                 reads_points=reads_points,
+                reads_surfaces=reads_surfaces,
                 carrier=vehicle,
                 noise_seed=seed,
             )

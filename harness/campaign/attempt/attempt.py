@@ -270,6 +270,7 @@ def set_up(
             settings,
             cooperation=cooperation,
             system=system,
+            channel=channel,
             vehicles=traffic.vehicles,
             stack=stack,
         )
@@ -312,6 +313,7 @@ def set_up_partners(
     *,
     cooperation: Cooperation,
     system: System | PrivilegedSystem,
+    channel: Channel,
     vehicles: Sequence[carla.Actor],
     stack: ExitStack,
 ) -> Partners:
@@ -322,6 +324,7 @@ def set_up_partners(
         rig=build(settings["rig"], "rig"),
         period=period_of(settings),
         reads_points=reads_points(settings, system),
+        reads_surfaces=channel.needs_surfaces,
         fleet=vehicles,
         reference=reference_of(settings),
     )
@@ -352,6 +355,7 @@ def set_up_perception(
         period=period_of(settings),
         rules=build(settings["patterns"], "patterns"),
         reads_points=reads_points(settings, system),
+        reads_surfaces=channel.needs_surfaces,
         metrics=AttemptMetrics(metrics_in(settings), context.route),
         view=view,
     )

@@ -56,6 +56,7 @@ class Perception:
         period: float,
         rules: EvaluationSettings,
         reads_points: bool,
+        reads_surfaces: bool,
         metrics: AttemptMetrics,
         view: LiveView,
     ) -> None:
@@ -77,6 +78,7 @@ class Perception:
             mount,
             period=period,
             reads_points=reads_points,
+            reads_surfaces=reads_surfaces,
             carrier=ego.actor,
             noise_seed=int(context.random("ego").integers(2**31)),
         )
@@ -182,7 +184,7 @@ class Perception:
         self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
     ) -> Pose:
         """Let a partner share what it sensed; return the pose that it believes."""
-        observation = Observation(
+        captured = Observation(
             sender=partner.sender,
             kind=partner.kind,
             frame=scan.frame,
@@ -190,6 +192,7 @@ class Perception:
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
         )
+        observation = self._channel.sense(captured, scan.surfaces)
         self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         recorder.pose(
@@ -199,7 +202,7 @@ class Perception:
             true=scan.lidar_in_world,
             believed=believed.lidar_in_world,
         )
-        recorder.sweep(scan.frame, partner.sender, scan.points_in_lidar)
+        recorder.sweep(scan.frame, partner.sender, observation.points_in_lidar)
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._truth(scene, scan, reach, partner.carrier)
@@ -219,7 +222,7 @@ class Perception:
     def _observe(
         self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder
     ) -> EgoObservation:
-        observation = EgoObservation(
+        captured = EgoObservation(
             sender=EGO,
             kind=EGO,
             frame=scan.frame,
@@ -231,13 +234,14 @@ class Perception:
             speed=state.speed,
             lights=lights,
         )
+        observation = self._channel.sense(captured, scan.surfaces)
         self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         self._channel.audit.believed(believed)
         recorder.pose(
             scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
         )
-        recorder.sweep(scan.frame, EGO, scan.points_in_lidar)
+        recorder.sweep(scan.frame, EGO, observation.points_in_lidar)
         assert isinstance(believed, EgoObservation)
         return believed
 

@@ -12,7 +12,7 @@ from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.inputs import protocol_of
 from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
-from harness.campaign.planning.sizes import driven_conditions
+from harness.campaign.planning.sizes import disturbances_of, driven_conditions
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     cooperations_of,
@@ -155,7 +155,10 @@ def seeds_of(settings: Settings) -> Sequence[int]:
 def settings_of(
     settings: Settings, system: str, cooperations: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return a system's cooperations and conditions: all, or none if it reads no messages."""
+    """Return a system's cooperations and conditions: all.
+
+    If it reads no messages: those that change sweeps and no message, without cooperation.
+    """
     place = f"system.{system}"
     named = settings["system"][system]
     if not isinstance(named, dict) or "_target_" not in named:
@@ -165,10 +168,17 @@ def settings_of(
         raise UserError(
             f"configuration: {place}: {named['_target_']} is not a system: it has no reads_messages"
         )
-    if not reads_messages:
-        return [(NONE, NONE)]
     conditions = driven_conditions(settings).names
+    if not reads_messages:
+        of_sweeps = [name for name in conditions if only_of_sweeps(settings, name)]
+        return [(NONE, condition) for condition in dict.fromkeys((NONE, *of_sweeps))]
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
+
+
+def only_of_sweeps(settings: Settings, condition: str) -> bool:
+    """Return whether a condition changes sweeps and no message."""
+    disturbances = disturbances_of(settings, condition)
+    return bool(disturbances) and all(disturbance.of_sweeps for disturbance in disturbances)
 
 
 def chosen_routes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.channel.disturbance import Disturbance
+from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import UserError
 from harness.randomness import derived_seed
@@ -30,6 +30,7 @@ class Counterfactual(Disturbance):
         self.name = of.sort
         self.certain = of.certain and windows is None
         self.beyond_window = of.beyond_window
+        self.of_sweeps, self.needs_surfaces = of.of_sweeps, of.needs_surfaces
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.sample = sample
         for first, end in self.windows or ():
@@ -71,6 +72,11 @@ class Counterfactual(Disturbance):
         self.of.reset(
             derived_seed(seed, "redrawn", str(self.sample)) if self.sample else seed, route
         )
+
+    def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
+        """Change the sweep, if it is time."""
+        sensed = self.of.sense(sweep, observation)
+        return sensed if self._happens(observation.frame) else sweep
 
     def shift(self, observation: Observation) -> Shift:
         """Be wrong about the place, if it is time."""
