@@ -1,0 +1,96 @@
+"""Points in the air where no system should look (Zhou and Sun, MR1).
+
+"Scattered points outside the region of interest must not change what is detected inside."
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from harness.channel.interference import stray_points
+from harness.errors import UserError
+from harness.geometry import points_between
+from harness.vocabulary import Mask, Singles, Surfaces
+from metamorphic.operators.operator import Changed, Expectation, Level, Need
+from metamorphic.operators.sharing import refuse_alone
+from metamorphic.scene import Scene, View, with_points
+from metamorphic.space import Parameter, Space, Values, number
+
+Where = Literal["ego", "partners", "both"]
+UNLABELLED = 0
+"""CARLA's tag of what is nothing."""
+
+
+class StrayPoints:
+    """So many points between two squares round a LiDAR, as high and as bright as its sweep.
+
+    A partner's points keep out of the square round the ego, too: fused with the ego's, they must
+    lie outside the window of the ego's network. Published numbers are 10, 100 and 1000.
+    """
+
+    level: Level = "sensing"
+    paper = "zhou_sun"
+    space: Space = (Parameter(name="count", unit="points", low=10, high=1000, kind="log"),)
+    needs: frozenset[Need] = frozenset()
+
+    def __init__(
+        self, on: Where = "both", window: float = 120.0, outside: float = 150.0, name: str = ""
+    ) -> None:
+        """Take whose sweeps get them, and half the sides of the squares (m)."""
+        if not 0 <= window < outside:
+            raise UserError(f"stray_points: window = {window} m: must be ≥ 0 and < {outside} m")
+        self.on, self.window, self.outside = on, window, outside
+        self.name = name or f"stray_points_{on}"
+
+    def apply(self, scene: Scene, values: Values, random: np.random.Generator) -> Changed:
+        """Return the scene with stray points at the ends of sweeps."""
+        count = round(number(values, "count"))
+        ego, partners = scene.ego, scene.partners
+        if self.on != "partners":
+            ego = with_stray(ego, self.scattered(ego, scene.ego, count, random=random))
+        if self.on != "ego":
+            refuse_alone(scene)
+            partners = tuple(
+                with_stray(view, self.scattered(view, scene.ego, count, random=random))
+                for view in partners
+            )
+        sweeps = (self.on != "partners") + len(partners) * (self.on != "ego")
+        changed = replace(scene, ego=ego, partners=partners)
+        return Changed(scene=changed, expectation=Expectation(), changed=count * sweeps)
+
+    def scattered(
+        self, view: View, ego: View, count: int, *, random: np.random.Generator
+    ) -> Singles:
+        """Return so many points, outside the window of this LiDAR and of the ego's."""
+        scatter = stray_points.StrayPoints(max(count, 16), self.window, self.outside)
+        stray = np.zeros((0, 4), np.float32)
+        while len(stray) < count:
+            more = scatter.scattered(view.points_in_lidar, random)
+            stray = np.concatenate([stray, more[self.out_of(view, ego, more)]])
+        return stray[:count]
+
+    def out_of(self, view: View, ego: View, points: Singles) -> Mask:
+        """Return which points of a sweep lie outside the ego's window, by true and believed poses.
+
+        A centimetre is left for rounding.
+        """
+        pairs = (
+            (view.lidar_in_world, ego.lidar_in_world),
+            (view.believed_in_world, ego.believed_in_world),
+        )
+        seen = [points_between(points, *pair)[:, :2] for pair in pairs]
+        return np.all([(np.abs(xy) >= self.window - 0.01).any(axis=1) for xy in seen], axis=0)
+
+
+def with_stray(view: View, stray: Singles) -> View:
+    """Return a view with these points at its end; they lie on nothing."""
+    surfaces = view.surfaces
+    if surfaces is not None:
+        surfaces = Surfaces(
+            np.append(surfaces.labels, np.full(len(stray), UNLABELLED, np.uint8)),
+            np.append(surfaces.cosines, np.ones(len(stray), np.float32)),
+        )
+    return with_points(view, np.concatenate([view.points_in_lidar, stray]), surfaces)

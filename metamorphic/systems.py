@@ -1,0 +1,37 @@
+"""Systems by name: those of `conf/system`, or a class of the user's own packages."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import yaml
+
+from harness.campaign.settings.config import build
+from harness.errors import UserError
+from harness.installation import CONF
+from harness.suggestions import unknown
+from metamorphic.answers import Perceiving
+
+FOLDER = CONF / "system"
+
+
+def system_named(name: str) -> Perceiving:
+    """Return a system: a shipped one, or `package.module:Class` with the class's own defaults."""
+    made = build(settings_of(name), f"system.{name}")
+    if not callable(getattr(made, "perceive", None)):
+        raise UserError(
+            f"{name}: cannot be asked without driving: its class has no"
+            " perceive(observation, messages)"
+        )
+    return cast(Perceiving, made)
+
+
+def settings_of(name: str) -> dict[str, object]:
+    """Return the settings of a system."""
+    if ":" in name:
+        return {"_target_": name.replace(":", ".")}
+    names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    if name not in names:
+        raise UserError(unknown("system", name, names))
+    settings: dict[str, object] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())[name]
+    return settings
