@@ -75,6 +75,12 @@ EXAMPLES = {
         "crucible networks single.json late.json fcooper.json",
         "crucible networks evaluations/*.json --against late --out table.md",
     ),
+    "metamorphic": (
+        "crucible metamorphic list",
+        "crucible metamorphic check --scenes data/test --out runs/metamorphic",
+        "crucible metamorphic check --scenes data/test --out runs/late --systems late"
+        " --operators latency stray_points_1000 --count 50",
+    ),
     "report": (
         "crucible report runs/demo",
         "crucible report runs/one runs/two --out together",

@@ -15,7 +15,7 @@ from crucible.examples import examples_text
 
 BAD_INPUT = 2
 HELP = {"-h", "--help"}
-PACKAGES = {"harness", "agents", "analysis", "crucible"}
+PACKAGES = {"harness", "agents", "analysis", "metamorphic", "crucible"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +86,11 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             train="train the network of a fusion scheme",
             evaluate="measure how well weights detect, with and without disturbances",
             networks="print evaluations of networks side by side, with intervals",
+        ),
+        *of(
+            "metamorphic.commandline",
+            "run,learn",
+            metamorphic="change recorded scenes, and find what must not change in the answers",
         ),
     ),
     "Analysis": of(

@@ -35,6 +35,10 @@ class AttemptError(Exception):
         super().__init__(message)
         self.failure: FailureClass = failure
 
+    def __reduce__(self) -> tuple[type[AttemptError], tuple[FailureClass, str]]:
+        """Pickle with both arguments: it is raised in processes, too."""
+        return type(self), (self.failure, str(self))
+
 
 class ScenarioError(RuntimeError):
     """A hazard failed though it had a place.

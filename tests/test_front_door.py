@@ -59,6 +59,7 @@ def test_the_help_of_run_ends_with_examples() -> None:
     assert printed.endswith(examples_text("run") + "\n")
 
 
+OF_SEVERAL = ("routes", "maps", "metamorphic")
 ACTIONS = (
     "routes list",
     "routes check",
@@ -66,10 +67,12 @@ ACTIONS = (
     "maps export",
     "maps generate",
     "maps check",
+    "metamorphic list",
+    "metamorphic check",
 )
 
 
-@pytest.mark.parametrize("line", [*sorted(set(SUBCOMMANDS) - {"run", "routes", "maps"}), *ACTIONS])
+@pytest.mark.parametrize("line", [*sorted(set(SUBCOMMANDS) - {"run", *OF_SEVERAL}), *ACTIONS])
 def test_every_option_has_help_with_its_default(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parsers: list[argparse.ArgumentParser] = []
 
@@ -109,7 +112,7 @@ def test_examples_use_options_that_there_are(name: str, capsys: pytest.CaptureFi
             composed(words[1:])
             continue
         with pytest.raises(SystemExit):
-            main([*words[: 1 + (name in ("routes", "maps"))], "--help"])
+            main([*words[: 1 + (name in OF_SEVERAL)], "--help"])
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", capsys.readouterr().out))
         assert {word for word in words if word.startswith("--")} <= options
 
@@ -343,7 +346,7 @@ INNER = [
 ]
 
 
-@pytest.mark.parametrize("words", [*sorted({*SUBCOMMANDS} - {"run", "routes", "maps"}), *INNER])
+@pytest.mark.parametrize("words", [*sorted({*SUBCOMMANDS} - {"run", *OF_SEVERAL}), *INNER])
 def test_every_option_has_help_and_its_default(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parsers: list[argparse.ArgumentParser] = []
 

@@ -18,7 +18,7 @@ from tests.docs.reference import help_of
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 CODE = re.compile(r"^```(?:bash|sh)?\n(.*?)^```$", re.M | re.S)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-NESTED = ("routes", "maps")
+NESTED = ("routes", "maps", "metamorphic")
 LONG = ("power", "calibrate")
 """Simulations of minutes, which have tests with smaller ones."""
 

@@ -1,4 +1,4 @@
-"""What may go wrong while partners share: late, misplaced or damaged messages (CooTest, table 1).
+"""What may go wrong while partners share: late, shifted or damaged messages (CooTest, table 1).
 
 Noise in features is that of the harness's disturbances: they act on the air, when messages are
 made.

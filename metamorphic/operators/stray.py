@@ -1,6 +1,6 @@
 """Points in the air where no system should look (Zhou and Sun, MR1).
 
-"Scattered points outside the region of interest must not change what is detected inside."
+Noise points outside the region of interest must not cost any obstacle inside it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class StrayPoints:
             (view.believed_in_world, ego.believed_in_world),
         )
         seen = [points_between(points, *pair)[:, :2] for pair in pairs]
-        return np.all([(np.abs(xy) >= self.window - 0.01).any(axis=1) for xy in seen], axis=0)
+        beyond = [(np.abs(xy) >= self.window - 0.01).any(axis=1) for xy in seen]
+        return np.asarray(np.all(beyond, axis=0))
 
 
 def with_stray(view: View, stray: Singles) -> View:

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.geometry import compose
 from harness.vocabulary import Boxes, GroundTruth, Pose, Singles
-from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
+from metamorphic.operators.operator import Changed, DoesNotApplyError, Level, Need
 from metamorphic.operators.partners import shared
 from metamorphic.scene import Scene, View, with_points
 from metamorphic.space import Parameter, Space, Values, number

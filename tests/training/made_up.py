@@ -78,9 +78,11 @@ def look_of(agent: int, moment: int, boxes: Boxes) -> Look:
     )
 
 
-def write_recording(folder: Path, purpose: str = "training", town: str = "Nowhere") -> None:
+def write_recording(
+    folder: Path, purpose: str = "training", town: str = "Nowhere", *, name: str = "made-up"
+) -> None:
     """Write one scenario."""
-    scenario = folder / "made-up"
+    scenario = folder / name
     scenario.mkdir(parents=True)
     for agent in LOOKERS:
         for moment in range(MOMENTS):

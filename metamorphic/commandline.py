@@ -1,0 +1,118 @@
+"""`crucible metamorphic`: what must not change in a system's answers when a scene is changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.errors import AttemptError, UserError
+from harness.options import Parser
+from metamorphic.catalogue import MAKERS
+
+BAD_INPUT, NO_GROUND = 2, 3
+SYSTEMS = (
+    *("single", "late", "early", "fcooper", "attfuse"),
+    *("disconet", "v2vnet", "v2xvit", "codriving"),
+)
+
+
+PURPOSE = "change recorded scenes, and find what must not change in the answers"
+
+
+def main(arguments: Sequence[str], program: str = "crucible") -> int:
+    """Do what the command line asks for; bad input is one line and exit code 2."""
+    parser = Parser(prog=program, description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    metamorphic = commands.add_parser("metamorphic", help=PURPOSE, description=__doc__)
+    actions = metamorphic.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="list operators, what they need, their relations")
+    listing.set_defaults(run=run_list)
+    add_check(actions.add_parser("check", help="ask systems about recorded and changed scenes"))
+    options = parser.parse_args(list(arguments))
+    try:
+        return int(options.run(options) or 0)
+    except UserError as problem:
+        print(problem, file=sys.stderr)
+        return BAD_INPUT
+    except AttemptError as problem:
+        print(problem, file=sys.stderr)
+        return NO_GROUND
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
+    add = parser.add_argument
+    add(
+        "--scenes",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
+        help="recordings of `crucible collect` (default: none)",
+    )
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the records; the same command again goes on (default: none)",
+    )
+    add(
+        "--systems",
+        nargs="+",
+        default=SYSTEMS,
+        metavar="NAME",
+        help=f"shipped systems, or package.module:Class (default: {' '.join(SYSTEMS)})",
+    )
+    add(
+        "--operators",
+        nargs="+",
+        default=tuple(MAKERS),
+        metavar="NAME",
+        help="operators of `crucible metamorphic list` (default: all)",
+    )
+    add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
+    add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
+    add("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
+    parser.set_defaults(run=run_check)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    """Print all operators."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from metamorphic.printing import listing  # noqa: PLC0415
+
+    Console().print(listing())
+
+
+def run_check(options: argparse.Namespace) -> None:
+    """Ask systems, and print what came out."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from metamorphic.catalogue import entries  # noqa: PLC0415
+    from metamorphic.printing import tables  # noqa: PLC0415
+    from metamorphic.study import Study, run  # noqa: PLC0415
+
+    for name in ("count", "workers"):
+        if getattr(options, name) < 1:
+            raise UserError(f"--{name} {getattr(options, name)}: must be 1 or more")
+    entries(tuple(options.operators))
+    study = Study(
+        recordings=tuple(options.scenes),
+        systems=tuple(options.systems),
+        operators=tuple(options.operators),
+        scenes=options.count,
+        seed=options.seed,
+        folder=options.out,
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(study.chosen()))
+        run(study, options.workers, lambda scenes: progress.advance(bar, scenes))
+    console = Console()
+    for table in tables(options.out):
+        console.print(table)
+    console.print(f"records: {options.out}")

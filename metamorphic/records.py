@@ -1,0 +1,134 @@
+"""Records of an offline study: a header, and for each block of scenes one file of each table.
+
+A block's files are written whole, and a block counts when all of them are there: a study that was
+killed loses the blocks that were being computed, and the same command goes on with the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import UserError
+from harness.files import write_whole
+from harness.nesting import parse_json
+
+HEADER = "header.json"
+WHERE = [
+    pa.field("scene", pa.string()),
+    pa.field("cluster", pa.string()),
+    pa.field("system", pa.string()),
+    pa.field("operator", pa.string()),
+]
+"""What all tables begin with; `none` is the scene as recorded."""
+TABLES = {
+    "measures": pa.schema(
+        [
+            *WHERE,
+            pa.field("relation", pa.string()),
+            pa.field("value", pa.float64()),
+            pa.field("exposed", pa.int64()),
+            pa.field("breaches", pa.int64()),
+            pa.field("values", pa.string()),  # of the operator, as JSON
+        ]
+    ),
+    "checks": pa.schema(
+        [
+            *WHERE,
+            pa.field("check", pa.string()),
+            pa.field("count", pa.int64()),
+            pa.field("exposed", pa.int64()),
+        ]
+    ),
+    "detections": pa.schema(
+        [
+            *WHERE,
+            pa.field("class", pa.int8()),
+            pa.field("score", pa.float64()),
+            pa.field("correct", pa.bool_()),
+        ]
+    ),
+    "objects": pa.schema(
+        [*WHERE, pa.field("class", pa.int8()), pa.field("count", pa.int64())]
+    ),  # ground truth that is judged
+    "skipped": pa.schema([*WHERE, pa.field("reason", pa.string())]),
+}
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def part(folder: Path, table: str, block: int) -> Path:
+    """Return the file of a block's table."""
+    return folder / "parts" / f"{block:05}.{table}.parquet"
+
+
+def is_written(folder: Path, block: int) -> bool:
+    """Return whether a block is complete."""
+    return all(part(folder, table, block).is_file() for table in TABLES)
+
+
+def write_block(folder: Path, block: int, rows: Rows) -> None:
+    """Write all tables of a block."""
+    for table, schema in TABLES.items():
+        content = pa.Table.from_pylist(rows[table], schema)
+        write_whole(part(folder, table, block), partial(pq.write_table, content))
+
+
+def read_table(folder: Path, table: str) -> pa.Table:
+    """Return a table of all blocks that are complete."""
+    blocks = [int(path.name[:5]) for path in sorted((folder / "parts").glob("*.measures.parquet"))]
+    parts = [
+        pq.read_table(part(folder, table, block), schema=TABLES[table])
+        for block in blocks
+        if is_written(folder, block)
+    ]
+    return pa.concat_tables(parts) if parts else TABLES[table].empty_table()
+
+
+def begin(folder: Path, header: Mapping[str, Any]) -> None:
+    """Write the header of a new folder; refuse a folder of another study."""
+    file = folder / HEADER
+    (folder / "parts").mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        write_whole(file, json.dumps(header, indent=1, sort_keys=True) + "\n")
+        return
+    known = read_header(folder)
+    asked = json.loads(json.dumps(header))
+    if changed := sorted(name for name in {*known, *asked} if known.get(name) != asked.get(name)):
+        raise UserError(
+            f"{folder}: has other {', '.join(changed)}; name another --out, or give the same again"
+        )
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """Return what makes a study what it is."""
+    file = folder / HEADER
+    try:
+        header = parse_json(file.read_text())
+    except FileNotFoundError:
+        raise UserError(f"{folder}: no {HEADER}: not the folder of a metamorphic study") from None
+    except ValueError as problem:
+        raise UserError(f"{file}: not the header of a study ({problem})") from None
+    if not isinstance(header, dict):
+        raise UserError(f"{file}: not the header of a study")
+    return header
+
+
+def empty() -> Rows:
+    """Return no rows of any table."""
+    return {table: [] for table in TABLES}
+
+
+def where(scene: str, cluster: str, system: str, operator: str) -> dict[str, str]:
+    """Return what a row begins with."""
+    return {"scene": scene, "cluster": cluster, "system": system, "operator": operator}
+
+
+def blocks_of(count: int, size: int) -> Sequence[range]:
+    """Return scenes by number, block by block."""
+    return [range(first, min(first + size, count)) for first in range(0, count, size)]

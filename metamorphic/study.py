@@ -1,0 +1,191 @@
+"""An offline study: systems are asked about recorded scenes, and about what operators make of them.
+
+Scenes come in blocks, blocks are computed in any order by any number of processes, and everything
+that is random comes from the study's seed, the scene's name and the operator's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness.campaign.settings.config import find_class
+from harness.errors import AttemptError, UserError
+from harness.randomness import stream
+from metamorphic.answers import Answer, Perceiving, answer
+from metamorphic.catalogue import Entry, entries
+from metamorphic.judging import (
+    SOURCE,
+    Answers,
+    Follow,
+    checked,
+    judged_objects,
+    measured,
+)
+from metamorphic.operators.operator import (
+    ChangedNothingError,
+    DoesNotApplyError,
+    Expectation,
+    changed_something,
+)
+from metamorphic.records import Rows, begin, blocks_of, empty, is_written, where, write_block
+from metamorphic.relations.relation import expected_of
+from metamorphic.scene import Scene, Source, read_scene, sources
+from metamorphic.space import sampled
+from metamorphic.systems import settings_of, system_named
+
+BLOCK = 5
+"""Scenes that are computed together."""
+THREADS = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+Done = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What is asked of which systems, about which scenes."""
+
+    recordings: tuple[Path, ...]
+    systems: tuple[str, ...]
+    operators: tuple[str, ...]
+    scenes: int  # at most
+    seed: int
+    folder: Path
+
+    def header(self) -> dict[str, Any]:
+        """Return what makes equal studies equal: settings, scenes and weights."""
+        chosen = [source.name for source in self.chosen()]
+        return {
+            "recordings": [path.name for path in self.recordings],
+            "systems": {name: digest_of(name) for name in self.systems},
+            "operators": list(self.operators),
+            "seed": self.seed,
+            "scenes": len(chosen),
+            "scenes_sha256": hashlib.sha256("\n".join(chosen).encode()).hexdigest(),
+        }
+
+    def chosen(self) -> list[Source]:
+        """Return scenes of all scenarios in random order, each with an earlier moment."""
+        known = sources(list(self.recordings), first_moment=2)
+        if not known:
+            raise UserError(f"{self.recordings[0]}: no scenario has three moments")
+        order = stream(self.seed, "scenes").permutation(len(known))
+        return [known[number] for number in order[: self.scenes]]
+
+
+def digest_of(system: str) -> str:
+    """Return the digest of the files that a system reads; nothing if it reads none."""
+    settings = dict(settings_of(system))
+    kind = find_class(settings.pop("_target_"), f"system.{system}")
+    files = kind.files(**settings) if hasattr(kind, "files") else []
+    content = b"".join(path.read_bytes() for path in sorted(files))
+    return hashlib.sha256(content).hexdigest() if files else ""
+
+
+def run(study: Study, workers: int, done: Done) -> None:
+    """Compute all blocks that are not there yet; `done` is given the scenes of each."""
+    chosen = study.chosen()
+    begin(study.folder, study.header())
+    blocks = blocks_of(len(chosen), BLOCK)
+    left = []
+    for number, block in enumerate(blocks):
+        if is_written(study.folder, number):
+            done(len(block))
+        else:
+            left.append((number, [chosen[scene] for scene in block]))
+    work = partial(compute, study)
+    with settings_of_processes():
+        if workers == 1 or len(left) < 2:
+            for task in left:
+                done(work(task))
+            return
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            for count in pool.imap_unordered(work, left):
+                done(count)
+
+
+@contextmanager
+def settings_of_processes() -> Iterator[None]:
+    """Give started processes one thread of torch, and memory that they keep."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(THREADS)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_systems: dict[str, Perceiving] = {}
+
+
+def compute(study: Study, task: tuple[int, Sequence[Source]]) -> int:
+    """Compute one block, write it, and return how many scenes it has."""
+    number, block = task
+    for name in study.systems:
+        if name not in _systems:
+            _systems[name] = system_named(name)
+    rows = empty()
+    systems = {name: _systems[name] for name in study.systems}
+    tests = entries(study.operators)
+    for source in block:
+        ask(rows, read_scene(source), systems, tests=tests, seed=study.seed)
+    write_block(study.folder, number, rows)
+    return len(block)
+
+
+def ask(
+    rows: Rows, scene: Scene, systems: dict[str, Perceiving], *, tests: dict[str, Entry], seed: int
+) -> None:
+    """Ask all systems about a scene, and about what every operator makes of it."""
+    answers: dict[tuple[str, str], Answer] = {}
+    for name, system in systems.items():
+        answers[name, SOURCE] = answer(system, scene)
+        objects = judged_objects(scene, scene, Expectation())
+        checked(rows, head(scene, name, SOURCE), answers[name, SOURCE], objects)
+    for operator, test in tests.items():
+        follow = followed(scene, operator, test, seed)
+        if isinstance(follow, str):
+            rows["skipped"].append({**head(scene, "", operator), "reason": follow})
+            continue
+        for name, system in systems.items():
+            try:
+                given = answer(system, follow.scene)
+            except AttemptError as why:  # no such message can be changed so
+                rows["skipped"].append({**head(scene, name, operator), "reason": str(why)})
+                continue
+            both = Answers(answers[name, SOURCE], given)
+            measured(rows, test, name, follow=follow, answers=both)
+            checked(rows, head(scene, name, operator), given, follow.objects)
+
+
+def followed(scene: Scene, operator: str, test: Entry, seed: int) -> Follow | str:
+    """Return what an operator makes of a scene, or why it cannot."""
+    random = stream(seed, "operator", operator, scene.source.name)
+    values = {**sampled(test.operator.space, random), **test.fixed}
+    try:
+        changed = changed_something(test.operator, scene, values, random)
+    except (DoesNotApplyError, ChangedNothingError) as why:
+        return str(why)
+    return Follow(
+        operator=operator,
+        values=values,
+        scene=changed.scene,
+        expectation=changed.expectation,
+        expected=expected_of(scene, changed.scene, changed.expectation),
+        objects=judged_objects(changed.scene, scene, changed.expectation),
+    )
+
+
+def head(scene: Scene, system: str, operator: str) -> dict[str, str]:
+    """Return what a row of this scene begins with."""
+    return where(scene.source.name, scene.source.cluster, system, operator)

@@ -1,0 +1,218 @@
+"""What an offline study says, in numbers: rates before and after, with intervals over scenarios.
+
+Scenes of a scenario depend on each other: intervals are of a bootstrap over scenarios, and before
+and after are of the same scenarios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from harness.randomness import stream
+from harness.vocabulary import CLASSES, Floats, Integers
+from metamorphic.bands import Band, band_of, expected_false
+from metamorphic.catalogue import MAKERS
+from metamorphic.judging import SOURCE
+from metamorphic.records import read_table
+
+RESAMPLED = 400
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Pool:
+    """Detections of one class, highest score first, and the objects of every cluster."""
+
+    correct: Floats  # 1 or 0
+    cluster: Integers  # of every detection, by number
+    truths: Floats  # of every cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A number of the recorded scenes and of the changed ones, and the difference's interval."""
+
+    before: float
+    after: float
+    low: float
+    high: float
+    count_before: int = 0
+    count_after: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """A relation's scenes beyond the band of its placebos."""
+
+    tested: int  # clusters
+    beyond: int  # clusters of which a scene lies above the threshold
+    expected: float  # of them, by chance at most
+    threshold: float
+    mean: float  # of the statistic, over scenes with exposed boxes
+
+
+class Tables:
+    """The records of a study."""
+
+    def __init__(self, folder: Path) -> None:
+        self.measures = frame(folder, "measures")
+        self.checks = frame(folder, "checks")
+        self.detections = frame(folder, "detections")
+        self.objects = frame(folder, "objects")
+        self.skipped = frame(folder, "skipped")
+
+    @property
+    def systems(self) -> list[str]:
+        """Return the systems that were asked."""
+        return list(dict.fromkeys(self.objects["system"]))
+
+    @property
+    def operators(self) -> list[str]:
+        """Return the operators that changed a scene."""
+        return [name for name in dict.fromkeys(self.objects["operator"]) if name != SOURCE]
+
+
+def frame(folder: Path, table: str) -> pd.DataFrame:
+    """Return a table of a study."""
+    rows: pd.DataFrame = read_table(folder, table).to_pandas()
+    return rows
+
+
+def both_sides(rows: pd.DataFrame, system: str, operator: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a system's rows before and after an operator, of the scenes that it changed."""
+    of_system = rows[rows["system"] == system]
+    after = of_system[of_system["operator"] == operator]
+    before = of_system[
+        (of_system["operator"] == SOURCE) & of_system["scene"].isin(after["scene"].unique())
+    ]
+    return before, after
+
+
+def rate_change(tables: Tables, check: str, system: str, operator: str) -> Change:
+    """Return the rate of an error per exposed box, before and after."""
+    before, after = both_sides(tables.checks[tables.checks["check"] == check], system, operator)
+    sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
+    clusters = sums[1].index
+    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
+    totals = [weights @ side.reindex(clusters, fill_value=0).to_numpy(np.float64) for side in sums]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        old, new = (total[:, 0] / total[:, 1] for total in totals)
+    return replace(
+        changed(old, new),
+        count_before=int(before["count"].sum()),
+        count_after=int(after["count"].sum()),
+    )
+
+
+def precision_change(tables: Tables, system: str, operator: str) -> Change:
+    """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
+    detections = both_sides(tables.detections, system, operator)
+    objects = both_sides(tables.objects, system, operator)
+    clusters = list(dict.fromkeys(objects[1]["cluster"]))
+    sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
+    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
+    before, after = (mean_precision(pools, weights) for pools in sides)
+    return changed(before, after)
+
+
+def pools_of(detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str]) -> list[Pool]:
+    """Return the detections and numbers of objects of every class."""
+    pools = []
+    for kind in range(len(CLASSES)):
+        of_class = detections[detections["class"] == kind]
+        of_class = of_class.sort_values("score", ascending=False, kind="stable")
+        counts = objects[objects["class"] == kind].groupby("cluster")["count"].sum()
+        pools.append(
+            Pool(
+                correct=of_class["correct"].to_numpy(np.float64),
+                cluster=pd.Index(clusters).get_indexer(pd.Index(of_class["cluster"])),
+                truths=counts.reindex(clusters, fill_value=0).to_numpy(np.float64),
+            )
+        )
+    return pools
+
+
+def mean_precision(pools: list[Pool], weights: Floats) -> Floats:
+    """Return for every row of weights the mean over the classes that have objects."""
+    values = np.array([precision(pool, weights) for pool in pools])
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.asarray(np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
+
+
+def precision(pool: Pool, weights: Floats) -> Floats:
+    """Return average precision, all-point, with clusters taken so many times, for every row.
+
+    As `harness.precision.average_precision` of the repeated clusters: see tests.
+    """
+    truths = weights @ pool.truths
+    times = weights[:, pool.cluster]
+    right = np.cumsum(times * pool.correct, axis=1)
+    share = right / np.maximum(np.cumsum(times, axis=1), 1e-12)
+    best = np.maximum.accumulate(share[:, ::-1], axis=1)[:, ::-1]
+    areas = (best * times * pool.correct).sum(axis=1)
+    return np.where(truths > 0, areas / np.maximum(truths, 1e-12), np.nan)
+
+
+def resampled(clusters: int) -> Floats:
+    """Return how often every cluster is taken, in each resampled set."""
+    random = stream(0, "clusters", str(clusters))
+    taken = random.integers(clusters, size=(RESAMPLED, clusters)) if clusters else np.zeros((1, 0))
+    numbers = np.arange(clusters)
+    return np.array([(row[:, None] == numbers).sum(axis=0) for row in taken], np.float64)
+
+
+def changed(before: Floats, after: Floats) -> Change:
+    """Return the first numbers, and the interval of the difference over the others."""
+    differences = after[1:] - before[1:]
+    differences = differences[~np.isnan(differences)]
+    low, high = np.percentile(differences, [2.5, 97.5]) if len(differences) else (np.nan, np.nan)
+    return Change(before=before[0], after=after[0], low=float(low), high=float(high))
+
+
+def findings(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
+    """Return what of a relation lies beyond its placebos; None if it has no band.
+
+    Half of the scenarios give the band, the other half is judged by it.
+    """
+    of = exposed(tables, relation, system)
+    calibrating = of["cluster"].isin(calibration(tables))
+    placebo = of["operator"].isin([name for name in tables.operators if MAKERS[name]().placebo])
+    band = band_or_none(of[calibrating & placebo])
+    tested = of[~calibrating & (of["operator"] == operator)]
+    if band is None or tested.empty:
+        return None
+    largest = tested.groupby("cluster")["value"].max()
+    beyond = band.judged(largest.to_numpy(np.float64), list(largest.index))
+    return Findings(
+        tested=len(largest),
+        beyond=int(beyond.sum()),
+        expected=expected_false(len(largest), LEVEL),
+        threshold=band.threshold,
+        mean=float(tested["value"].mean()),
+    )
+
+
+def exposed(
+    tables: Tables, relation: str, system: str, operator: str | None = None
+) -> pd.DataFrame:
+    """Return a relation's measures that mean something, of one operator or of all."""
+    rows = tables.measures
+    of = (rows["relation"] == relation) & (rows["system"] == system) & (rows["exposed"] > 0)
+    return rows[of if operator is None else of & (rows["operator"] == operator)]
+
+
+def calibration(tables: Tables) -> set[str]:
+    """Return every other scenario: their placebos say how large a relation's value may be."""
+    return set(sorted(tables.objects["cluster"].unique())[::2])
+
+
+def band_or_none(rows: pd.DataFrame) -> Band | None:
+    """Return the band of placebo rows, if there are scenarios enough for its level."""
+    if rows["cluster"].nunique() < round(1 / LEVEL) - 1:
+        return None
+    return band_of(rows["value"].to_numpy(np.float64), list(rows["cluster"]), LEVEL)

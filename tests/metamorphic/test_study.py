@@ -1,0 +1,212 @@
+"""An offline study: resumed block by block, the same in any processes, in numbers that add up."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import UserError
+from harness.precision import Matches, average_precision
+from metamorphic import study as module
+from metamorphic.catalogue import MAKERS, entries
+from metamorphic.commandline import main
+from metamorphic.records import TABLES, part, read_table
+from metamorphic.study import Study, run
+from metamorphic.summary import Pool, Tables, findings, precision, precision_change, rate_change
+from tests.training.made_up import write_recording
+
+OPERATORS = ("latency", "stray_points_100", "silent", "placebo_millimetre")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recording")
+    for number in range(3):
+        write_recording(folder, name=f"made-up-{number}")
+    return folder
+
+
+def study_of(recording: Path, folder: Path, **changed: Any) -> Study:
+    settings = {
+        "recordings": (recording,),
+        "systems": ("late",),
+        "operators": OPERATORS,
+        "scenes": 6,
+        "seed": 1,
+    }
+    return Study(**{**settings, **changed}, folder=folder)
+
+
+@pytest.fixture(scope="module")
+def done(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    study = study_of(recording, tmp_path_factory.mktemp("done"))
+    run(study, 1, lambda _: None)
+    return study
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "parts").iterdir())}
+
+
+def test_every_scene_is_asked_under_every_operator(done: Study) -> None:
+    measures = read_table(done.folder, "measures").to_pandas()
+    assert set(measures["operator"]) == set(OPERATORS)
+    assert (measures.groupby("operator")["scene"].nunique() == 6).all()
+    relations = {
+        name: {r.name for r in test.relations} for name, test in entries(OPERATORS).items()
+    }
+    for operator, rows in measures.groupby("operator"):
+        assert set(rows["relation"]) == relations[str(operator)]
+
+
+def test_two_processes_write_the_same_bytes(done: Study, recording: Path, tmp_path: Path) -> None:
+    study = study_of(recording, tmp_path)
+    run(study, 2, lambda _: None)
+    assert contents(tmp_path) == contents(done.folder)
+
+
+def test_a_study_that_was_killed_goes_on(done: Study, recording: Path, tmp_path: Path) -> None:
+    study = study_of(recording, tmp_path)
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=killed_after_a_block, args=(study,))
+    process.start()
+    process.join()
+    assert process.exitcode == -9
+    written = contents(tmp_path)
+    assert 0 < len(written) < len(contents(done.folder))
+    counts: list[int] = []
+    run(study, 1, counts.append)
+    assert counts == [5, 1]
+    assert contents(tmp_path) == contents(done.folder)
+
+
+def killed_after_a_block(study: Study) -> None:
+    run(study, 1, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def test_a_block_without_all_its_tables_is_computed_again(done: Study, tmp_path: Path) -> None:
+    for name, content in contents(done.folder).items():
+        (tmp_path / "parts").mkdir(exist_ok=True)
+        (tmp_path / "parts" / name).write_bytes(content)
+    part(tmp_path, "skipped", 1).unlink()
+    assert len(read_table(tmp_path, "measures")) < len(read_table(done.folder, "measures"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"), [({"seed": 2}, "seed"), ({"operators": ("silent",)}, "operators")]
+)
+def test_a_folder_of_another_study_is_refused(
+    done: Study, recording: Path, changed: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(UserError, match=f"has other .*{named}"):
+        run(study_of(recording, done.folder, **changed), 1, lambda _: None)
+
+
+def test_the_header_names_the_weights(done: Study) -> None:
+    header = json.loads((done.folder / "header.json").read_text())
+    assert len(header["systems"]["late"]) == 64
+    assert header["systems"]["late"] == module.digest_of("single")
+
+
+def test_silent_partners_of_late_fusion_change_nothing(done: Study) -> None:
+    measures = read_table(done.folder, "measures").to_pandas()
+    assert (measures[measures["relation"] == "R4_silent"]["value"] == 0).all()
+
+
+def test_rates_are_counts_over_exposed_boxes(done: Study) -> None:
+    tables = Tables(done.folder)
+    change = rate_change(tables, "misled", "late", "latency")
+    rows = tables.checks[
+        (tables.checks["check"] == "misled") & (tables.checks["operator"] == "latency")
+    ]
+    assert change.count_after == rows["count"].sum()
+    if rows["exposed"].sum():
+        assert change.after == pytest.approx(rows["count"].sum() / rows["exposed"].sum())
+
+
+def test_stray_points_change_no_precision(done: Study) -> None:
+    change = precision_change(Tables(done.folder), "late", "stray_points_100")
+    assert change.before == change.after or (np.isnan(change.before) and np.isnan(change.after))
+
+
+def test_few_scenarios_give_no_band(done: Study) -> None:
+    assert findings(Tables(done.folder), "R7_misled", "late", "latency") is None
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_precision_of_resampled_clusters_is_that_of_repeated_ones(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    clusters, count = 4, 30
+    scores = np.sort(random.random(count))[::-1]
+    correct = random.random(count) < 0.6
+    cluster = random.integers(clusters, size=count)
+    truths = np.bincount(cluster[correct], minlength=clusters) + random.integers(3, size=clusters)
+    weights = random.multinomial(clusters, np.full(clusters, 0.25), 3)
+    pool = Pool(correct=correct.astype(float), cluster=cluster, truths=truths.astype(float))
+    fast = precision(pool, weights.astype(float))
+    for row, value in zip(weights, fast, strict=True):
+        repeated = np.repeat(np.arange(count), row[cluster])
+        total = int(row @ truths)
+        slow = average_precision(Matches(scores[repeated], correct[repeated], total), "all_point")
+        if total == 0:
+            assert np.isnan(value)
+        else:
+            assert value == pytest.approx(reference(correct, row[cluster], total))
+            assert abs(value - slow) < 0.2  # equal scores count as one step there
+
+
+def reference(correct: np.ndarray, times: np.ndarray, truths: int) -> float:
+    """Walk through detections one by one: a step's precision is the best from there on."""
+    right, shown, shares, steps = 0.0, 0.0, [], []
+    for is_right, often in zip(correct, times, strict=True):
+        right += often * is_right
+        shown += often
+        shares.append(right / shown if shown else 0.0)
+        steps.append(often * is_right / truths)
+    return float(sum(step * max(shares[k:]) for k, step in enumerate(steps)))
+
+
+def test_the_command_lists_every_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metamorphic", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name[:10] in shown for name in MAKERS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--operators", "ran"], "unknown operator ran"),
+        (["--systems", "lat"], "unknown system lat; did you mean late?"),
+        (["--systems", "oracle"], "oracle: cannot be asked without driving"),
+        (["--count", "0"], "--count 0: must be 1 or more"),
+        (["--scenes", "nowhere"], "nowhere: holds no recorded scenario"),
+    ],
+)
+def test_bad_input_is_one_line(
+    recording: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    line: str,
+) -> None:
+    given = ["--scenes", str(recording), "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert main(["metamorphic", "check", *given, *arguments]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_tables_have_their_columns(done: Study) -> None:
+    for table, schema in TABLES.items():
+        assert isinstance(read_table(done.folder, table).to_pandas(), pd.DataFrame)
+        assert read_table(done.folder, table).schema.names == schema.names
