@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from harness.errors import UserError
 from harness.suggestions import unknown
+from metamorphic.operators.objects import Delete, Insert, Rotate, Scale, Translate
 from metamorphic.operators.operator import Operator
 from metamorphic.operators.partners import Absent, Duplicate, OneMore, Silent
 from metamorphic.operators.sharing import ChannelLoss, GlobalLoss, Latency, PoseError
 from metamorphic.operators.stray import StrayPoints
 from metamorphic.operators.symmetries import Mirrored, Moved, ReorderedPartners, ReorderedPoints
+from metamorphic.operators.weather import Dry, Fog, Rain, Snow, WetGround
 from metamorphic.placebos import placebos
 from metamorphic.relations.changes import Changes, MirroredAnswer
 from metamorphic.relations.counts import counted_by_class
@@ -46,11 +48,25 @@ def stray(count: int) -> Entry:
     return entry(operator, Equal(name="R1_stray_points"), *counted_by_class(), count=count)
 
 
+def weather(operator: Operator) -> Entry:
+    """Return weather, compared with a dry sweep of the same sensor and the same noise."""
+    return Entry(operator=operator, relations=(Kept(),), source=Dry())
+
+
 MAKERS: Mapping[str, Callable[[], Entry]] = {
     "latency": lambda: entry(Latency(), KeptOfEgo()),
     "pose_error": lambda: entry(PoseError(), KeptOfEgo()),
     "global_loss": lambda: entry(GlobalLoss(), KeptOfEgo()),
     "channel_loss": lambda: entry(ChannelLoss(), KeptOfEgo()),
+    "rain": lambda: weather(Rain()),
+    "snow": lambda: weather(Snow()),
+    "fog": lambda: weather(Fog()),
+    "wet_ground": lambda: weather(WetGround()),
+    "insert": lambda: entry(Insert(), Changes()),
+    "delete": lambda: entry(Delete(), Changes()),
+    "scale": lambda: entry(Scale(), Changes()),
+    "rotate": lambda: entry(Rotate(), Changes()),
+    "translate": lambda: entry(Translate(), Changes()),
     "stray_points_10": lambda: stray(10),
     "stray_points_100": lambda: stray(100),
     "stray_points_1000": lambda: stray(1000),

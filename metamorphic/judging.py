@@ -39,6 +39,7 @@ class Follow:
 
     operator: str
     values: Values
+    source: Scene  # as recorded, or with the same sensor where nothing is between
     scene: Scene
     expectation: Expectation
     expected: Expected

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -160,10 +161,13 @@ def ask(
         for name, system in systems.items():
             try:
                 given = answer(system, follow.scene)
+                before = answers[name, SOURCE]
+                if follow.source is not scene:
+                    before = answer(system, follow.source)
             except AttemptError as why:  # no such message can be changed so
                 rows["skipped"].append({**head(scene, name, operator), "reason": str(why)})
                 continue
-            both = Answers(answers[name, SOURCE], given)
+            both = Answers(before, given)
             measured(rows, test, name, follow=follow, answers=both)
             checked(rows, head(scene, name, operator), given, follow.objects)
 
@@ -172,16 +176,21 @@ def followed(scene: Scene, operator: str, test: Entry, seed: int) -> Follow | st
     """Return what an operator makes of a scene, or why it cannot."""
     random = stream(seed, "operator", operator, scene.source.name)
     values = {**sampled(test.operator.space, random), **test.fixed}
+    as_source = deepcopy(random)
     try:
         changed = changed_something(test.operator, scene, values, random)
+        source = scene
+        if test.source is not None:  # the same samples, so that both have the same noise
+            source = test.source.apply(scene, {}, as_source).scene
     except (DoesNotApplyError, ChangedNothingError) as why:
         return str(why)
     return Follow(
         operator=operator,
         values=values,
+        source=source,
         scene=changed.scene,
         expectation=changed.expectation,
-        expected=expected_of(scene, changed.scene, changed.expectation),
+        expected=expected_of(source, changed.scene, changed.expectation),
         objects=judged_objects(changed.scene, scene, changed.expectation),
     )
 

@@ -1,0 +1,110 @@
+"""Writes the shapes of road users as triangle meshes, for objects that are put into recordings.
+
+`python -m harness.authoring.shapes OUT`; the shipped file is `metamorphic/data/shapes.npz`.
+
+Faces are those that carlite's LiDARs hit, flat pieces of four corners cut in two; normals point
+outwards. Vertices are in the unit box, as carlite's are: times half the size, they are metres from
+the middle of the object's box. Arrays are not compressed: the bytes depend on no library of
+compression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite import blueprints, bodies
+from harness.carlite.actors import Kind
+from harness.carlite.arrays import Int32s
+from harness.carlite.blueprints import Blueprint
+from harness.carlite.labels import Label
+from harness.carlite.sensors import scene
+from harness.carlite.sensors.meshes import Mesh, in_unit_box
+
+SHIPPED = Path(__file__).parents[2] / "metamorphic" / "data" / "shapes.npz"
+CARS = (
+    *("audi.a2", "audi.etron", "audi.tt", "dodge.charger_2020", "ford.ambulance"),
+    *("ford.mustang", "lincoln.mkz_2020", "mercedes.sprinter", "micro.microlino"),
+    *("nissan.patrol_2021", "tesla.cybertruck", "tesla.model3", "volkswagen.t2"),
+)
+LORRIES = ("carlamotors.carlacola", "carlamotors.european_hgv", "mitsubishi.fusorosa")
+CYCLES = ("diamondback.century", "gazelle.omafiets", "yamaha.yzf")
+PEDESTRIANS = ("walker.pedestrian.0001", "walker.pedestrian.0009")
+NAMES = (*(f"vehicle.{name}" for name in (*CARS, *LORRIES, *CYCLES)), *PEDESTRIANS)
+"""Blueprints whose bodies are written."""
+CLASSES = ("vehicle", "pedestrian", "cyclist")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.authoring.shapes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("out", nargs="?", type=Path, default=SHIPPED, help=f"default: {SHIPPED}")
+    out: Path = parser.parse_args(arguments).out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(written(arrays_of(NAMES)))
+    print(f"{out}: {len(NAMES)} shapes, {out.stat().st_size / 1e3:.0f} kB")
+
+
+def written(arrays: Arrays) -> bytes:
+    """Return arrays as the bytes of a .npz file, which holds no time of day."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def arrays_of(names: Iterable[str]) -> Arrays:
+    """Return the shapes of blueprints, laid end to end."""
+    chosen = [blueprints.library()[name] for name in names]
+    meshes = [mesh_of(blueprint) for blueprint in chosen]
+    triangles = [triangles_of(mesh.faces) for mesh in meshes]
+    tags = [tags_of(mesh, blueprint.label) for mesh, blueprint in zip(meshes, chosen, strict=True)]
+    return {
+        "names": np.array([blueprint.id for blueprint in chosen]),
+        "classes": np.array([CLASSES.index(class_of(blueprint)) for blueprint in chosen]),
+        "sizes": 2 * np.array([blueprint.extent for blueprint in chosen]),
+        "vertices": np.concatenate([in_unit_box(mesh.vertices) for mesh in meshes]).astype("f4"),
+        "faces": np.concatenate(triangles),
+        "tags": np.concatenate(tags),
+        "first_vertex": np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)]),
+        "first_face": np.cumsum([0, *(len(faces) for faces in triangles)]),
+    }
+
+
+def class_of(blueprint: Blueprint) -> str:
+    """Return what a road user is; a rider of a motorcycle is a cyclist, too."""
+    if blueprint.kind == Kind.WALKER:
+        return "pedestrian"
+    return "cyclist" if blueprint.wheels == 2 else "vehicle"
+
+
+def mesh_of(blueprint: Blueprint) -> Mesh:
+    """Return the mesh that carlite's sensors have of a blueprint."""
+    return scene.shapes()[scene.FIRST_BODY + bodies.library().index(blueprint.body)]
+
+
+def triangles_of(faces: Int32s) -> Int32s:
+    """Return faces of three or four corners as triangles: all first halves, then the others."""
+    second = faces[faces[:, 3] >= 0]
+    return np.concatenate([faces[:, :3], second[:, [0, 2, 3]]]).astype(np.int32)
+
+
+def tags_of(mesh: Mesh, whole: Label) -> NDArray[np.uint8]:
+    """Return CARLA's tag of each triangle; faces without a tag have the road user's."""
+    tags = np.where(mesh.labels == Label.NONE, whole, mesh.labels).astype(np.uint8)
+    return np.concatenate([tags, tags[mesh.faces[:, 3] >= 0]])
+
+
+if __name__ == "__main__":
+    main()

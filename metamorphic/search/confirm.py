@@ -1,0 +1,117 @@
+"""Does a failure happen again? Repeats with seeds that the search did not use.
+
+A search reports the worst of many evaluations, some of which failed by chance. What is reported as
+confirmed failed in the same class in enough repeats; all other findings are listed as unconfirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import UserError
+from harness.randomness import derived_seed
+from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Mapper, Outcome
+from metamorphic.search.samplers import needed
+from metamorphic.space import Values
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often a failure must happen again."""
+
+    count: int = 20
+    least: int = 10  # of them
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.least <= self.count:
+            raise UserError(f"least = {self.least}: must be from 1 up to count = {self.count}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """A finding with the rate of its failure among repeats."""
+
+    number: int  # of the finding's evaluation
+    outcome: str
+    failures: int
+    repeats: int  # with a result
+    low: float  # of the rate: Clopper and Pearson's 95 %
+    high: float
+    confirmed: bool
+
+    @property
+    def rate(self) -> float:
+        """Return the share of repeats that failed."""
+        return self.failures / self.repeats if self.repeats else 0.0
+
+
+def failures_of(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Return the evaluations that failed."""
+    return [evaluation for evaluation in evaluations if evaluation.outcome.failed]
+
+
+def confirm(
+    findings: Sequence[Evaluation],
+    evaluate: Evaluate,
+    repeats: Repeats,
+    *,
+    searched: Sequence[Evaluation] = (),
+    mapper: Mapper = map,
+) -> list[Confirmation]:
+    """Repeat every finding; seeds of the evaluations `searched` are not used again."""
+    used = {one.candidate.seed for one in (*searched, *findings)}
+    return [
+        _confirmed(finding, evaluate, repeats, used=used, mapper=mapper) for finding in findings
+    ]
+
+
+def _confirmed(
+    finding: Evaluation, evaluate: Evaluate, repeats: Repeats, *, used: set[int], mapper: Mapper
+) -> Confirmation:
+    number, values = finding.candidate.number, finding.candidate.values
+    candidates = repeated(number, values, repeats, name="confirm")
+    if used & {candidate.seed for candidate in candidates}:
+        raise UserError(f"seed = {repeats.seed}: the search used its seeds; choose another")
+    outcomes = [outcome for outcome in mapper(evaluate, candidates) if outcome.has_result]
+    failures = sum(same_failure(finding.outcome, outcome) for outcome in outcomes)
+    low, high = clopper_pearson(failures, len(outcomes))
+    return Confirmation(
+        number=number,
+        outcome=finding.outcome.outcome,
+        failures=failures,
+        repeats=len(outcomes),
+        low=low,
+        high=high,
+        confirmed=failures >= repeats.least,
+    )
+
+
+def unconfirmed(confirmations: Iterable[Confirmation]) -> list[Confirmation]:
+    """Return the findings that did not happen again often enough."""
+    return [confirmation for confirmation in confirmations if not confirmation.confirmed]
+
+
+def same_failure(failure: Outcome, outcome: Outcome) -> bool:
+    """Return whether an outcome is the same failure: of the same class."""
+    return outcome.failed and outcome.outcome == failure.outcome
+
+
+def repeated(number: int, values: Values, repeats: Repeats, *, name: str) -> list[Candidate]:
+    """Return the same values with other seeds; a name for each purpose keeps seeds apart."""
+    return [
+        Candidate(number, values, derived_seed(repeats.seed, name, str(number), str(repeat)))
+        for repeat in range(repeats.count)
+    ]
+
+
+def clopper_pearson(events: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact interval of a share (Clopper and Pearson 1934); 0 to 1 of nothing."""
+    beta: Any = needed("scipy.stats", extra="analysis").beta
+    low = beta.ppf((1 - level) / 2, events, n - events + 1) if events else 0.0
+    high = beta.ppf((1 + level) / 2, events + 1, n - events) if events < n else 1.0
+    return float(low), float(high)

@@ -1,0 +1,107 @@
+"""Shapes of road users: closed triangle meshes, to be put into recorded sweeps.
+
+They are carlite's own bodies; `python -m harness.authoring.shapes` writes the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import UserError
+from harness.geometry import matrix, relative
+from harness.suggestions import unknown
+from harness.vocabulary import Boxes, Floats, Integers, Pose
+
+FILE = Path(__file__).parent / "data" / "shapes.npz"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Shape:
+    """A mesh that fills its box; the box's middle is its origin."""
+
+    name: str  # of CARLA's blueprint
+    of_class: int  # index into CLASSES
+    vertices: Floats  # (V, 3) m
+    faces: Integers  # (F, 3) corners; normals point outwards
+    tags: NDArray[np.uint8]  # (F,) CARLA's
+
+    @property
+    def size(self) -> Floats:
+        """Return length, width and height, m."""
+        return np.asarray(np.ptp(self.vertices, axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """A shape somewhere in the world."""
+
+    shape: Shape
+    centre_in_world: Pose  # of its box
+    actor: int
+
+    @property
+    def box_in_world(self) -> Boxes:
+        """Return its ground-truth box."""
+        pose = self.centre_in_world
+        row = [pose.x, pose.y, pose.z, *self.shape.size.tolist(), pose.yaw]
+        return Boxes(np.array([row]), np.array([self.shape.of_class]), np.ones(1))
+
+    def corners_in(self, lidar_in_world: Pose) -> Floats:
+        """Return the corners of its triangles, (F, 3, 3), as a LiDAR sees them."""
+        frame = matrix(relative(self.centre_in_world, lidar_in_world))
+        vertices = self.shape.vertices @ frame[:3, :3].T + frame[:3, 3]
+        return np.asarray(vertices[self.shape.faces])
+
+
+@cache
+def shapes() -> dict[str, Shape]:
+    """Return all shapes by name."""
+    with np.load(FILE) as file:
+        data = {name: file[name] for name in file.files}
+    listed = [shape_in(data, row) for row in range(len(data["names"]))]
+    return {shape.name: shape for shape in listed}
+
+
+def shape_in(data: Mapping[str, NDArray[Any]], row: int) -> Shape:
+    """Return the shape in a row of the file."""
+    vertices, faces = (
+        slice(*data[name][row : row + 2].tolist()) for name in ("first_vertex", "first_face")
+    )
+    return Shape(
+        name=str(data["names"][row]),
+        of_class=int(data["classes"][row]),
+        vertices=data["vertices"][vertices] * (data["sizes"][row] / 2),
+        faces=data["faces"][faces].astype(np.int64),
+        tags=data["tags"][faces],
+    )
+
+
+def shape_named(name: str) -> Shape:
+    """Return one shape."""
+    if name not in shapes():
+        raise UserError(unknown("shape", name, shapes()))
+    return shapes()[name]
+
+
+def scaled(shape: Shape, factors: Iterable[float]) -> Shape:
+    """Return a shape of another length, width and height."""
+    return replace(shape, vertices=shape.vertices * np.array(list(factors), np.float64))
+
+
+def nearest_in_size(of_class: int, size: Floats) -> Shape:
+    """Return the shape of a class whose length, width and height differ least, as ratios."""
+    alike = [shape for shape in shapes().values() if shape.of_class == of_class]
+    return min(alike, key=lambda shape: float(np.abs(np.log(shape.size / size)).sum()))
+
+
+def shape_for(of_class: int, size: Floats) -> Shape:
+    """Return the shape of a class that is nearest in size, scaled to fill a box of that size."""
+    shape = nearest_in_size(of_class, size)
+    return scaled(shape, size / shape.size)
