@@ -15,8 +15,8 @@ DISTRIBUTION = "v2x-crucible"
 NEEDED = ("", "carlite", "run")
 """Extras without which no campaign runs; the empty one is what every install brings."""
 REQUIREMENT = re.compile(
-    r"(?P<name>[\w.-]+)(?:\[[^]]*\])?\s*(?P<rule>==|>=)?\s*(?P<version>[\w.]+)?"
-    r"(?:\s*;\s*(?P<marker>.+))?"
+    r"(?P<name>[\w.-]+)(?:\[[^]]*\])?\s*(?:<(?P<below>[\w.]+),)?"
+    r"\s*(?P<rule>==|>=)?\s*(?P<version>[\w.]+)?(?:,<(?P<under>[\w.]+))?(?:\s*;\s*(?P<marker>.+))?"
 )
 EXTRA = re.compile(r"extra\s*==\s*[\"'](\w+)[\"']")
 PLATFORM = re.compile(r"\b(sys_platform|platform_machine)\b")
@@ -48,6 +48,7 @@ class Requirement:
     version: str
     extra: str
     some_platforms: bool = False  # others need another package, or none
+    below: str = ""  # the first version that is too new
 
     def problem(self) -> str | None:
         """Return what is wrong with the installed version."""
@@ -58,6 +59,8 @@ class Requirement:
         have, need = numbers(installed), numbers(self.version)
         if (self.rule == "==" and have != need) or (self.rule == ">=" and have < need):
             return f"{self.name} is {installed}, needed is {self.rule}{self.version}"
+        if self.below and have >= numbers(self.below):
+            return f"{self.name} is {installed}, needed is <{self.below}"
         return None
 
     @property
@@ -94,6 +97,7 @@ def requirements(lines: Sequence[str]) -> Iterator[Requirement]:
                 version=match["version"] or "",
                 extra=extra[1] if extra else "",
                 some_platforms=PLATFORM.search(marker) is not None,
+                below=match["below"] or match["under"] or "",
             )
 
 

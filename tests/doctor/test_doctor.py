@@ -87,11 +87,14 @@ def test_requirements_are_read_as_metadata_has_them() -> None:
     lines = ['carla==0.9.16; extra == "run"', "numpy>=1.26", 'ray; extra == "ray"']
     lines += ['v2x-crucible[draw,run]; extra == "dev"']
     lines += ['open3d>=0.19; sys_platform != "linux" and extra == "clouds"']
+    lines += ['optuna<6,>=4.5; extra == "search"', 'ribs>=0.9,<0.13; extra == "search"']
     assert list(requirements(lines)) == [
         Requirement(name="carla", rule="==", version="0.9.16", extra="run"),
         Requirement(name="numpy", rule=">=", version="1.26", extra=""),
         Requirement(name="ray", rule="", version="", extra="ray"),
         Requirement(name="open3d", rule=">=", version="0.19", extra="clouds", some_platforms=True),
+        Requirement(name="optuna", rule=">=", version="4.5", extra="search", below="6"),
+        Requirement(name="ribs", rule=">=", version="0.9", extra="search", below="0.13"),
     ]
 
 
@@ -105,6 +108,11 @@ def test_requirements_are_read_as_metadata_has_them() -> None:
         ),
         (Requirement(name="numpy", rule=">=", version="1.9", extra=""), None),
         (Requirement(name="numpy", rule=">=", version="99", extra=""), ", needed is >=99"),
+        (Requirement(name="numpy", rule=">=", version="1", extra="", below="99"), None),
+        (
+            Requirement(name="numpy", rule=">=", version="1", extra="", below="1.20"),
+            ", needed is <1.20",
+        ),
         (
             Requirement(name="no-such-thing", rule="", version="", extra=""),
             "no-such-thing is missing",
