@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from harness.errors import UserError
 from harness.suggestions import unknown
@@ -48,6 +49,11 @@ def stray(count: int) -> Entry:
     return entry(operator, Equal(name="R1_stray_points"), *counted_by_class(), count=count)
 
 
+def of_placebo(operator: Operator) -> Entry:
+    """Return a change that means nothing, under all relations with bands."""
+    return Entry(operator=operator, relations=BANDED, placebo=True)
+
+
 def weather(operator: Operator) -> Entry:
     """Return weather, compared with a dry sweep of the same sensor and the same noise."""
     return Entry(operator=operator, relations=(Kept(),), source=Dry())
@@ -82,12 +88,7 @@ MAKERS: Mapping[str, Callable[[], Entry]] = {
     "duplicate": lambda: entry(Duplicate(), duplicate(exact=False)),
     "one_more": lambda: entry(OneMore(), MoreHelp()),
     "mirrored": lambda: entry(Mirrored(), MirroredAnswer()),
-    **{
-        placebo.name: lambda placebo=placebo: Entry(  # type: ignore[misc]
-            operator=placebo, relations=BANDED, placebo=True
-        )
-        for placebo in placebos()
-    },
+    **{placebo.name: partial(of_placebo, placebo) for placebo in placebos()},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -85,7 +86,7 @@ class Delete:
         return Changed(scene=deletion.scene, expectation=expectation, changed=deletion.changed)
 
 
-class Again:
+class Again(ABC):
     """A road user is taken out and another one put in its place, of its class and its id.
 
     The other one has the shape nearest in size, scaled to fill the road user's own box.
@@ -114,9 +115,9 @@ class Again:
         count = deletion.changed + insertion.changed
         return Changed(scene=insertion.scene, expectation=expectation, changed=count)
 
+    @abstractmethod
     def otherwise(self, site: Site, placed: Placed, values: Values) -> Placed:
         """Return the road user as it is to be."""
-        raise NotImplementedError
 
 
 class Scale(Again):

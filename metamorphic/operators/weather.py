@@ -8,6 +8,7 @@ one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from metamorphic.scene import Scene, View, with_points
 from metamorphic.space import Parameter, Space, Values, number
 
 
-class Weather:
+class Weather(ABC):
     """What air, ground and LiDARs do to the sweeps of all agents."""
 
     name = "weather"
@@ -57,9 +58,9 @@ class Weather:
         """Return a view's sweep as its LiDAR senses it."""
         return self.outcome(Sweep(view.points_in_lidar, view.surfaces), values, random)
 
+    @abstractmethod
     def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
         """Return what becomes of a sweep."""
-        raise NotImplementedError
 
 
 class Dry(Weather):

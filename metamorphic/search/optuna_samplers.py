@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from metamorphic.search.settings import SearchSettings
 from metamorphic.space import Parameter
 
 
-class OptunaSampler:
+class OptunaSampler(ABC):
     """Asks one of Optuna's samplers; all objectives are minimised."""
 
     libraries: tuple[str, ...] = ("numpy", "optuna")
@@ -30,8 +31,9 @@ class OptunaSampler:
         self._waiting: list[Any] = []
         self._asked = 0
 
+    @abstractmethod
     def _sampler(self, seed: int) -> Any:
-        raise NotImplementedError
+        """Return the library's object."""
 
     def _range(self, parameter: Parameter) -> Any:
         of = self._optuna.distributions

@@ -6,6 +6,7 @@ cube of shares of the parameters' ranges; a step beyond its border is reflected.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ STEP = 0.2
 """First standard deviation of CMA-ME's steps, in shares of the ranges."""
 
 
-class RibsSampler:
+class RibsSampler(ABC):
     """Asks emitters of pyribs, one generation after the other."""
 
     libraries: tuple[str, ...] = ("numpy", "numba", "scipy", "ribs")
@@ -50,8 +51,9 @@ class RibsSampler:
         self._generations = 0
         self._asked = 0
 
+    @abstractmethod
     def _made(self, emitters: Any) -> list[Any]:
-        raise NotImplementedError
+        """Return the library's object."""
 
     def ask(self, count: int) -> list[Candidate]:
         """Return the next candidates, of one generation; they are whole batches."""
