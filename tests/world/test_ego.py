@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from threading import Timer
 from typing import Any
 
 import carla
@@ -116,10 +117,17 @@ def test_every_collision_is_reported_one_tick_later(context: AttemptContext, ego
 
 
 class Slow(SimpleQueue[Any]):
-    """Hands over what it is given a while later, as on a machine that is busy with other work."""
+    """Hands over what it is given a while later, in order, as where other work keeps a thread."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1)
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        Timer(0.3, super().put, (item,)).start()
+        self._thread.submit(self._put, item)
+
+    def _put(self, item: Any) -> None:
+        time.sleep(0.3)
+        super().put(item)
 
 
 def test_a_collision_that_is_reported_late_belongs_to_its_tick(
