@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.vocabulary import Boxes, Floats
+from harness.vocabulary import Boxes, Floats, Mask
 
 NOTHING = 1e-9
 """Square metres below which two boxes only touch."""
@@ -23,11 +23,21 @@ def bev_iou(a: Floats, b: Floats) -> Floats:
     Rows are `x y z length width height yaw`. An intersection below `NOTHING` is none, so boxes that
     touch, and boxes without an area, overlap nothing.
     """
+    return _overlaps(a, b, True)
+
+
+def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
+    """Return the (N, M) overlaps, none between boxes of different classes."""
+    return _overlaps(a.geometry, b.geometry, a.classes[:, None] == b.classes)
+
+
+def _overlaps(a: Floats, b: Floats, wanted: Mask | bool) -> Floats:
+    """Return the (N, M) overlaps of the pairs that are wanted, 0 of all others."""
     a, b = checked(a), checked(b)
     result = np.zeros((len(a), len(b)))
     reach = (np.hypot(a[:, 3], a[:, 4])[:, None] + np.hypot(b[:, 3], b[:, 4])) / 2
     away_x, away_y = a[:, 0, None] - b[:, 0], a[:, 1, None] - b[:, 1]
-    rows, columns = np.nonzero(away_x * away_x + away_y * away_y < reach * reach)
+    rows, columns = np.nonzero(wanted & (away_x * away_x + away_y * away_y < reach * reach))
     if len(rows):
         a, b = a[rows], b[columns]
         shared = intersection_areas(a, b)
@@ -35,12 +45,6 @@ def bev_iou(a: Floats, b: Floats) -> Floats:
         some = shared >= NOTHING
         result[rows[some], columns[some]] = np.minimum(shared[some] / union[some], 1.0)
     return result
-
-
-def overlaps_of_a_class(a: Boxes, b: Boxes) -> Floats:
-    """Return the (N, M) overlaps, none between boxes of different classes."""
-    same = a.classes[:, None] == b.classes[None, :]
-    return np.where(same, bev_iou(a.geometry, b.geometry), 0.0)
 
 
 def intersection_areas(a: Floats, b: Floats) -> Floats:

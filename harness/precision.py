@@ -102,12 +102,13 @@ def mean_precision(
 
 def on_parked(detections: Boxes, truth: Boxes, parked: Boxes) -> Mask:
     """Return which detections are of parked cars: on one of their class, not on a road user."""
-    overlaps = overlaps_of_a_class(detections, parked)
+    overlaps = overlaps_of_a_class(detections, Boxes.join([parked, truth]))
+    of_parked, of_truth = overlaps[:, : len(parked)], overlaps[:, len(parked) :]
     same = detections.classes[:, None] == parked.classes[None, :]
     inside = same & centres_inside(detections.geometry, parked.geometry)
-    best = overlaps.max(axis=1, initial=0.0)
+    best = of_parked.max(axis=1, initial=0.0)
     lies = (best >= ON_PARKED) | inside.any(axis=1)
-    return np.asarray(lies & (best >= overlaps_of_a_class(detections, truth).max(1, initial=0.0)))
+    return np.asarray(lies & (best >= of_truth.max(axis=1, initial=0.0)))
 
 
 def centres_inside(a: Floats, b: Floats) -> Mask:

@@ -10,8 +10,9 @@ import torch
 from agents.perception.designs import Decoding
 from agents.perception.grid import CODES, Grid
 from agents.perception.network import Raw
-from harness.overlap import bev_iou
-from harness.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
+from agents.perception.suppression import kept_rows, overlaps
+from harness.overlap import checked
+from harness.vocabulary import CLASSES, Boxes, Floats, Mask
 
 
 def candidates(raw: Raw, grid: Grid, decoding: Decoding) -> Boxes:
@@ -30,12 +31,11 @@ def candidates(raw: Raw, grid: Grid, decoding: Decoding) -> Boxes:
 
 def nms(boxes: Boxes, decoding: Decoding) -> Boxes:
     """Return boxes after non-maximum suppression, class by class, the highest score first."""
-    boxes = boxes[short(boxes.geometry, decoding.longest)]
-    parts = []
-    for kind in range(len(CLASSES)):
-        best_first = top_k(boxes, kind, decoding.top_k)
-        parts.append(best_first[nms_rows(best_first.geometry, decoding.nms_overlap)])
-    return Boxes.join(parts)
+    known = (boxes.classes >= 0) & (boxes.classes < len(CLASSES))
+    boxes = boxes[known & short(boxes.geometry, decoding.longest)]
+    best_first = boxes[np.lexsort((-boxes.scores, boxes.classes))]
+    geometry, classes = checked(best_first.geometry), best_first.classes
+    return best_first[kept_rows(geometry, classes, decoding.top_k, decoding.nms_overlap)]
 
 
 def top_k(boxes: Boxes, kind: int, k: int) -> Boxes:
@@ -53,7 +53,7 @@ def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: 
     parts = []
     for kind in range(len(CLASSES)):
         kept, votes = best[best.classes == kind], top_k(boxes, kind, decoding.top_k)
-        iou = bev_iou(kept.geometry, votes.geometry)
+        iou = overlaps(kept.geometry, checked(votes.geometry))
         nearest = iou == iou.max(axis=0, initial=0.0)
         weights = np.where((iou > overlap) & nearest, votes.scores, 0.0)
         voted = weights.any(axis=1)  # not even by itself: a box without an area
@@ -64,18 +64,6 @@ def weighted_box_fusion(best: Boxes, boxes: Boxes, decoding: Decoding, overlap: 
         geometry[voted, 6] = np.angle(axes) / 2
         parts.append(replace(kept, geometry=geometry))
     return Boxes.join(parts)
-
-
-def nms_rows(best_first: Floats, overlap: float) -> Integers:
-    """Return the rows that are not suppressed by a better one that is kept."""
-    overlapping = bev_iou(best_first, best_first) > overlap
-    suppressed = np.zeros(len(best_first), np.bool_)
-    kept = []
-    for row in range(len(best_first)):
-        if not suppressed[row]:
-            kept.append(row)
-            suppressed |= overlapping[row]
-    return np.array(kept, np.int64)
 
 
 def short(geometry: Floats, longest: float) -> Mask:

@@ -163,15 +163,15 @@ def evaluate_frame(
             Boxes.join([boxes, EGO_BOX]) for boxes in (cooperative, ego_alone)
         )
         seen = np.append(seen, True)
-    alone, both = (
-        on_parked(boxes, true_boxes, parked) & (settings.parked == "ignored")
-        for boxes in (ego_alone, cooperative)
-    )
-    of_truth = overlaps_of_a_class(true_boxes, Boxes.join([ego_alone, cooperative]))
+    detections, split = Boxes.join([ego_alone, cooperative]), len(ego_alone)
+    on_scenery = on_parked(detections, true_boxes, parked) & (settings.parked == "ignored")
+    alone, both = on_scenery[:split], on_scenery[split:]
+    overlaps = overlaps_of_a_class(Boxes.join([true_boxes, cooperative]), detections)
+    of_truth, of_cooperative = overlaps[: len(true_boxes)], overlaps[len(true_boxes) :]
     patterns = classify_overlaps(
-        of_truth[:, : len(ego_alone)] * ~alone,
-        of_truth[:, len(ego_alone) :] * ~both,
-        coop_ego=overlaps_of_a_class(cooperative, ego_alone) * ~alone,
+        of_truth[:, :split] * ~alone,
+        of_truth[:, split:] * ~both,
+        coop_ego=of_cooperative[:, :split] * ~alone,
         tau=np.array(settings.taus)[true_boxes.classes],
         rule=settings.rule,
     )

@@ -113,8 +113,7 @@ class Ego:
 
     def _jolted(self, frame: int) -> bool:
         """Return whether the ego's speed changed in a tick as only an impact changes it."""
-        by_frame = {snapshot.frame: snapshot for snapshot in self._past}
-        now, before = by_frame.get(frame), by_frame.get(frame - 1)
+        now, before = self._moment(frame), self._moment(frame - 1)
         if now is None or before is None:
             return False
         here, there = now.find(self.actor.id), before.find(self.actor.id)
@@ -138,9 +137,13 @@ class Ego:
             (event.frame, other.id if solid else 0, other.type_id if other else "static")
         )
 
+    def _moment(self, frame: int) -> carla.WorldSnapshot | None:
+        """Return the snapshot of one of the last frames."""
+        return next((snapshot for snapshot in self._past if snapshot.frame == frame), None)
+
     def _speeds(self, frame: int, actor: int) -> tuple[float, float]:
         """Return how fast the ego was in a past tick, and how fast relative to another actor."""
-        before = next((snapshot for snapshot in self._past if snapshot.frame == frame), None)
+        before = self._moment(frame)
         ego = before.find(self.actor.id) if before else None
         if before is None or ego is None:
             return math.nan, 0.0
@@ -169,15 +172,15 @@ def spawn(context: AttemptContext) -> carla.Vehicle:
 def row_near(route: Route, pose: Pose, last: int) -> int:
     """Return the row of the route nearest to a place, near the last one found."""
     first = max(last - BACK, 0)
-    part = route.xyz[first : last + AHEAD, :2]
+    part = route.xyz[first : last + AHEAD]
     gaps = np.hypot(part[:, 0] - pose.x, part[:, 1] - pose.y)
     return first + int(gaps.argmin())
 
 
 def station_near(route: Route, pose: Pose, row: int) -> float:
     """Return metres along the route at a place near one of its rows."""
-    x, y, _ = route.xyz[row]
+    x, y, _ = route.xyz[row].tolist()
     yaw = float(route.yaw[row])
     ahead = (pose.x - x) * math.cos(yaw) + (pose.y - y) * math.sin(yaw)
     ahead = max(-1.0, min(1.0, ahead))
-    return float(np.clip(route.station[row] + ahead, 0.0, route.length))
+    return max(0.0, min(float(route.station[row]) + ahead, route.length))

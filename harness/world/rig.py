@@ -159,20 +159,23 @@ class ScanningPost:
         """Return the scan of this frame; it is late only if something is wrong."""
         data = [_take(queue, frame) for queue in self._queues]
         semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
-        actors, counts = np.unique(semantic["actor"], return_counts=True)
+        actors = semantic["actor"]
+        hit, counts = np.unique(actors[actors > 0], return_counts=True)  # most are of the town
         points, surfaces = np.zeros((0, 4), np.float32), None
         if len(data) > 1:
             points = self._upright(np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4))
-            others = ~self._on_carrier(points)
             if self._reads_surfaces:
-                surfaces = surfaces_of(semantic, len(points))[others]
-            points = points[others]
+                surfaces = surfaces_of(semantic, len(points))
+            if self._on_vehicle:
+                others = ~on_carrier(points)
+                points = points[others]
+                surfaces = None if surfaces is None else surfaces[others]
         return Scan(
             frame=frame,
             time=data[0].timestamp,
             lidar_in_world=self._unturned(data[0].transform),
             points_in_lidar=points,
-            hits={int(a): int(n) for a, n in zip(actors, counts, strict=True) if a},
+            hits=dict(zip(hit.tolist(), counts.tolist(), strict=True)),
             surfaces=surfaces,
         )
 
@@ -204,13 +207,12 @@ class ScanningPost:
         turned[:, 1] = sin * points[:, 0] + cos * points[:, 1]
         return turned
 
-    def _on_carrier(self, points: Singles) -> Mask:
-        """Return which points are the car that carries the LiDAR."""
-        if not self._on_vehicle:
-            return np.zeros(len(points), np.bool_)
-        behind, ahead, aside = CARRIER_BODY
-        x, y = points[:, 0], points[:, 1]
-        return (x > behind) & (x < ahead) & (np.abs(y) < aside)
+
+def on_carrier(points: Singles) -> Mask:
+    """Return which points are the car that carries the LiDAR."""
+    behind, ahead, aside = CARRIER_BODY
+    x, y = points[:, 0], points[:, 1]
+    return np.asarray((x > behind) & (x < ahead) & (np.abs(y) < aside))
 
 
 def surfaces_of(semantic: np.ndarray, points: int) -> Surfaces:

@@ -74,16 +74,20 @@ class ActorRegistry:
     def __init__(self, world: carla.World) -> None:
         self._world = world
         self.figures: dict[int, Figure] = {}
-        self._others: set[int] = set()
+        self._known: dict[int, Figure | None] = {}  # also that an actor is no road user
+        self._place = carla.Location()  # to make one for each box takes as long as all the rest
 
     def scene(self, snapshot: carla.WorldSnapshot) -> GroundTruthScene:
         """Return who is where; the ego is among them."""
         rows, ids, kinds = [], [], []
         for actor in snapshot:  # of every tick, so no call more than needed
             actor_id = actor.id
-            figure = self.figures.get(actor_id) or self._figure(actor_id)
+            try:
+                figure = self._known[actor_id]
+            except KeyError:
+                figure = self._figure(actor_id)
             if figure is not None:
-                rows.append(box_of(actor.get_transform(), figure))
+                rows.append(box_of(actor.get_transform(), figure, self._place))
                 ids.append(actor_id)
                 kinds.append(figure.kind)
         boxes = Boxes(
@@ -95,13 +99,11 @@ class ActorRegistry:
 
     def _figure(self, actor_id: int) -> Figure | None:
         """Return class and size of a road user that is new, or nothing of any other actor."""
-        if actor_id in self._others:
-            return None
         actor = self._world.get_actor(actor_id)
         if actor is None or not actor.type_id.startswith(("vehicle.", "walker.")):
-            self._others.add(actor_id)
+            self._known[actor_id] = None
             return None
-        figure = self.figures[actor_id] = figure_of(actor)
+        figure = self._known[actor_id] = self.figures[actor_id] = figure_of(actor)
         return figure
 
 
@@ -170,7 +172,8 @@ def class_of_base(base_type: str) -> int:
     return CYCLIST if base_type.lower() in CYCLES else VEHICLE
 
 
-def box_of(transform: carla.Transform, figure: Figure) -> tuple[float, ...]:
-    """Return the box of a road user in the world, upright."""
-    place = transform.transform(carla.Location(*figure.centre))  # which changes its argument
+def box_of(transform: carla.Transform, figure: Figure, place: carla.Location) -> tuple[float, ...]:
+    """Return the box of a road user in the world, upright; `place` is overwritten."""
+    place.x, place.y, place.z = figure.centre
+    transform.transform(place)
     return place.x, place.y, place.z, *figure.size, math.radians(transform.rotation.yaw)

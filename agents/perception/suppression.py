@@ -1,0 +1,102 @@
+"""Non-maximum suppression, compiled: overlaps of pairs of boxes, as many as are needed.
+
+An overlap is `harness.overlap.bev_iou` of one pair, computed in the same order, to the last bit
+where numpy's cosines are the C library's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from harness.vocabulary import Floats, Integers
+
+NOTHING, LEVEL = 1e-9, 1e-12
+"""As in `harness.overlap`; numba's cache does not see what changes in another file."""
+
+
+@numba.njit(cache=True, nogil=True)
+def kept_rows(best_first: Floats, classes: Integers, k: int, overlap: float) -> Integers:
+    """Return the rows that no kept one of their class and before them suppresses.
+
+    Rows come class by class, the highest score first; of a class, only the first k count.
+    """
+    suppressed = np.zeros(len(best_first), np.bool_)
+    kept = np.empty(len(best_first), np.int64)
+    count = first = 0
+    for row in range(len(best_first)):
+        if classes[row] != classes[first]:
+            first = row
+        if suppressed[row] or row - first >= k:
+            continue
+        kept[count] = row
+        count += 1
+        for other in range(row + 1, len(best_first)):
+            if classes[other] != classes[row]:
+                break
+            if not suppressed[other]:
+                suppressed[other] = overlap_of(best_first[row], best_first[other]) > overlap
+    return kept[:count]
+
+
+@numba.njit(cache=True, nogil=True)
+def overlaps(a: Floats, b: Floats) -> Floats:
+    """Return the (N, M) overlaps of all pairs."""
+    result = np.empty((len(a), len(b)))
+    for row in range(len(a)):
+        for column in range(len(b)):
+            result[row, column] = overlap_of(a[row], b[column])
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def overlap_of(a: Floats, b: Floats) -> float:
+    """Return the intersection over union of two boxes, seen from above; 0 if they only touch."""
+    away_x, away_y = a[0] - b[0], a[1] - b[1]
+    reach = (math.hypot(a[3], a[4]) + math.hypot(b[3], b[4])) / 2
+    if not away_x * away_x + away_y * away_y < reach * reach:
+        return 0.0
+    shared = shared_area(a, b)
+    if shared < NOTHING:
+        return 0.0
+    return min(shared / (a[3] * a[4] + b[3] * b[4] - shared), 1.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def shared_area(a: Floats, b: Floats) -> float:
+    """Return the area of both: the edges of `b`, as `a` sees them, cut off at the sides of `a`."""
+    length, width = a[3] / 2, a[4] / 2
+    half_length, half_width = b[3] / 2, b[4] / 2
+    turn, away_x, away_y = b[6] - a[6], b[0] - a[0], b[1] - a[1]
+    cos, sin, cos_a, sin_a = math.cos(turn), math.sin(turn), math.cos(a[6]), math.sin(a[6])
+    centre_x, centre_y = cos_a * away_x + sin_a * away_y, cos_a * away_y - sin_a * away_x
+    area = last_x = last_y = 0.0
+    for corner in range(5):
+        ahead = half_length if corner in (0, 3, 4) else -half_length
+        aside = half_width if corner in (0, 1, 4) else -half_width
+        x = centre_x + cos * ahead - sin * aside
+        y = centre_y + sin * ahead + cos * aside
+        if corner:
+            area += strip((last_x, last_y), (x, y), length, width)
+        last_x, last_y = x, y
+    return area
+
+
+@numba.njit(cache=True, nogil=True)
+def strip(
+    corner: tuple[float, float], following: tuple[float, float], length: float, width: float
+) -> float:
+    """Return what an edge adds to the area: its mean x times its rise, both cut off."""
+    x, y = corner
+    to_x, to_y = following
+    slope = (to_x - x) / (to_y - y) if abs(to_y - y) > LEVEL else 0.0
+    low, high = min(max(y, -width), width), min(max(to_y, -width), width)
+    start, end = x + slope * (low - y), x + slope * (high - y)
+    first, last = min(max(start, -length), length), min(max(end, -length), length)
+    if first == last:
+        return first * (high - low)
+    integral = (last - first) * (last + first) / 2
+    integral += length * (abs(end - last) - abs(start - first))
+    return integral / (end - start) * (high - low)
