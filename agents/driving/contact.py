@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.driving.footprint import Rectangles, grown, touching
+from agents.driving.footprint import Rectangles, grown, reachable, touching
 from agents.driving.path import Path
 from agents.driving.prediction import Future
 from agents.driving.settings import Car
@@ -142,17 +142,34 @@ def contacts(
         front=margins.their_front,
         rear=margins.their_rear[:, None],
         side=margins.their_side[:, None],
-    ).widened(0)
+    )
+    ours = with_room(path, profiles, margins, car)
+    near = reachable(ours, theirs)
+    if count is not None:
+        near &= count
+    if not near.any():
+        return np.zeros(profiles.speed.shape, np.bool_)
+    theirs = theirs[near][None]
+    touched = touching(ours[:, None], theirs)
+    within = touched[:, :, :1]
+    if within.any():
+        slim = replace(ours, half_width=np.full((1, 1), 0.5 * car.width))
+        touched_by_body = touching(slim[:, None], theirs)
+        squeezed = within & ~touched_by_body[:, :, :1]
+        touched = np.where(squeezed, touched_by_body, touched)
+    contact: Mask = np.any(touched, axis=1)
+    return contact
+
+
+def with_room(path: Path, profiles: Profiles, margins: Margins, car: Car) -> Rectangles:
+    """Return the ego along each profile, (C, T), with the room that is kept around it."""
     centre, course = path.at(profiles.station)
     yaw = course - car.slip(path.bend(profiles.station))
-
-    def ours(side: Floats) -> Rectangles:
-        size = (np.array(car.length), np.array(car.width))
-        front, rear = np.array(margins.front), np.array(margins.rear)
-        return grown(centre, yaw, size=size, front=front, rear=rear, side=side).widened(1)
-
-    wide, slim = touching(ours(margins.side), theirs), touching(ours(np.zeros(1)), theirs)
-    squeezed = wide[:, :, :1] & ~slim[:, :, :1]
-    touched = np.where(squeezed, slim, wide)
-    contact: Mask = np.any(touched if count is None else touched[:, count], axis=1)
-    return contact
+    return grown(
+        centre,
+        yaw,
+        size=(np.full((1, 1), car.length), np.full((1, 1), car.width)),
+        front=np.array(margins.front),
+        rear=np.array(margins.rear),
+        side=margins.side[None],
+    )

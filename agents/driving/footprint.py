@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,20 +12,17 @@ from harness.vocabulary import Floats, Mask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rectangles:
-    """Rectangles of any array shape."""
+    """Rectangles of any array shape; sizes are that of `yaw`, or one where they are the same."""
 
     centre: Floats  # (…, 2)
     yaw: Floats  # (…)
     half_length: Floats  # (…)
     half_width: Floats  # (…)
 
-    def widened(self, axis: int) -> Rectangles:
-        """Return the same rectangles with a new axis of one, to be paired along it."""
+    def __getitem__(self, chosen: Any) -> Rectangles:
+        """Return chosen rectangles of the first axes, or the same ones with new axes of one."""
         return Rectangles(
-            np.expand_dims(self.centre, axis),
-            np.expand_dims(self.yaw, axis),
-            np.expand_dims(self.half_length, axis),
-            np.expand_dims(self.half_width, axis),
+            self.centre[chosen], self.yaw[chosen], self.half_length[chosen], self.half_width[chosen]
         )
 
 
@@ -43,8 +41,8 @@ def grown(
     return Rectangles(
         centre + shift[..., None] * ahead,
         yaw,
-        np.broadcast_to(0.5 * (size[0] + front + rear), yaw.shape),
-        np.broadcast_to(0.5 * size[1] + side, yaw.shape),
+        0.5 * (size[0] + front + rear),
+        0.5 * size[1] + side,
     )
 
 
@@ -61,6 +59,15 @@ def touching(ours: Rectangles, theirs: Rectangles) -> Mask:
         apart |= along > one.half_length + c * other.half_length + s * other.half_width
         apart |= aside > one.half_width + s * other.half_length + c * other.half_width
     return ~apart
+
+
+def reachable(ours: Rectangles, theirs: Rectangles) -> Mask:
+    """Return which rows of theirs (N, T) come so near all of ours (C, T) that some may touch."""
+    reach = (theirs.half_length + theirs.half_width).max(1, keepdims=True)
+    reach = reach + (ours.half_length + ours.half_width).max()
+    low, high = ours.centre.min((0, 1)), ours.centre.max((0, 1))
+    near = (theirs.centre.min(1) - reach <= high) & (theirs.centre.max(1) + reach >= low)
+    return np.asarray(near.all(1))
 
 
 def corners_of(centre: Floats, yaw: Floats, length: Floats, width: Floats) -> Floats:

@@ -82,12 +82,14 @@ class Path:
         Far inside a bend, the corners of a box may be nearest to different parts of the path, so
         that it would seem to cover all between. Such a box is projected at its centre.
         """
-        stations, offsets = self.stretch(corners.reshape(-1, 2), start, end)
-        stations, offsets = stations.reshape(-1, 4), offsets.reshape(-1, 4)
-        middle = corners.mean(1)
-        station, offset = self.stretch(middle, start, end)
+        middle, last = corners.mean(1), 4 * len(corners)
+        along, aside = self.stretch(np.concatenate([corners.reshape(-1, 2), middle]), start, end)
+        stations, offsets = along[:last].reshape(-1, 4), aside[:last].reshape(-1, 4)
+        station, offset = along[last:], aside[last:]
         reach = np.linalg.norm(corners - middle[:, None], axis=-1)
         stretched = (np.abs(stations - station[:, None]) > MAX_STRETCH * reach).any(1)
+        if not stretched.any():
+            return stations, offsets
         _, yaw = self.at(station[stretched])
         off = (corners - middle[:, None])[stretched]
         cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]

@@ -79,8 +79,9 @@ def roll_out(
     station, speed = np.full(len(rates), start[0]), np.full(len(rates), start[1])
     stations, speeds = [station], [speed]
     step = settings.step
+    least, most = -rates * step, rates * step
     for k in range(1, round(settings.horizon / step) + 1):
-        wish = speed + np.clip(targets - speed, -rates * step, rates * step)
+        wish = speed + np.minimum(np.maximum(targets - speed, least), most)
         ahead = station + 0.5 * step * speed
         cap = np.interp(ahead, path.route.station, allowed)
         cap = np.maximum(cap, speed - GENTLE_BRAKING * step)

@@ -120,12 +120,19 @@ class Tracker:
         expected = predicted(self.tracks, elapsed)
         matched, by = pairs(expected, boxes_in_world, elapsed)
         seen = updated(expected[matched], boxes_in_world[by], elapsed)
-        unseen = np.setdiff1d(np.arange(len(expected)), matched)
+        unseen = rows_without(matched, len(expected))
         patience = np.minimum(expected.detections, MAX_MISSED)
         coasting = expected[unseen[expected.missed[unseen] <= patience[unseen]]]
-        new = np.setdiff1d(np.arange(len(boxes_in_world)), by)
+        new = rows_without(by, len(boxes_in_world))
         self.tracks = Tracks.join(Tracks.join(seen, coasting), Tracks.started(boxes_in_world[new]))
         return settled(self.tracks[self.tracks.detections >= CONFIRMED])
+
+
+def rows_without(chosen: Integers, count: int) -> Integers:
+    """Return which of so many rows are not among the chosen ones."""
+    others = np.ones(count, np.bool_)
+    others[chosen] = False
+    return np.flatnonzero(others)
 
 
 def predicted(tracks: Tracks, elapsed: float) -> Tracks:
