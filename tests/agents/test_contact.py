@@ -54,7 +54,7 @@ def test_rows_without_some_are_all_others(count: int, data: st.DataObject) -> No
 
 
 @given(st.lists(st.tuples(st.floats(0, 150), st.floats(-8, 8)), max_size=4))
-def test_boxes_are_projected_as_each_alone(centres: list[tuple[float, float]]) -> None:
+def test_boxes_are_projected_as_if_alone(centres: list[tuple[float, float]]) -> None:
     path = Path(straight())
     square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
     corners = np.array(centres).reshape(-1, 1, 2) + square
