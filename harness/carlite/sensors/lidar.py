@@ -63,16 +63,13 @@ class Lidar:
         noise_seed = whole(attributes, "noise_seed", 0, low=-(2**31), high=2**31 - 1)
         self._key = subseed(seed, "lidar", noise_seed)
         self._first_frame: int | None = None
-        self._points = np.empty((0, 4), np.float32)
 
     def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
         """Scan one tick's worth of the circle."""
         if self._first_frame is None:
             self._first_frame = frame
         scan = self._sweep.scan(scene, pose, frame, dt)
-        if len(self._points) != scan.nearness.size:
-            self._points = np.empty((scan.nearness.size, 4), np.float32)
-        points = self._points
+        points = np.empty((scan.nearness.size, 4), np.float32)
         counts = np.zeros(self._sweep.channels, np.uint32)
         losses = self._losses
         total = _pack(
@@ -81,7 +78,7 @@ class Lidar:
             losses.zero_intensity, losses.noise, QUANTILE_TABLE,
             np.uint64(self._key), np.uint64(frame - self._first_frame), points, counts,
         )  # fmt: skip
-        return b"".join((self._sweep.header(counts), points[:total].data))
+        return self._sweep.header(counts) + points[:total].tobytes()
 
 
 @compiled

@@ -33,21 +33,18 @@ class SemanticLidar:
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._sweep = Sweep(attributes)
-        self._points = np.empty(0, POINT)
 
     def capture(self, scene: Scene, pose: Pose, frame: int, dt: float) -> bytes | None:
         """Scan one tick's worth of the circle."""
         scan = self._sweep.scan(scene, pose, frame, dt)
-        if len(self._points) != scan.nearness.size:
-            self._points = np.empty(scan.nearness.size, POINT)
-        points = self._points
+        points = np.empty(scan.nearness.size, POINT)
         counts = np.zeros(self._sweep.channels, np.uint32)
         total = _pack(
             scan.nearness, scan.source, scan.place, scan.row, scan.fan, scan.normals,
             scene.things.actor[scan.things], scene.labels_of(scan.things, scan.faces),
             scene.relief, scan.rotation, scan.origin, points, counts,
         )  # fmt: skip
-        return b"".join((self._sweep.header(counts), points[:total].data))
+        return self._sweep.header(counts) + points[:total].tobytes()
 
 
 @compiled
