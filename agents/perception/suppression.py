@@ -61,7 +61,8 @@ def overlap_of(a: Floats, b: Floats) -> float:
     shared = shared_area(a, b)
     if shared < NOTHING:
         return 0.0
-    return min(shared / (a[3] * a[4] + b[3] * b[4] - shared), 1.0)
+    ratio: float = shared / (a[3] * a[4] + b[3] * b[4] - shared)
+    return min(ratio, 1.0)
 
 
 @numba.njit(cache=True, nogil=True)
