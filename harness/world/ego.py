@@ -183,5 +183,5 @@ def station_near(route: Route, pose: Pose, row: int) -> float:
     yaw = float(route.yaw[row])
     ahead = (pose.x - x) * math.cos(yaw) + (pose.y - y) * math.sin(yaw)
     ahead = max(-1.0, min(1.0, ahead))
-    station = float(route.station[row]) + ahead
+    station: float = float(route.station[row]) + ahead
     return max(0.0, min(station, route.length))
