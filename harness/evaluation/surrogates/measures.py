@@ -140,7 +140,7 @@ def comfort_measures(
     motion: Motion, way: Way, ending: Ending, rules: SurrogateRules
 ) -> dict[str, float]:
     """Return hard braking, stops and jerk, and what of them had no reason in ground truth."""
-    before = motion.between(0, len(motion) - 1 - IMPACT) if ending.collided else motion
+    before = motion.between(0, max(len(motion) - 1 - IMPACT, 0)) if ending.collided else motion
     speed = before.speed()
     acceleration = slopes(speed, motion.tick_seconds, rules.acceleration_window)
     jerk = slopes(acceleration, motion.tick_seconds, rules.jerk_window)
