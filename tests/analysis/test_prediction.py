@@ -157,7 +157,7 @@ def test_nothing_after_a_window_is_known_at_its_moment(drives: Path, tmp_path: P
     earlier = moments_of(collect([changed_after(drives, tmp_path / "earlier", 27.0)]), RULES)
     last = before["time"] == 28.0
     pd.testing.assert_frame_equal(before[~last], earlier[~last])
-    for name in ("smallest_gap", "LCME"):
+    for name in ("jerk_max", "LCME"):
         assert (before.loc[last, name] != earlier.loc[last, name]).any()
 
 
