@@ -77,13 +77,13 @@ def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None
 
 
 def test_the_cost_stands_next_to_scores(read: Collection) -> None:
-    rows = {names: cells for names, cells in table(read, "time_cost").rows()}
+    rows = dict(table(read, "time_cost").rows())
     late = rows["late", "latency"]
     assert late["CR %"].value == pytest.approx(100 / 3)
     assert (late["delay against oracle, s"].value, late["delay against oracle, s"].n) == (10.0, 2)
     assert late[SPEED].n == late[OF_ORACLE].n == 3
     assert rows["oracle", "none"][OF_ORACLE].value == pytest.approx(100)
-    surrogates = {names: cells for names, cells in table(read, "surrogates").rows()}
+    surrogates = dict(table(read, "surrogates").rows())
     of_arm = read.attempts[read.attempts["arm"] == str(LATENCY)]
     expected = of_arm[f"{PREFIX}near_misses"].mean()
     assert surrogates["late", "latency"]["near misses"].value == pytest.approx(expected)
@@ -122,7 +122,8 @@ def test_the_figure_has_a_point_for_each_arm(read: Collection, collection: Colle
 def test_records_without_surrogates_are_shown_as_missing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    older = write_little(tmp_path / "c", arms=[("late", "none"), ("late", "latency")])
+    arms = [("late", "none"), ("late", "latency")]
+    older = write_little(tmp_path / "c", arms=arms, routes=ROUTES, seeds=[1])
     for file in older.glob("episodes/**/result.json"):
         result = json.loads(file.read_text())
         del result["crucible"]["surrogates"]
