@@ -173,12 +173,23 @@ def test_post_encroachment_time_is_the_smallest_of_all_pairs_of_ticks(
         assert post_encroachment_time(both, RULES) == RULES.horizon
 
 
+@pytest.mark.parametrize("late", range(8))
+def test_short_encounters_of_small_bodies_are_seen(late: int) -> None:
+    """Bodies of half a metre that move on by 0.45 m in each tick overlap in one or two ticks."""
+    x = 3.0 + 0.45 * late
+    other = line(200, (x, -9.0 - 0.3), 9, math.pi / 2)
+    ego = line(200, (0.0, 0.0), 9)
+    of = motion(other, ego=ego, size=(0.5, 0.5, 1.7))
+    expected = abs(x - 9.3) / 9
+    assert post_encroachment_time(of, RULES) == pytest.approx(expected, abs=2.3 * DT)
+
+
 def test_post_encroachment_time_of_a_crossing_in_closed_form() -> None:
     ego = line(200, (-40, 0), 8)  # its front is at x = -1 after 37 / 8 s
     other = line(200, (0, -18), 8, math.pi / 2)  # its rear leaves y = 1 after 21 / 8 s
     time = post_encroachment_time(motion(other, ego=ego), RULES)
     assert time == pytest.approx((37 - 21) / 8, abs=2 * DT)
-    same_way = motion(line(200, (-30, 0), 8), ego=ego)
+    same_way = motion(line(200, (-30, 2), 8, -0.1), ego=ego)
     assert post_encroachment_time(same_way, RULES) == RULES.horizon
 
 
@@ -254,7 +265,8 @@ def standing(x: float, y: float) -> Floats:
         ((standing(55, 3.5),), (), 1),  # beside it
         ((standing(-10, 0),), (), 1),  # behind
         ((standing(140, 0),), (), 1),  # too far
-        ((line(184, (48, 20), 4, -math.pi / 2),), (), 0),  # about to enter it
+        ((line(184, (-10, 0), 8),), (), 1),  # follows
+        ((line(184, (48, 30), 4, -math.pi / 2),), (), 0),  # about to enter it
         ((line(184, (48, 6), 4, math.pi / 2),), (), 1),  # leaving
         ((), (SignalInterval(station=95.0, start=0, last=90),), 0),
         ((), (SignalInterval(station=95.0, start=110, last=150),), 1),  # red too late

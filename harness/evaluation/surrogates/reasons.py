@@ -7,7 +7,7 @@ stands) was there, within the stopping distance and `reason_margin` metres ahead
 
 - a road user in the corridor that the ego's body sweeps along the route, `reason_side` metres wider
   on either side and by the ego's offset from the route, now or within `reason_ahead` seconds if it
-  moves on at constant velocity;
+  moves on at constant velocity, and not behind the ego;
 - a red or yellow light, or a stop sign that has not been heeded yet;
 - a bend that asks for more than `reason_sideways` at the speed driven;
 - the goal.
@@ -124,6 +124,9 @@ def road_user_ahead(
     """
     motion, route = around.motion, around.way.xy
     rows = np.flatnonzero(motion.tick == tick)
+    away = motion.place[rows, :2] - motion.ego[tick, :2]
+    yaw = motion.ego[tick, 3]
+    rows = rows[away[:, 0] * np.cos(yaw) + away[:, 1] * np.sin(yaw) > 0]
     if not len(rows):
         return False
     station, reach = stretch
@@ -143,9 +146,8 @@ def road_user_ahead(
     ahead = flat[np.hypot(*(flat - motion.ego[tick, :2]).T) <= reach + half]
     if not len(ahead):
         return False
-    away = np.hypot(ahead[:, None, 0] - line[:, 0], ahead[:, None, 1] - line[:, 1])
-    nearest = away.argmin(axis=1)
-    return bool(((away.min(axis=1) <= half) & (nearest > 0)).any())
+    gaps = np.hypot(ahead[:, None, 0] - line[:, 0], ahead[:, None, 1] - line[:, 1])
+    return bool((gaps <= half).any())
 
 
 def stations_of(route: Floats) -> Floats:
