@@ -29,7 +29,7 @@ from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
 from analysis.surrogates import COLUMNS as SURROGATE_COLUMNS
-from analysis.surrogates import with_oracle
+from analysis.surrogates import REACHED, with_oracle
 from harness.errors import UserError
 from harness.records.arms import CORE, NONE, Arm, varying
 from harness.records.keys import AttemptKey
@@ -283,7 +283,7 @@ def empty_attempts() -> pd.DataFrame:
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
     hazards = {name: pd.Series(dtype=type(value)) for name, value in hazards_of([]).items()}
-    words |= hazards
+    words |= {**hazards, REACHED: pd.Series(dtype=str)}
     other += (*counts, *SURROGATE_COLUMNS)
     return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other})
 

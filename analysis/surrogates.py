@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from harness.vocabulary import SURROGATES, Floats
 PREFIX = "surrogate_"
 SPEED, GOAL = f"{PREFIX}mean_speed", f"{PREFIX}time_to_goal"
 OF_ORACLE, DELAY = f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"
+REACHED = f"{PREFIX}reached"
 COLUMNS = (*(f"{PREFIX}{name}" for name in SURROGATES), OF_ORACLE, DELAY)
 MEASURES = {
     "smallest gap, m": f"{PREFIX}smallest_gap",
@@ -38,7 +40,7 @@ MEASURES = {
 """The measures of danger and comfort as tables have them, and their columns."""
 COSTS = {
     "mean speed, m/s": (SPEED, 1.0),
-    "mean speed, % of oracle": (OF_ORACLE, 100.0),
+    "speed, % of oracle": (OF_ORACLE, 100.0),
     "time to goal, s": (GOAL, 1.0),
     "delay against oracle, s": (DELAY, 1.0),
 }
@@ -48,25 +50,38 @@ PLACE = ["cluster", "route", "seed"]
 
 
 def with_oracle(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return attempts with their mean speed as a share of `oracle`'s, and their delay against it.
+    """Return attempts with their speed as a share of `oracle`'s, and their delay at the goal.
 
-    `oracle` drives the same route with the same seed: in the same campaign, or else in any other of
-    those read. Without one the share is missing, and so is the delay where one missed the goal.
+    `oracle` drives the same route with the same seed: in the same campaign, or else in the first of
+    those read that has such a drive. Speeds are over the stretch that both drove, so that a drive
+    which ends early is not compared with what came later. Without `oracle` both are missing, and so
+    is the delay where one of the two missed the goal.
     """
-    oracle = attempts[attempts["system"] == ORACLE]
-    here = attempts[["source", *PLACE]]
-    columns = {}
-    for name in (SPEED, GOAL):
-        near = oracle.groupby(["source", *PLACE])[name].mean().rename("near").reset_index()
-        other = oracle.groupby(PLACE)[name].mean().rename("other").reset_index()
-        both = here.merge(near, on=["source", *PLACE], how="left").merge(
-            other, on=PLACE, how="left"
-        )
-        columns[name] = both["near"].fillna(both["other"]).to_numpy(np.float64)
-    speed, goal = (attempts[name].to_numpy(np.float64) for name in (SPEED, GOAL))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(columns[SPEED] > 0, speed / columns[SPEED], np.nan)
-    return attempts.assign(**{OF_ORACLE: share, DELAY: goal - columns[GOAL]})
+    oracle = attempts[attempts["system"] == ORACLE].sort_values("source", kind="stable")
+    places = list(zip(*(oracle[name] for name in ("source", *PLACE)), strict=True))
+    rows = list(zip(map(times_in, oracle[REACHED]), oracle[GOAL], strict=True))
+    other = {place[1:]: row for place, row in zip(reversed(places), reversed(rows), strict=True)}
+    near = dict(zip(places, rows, strict=True))
+    shares, delays = [], []
+    for reached, goal, *place in zip(
+        *(attempts[name] for name in (REACHED, GOAL, "source", *PLACE)), strict=True
+    ):
+        times, time = near.get(tuple(place)) or other.get(tuple(place[1:])) or ((), np.nan)
+        shares.append(speed_share(times_in(reached), times))
+        delays.append(goal - time)
+    columns = {OF_ORACLE: shares, DELAY: delays}
+    return attempts.assign(**{name: np.array(column, float) for name, column in columns.items()})
+
+
+def times_in(text: str) -> tuple[float, ...]:
+    """Return the times of a cell."""
+    return tuple(json.loads(text))
+
+
+def speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
+    """Return a drive's speed over another's on the stretch that both drove; NaN under 10 m."""
+    last = min(len(times), len(reference)) - 1
+    return reference[last] / times[last] if last > 0 and times[last] > 0 else np.nan
 
 
 def motion_in(

@@ -10,7 +10,7 @@ from analysis.figures.driving import arm_of
 from analysis.tables.table import Table
 from harness.records.arms import CONDITION, NONE
 
-OF_ORACLE, SPEED = "mean speed, % of oracle", "mean speed, m/s"
+OF_ORACLE, SPEED = "speed, % of oracle", "mean speed, m/s"
 COLLISIONS = "CR %"
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.contrasts import Contrasts
 from analysis.report.html import signed
 
-SPEED, OF_ORACLE, GOAL = "mean speed, m/s", "mean speed, % of oracle", "time to goal, s"
+SPEED, OF_ORACLE, GOAL = "mean speed, m/s", "speed, % of oracle", "time to goal, s"
 
 
 def cost_sentence(contrasts: Contrasts, first: str, second: str) -> str:

@@ -79,12 +79,14 @@ def overview(report: Report) -> Content:
     return section(
         "overview",
         "Driving score and collision rate",
-        tag(
-            "div",
-            [tag("figure", Markup(inline(canvas))) for canvas in overview_figures(table)],
-            class_="figures",
-        ),
-        table_section(report, "time_cost"),
+        [
+            tag(
+                "div",
+                [tag("figure", Markup(inline(canvas))) for canvas in overview_figures(table)],
+                class_="figures",
+            ),
+            table_section(report, "time_cost"),
+        ],
         paragraph(
             "Each row is an arm: a system, and what disturbs the messages it gets (none: nothing)."
             " Mean or share over drives with its 95 % confidence interval; n is the number of"

@@ -30,18 +30,17 @@ def surrogates(report: Report) -> Markup:
     lacking = " no drive of oracle was read, so they are missing;"
     text = (
         "A drive is measured until its first violation or its end. A mean speed includes standing."
-        " Relative numbers are next to oracle on the same route with the same seed;"
-        f"{'' if speed_of(table) == OF_ORACLE else lacking}"
+        " Relative numbers are next to oracle on the same route with the same seed, speeds over the"
+        f" stretch that both drove;{'' if speed_of(table) == OF_ORACLE else lacking}"
         " the delay is known where both reached the goal, which selects easy routes. Gaps, times"
         " and decelerations are the most dangerous of each drive, over all road users. Hard braking"
         " and stops are without reason if ground truth has no road user in or entering the way, no"
         " signal, bend or goal. None of these is among the tests of the page."
     )
-    return section(
-        "surrogates",
-        TITLE,
+    shown = [
         paragraph(text, class_="quiet"),
         tag("div", figure, class_="figures"),
         html_tables.estimates(report.tables["surrogates"]),
         differences,
-    )
+    ]
+    return section("surrogates", TITLE, shown)

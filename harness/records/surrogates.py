@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from harness.vocabulary import SURROGATES
@@ -20,6 +21,15 @@ def surrogates_in(result: Mapping[str, Any]) -> dict[str, float]:
     if not isinstance(record, dict) or not isinstance(record.get("measures"), dict):
         raise ValueError("surrogates: no measures")
     return {name: value_in(record["measures"].get(name), name) for name in SURROGATES}
+
+
+def reached_in(result: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the seconds at which each further 10 m of the route were reached; empty if unknown."""
+    record = result["crucible"].get("surrogates") or {}
+    times = tuple(float(time) for time in record.get("reached", ()))
+    if not all(map(math.isfinite, times)) or any(b < a for a, b in pairwise(times)):
+        raise ValueError("surrogates: times that are not finite, or do not increase")
+    return times
 
 
 def value_in(record: Any, name: str) -> float:

@@ -21,7 +21,7 @@ from harness.evaluation.frame_evaluation import (
     EvaluationSettings,
     evaluate_frame,
 )
-from harness.evaluation.surrogates.measures import Ending, surrogates_of
+from harness.evaluation.surrogates.measures import Ending, reached_at, surrogates_of
 from harness.evaluation.surrogates.motion import motion_of
 from harness.evaluation.surrogates.reasons import Way
 from harness.evaluation.windows import frames_in_windows, windows
@@ -276,7 +276,8 @@ def surrogate_record(steps: Any, drive: Drive, frames: Any) -> dict[str, Any]:
     ending = Ending(tick=len(motion) - 1, collided=False, finished=not drive.violation)
     values = surrogates_of(motion, Way(xy=route, station=stations), ending)
     measures = {name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()}
-    return {"measures": measures, "rules": {}, "signals": []}
+    reached = reached_at(Way(xy=route, station=stations), 0.05, ending.tick)
+    return {"measures": measures, "reached": reached, "rules": {}, "signals": []}
 
 
 def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:

@@ -15,7 +15,13 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import collect
 from analysis.regression import prediction
-from analysis.regression.moments import KNOWN_SURROGATES, MomentRules, moments_of, window_ends
+from analysis.regression.moments import (
+    KNOWN_SURROGATES,
+    MomentRules,
+    features_of,
+    moments_of,
+    window_ends,
+)
 from analysis.regression.prediction import MODELS, folds_of, held_out, pairs_by_route, predict
 from analysis.regression.sample import NoFitError
 from analysis.surrogates import motion_in
@@ -43,20 +49,23 @@ def made_up(effect: float, routes: int = 12, rows: int = 30) -> pd.DataFrame:
     return table.assign(violated=violated, cluster=names)
 
 
-def scores(result: prediction.Prediction) -> pd.DataFrame:
-    return result.scores.set_index(["model", "measure"])
+def score(result: prediction.Prediction, name: str, measure: str) -> dict[str, float]:
+    """Return one model's score, its interval and what it rests on."""
+    rows = result.scores[(result.scores["model"] == name) & (result.scores["measure"] == measure)]
+    return {key: float(rows[key].item()) for key in ("value", "low", "high", "n")}
 
 
 def test_what_predicts_is_seen_and_what_does_not_is_not() -> None:
-    known = scores(predict(made_up(6.0)))
-    assert known.loc[("surrogates", "AUC"), "low"] > 0.6
-    assert known.loc[("surrogates minus base rate", "Brier"), "high"] < 0
-    assert known.loc[("patterns", "AUC"), "low"] < 0.5 < known.loc[("patterns", "AUC"), "high"]
-    assert known.loc[("base rate", "AUC"), "value"] == 0.5
-    nothing = scores(predict(made_up(0.0)))
+    known = predict(made_up(6.0))
+    patterns = score(known, "patterns", "AUC")
+    assert score(known, "surrogates", "AUC")["low"] > 0.6
+    assert score(known, "surrogates minus base rate", "Brier")["high"] < 0
+    assert patterns["low"] < 0.5 < patterns["high"]
+    assert score(known, "base rate", "AUC")["value"] == 0.5
+    nothing = predict(made_up(0.0))
     for name in ("patterns", "surrogates", "both"):
-        row = nothing.loc[(name, "AUC")]
-        assert row["low"] < 0.5 < row["high"]
+        auc = score(nothing, name, "AUC")
+        assert auc["low"] < 0.5 < auc["high"]
 
 
 def test_scores_are_those_of_the_definitions() -> None:
@@ -70,10 +79,10 @@ def test_scores_are_those_of_the_definitions() -> None:
             if clusters[a] == clusters[b] and y[a] > y[b]:
                 pairs += 1
                 right += (p[a] > p[b]) + 0.5 * (p[a] == p[b])
-        assert scores(result).loc[(name, "AUC"), "value"] == pytest.approx(right / pairs)
+        assert score(result, name, "AUC")["value"] == pytest.approx(right / pairs)
         brier = np.mean((p - y) ** 2)
-        assert scores(result).loc[(name, "Brier"), "value"] == pytest.approx(brier)
-    assert scores(result).loc[("both", "AUC"), "n"] == pairs
+        assert score(result, name, "Brier")["value"] == pytest.approx(brier)
+    assert score(result, "both", "AUC")["n"] == pairs
 
 
 def test_routes_without_a_pair_are_in_no_auc() -> None:
@@ -89,7 +98,7 @@ def test_a_route_is_in_one_fold_and_its_outcomes_do_not_reach_its_predictions() 
     assert len(np.unique(folds)) == 10
     assert all(len(np.unique(folds[clusters == route])) == 1 for route in range(12))
     y = moments["violated"].to_numpy()
-    columns = prediction.features_of(moments, MODELS["both"])
+    columns = features_of(moments, MODELS["both"])
     fold = folds == folds[0]
     other = np.where(fold, 1 - y, y)
     assert held_out(other, columns, folds)[fold] == pytest.approx(held_out(y, columns, folds)[fold])

@@ -6,7 +6,6 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from analysis.__main__ import main
@@ -15,7 +14,7 @@ from analysis.comparison import MEASURES, SURROGATES, compare
 from analysis.contrasts import contrasts_of
 from analysis.figures.surrogates import OF_ORACLE, SPEED, speed_of, time_cost_figure
 from analysis.report.costs import cost_sentence
-from analysis.surrogates import PREFIX, with_oracle
+from analysis.surrogates import PREFIX, speed_share, with_oracle
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.table import Table
 from tests.analysis.little import Drive, write_little
@@ -50,16 +49,27 @@ def table(collection: Collection, name: str) -> Table:
 
 
 def test_attempts_are_next_to_oracle_on_their_route(read: Collection) -> None:
-    """A drive of n planning steps, one a second, is n - 1 seconds long."""
+    """A drive of n planning steps, one a second, is n - 1 seconds long, at 100 / n m/s."""
     rows = read.attempts.set_index(["arm", "route"])
-    speeds = rows[f"{PREFIX}mean_speed"]
-    for arm, route in ((str(LATE), "0"), (str(LATENCY), "1"), (str(LATENCY), "2")):
-        expected = speeds[arm, route] / speeds[str(arm_of("oracle", "none")), route]
-        assert rows.loc[(arm, route), f"{PREFIX}speed_of_oracle"] == pytest.approx(expected)
+    share = rows[f"{PREFIX}speed_of_oracle"]
+    assert share[str(LATE), "0"] == pytest.approx(20 / 25, abs=0.01)
+    assert share[str(LATENCY), "1"] == pytest.approx(20 / 30, abs=0.01)
+    assert share[str(LATENCY), "2"] == pytest.approx(20 / 15, abs=0.01)
     delay = rows[f"{PREFIX}delay_to_oracle"]
     assert delay[str(LATE), "0"] == pytest.approx(5.0)
     assert delay[str(LATENCY), "1"] == pytest.approx(10.0)
     assert math.isnan(delay[str(LATENCY), "2"])
+
+
+def test_speeds_are_compared_over_the_stretch_that_both_drove() -> None:
+    """A drive that ends before the place at which both would wait is no faster than `oracle`."""
+    waits = (0.0, 2.0, 4.0, 30.0, 32.0)
+    assert speed_share((0.0, 2.0, 4.0), waits) == 1.0
+    assert speed_share((0.0, 4.0, 8.0), waits) == 0.5
+    assert speed_share(waits, (0.0, 2.0, 4.0, 15.0)) == 0.5
+    for short in ((), (0.0,)):
+        assert math.isnan(speed_share(short, waits))
+        assert math.isnan(speed_share(waits, short))
 
 
 def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None:
@@ -93,26 +103,26 @@ def test_differences_are_over_pairs_that_know_both(read: Collection) -> None:
     comparison = compare(read, LATE, LATENCY)
     rows = comparison.differences.set_index("measure")
     assert list(rows.index) == [*MEASURES, *SURROGATES]
-    assert rows.loc["time to goal, s", ["difference", "pairs"]].tolist() == [5.0, 2]
-    assert rows.loc["mean speed, m/s", "pairs"] == 3
+    assert rows["difference"]["time to goal, s"] == 5.0
+    assert rows["pairs"][["time to goal, s", "mean speed, m/s"]].tolist() == [2, 3]
     both = comparison.pairs
     column = f"{PREFIX}smallest_gap"
     expected = (both[f"{column}_b"] - both[f"{column}_a"]).mean()
-    assert rows.loc["smallest gap, m", "difference"] == pytest.approx(expected)
+    assert rows["difference"]["smallest gap, m"] == pytest.approx(expected)
 
 
 def test_sentences_carry_the_cost(read: Collection) -> None:
     contrasts = contrasts_of(read)
     text = cost_sentence(contrasts, "late/none", "late/latency")
     rows = compare(read, LATE, LATENCY).differences.set_index("measure")
-    share = rows.loc["mean speed, % of oracle"]
-    assert f"{share['b']:.0f} % of oracle's speed against {share['a']:.0f} %" in text
-    assert f"mean speed {rows.loc['mean speed, m/s', 'difference']:+.2f} m/s" in text
+    first, second = (float(rows[side]["speed, % of oracle"]) for side in "ab")
+    assert f"{second:.0f} % of oracle's speed against {first:.0f} %" in text
+    assert f"mean speed {float(rows['difference']['mean speed, m/s']):+.2f} m/s" in text
     assert "time to goal +5.0 s in 2 pairs in which both reached it" in text
     assert cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
 
 
-def test_the_figure_has_a_point_for_each_arm(read: Collection, collection: Collection) -> None:
+def test_the_figure_has_a_point_for_every_arm(read: Collection, collection: Collection) -> None:
     with_it, without = table(read, "time_cost"), table(collection, "time_cost")
     assert (speed_of(with_it), speed_of(without)) == (OF_ORACLE, SPEED)
     titles = [getattr(mark, "title", "") for mark in time_cost_figure(with_it).marks]
@@ -129,7 +139,8 @@ def test_records_without_surrogates_are_shown_as_missing(
         del result["crucible"]["surrogates"]
         file.write_text(json.dumps(result))
     read = collect([older])
-    assert np.isnan(table(read, "time_cost").cells.set_index("measure").loc[SPEED, "value"]).all()
+    cells = table(read, "time_cost").cells
+    assert cells.loc[cells["measure"] == SPEED, "value"].isna().all()
     assert list(compare(read, LATE, LATENCY).differences["measure"]) == list(MEASURES)
     assert main(["report", str(older), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
@@ -147,5 +158,5 @@ def test_compare_prints_them(
     asked = ["compare", str(folder), "late/none", "late/latency", "--out", str(tmp_path)]
     assert main(asked) == 0
     printed = capsys.readouterr().out
-    assert "mean speed, % of oracle" in printed
+    assert "speed, % of oracle" in printed
     assert "time to goal, s: known in both drives of 2 pairs" in printed

@@ -23,6 +23,7 @@ from harness.evaluation.surrogates.measures import (
     Ending,
     conflicts_of,
     near_misses,
+    reached_at,
     smallest_gap,
     smallest_time_to_collision,
     stops_in,
@@ -262,7 +263,7 @@ def standing(x: float, y: float) -> Floats:
     [
         ((), (), 1),
         ((standing(55, 0),), (), 0),  # in the way
-        ((standing(55, 3.5),), (), 1),  # beside it
+        ((standing(55, 3.5),), (), 1),  # next to it
         ((standing(-10, 0),), (), 1),  # behind
         ((standing(140, 0),), (), 1),  # too far
         ((line(184, (-10, 0), 8),), (), 1),  # follows
@@ -311,7 +312,7 @@ def test_slopes_of_parabolas_are_exact_in_the_middle(a: float, b: float, c: floa
 
 def test_acceleration_and_jerk_of_known_drives() -> None:
     times = np.arange(120) * DT
-    ramp = measured(motion(ego=with_speed(0.5 * times**2)))  # jerk 1 m/s³
+    ramp = measured(motion(ego=with_speed(np.asarray(0.5 * times**2))))  # jerk 1 m/s³
     assert ramp["jerk_rms"] == pytest.approx(1.0, abs=0.1)
     assert ramp["jerk_max"] == pytest.approx(1.0, abs=0.15)
     even = measured(motion(ego=with_speed(np.full(120, 5.0))), finished=True)
@@ -346,6 +347,14 @@ def test_nothing_after_a_window_changes_it() -> None:
     assert before == after
     later.ego[70] += 1.0
     assert window_of(later, way(of), 70, seconds=2.0) != before
+
+
+def test_times_reached_are_the_first_of_every_ten_metres() -> None:
+    station = np.array([50.0, 55, 60, 59, 60, 69.9, 75, 80])
+    of = Way(xy=STRAIGHT, station=station)
+    assert reached_at(of, 0.5, 7) == [0.0, 1.0, 3.0, 3.5]
+    assert reached_at(of, 0.5, 5) == [0.0, 1.0]
+    assert reached_at(of, 0.5, 0) == [0.0]
 
 
 def test_velocities_do_not_cross_gaps_nor_road_users() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.records.surrogates import surrogates_in
+from harness.records.surrogates import reached_in, surrogates_in
 from harness.vocabulary import SURROGATES
 
 
@@ -49,3 +49,14 @@ def test_what_is_no_measure_is_refused(record: Any) -> None:
 def test_what_is_no_record_is_refused() -> None:
     with pytest.raises(ValueError, match="no measures"):
         surrogates_in({"crucible": {"surrogates": []}})
+
+
+def test_times_reached_increase() -> None:
+    whole = result()
+    assert reached_in(whole) == reached_in({"crucible": {}}) == ()
+    whole["crucible"]["surrogates"]["reached"] = [0, 1.5, 1.5]
+    assert reached_in(whole) == (0.0, 1.5, 1.5)
+    for times in ([0, 2, 1], [0, math.nan], [0, math.inf]):
+        whole["crucible"]["surrogates"]["reached"] = times
+        with pytest.raises(ValueError, match="not finite, or do not increase"):
+            reached_in(whole)

@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.campaign.attempt.recorder import Recorder
 from harness.evaluation.driving import COLLISIONS, Drive
-from harness.evaluation.surrogates.measures import Ending, surrogates_of
+from harness.evaluation.surrogates.measures import Ending, reached_at, surrogates_of
 from harness.evaluation.surrogates.motion import motion_of
 from harness.evaluation.surrogates.reasons import Way
 from harness.evaluation.surrogates.rules import RULES
@@ -29,11 +29,13 @@ def surrogate_record(recorder: Recorder, drive: Drive, route: Route) -> dict[str
     stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
     signals = recorder.signals.intervals(len(motion) - 1)
     way = Way(xy=np.round(route.xyz[:, :2], 3), station=stations, signals=signals)
-    values = surrogates_of(motion, way, ending_of(recorder, drive, len(motion) - 1))
+    ending = ending_of(recorder, drive, len(motion) - 1)
+    values = surrogates_of(motion, way, ending)
     return {
         "measures": {
             name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()
         },
+        "reached": reached_at(way, recorder.tick_seconds, ending.tick),
         "rules": asdict(RULES),
         "signals": [asdict(signal) for signal in signals],
     }

@@ -28,6 +28,10 @@ IMPACT = 2
 """Last ticks of a collision that its impact may have moved: it is noted a tick after its own."""
 
 
+SPACING = 10.0
+"""Metres between the places whose times are recorded."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How a drive ended, as far as its measures depend on it."""
@@ -71,6 +75,13 @@ def window_of(
     cut, stretch = motion.between(first, last), way.between(first, last)
     ending = Ending(tick=len(cut) - 1, collided=False)
     return surrogates_of(cut, stretch, ending, rules)
+
+
+def reached_at(way: Way, tick_seconds: float, until: int) -> list[float]:
+    """Return the seconds at which 0, 10, 20, ... metres of the way driven were first reached."""
+    driven = np.maximum.accumulate(way.station[: until + 1] - way.station[0])
+    ticks = np.searchsorted(driven, np.arange(0.0, driven[-1] + 1e-9, SPACING))
+    return [round(float(tick) * tick_seconds, 6) for tick in ticks]
 
 
 def conflict_measures(motion: Motion, ending: Ending, rules: SurrogateRules) -> dict[str, float]:
