@@ -67,12 +67,15 @@ def run(options: argparse.Namespace) -> int:
     late = int(collection.attempts["violated"].sum() - moments["violated"].sum())
     if late:
         print_line(f"{late} violations came before a whole window and its lead: left out")
+    out = output_folder(options, collection)
     try:
         prediction = predict(moments)
     except NoFitError as problem:
-        raise UserError(f"nothing to predict: {problem}") from None
+        print_line(f"not fitted: {problem}")
+        write_frame(moments, out, "moments", ["csv"])
+        print_line(f"moments.csv is in {out}")
+        return collection.exit_code
     show_prediction(prediction, rules)
-    out = output_folder(options, collection)
     write_frame(prediction.scores, out, "prediction", ["csv"])
     probabilities = prediction.probabilities.add_prefix("p ")
     write_frame(pd.concat([moments, probabilities], axis=1), out, "moments", ["csv"])

@@ -193,6 +193,17 @@ def test_the_command(drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert {"p both", "p base rate", "smallest_gap"} <= set(moments)
 
 
+def test_without_moments_nothing_is_fitted(
+    drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(drives), "--window", "500", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "3 violations came before a whole window and its lead: left out" in printed
+    assert "not fitted: 0 violations on 0 routes" in printed
+    assert (tmp_path / "moments.csv").is_file()
+    assert not (tmp_path / "prediction.csv").is_file()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -200,7 +211,6 @@ def test_the_command(drives: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         (["--window", "nan"], "--window nan: must be ≥ 1 s"),
         (["--step", "0"], "--step 0: must be ≥ 0.5 s"),
         (["--near-miss", "0"], "--near-miss 0.0: must be > 0"),
-        (["--window", "500"], "nothing to predict: 0 violations on 0 routes"),
     ],
 )
 def test_bad_input_is_one_line(
