@@ -13,6 +13,7 @@ from harness.options import Parser
 COMMANDS = {
     "tables": "print and write the tables of campaigns",
     "regress": "regress violations on error patterns",
+    "predict": "predict violations from error patterns and surrogates, routes held out",
     "compare": "compare arms, paired by route and seed",
     "report": "write one HTML page with tables, figures and violations",
     "replay": "show one drive: image, film, Rerun recording, point clouds",

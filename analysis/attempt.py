@@ -19,6 +19,7 @@ from harness.records.message_usage import MessageUsage
 from harness.records.metrics import MetricValue, metrics_of
 from harness.records.reading import Campaign, frame_of
 from harness.records.schema import ALL_TABLES, SOURCES
+from harness.records.surrogates import reached_in, surrogates_in
 from harness.vocabulary import BANDS, CLASSES, PATTERNS
 
 SPANS = ("total", *WINDOWS)
@@ -86,6 +87,8 @@ def row_of(key: AttemptKey, result: dict[str, Any]) -> dict[str, Any]:
         **message_columns(MessageUsage.of(result)),
         **precision_columns(ours["average_precision"]["cooperative"], "ap"),
         **precision_columns(ours["average_precision"]["ego_alone"], "ap_ego_alone"),
+        **{f"surrogate_{name}": value for name, value in surrogates_in(result).items()},
+        "surrogate_reached": json.dumps(reached_in(result)),
         **metric_columns(metrics_of(result)),
     }
 

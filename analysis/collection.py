@@ -28,6 +28,8 @@ from analysis.broken import Broken, read_record
 from analysis.hazards import hazards_of, warnings
 from analysis.routes import Way, geometries, read_ways
 from analysis.statistics.intervals import FEWEST
+from analysis.surrogates import COLUMNS as SURROGATE_COLUMNS
+from analysis.surrogates import REACHED, with_oracle
 from harness.errors import UserError
 from harness.records.arms import CORE, NONE, Arm, varying
 from harness.records.keys import AttemptKey
@@ -148,7 +150,7 @@ def collect(
     ]
     lacking = labelled(pd.DataFrame(missing, columns=MISSING), labels)
     faults = faults_in(attempts, together=pooled)
-    attempts = without_faulty(attempts, faults)
+    attempts = with_oracle(without_faulty(attempts, faults))
     lacking = without_faulty(lacking, faults)
     lines = (f"{WARNING} {line}" for line in broken.lines_on(left_out))
     notes = (*lines, *notes_on_arms(attempts, faults))
@@ -281,8 +283,9 @@ def empty_attempts() -> pd.DataFrame:
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
     hazards = {name: pd.Series(dtype=type(value)) for name, value in hazards_of([]).items()}
-    words |= hazards
-    return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other + counts})
+    words |= {**hazards, REACHED: pd.Series(dtype=str)}
+    other += (*counts, *SURROGATE_COLUMNS)
+    return pd.DataFrame(words | flags | whole | {n: pd.Series(dtype=float) for n in other})
 
 
 def clusters_of(ways: Sequence[Sequence[Way]]) -> dict[tuple[int, str], str]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis import hazards
+from analysis import hazards, surrogates
 from analysis.arms import arms_in, of_arms, short_name
 from analysis.collection import Collection
 from analysis.statistics.intervals import mean
 from analysis.statistics.significance import holm, mcnemar, sign_flip
+from analysis.surrogates import COSTS
 from analysis.tables.table import codes_of
 from harness.errors import UserError
 from harness.records.arms import Arm, meant, varying
@@ -24,6 +25,8 @@ MEASURES = {
     "violations, %": ("violated", 100.0),
     "collisions, %": ("collided", 100.0),
 }
+SURROGATES = {**{name: (column, 1.0) for name, column in surrogates.MEASURES.items()}, **COSTS}
+"""Compared where they are known, and not tested on the page."""
 PRECISION = "ap"
 """Average precision of an attempt: compared between campaigns, and not tested."""
 YES_OR_NO = {"violated", "collided"}
@@ -68,7 +71,8 @@ def arm_named(text: str, attempts: pd.DataFrame) -> Arm:
 
 def side_of(attempts: pd.DataFrame, arm: Arm, name: str) -> Side:
     """Return an arm's attempts."""
-    columns = [*(name for name, _ in MEASURES.values()), PRECISION, *hazards.WORDS]
+    numbers = [name for name, _ in (MEASURES | SURROGATES).values()]
+    columns = [*numbers, PRECISION, *hazards.WORDS]
     attempts_of_arm = attempts.loc[of_arms(attempts, [arm]), [*PAIR, *columns]]
     return Side(arm, name, attempts_of_arm.reset_index(drop=True))
 
@@ -105,8 +109,24 @@ def compare_sides(a: Side, b: Side) -> Comparison:
 
 
 def differences_in(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each measure, then for each surrogate that is known."""
+    parts = [scores_in(pairs), surrogates_in(pairs)]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def scores_in(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each measure."""
     rows = [difference(pairs, measure, *source) for measure, source in MEASURES.items()]
+    return pd.DataFrame(rows)
+
+
+def surrogates_in(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each surrogate that some pair knows of both its drives."""
+    rows = []
+    for measure, (column, scale) in SURROGATES.items():
+        known = pairs[pairs[f"{column}_a"].notna() & pairs[f"{column}_b"].notna()]
+        if len(known):
+            rows.append(difference(known, measure, column, scale))
     return pd.DataFrame(rows)
 
 
@@ -115,7 +135,7 @@ def sensitivity_of(pairs: pd.DataFrame, absent: Mask) -> pd.DataFrame:
     same = ~absent & ~hazards.unequal(pairs, hazards.RAN)
     chosen = {"all pairs": pairs, "the same hazards ran in both": pairs[same]}
     parts = [
-        differences_in(chosen_pairs).assign(chosen=name)
+        scores_in(chosen_pairs).assign(chosen=name)
         for name, chosen_pairs in chosen.items()
         if len(chosen_pairs) not in (0, len(pairs) - int(absent.sum()))
     ]

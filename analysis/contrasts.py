@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.arms import factors_of, settings_in
 from analysis.collection import Collection
-from analysis.comparison import Comparison, compare_sides, sides_of
+from analysis.comparison import SURROGATES, Comparison, compare_sides, sides_of
 from analysis.tables.table import ESTIMATE, Table
 from harness.errors import UserError
 from harness.records.arms import CONDITION, NONE, SYSTEM, Arm, label
@@ -37,6 +37,11 @@ class Contrasts:
     table: pd.DataFrame  # a row for each comparison and measure
     refused: tuple[str, ...]  # what could not be compared, and why
 
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The rows of all measures but surrogates."""
+        return self.table[~self.table["measure"].isin(list(SURROGATES))]
+
     def of(self, measure: str, family: str | None = None) -> pd.DataFrame:
         """Return the rows of one measure, perhaps of one family."""
         rows = self.table["measure"] == measure
@@ -46,7 +51,7 @@ class Contrasts:
 def differences_table(contrasts: Contrasts) -> Table:
     """Return the differences as a table of estimates, for those who typeset it."""
     names = {"arm_b": "second", "arm_a": "first", "difference": "value", "pairs": "n"}
-    cells = contrasts.table.rename(columns=names)
+    cells = contrasts.scores.rename(columns=names)
     title = "Second minus first, paired by route and seed"
     by = ("second", "first")
     frame = cells.assign(method="bootstrap")[[*by, "measure", *ESTIMATE]]

@@ -87,6 +87,7 @@ EXAMPLES = {
     ),
     "tables": ("crucible tables runs/demo --format csv,latex --out tables",),
     "regress": ("crucible regress runs/demo", "crucible regress runs/demo --systems late,fcooper"),
+    "predict": ("crucible predict runs/demo", "crucible predict runs/demo --lead 3 --window 5"),
     "compare": (
         "crucible compare runs/demo late/none late/latency",
         "crucible compare runs/one late/none runs/two:late/none --also runs/two",

@@ -99,6 +99,7 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
         report="write results, figures and violations as one HTML page",
         tables="print tables of campaigns, with confidence intervals",
         regress="regress violations on the six error patterns",
+        predict="predict violations from error patterns and surrogates, on held-out routes",
         compare="compare arms in pairs of equal route and seed",
         power="power of a comparison by numbers of routes and seeds",
         calibrate="false alarm rates of the analysis, by simulation",

@@ -26,6 +26,22 @@ VEHICLE, PEDESTRIAN, CYCLIST = range(len(CLASSES))
 
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 """The six cooperative error patterns."""
+SURROGATES = {
+    "smallest_gap": "m",
+    "smallest_ttc": "s",
+    "smallest_pet": "s",
+    "largest_drac": "m/s²",
+    "near_misses": "",
+    "hard_braking": "",
+    "phantom_braking": "",
+    "stops": "",
+    "phantom_stops": "",
+    "jerk_rms": "m/s³",
+    "jerk_max": "m/s³",
+    "mean_speed": "m/s",
+    "time_to_goal": "s",
+}
+"""Surrogate safety measures and the cost in time, with their units; counts have none."""
 BANDS = ("0_30", "30_50", "50_100")
 """Distance from the ego's LiDAR in the plane, m."""
 

@@ -24,6 +24,7 @@ STREAMS = [
     "*/spots/*",
     "analysis/bootstrap",
     "analysis/firth starts",
+    "analysis/folds",
     "analysis/sign_flip",
     "answers",
     "calibrate pages/*/*",

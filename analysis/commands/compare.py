@@ -14,7 +14,15 @@ import pandas as pd
 from analysis.arms import arms_in, of_arms, short_name
 from analysis.collection import Collection, collect, refuse_duplicates
 from analysis.commands.options import Commands, add_mixing, add_out, new_parser, output_folder
-from analysis.comparison import Comparison, Side, arm_named, by_route, compare_all, side_of
+from analysis.comparison import (
+    SURROGATES,
+    Comparison,
+    Side,
+    arm_named,
+    by_route,
+    compare_all,
+    side_of,
+)
 from analysis.contrasts import FEWEST
 from analysis.drawing.svg import standalone
 from analysis.figures.driving import pairs_figure
@@ -130,6 +138,7 @@ def with_distinct_names(
 def show_comparison(comparison: Comparison, table: pd.DataFrame, several: bool) -> None:
     """Print one comparison."""
     rows = table[(table["arm_a"] == comparison.a.name) & (table["arm_b"] == comparison.b.name)]
+    fewer = rows[rows["pairs"] < len(comparison.pairs)]
     head = ["", comparison.a.name, comparison.b.name, "difference", "95 % interval", "p"]
     head += ["p Holm"] if several else []
     mcnemar = bool(rows["p mcnemar"].notna().any())
@@ -140,6 +149,8 @@ def show_comparison(comparison: Comparison, table: pd.DataFrame, several: bool) 
     for side, rest in zip((comparison.a, comparison.b), comparison.unpaired, strict=True):
         if len(rest):
             print_line(f"  not paired, only in {side.name} ({len(rest)}): {listed(rest)}")
+    for _, row in fewer.iterrows():
+        print_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
     show_one_sided(comparison)
     differ = int(rows["routes that differ"].max())
     if differ < FEWEST:
@@ -173,9 +184,11 @@ def listed(rest: pd.DataFrame) -> str:
 def cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     """Yield a row as text."""
     yield str(row["measure"])
-    yield f"{row['a']:.1f}"
-    yield f"{row['b']:.1f}"
-    yield f"{row['difference']:+.1f}"
-    yield f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
+    digits = 2 if row["measure"] in SURROGATES else 1
+    yield f"{row['a']:.{digits}f}"
+    yield f"{row['b']:.{digits}f}"
+    yield f"{row['difference']:+.{digits}f}"
+    interval = f"{row['low']:+.{digits}f} .. {row['high']:+.{digits}f}"
+    yield interval if np.isfinite(row["low"]) else "-"
     names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
     yield from (format_p(row[name], 4) for name in names)

@@ -79,11 +79,14 @@ def overview(report: Report) -> Content:
     return section(
         "overview",
         "Driving score and collision rate",
-        tag(
-            "div",
-            [tag("figure", Markup(inline(canvas))) for canvas in overview_figures(table)],
-            class_="figures",
-        ),
+        [
+            tag(
+                "div",
+                [tag("figure", Markup(inline(canvas))) for canvas in overview_figures(table)],
+                class_="figures",
+            ),
+            table_section(report, "time_cost"),
+        ],
         paragraph(
             "Each row is an arm: a system, and what disturbs the messages it gets (none: nothing)."
             " Mean or share over drives with its 95 % confidence interval; n is the number of"
@@ -139,7 +142,8 @@ def differences(report: Report) -> Markup:
         " the page. Filled: statistically significant, which means that the interval"
         " excludes zero, or all routes differ equally, and the page-wide p is below 0.05."
         " Everything else is not significant, which does not mean equal. Route completion and"
-        " collisions are not among the tests of the page."
+        " collisions are not among the tests of the page. Differences in time and near misses are"
+        " in the section on these."
     )
     return section(
         "differences",
@@ -150,7 +154,7 @@ def differences(report: Report) -> Markup:
         *one_sided(contrasts),
         tag("h3", "Route by route"),
         figures(route_by_route(contrasts, report.collection.factors)),
-        folded("All differences as a table", html_tables.differences(contrasts.table)),
+        folded("All differences as a table", html_tables.differences(contrasts.scores)),
     )
 
 

@@ -12,6 +12,7 @@ from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST, Contrasts
 from analysis.declaration import Declaration
 from analysis.regression.by_condition import ConditionFits
 from analysis.regression.estimators import TIMING_FAIR, format_ratio
+from analysis.report.costs import cost_sentence
 from analysis.report.html import Content, Markup, bullets, paragraph, signed, tag
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
@@ -61,12 +62,14 @@ def findings_of(declared: Declaration, regressions: Sequence[ConditionFits]) -> 
 def sentences(contrasts: Contrasts, family: str) -> Iterator[tuple[bool, Content]]:
     """Yield for each comparison of a family whether anything is clear, and a sentence."""
     of_family = contrasts.table[contrasts.table["family"] == family]
-    for (a, b), rows in of_family.groupby(["arm_a", "arm_b"], sort=False):
+    for names, rows in of_family.groupby(["arm_a", "arm_b"], sort=False):
+        a, b = map(str, names)
         by_measure = {str(row["measure"]): row for _, row in rows.iterrows()}
         clear = any(bool(by_measure[name]["clear"]) for name in UNITS)
         parts = [part(by_measure[name], name, unit) for name, unit in UNITS.items()]
-        where: Content = [tag("strong", str(b)), f" against {a}: "]
-        yield clear, [where, parts[0], "; ", parts[1], basis(by_measure["driving score"])]
+        where: Content = [tag("strong", b), f" against {a}: "]
+        grounds = basis(by_measure["driving score"])
+        yield clear, [where, parts[0], "; ", parts[1], grounds, cost_sentence(contrasts, a, b)]
 
 
 def part(row: pd.Series, measure: str, unit: str) -> Content:

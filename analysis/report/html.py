@@ -50,9 +50,9 @@ def plural(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def signed(value: float) -> str:
-    """Return a difference to a tenth, zero without a sign."""
-    return f"{value:+.1f}" if round(value, 1) else "0.0"
+def signed(value: float, digits: int = 1) -> str:
+    """Return a difference, by default to a tenth, zero without a sign."""
+    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
 
 
 def bullets(items: Iterable[Content]) -> Markup:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.comparison import SURROGATES
 from analysis.report.html import Content, Markup, grid, paragraph, signed, tag
 from analysis.statistics.intervals import Estimate
 from analysis.tables.table import Table
@@ -64,8 +65,8 @@ def differences(rows: pd.DataFrame) -> Markup:
             str(row["arm_b"]),
             str(row["arm_a"]),
             str(row["measure"]),
-            f"{row['b']:.1f}",
-            f"{row['a']:.1f}",
+            f"{row['b']:.{digits_of(row)}f}",
+            f"{row['a']:.{digits_of(row)}f}",
             difference(row),
             format_p(row["p"], 4),
             format_p(row["p page"], 4),
@@ -79,10 +80,17 @@ def differences(rows: pd.DataFrame) -> Markup:
 
 def difference(row: pd.Series) -> Content:
     """Return a difference and its interval."""
-    value = tag("strong" if row["clear"] else "span", signed(row["difference"]))
+    digits = digits_of(row)
+    value = tag("strong" if row["clear"] else "span", signed(row["difference"], digits))
     if not math.isfinite(row["low"]):
         return [value, tag("small", NOTHING)]
-    return [value, tag("small", f"{signed(row['low'])} to {signed(row['high'])}")]
+    low, high = signed(row["low"], digits), signed(row["high"], digits)
+    return [value, tag("small", f"{low} to {high}")]
+
+
+def digits_of(row: pd.Series) -> int:
+    """Return the digits of a measure's differences."""
+    return 2 if row["measure"] in SURROGATES else 1
 
 
 def text_table(frame: pd.DataFrame, names: int = 1) -> Markup:

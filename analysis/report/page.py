@@ -19,6 +19,7 @@ from analysis.report.gather import Report
 from analysis.report.html import Content, Markup, bullets, folded, paragraph, plural, section, tag
 from analysis.report.script import SCRIPT, policy
 from analysis.report.style import style
+from analysis.report.surrogates import surrogates
 from analysis.report.violations import attribution, violations
 from harness.records.reading import Campaign
 
@@ -31,6 +32,7 @@ SECTIONS = {
     "run": "What was run",
     "driving": "Driving",
     "differences": "Differences",
+    "surrogates": "Time and near misses",
     "curves": "Curves",
     "seeds": "Seeds",
     "errors": "Errors",
@@ -55,6 +57,7 @@ def page(report: Report) -> str:
         run(report),
         evidence.driving(report),
         evidence.differences(report),
+        surrogates(report),
         curves(report),
         evidence.seeds(report),
         evidence.errors(report),

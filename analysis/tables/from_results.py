@@ -12,6 +12,7 @@ from analysis.attempt import UNITS
 from analysis.collection import Collection
 from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.hazards import hazard_tables
+from analysis.tables.surrogates import surrogate_tables
 from analysis.tables.table import Measure, Table, cells, count_of, mean_of, rate_of
 from harness.evaluation.windows import WINDOWS
 from harness.records.arms import NONE
@@ -41,6 +42,7 @@ def tables_of_results(collection: Collection) -> list[Table]:
     attempts, arm = with_outcome(collection.attempts), collection.factors
     return [
         driving(attempts, arm, sorted({row.values(arm) for row in collection.arms})),
+        *surrogate_tables(attempts, arm),
         *metrics(attempts, arm),
         *patterns(attempts, arm),
         before_violation(attempts, arm),

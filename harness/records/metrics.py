@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from harness.records.arms import CORE
 from harness.records.schema import FRAMES
-from harness.vocabulary import BANDS, CLASSES, PATTERNS
+from harness.vocabulary import BANDS, CLASSES, PATTERNS, SURROGATES
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 PARTS = (
@@ -27,6 +27,8 @@ PARTS = (
 )
 NOT_RUN = ("no_place", "ended_before", "disturbed")
 """Why a hazard was not run, as results have it."""
+OF_ORACLE = ("reached", "speed_of_oracle", "delay_to_oracle")
+"""What else analysis has of an attempt: when it was where, and both next to `oracle`."""
 COUNTS = product((*PATTERNS, "truth_all"), ("total", "t1", "t2", "t3", "end_10s"))
 OF_ATTEMPTS = frozenset(
     {
@@ -51,6 +53,7 @@ OF_ATTEMPTS = frozenset(
         *(f"hazards_{name}" for name in ("planned", "absent", "run")),
         "hazards",
         *(f"hazards_{cause}" for cause in NOT_RUN),
+        *(f"surrogate_{name}" for name in (*SURROGATES, *OF_ORACLE)),
         *(f"{name}_{span}" for name, span in COUNTS),
         *(f"{source}{part}" for source, part in product(("ap", "ap_ego_alone"), PARTS)),
     }

@@ -21,13 +21,16 @@ from harness.evaluation.frame_evaluation import (
     EvaluationSettings,
     evaluate_frame,
 )
+from harness.evaluation.surrogates.measures import Ending, reached_at, surrogates_of
+from harness.evaluation.surrogates.motion import motion_of
+from harness.evaluation.surrogates.reasons import Way
 from harness.evaluation.windows import frames_in_windows, windows
 from harness.randomness import stream
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append
-from harness.records.schema import FRAMES, TABLES, VERSION
+from harness.records.schema import FRAMES, MICRO, MILLI, TABLES, VERSION
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import CLASSES, PATTERNS, Boxes, GroundTruth
+from harness.vocabulary import CLASSES, PATTERNS, SURROGATES, Boxes, GroundTruth
 from tests.keys import key_of
 
 ARMS = (("alone", "none"), ("late", "none"), ("late", "latency"), ("early", "none"))
@@ -145,6 +148,7 @@ def write_attempt(folder: Path, key: AttemptKey, drive: Drive, simulator: str) -
             writer.table(name, columns)
         last = frames_in_windows(times, float(drive.seconds))["end_10s"]
         result = result_of(key, drive, frames, times, book.record(last), simulator)
+        result["crucible"]["surrogates"] = surrogate_record(steps, drive, frames)
         writer.json("result", result)
         writer.json("timing", {"seconds": {"total": 1.0}})
         return writer.commit()
@@ -261,6 +265,19 @@ def surroundings(steps: Any, seconds: int) -> dict[str, dict[str, Any]]:
         "sightings": {"frame": [0], "sender": ["ego"], "actor_id": [1], "hits": [9]},
         "scenery": {**building, "length": [12.0], "width": [8.0], "height": [8.0]},
     }
+
+
+def surrogate_record(steps: Any, drive: Drive, frames: Any) -> dict[str, Any]:
+    """Return the surrogates of a drive, from its tracks as attempts compute them."""
+    tables = surroundings(steps, drive.seconds)
+    motion = motion_of(tables["tracks"], tables["actors"], tick_seconds=0.05, units=(MILLI, MICRO))
+    stations = np.interp(np.arange(len(motion)), frames["frame"], frames["station"])
+    route = np.column_stack([np.arange(-50.0, LENGTH + 50, 2.0), np.zeros(100)])
+    ending = Ending(tick=len(motion) - 1, collided=False, finished=not drive.violation)
+    values = surrogates_of(motion, Way(xy=route, station=stations), ending)
+    measures = {name: {"value": values[name], "unit": unit} for name, unit in SURROGATES.items()}
+    reached = reached_at(Way(xy=route, station=stations), 0.05, ending.tick)
+    return {"measures": measures, "reached": reached, "rules": {}, "signals": []}
 
 
 def pose_columns(frames: dict[str, Any], key: AttemptKey) -> dict[str, Any]:

@@ -255,6 +255,10 @@ def test_every_cell_has_its_n_and_most_an_interval_round_the_value(
 ) -> None:
     for table in tables.values():
         cells = table.cells
+        if table.name == "time_cost":  # no oracle here; of some arms no drive reaches the goal
+            assert cells.loc[cells["measure"].str.contains("oracle"), "value"].isna().all()
+            cells = cells[cells["n"] > 0]
+            assert {"CR %", "mean speed, m/s"} < set(cells["measure"])
         assert (cells["n"] > 0).all(), table.name
         assert (cells["routes"] > 0).all(), table.name
         some = cells[cells["method"] != "none"]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ import psutil
 import pytest
 from pandas.testing import assert_frame_equal
 
+from analysis.surrogates import motion_in
+from harness.evaluation.surrogates.measures import surrogates_of
+from harness.evaluation.surrogates.rules import RULES
 from harness.records.reading import Campaign, read_table
 from tests.campaign.tiny import (
     command,
@@ -122,6 +126,18 @@ def test_what_a_partner_sees_reaches_the_ego(
     out, _ = finished
     boxes = read_table(place(out, "ideal_late", "none") / "boxes.parquet", "boxes")
     assert (boxes.source == "cooperative").sum() > (boxes.source == "ego_alone").sum()
+
+
+def test_surrogates_computed_from_the_folder_are_those_recorded(
+    finished: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    campaign = Campaign(finished[0])
+    for key in campaign.attempts():
+        record = campaign.result(key)["crucible"]["surrogates"]
+        motion, way, ending = motion_in(campaign, key, 0.05)
+        again = surrogates_of(motion, way, ending)
+        assert {name: item["value"] for name, item in record["measures"].items()} == again
+        assert record["rules"] == asdict(RULES)
 
 
 def test_again_there_is_nothing_to_do(routes: Path, again: Path) -> None:

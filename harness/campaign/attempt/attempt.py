@@ -27,6 +27,8 @@ from harness.campaign.attempt.results import (
     result_record,
     windows_of,
 )
+from harness.campaign.attempt.signals import signals_ahead
+from harness.campaign.attempt.surrogates import surrogate_record
 from harness.campaign.attempt.surroundings import Tracks, scenery_near
 from harness.campaign.attempt.tasks import Position, Report, Task
 from harness.campaign.attempt.town_map import lines_around
@@ -45,7 +47,7 @@ from harness.evaluation.windows import WindowRules
 from harness.randomness import derived_seed
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
-from harness.vocabulary import Control, LightAhead, PrivilegedSystem, Route, System, fusion_stage_of
+from harness.vocabulary import Control, PrivilegedSystem, Route, System, fusion_stage_of
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
@@ -72,7 +74,7 @@ class AttemptActors:
     unplaced: list[Hazard]  # had no room: not run in this attempt
     lights: RouteLights
     stops: RouteStops
-    shows_stops: bool  # to the driver, who takes them for lights that are red until it has stood
+    heeded_stops: RouteStops | None  # shown to the driver as lights, red until it has stood
     perception: Perception
     ego: Ego
     not_run: tuple[HazardSpec, ...]
@@ -187,6 +189,7 @@ def result_of(
         messages=messages,
         attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
         hazards=hazard_record(recorder),
+        surrogates=recorder.surrogates,
         **({"metrics": metrics} if metrics else {}),
     )
     return result
@@ -286,12 +289,13 @@ def set_up(
         )
         system.reset(derived_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
+        stops = RouteStops(context)
         yield AttemptActors(
             hazards=hazards,
             unplaced=[hazard for hazard in every if hazard not in hazards],
             lights=RouteLights(context),
-            stops=RouteStops(context),
-            shows_stops=settings["lights"] == "working",
+            stops=stops,
+            heeded_stops=stops if settings["lights"] == "working" else None,
             perception=perception,
             ego=ego,
             not_run=assignment.not_run,
@@ -408,7 +412,8 @@ def play(
             recorder.infraction(infraction)
             perception.view.infraction(infraction, recorder.start)
         if tick % every == 0:
-            lights = signals_ahead(actors, state.station)
+            lights = signals_ahead(actors.lights, actors.heeded_stops, state.station)
+            recorder.signals.add(state.frame, lights)
             ego.drive(perception.step(state, scene, lights, recorder))
             for hazard in actors.hazards:
                 hazard.note(state, perception.returned)
@@ -417,16 +422,11 @@ def play(
             break
     recorder.tracks = tracks.tables()
     perception.seconds["drive"] = time.perf_counter() - began
+    recorder.surrogates = surrogate_record(recorder, drive, context.route)
+    perception.seconds["surrogates"] = time.perf_counter() - began - perception.seconds["drive"]
     for hazard_report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.hazard(hazard_report, state.time)
     return recorder
-
-
-def signals_ahead(actors: AttemptActors, station: float) -> tuple[LightAhead, ...]:
-    """Return the lights ahead, and the stop signs where drivers are to heed them."""
-    lights = actors.lights.ahead(station)
-    stops = actors.stops.ahead(station) if actors.shows_stops else ()
-    return tuple(sorted((*lights, *stops), key=lambda light: light.station))
 
 
 def settle(

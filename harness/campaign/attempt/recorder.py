@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.campaign.attempt.metrics import AttemptMetrics
+from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import Sightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.evaluation.driving import Infraction
@@ -65,7 +66,7 @@ class Recorder:
         self.start = start
         self.first_frame = first_frame
         self._ego_id = ego_id
-        self._tick_seconds = tick_seconds
+        self.tick_seconds = tick_seconds
         self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
         self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
@@ -73,6 +74,8 @@ class Recorder:
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
         self.sightings = Sightings(ego_id, first_frame)
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
+        self.signals = SignalLog(first_frame)
+        self.surrogates: dict[str, Any] = {}
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
@@ -170,7 +173,7 @@ class Recorder:
         self.hazards.append(report)
         time = end if report.started_at is None else report.started_at
         self.event(
-            self.first_frame + round((time - self.start) / self._tick_seconds),
+            self.first_frame + round((time - self.start) / self.tick_seconds),
             time,
             "hazard",
             report.kind,

@@ -1,0 +1,114 @@
+"""`crucible predict DIR`: do error patterns or surrogates announce violations on other routes?"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.commands.options import (
+    Commands,
+    add_folders,
+    add_mixing,
+    add_out,
+    new_parser,
+    output_folder,
+    read_collection,
+)
+from analysis.regression.moments import MomentRules, moments_of
+from analysis.regression.prediction import Prediction, predict
+from analysis.regression.sample import NoFitError
+from analysis.tables.writing import write_frame
+from analysis.terminal import print_line, progress, show_grid
+from harness.errors import UserError
+from harness.evaluation.surrogates.rules import RULES
+
+DESCRIPTION = """Predict violations from error patterns, from surrogate safety measures, and from
+both, on routes that were held out; AUC and Brier scores with 95 % confidence intervals by route.
+Windows end before the violation, so that nothing of it is in them."""
+RULE = MomentRules()
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `predict`."""
+    parser = new_parser(commands, "predict", DESCRIPTION)
+    add_folders(parser)
+    for name, default, what in (
+        ("lead", RULE.lead, "from the end of a window to the violation"),
+        ("window", RULE.window, "length of a window"),
+        ("step", RULE.step, "from a window to the one before it"),
+        ("near-miss", RULES.near_miss, "of time to collision below which there is a near miss"),
+    ):
+        text = f"seconds {what} (default: {default:g})"
+        parser.add_argument(f"--{name}", type=float, default=default, metavar="S", help=text)
+    parser.add_argument(
+        "--hard-braking",
+        type=float,
+        default=RULES.hard_braking,
+        metavar="M_S2",
+        help=f"m/s² from which braking is hard (default: {RULES.hard_braking:g})",
+    )
+    add_out(parser)
+    add_mixing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the scores of all models, and write them with the moments that they rest on."""
+    rules = rules_in(options)
+    collection = read_collection(options, whole=True)
+    with progress() as bar:
+        task = bar.add_task("moments", total=len(collection.attempts))
+        moments = moments_of(collection, rules, lambda: bar.advance(task))
+    for note in collection.notes:
+        print_line(note)
+    late = int(collection.attempts["violated"].sum() - moments["violated"].sum())
+    if late:
+        print_line(f"{late} violations came before a whole window and its lead: left out")
+    out = output_folder(options, collection)
+    try:
+        prediction = predict(moments)
+    except NoFitError as problem:
+        print_line(f"not fitted: {problem}")
+        write_frame(moments, out, "moments", ["csv"])
+        print_line(f"moments.csv is in {out}")
+        return collection.exit_code
+    show_prediction(prediction, rules)
+    write_frame(prediction.scores, out, "prediction", ["csv"])
+    probabilities = prediction.probabilities.add_prefix("p ")
+    write_frame(pd.concat([moments, probabilities], axis=1), out, "moments", ["csv"])
+    print_line(f"prediction.csv and moments.csv are in {out}")
+    return collection.exit_code
+
+
+def rules_in(options: argparse.Namespace) -> MomentRules:
+    """Return the rules that options ask for."""
+    for name in ("near_miss", "hard_braking"):
+        if not 0 < getattr(options, name) < math.inf:
+            raise UserError(f"--{name.replace('_', '-')} {getattr(options, name)}: must be > 0")
+    surrogates = replace(RULES, near_miss=options.near_miss, hard_braking=options.hard_braking)
+    return MomentRules(
+        lead=options.lead, window=options.window, step=options.step, surrogates=surrogates
+    )
+
+
+def show_prediction(prediction: Prediction, rules: MomentRules) -> None:
+    """Print the scores."""
+    title = (
+        f"{prediction.violations} violations among {prediction.moments} moments on"
+        f" {prediction.routes} routes, {prediction.folds} folds; windows of {rules.window:g} s that"
+        f" end {rules.lead:g} s before"
+    )
+    head = ["model", "AUC", "95 % interval", "Brier", "95 % interval"]
+    body = []
+    for name, rows in prediction.scores.groupby("model", sort=False):
+        cells = [str(name)]
+        for measure in ("AUC", "Brier"):
+            (row,) = rows[rows["measure"] == measure].to_dict("records")
+            known = math.isfinite(row["low"])
+            interval = f"{row['low']:.3f} .. {row['high']:.3f}" if known else "-"
+            cells += [f"{row['value']:.3f}", interval]
+        body.append(cells)
+    show_grid(title, head, body)

@@ -1,0 +1,38 @@
+"""What a difference in scores or collisions costs in time, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.contrasts import Contrasts
+from analysis.report.html import signed
+
+SPEED, OF_ORACLE, GOAL = "mean speed, m/s", "speed, % of oracle", "time to goal, s"
+
+
+def cost_sentence(contrasts: Contrasts, first: str, second: str) -> str:
+    """Return what a difference in collisions or score costs in time, for the end of a sentence."""
+    table = contrasts.table
+    pair = table[(table["arm_a"] == first) & (table["arm_b"] == second)]
+    parts = list(costs(pair))
+    return f" Time cost: {'; '.join(parts)}." if parts else " Time cost: not recorded."
+
+
+def costs(pair: pd.DataFrame) -> Iterator[str]:
+    """Yield the differences in speed, and both sides next to `oracle`."""
+    by_measure = {str(row["measure"]): row for _, row in pair.iterrows()}
+    speed, share = by_measure.get(SPEED), by_measure.get(OF_ORACLE)
+    if speed is not None:
+        low, high = speed["low"], speed["high"]
+        interval = f" ({signed(low, 2)} to {signed(high, 2)})" if math.isfinite(low) else ""
+        yield f"mean speed {signed(speed['difference'], 2)} m/s{interval}"
+    if share is not None:
+        yield f"{share['b']:.0f} % of oracle's speed against {share['a']:.0f} %"
+    goal = by_measure.get(GOAL)
+    if goal is not None:
+        pairs = int(goal["pairs"])
+        both = f"{pairs} pair{'s' * (pairs != 1)} in which both reached it"
+        yield f"time to goal {signed(goal['difference'])} s in {both}"

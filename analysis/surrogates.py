@@ -1,0 +1,130 @@
+"""Surrogates of attempts: as recorded, next to `oracle`, and computed again from the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.attempt import broken_result, checked_table
+from harness.evaluation.driving import COLLISIONS
+from harness.evaluation.surrogates.measures import Ending
+from harness.evaluation.surrogates.motion import Motion, motion_of
+from harness.evaluation.surrogates.reasons import SignalInterval, Way
+from harness.records.keys import AttemptKey
+from harness.records.reading import Campaign
+from harness.records.schema import MICRO, MILLI
+from harness.vocabulary import SURROGATES, Floats
+
+PREFIX = "surrogate_"
+SPEED, GOAL = f"{PREFIX}mean_speed", f"{PREFIX}time_to_goal"
+OF_ORACLE, DELAY = f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"
+REACHED = f"{PREFIX}reached"
+COLUMNS = (*(f"{PREFIX}{name}" for name in SURROGATES), OF_ORACLE, DELAY)
+MEASURES = {
+    "smallest gap, m": f"{PREFIX}smallest_gap",
+    "smallest time to collision, s": f"{PREFIX}smallest_ttc",
+    "smallest post-encroachment time, s": f"{PREFIX}smallest_pet",
+    "largest required deceleration, m/s²": f"{PREFIX}largest_drac",
+    "near misses": f"{PREFIX}near_misses",
+    "hard braking": f"{PREFIX}hard_braking",
+    "hard braking without reason": f"{PREFIX}phantom_braking",
+    "stops": f"{PREFIX}stops",
+    "stops without reason": f"{PREFIX}phantom_stops",
+    "RMS jerk, m/s³": f"{PREFIX}jerk_rms",
+    "largest jerk, m/s³": f"{PREFIX}jerk_max",
+}
+"""The measures of danger and comfort as tables have them, and their columns."""
+COSTS = {
+    "mean speed, m/s": (SPEED, 1.0),
+    "speed, % of oracle": (OF_ORACLE, 100.0),
+    "time to goal, s": (GOAL, 1.0),
+    "delay against oracle, s": (DELAY, 1.0),
+}
+"""The cost in time as tables have it, with columns and factors."""
+ORACLE = "oracle"
+PLACE = ["cluster", "route", "seed"]
+
+
+def with_oracle(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts with their speed as a share of `oracle`'s, and their delay at the goal.
+
+    `oracle` drives the same route with the same seed: in the same campaign, or else in the first of
+    those read that has such a drive. Speeds are over the stretch that both drove, so that a drive
+    which ends early is not compared with what came later. Without `oracle` both are missing, and so
+    is the delay where one of the two missed the goal.
+    """
+    oracle = attempts[attempts["system"] == ORACLE].sort_values("source", kind="stable")
+    places = list(zip(*(oracle[name] for name in ("source", *PLACE)), strict=True))
+    rows = list(zip(map(times_in, oracle[REACHED]), oracle[GOAL], strict=True))
+    other = {place[1:]: row for place, row in zip(reversed(places), reversed(rows), strict=True)}
+    near = dict(zip(places, rows, strict=True))
+    shares, delays = [], []
+    for reached, goal, *place in zip(
+        *(attempts[name] for name in (REACHED, GOAL, "source", *PLACE)), strict=True
+    ):
+        times, time = near.get(tuple(place)) or other.get(tuple(place[1:])) or ((), np.nan)
+        shares.append(speed_share(times_in(reached), times))
+        delays.append(goal - time)
+    columns = {OF_ORACLE: shares, DELAY: delays}
+    return attempts.assign(**{name: np.array(column, float) for name, column in columns.items()})
+
+
+def times_in(text: str) -> tuple[float, ...]:
+    """Return the times of a cell."""
+    return tuple(json.loads(text))
+
+
+def speed_share(times: Sequence[float], reference: Sequence[float]) -> float:
+    """Return a drive's speed over another's on the stretch that both drove; NaN under 10 m."""
+    last = min(len(times), len(reference)) - 1
+    return reference[last] / times[last] if last > 0 and times[last] > 0 else np.nan
+
+
+def motion_in(
+    campaign: Campaign, key: AttemptKey, tick_seconds: float
+) -> tuple[Motion, Way, Ending]:
+    """Return what an attempt's surrogates are computed from."""
+    tables = {name: checked_table(campaign, name, key) for name in ("tracks", "actors", "map")}
+    tracks, actors = (
+        {str(column): tables[name][column].to_numpy() for column in tables[name]}
+        for name in ("tracks", "actors")
+    )
+    frames = checked_table(campaign, "frames", key)
+    ours = campaign.result(key)["crucible"]
+    try:
+        motion = motion_of(tracks, actors, tick_seconds=tick_seconds, units=(MILLI, MICRO))
+        signals = [
+            SignalInterval(
+                station=float(item["station"]), start=int(item["start"]), last=int(item["last"])
+            )
+            for item in (ours.get("surrogates") or {}).get("signals", [])
+        ]
+        ending = ending_in(ours, len(motion) - 1)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise broken_result(campaign, key, problem) from None
+    route = tables["map"]
+    xy = route.loc[route["kind"].astype(str) == "route", ["x", "y"]].to_numpy(np.float64)
+    stations = stations_in(frames, len(motion))
+    return motion, Way(xy=xy, station=stations, signals=signals), ending
+
+
+def stations_in(frames: pd.DataFrame, ticks: int) -> Floats:
+    """Return metres along the route in every tick."""
+    at, station = (frames[name].to_numpy(np.float64) for name in ("frame", "station"))
+    return np.asarray(np.interp(np.arange(ticks), at, station))
+
+
+def ending_in(ours: Mapping[str, Any], last: int) -> Ending:
+    """Return how a recorded drive ended."""
+    violation = ours["violation"]
+    if violation is None:
+        return Ending(tick=last, collided=False, finished=float(ours["completion"]) >= 1)
+    return Ending(
+        tick=int(violation["frame"]),
+        collided=violation["kind"] in COLLISIONS,
+        struck=int(violation["with_actor"]),
+    )

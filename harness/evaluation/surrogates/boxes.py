@@ -1,0 +1,109 @@
+"""Two oriented boxes seen from above, many pairs at a time: gap, overlap, time to collision.
+
+Rows of rectangles are `x y length width yaw`. Two rectangles are apart if and only if an edge of
+one of them has the other all on its far side (separating axes), so that four axes decide for each
+pair, whether it stands or moves along a straight line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.vocabulary import Floats, Mask
+
+CORNERS = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
+STILL = 1e-9
+"""m/s along an axis below which nothing moves along it."""
+
+
+def rectangles(place: Floats, size: Floats) -> Floats:
+    """Return rows `x y length width yaw` of places `x y z yaw` and sizes."""
+    size = np.broadcast_to(size, (len(place), size.shape[-1]))
+    return np.column_stack([place[:, :2], size[:, :2], place[:, 3]])
+
+
+def overlapping(ours: Floats, theirs: Floats) -> Mask:
+    """Return which pairs share an area or touch."""
+    offset, _, reach = along_axes(ours, theirs, np.zeros((len(ours), 2)))
+    return np.asarray((np.abs(offset) <= reach).all(axis=0))
+
+
+def gaps(ours: Floats, theirs: Floats) -> Floats:
+    """Return how far each pair is apart, m; 0 where they touch.
+
+    Rectangles that do not overlap are nearest at a corner of one of them.
+    """
+    apart = np.minimum(corner_distances(ours, theirs), corner_distances(theirs, ours))
+    return np.where(overlapping(ours, theirs), 0.0, apart)
+
+
+def times_to_collision(ours: Floats, theirs: Floats, velocity: Floats) -> Floats:
+    """Return seconds until each pair touches; infinite if never, 0 if it does.
+
+    Time to collision at unchanged speed and path (Hayward 1972, Highway Research Record 384).
+    `velocity` is theirs less ours; neither turns. Exact: along each axis the pair overlaps during
+    one interval, and it touches while all four intervals last.
+    """
+    offset, speed, reach = along_axes(ours, theirs, velocity)
+    moves = np.abs(speed) > STILL
+    slow = np.where(moves, speed, 1.0)
+    ends = np.stack([(-reach - offset) / slow, (reach - offset) / slow])
+    always = np.abs(offset) <= reach
+    enter = np.where(moves, ends.min(axis=0), np.where(always, -np.inf, np.inf)).max(axis=0)
+    leave = np.where(moves, ends.max(axis=0), np.where(always, np.inf, -np.inf)).min(axis=0)
+    touches = (enter <= leave) & (leave >= 0)
+    return np.where(touches, np.maximum(enter, 0.0), np.inf)
+
+
+def required_decelerations(velocity: Floats, times: Floats, most: float) -> Floats:
+    """Return the deceleration of the relative motion that avoids contact, m/s², `most` at most.
+
+    Cooper and Ferguson 1976 (Traffic Engineering and Control 17): Δv² / (2 d) behind a leader. With
+    the distance d = Δv t until contact this is Δv / (2 t), which holds for any two directions.
+    """
+    closing = np.hypot(velocity[:, 0], velocity[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = closing / (2 * times)
+    needed = np.where(np.isfinite(times), needed, 0.0)
+    return np.minimum(np.where(np.isnan(needed), 0.0, needed), most)
+
+
+def along_axes(ours: Floats, theirs: Floats, velocity: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return offset, speed and reach of each pair along the four axes, (4, N) each.
+
+    A pair overlaps along an axis while the offset of its centres is at most its reach.
+    """
+    away = theirs[:, :2] - ours[:, :2]
+    parts = []
+    for yaw in (ours[:, 4], ours[:, 4] + np.pi / 2, theirs[:, 4], theirs[:, 4] + np.pi / 2):
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        reach = half_extent(ours, yaw) + half_extent(theirs, yaw)
+        offset = away[:, 0] * cos + away[:, 1] * sin
+        parts.append((offset, velocity[:, 0] * cos + velocity[:, 1] * sin, reach))
+    offsets, speeds, reaches = (np.stack(part) for part in zip(*parts, strict=True))
+    return offsets, speeds, reaches
+
+
+def half_extent(boxes: Floats, direction: Floats) -> Floats:
+    """Return how far boxes reach from their centres in some directions."""
+    turn = direction - boxes[:, 4]
+    reach = np.abs(np.cos(turn)) * boxes[:, 2] + np.abs(np.sin(turn)) * boxes[:, 3]
+    return np.asarray(reach / 2)
+
+
+def corners_of(boxes: Floats) -> Floats:
+    """Return the corners, (N, 4, 2)."""
+    local = CORNERS * boxes[:, None, 2:4]
+    cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
+    x = boxes[:, 0, None] + local[..., 0] * cos - local[..., 1] * sin
+    y = boxes[:, 1, None] + local[..., 0] * sin + local[..., 1] * cos
+    return np.stack([x, y], axis=-1)
+
+
+def corner_distances(boxes: Floats, others: Floats) -> Floats:
+    """Return the distance from each box to the nearest corner of the other one."""
+    away = corners_of(others) - boxes[:, None, :2]
+    cos, sin = np.cos(boxes[:, 4])[:, None], np.sin(boxes[:, 4])[:, None]
+    ahead = np.abs(away[..., 0] * cos + away[..., 1] * sin) - boxes[:, 2, None] / 2
+    aside = np.abs(away[..., 1] * cos - away[..., 0] * sin) - boxes[:, 3, None] / 2
+    return np.asarray(np.hypot(np.maximum(ahead, 0.0), np.maximum(aside, 0.0)).min(axis=1))

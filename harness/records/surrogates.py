@@ -1,0 +1,44 @@
+"""Surrogate safety measures in `result.json`; records made before there were any have none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from harness.vocabulary import SURROGATES
+
+
+def surrogates_in(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return the measures of an attempt by name; NaN where there is none.
+
+    ValueError if one is no finite number or not in its unit.
+    """
+    record = result["crucible"].get("surrogates")
+    if record is None:
+        return dict.fromkeys(SURROGATES, math.nan)
+    if not isinstance(record, dict) or not isinstance(record.get("measures"), dict):
+        raise ValueError("surrogates: no measures")
+    return {name: value_in(record["measures"].get(name), name) for name in SURROGATES}
+
+
+def reached_in(result: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the seconds at which each further 10 m of the route were reached; empty if unknown."""
+    record = result["crucible"].get("surrogates") or {}
+    times = tuple(float(time) for time in record.get("reached", ()))
+    if not all(map(math.isfinite, times)) or any(b < a for a, b in pairwise(times)):
+        raise ValueError("surrogates: times that are not finite, or do not increase")
+    return times
+
+
+def value_in(record: Any, name: str) -> float:
+    """Return one measure; NaN where it is missing or null."""
+    if record is None or record["value"] is None:
+        return math.nan
+    if record["unit"] != SURROGATES[name]:
+        raise ValueError(f"surrogates: {name} is in {str(record['unit'])[:20]!r}")
+    value = float(record["value"])
+    if not math.isfinite(value):
+        raise ValueError(f"surrogates: {name} is {value}")
+    return value

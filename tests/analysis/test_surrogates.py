@@ -1,0 +1,162 @@
+"""The cost in time next to oracle, and surrogates in tables, comparisons and sentences."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.collection import Collection, collect
+from analysis.comparison import MEASURES, SURROGATES, compare
+from analysis.contrasts import contrasts_of
+from analysis.figures.surrogates import OF_ORACLE, SPEED, speed_of, time_cost_figure
+from analysis.report.costs import cost_sentence
+from analysis.surrogates import PREFIX, speed_share, with_oracle
+from analysis.tables.from_results import tables_of_results
+from analysis.tables.table import Table
+from tests.analysis.little import Drive, write_little
+from tests.keys import arm_of, key_of
+
+LATE, LATENCY = arm_of("late", "none"), arm_of("late", "latency")
+ROUTES = ["0", "1", "2"]
+SECONDS = {"oracle": 20, "none": 25, "latency": 30}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a campaign: oracle and late take their times, late messages end route 2 early."""
+    arms = [("oracle", "none"), ("late", "none"), ("late", "latency")]
+    drives = {
+        key_of(*arm, route, 1): Drive(SECONDS.get(arm[0], SECONDS[arm[1]]))
+        for arm in arms
+        for route in ROUTES
+    }
+    drives[key_of("late", "latency", "2", 1)] = Drive(15, "collision_vehicle")
+    made = tmp_path_factory.mktemp("oracle") / "c"
+    return write_little(made, arms=arms, routes=ROUTES, seeds=[1], drives=drives)
+
+
+@pytest.fixture(scope="module")
+def read(folder: Path) -> Collection:
+    return collect([folder])
+
+
+def table(collection: Collection, name: str) -> Table:
+    return next(item for item in tables_of_results(collection) if item.name == name)
+
+
+def test_attempts_are_next_to_oracle_on_their_route(read: Collection) -> None:
+    """A drive of n planning steps, one a second, is n - 1 seconds long, at 100 / n m/s."""
+    rows = read.attempts.set_index(["arm", "route"])
+    share = rows[f"{PREFIX}speed_of_oracle"]
+    assert share[str(LATE), "0"] == pytest.approx(20 / 25, abs=0.01)
+    assert share[str(LATENCY), "1"] == pytest.approx(20 / 30, abs=0.01)
+    assert share[str(LATENCY), "2"] == pytest.approx(20 / 15, abs=0.01)
+    delay = rows[f"{PREFIX}delay_to_oracle"]
+    assert delay[str(LATE), "0"] == pytest.approx(5.0)
+    assert delay[str(LATENCY), "1"] == pytest.approx(10.0)
+    assert math.isnan(delay[str(LATENCY), "2"])
+
+
+def test_speeds_are_compared_over_the_stretch_that_both_drove() -> None:
+    """A drive that ends before the place at which both would wait is no faster than `oracle`."""
+    waits = (0.0, 2.0, 4.0, 30.0, 32.0)
+    assert speed_share((0.0, 2.0, 4.0), waits) == 1.0
+    assert speed_share((0.0, 4.0, 8.0), waits) == 0.5
+    assert speed_share(waits, (0.0, 2.0, 4.0, 15.0)) == 0.5
+    for short in ((), (0.0,)):
+        assert math.isnan(speed_share(short, waits))
+        assert math.isnan(speed_share(waits, short))
+
+
+def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None:
+    columns = [f"{PREFIX}speed_of_oracle", f"{PREFIX}delay_to_oracle"]
+    attempts = read.attempts.drop(columns=columns)
+    oracle = attempts["system"] == "oracle"
+    for change in ({"seed": 7}, {"cluster": "elsewhere"}, {"route": "9"}, {"system": "other"}):
+        moved = attempts.copy()
+        for name, value in change.items():
+            moved.loc[oracle, name] = value
+        assert with_oracle(moved).loc[~oracle, columns].isna().all(axis=None)
+    elsewhere = attempts.copy()
+    elsewhere.loc[oracle, "source"] = 1
+    assert with_oracle(elsewhere).loc[~oracle, columns[0]].notna().all()
+
+
+def test_the_cost_stands_next_to_scores(read: Collection) -> None:
+    rows = dict(table(read, "time_cost").rows())
+    late = rows["late", "latency"]
+    assert late["CR %"].value == pytest.approx(100 / 3)
+    assert (late["delay against oracle, s"].value, late["delay against oracle, s"].n) == (10.0, 2)
+    assert late[SPEED].n == late[OF_ORACLE].n == 3
+    assert rows["oracle", "none"][OF_ORACLE].value == pytest.approx(100)
+    surrogates = dict(table(read, "surrogates").rows())
+    of_arm = read.attempts[read.attempts["arm"] == str(LATENCY)]
+    expected = of_arm[f"{PREFIX}near_misses"].mean()
+    assert surrogates["late", "latency"]["near misses"].value == pytest.approx(expected)
+
+
+def test_differences_are_over_pairs_that_know_both(read: Collection) -> None:
+    comparison = compare(read, LATE, LATENCY)
+    rows = comparison.differences.set_index("measure")
+    assert list(rows.index) == [*MEASURES, *SURROGATES]
+    assert rows["difference"]["time to goal, s"] == 5.0
+    assert rows["pairs"][["time to goal, s", "mean speed, m/s"]].tolist() == [2, 3]
+    both = comparison.pairs
+    column = f"{PREFIX}smallest_gap"
+    expected = (both[f"{column}_b"] - both[f"{column}_a"]).mean()
+    assert rows["difference"]["smallest gap, m"] == pytest.approx(expected)
+
+
+def test_sentences_carry_the_cost(read: Collection) -> None:
+    contrasts = contrasts_of(read)
+    text = cost_sentence(contrasts, "late/none", "late/latency")
+    rows = compare(read, LATE, LATENCY).differences.set_index("measure")
+    first, second = (float(rows[side]["speed, % of oracle"]) for side in "ab")
+    assert f"{second:.0f} % of oracle's speed against {first:.0f} %" in text
+    assert f"mean speed {float(rows['difference']['mean speed, m/s']):+.2f} m/s" in text
+    assert "time to goal +5.0 s in 2 pairs in which both reached it" in text
+    assert cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
+
+
+def test_the_figure_has_a_point_for_every_arm(read: Collection, collection: Collection) -> None:
+    with_it, without = table(read, "time_cost"), table(collection, "time_cost")
+    assert (speed_of(with_it), speed_of(without)) == (OF_ORACLE, SPEED)
+    titles = [getattr(mark, "title", "") for mark in time_cost_figure(with_it).marks]
+    assert any("late, latency: 33.33" in title for title in titles)
+
+
+def test_records_without_surrogates_are_shown_as_missing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = [("late", "none"), ("late", "latency")]
+    older = write_little(tmp_path / "c", arms=arms, routes=ROUTES, seeds=[1])
+    for file in older.glob("episodes/**/result.json"):
+        result = json.loads(file.read_text())
+        del result["crucible"]["surrogates"]
+        file.write_text(json.dumps(result))
+    read = collect([older])
+    cells = table(read, "time_cost").cells
+    assert cells.loc[cells["measure"] == SPEED, "value"].isna().all()
+    assert list(compare(read, LATE, LATENCY).differences["measure"]) == list(MEASURES)
+    assert main(["report", str(older), "--results-only", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "Missing: not in the records." in page
+    assert "Time cost: not recorded." in page
+    assert main(["report", str(folder), "--results-only", "--out", str(tmp_path / "new")]) == 0
+    page = (tmp_path / "new" / "report.html").read_text()
+    assert "of oracle&#x27;s speed against" in page or "of oracle's speed against" in page
+    assert "hard braking without reason" in page
+
+
+def test_compare_prints_them(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", str(folder), "late/none", "late/latency", "--out", str(tmp_path)]
+    assert main(asked) == 0
+    printed = capsys.readouterr().out
+    assert "speed, % of oracle" in printed
+    assert "time to goal, s: known in both drives of 2 pairs" in printed

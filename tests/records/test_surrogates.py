@@ -1,0 +1,62 @@
+"""Surrogates of a result: missing in older ones, refused where broken."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from harness.records.surrogates import reached_in, surrogates_in
+from harness.vocabulary import SURROGATES
+
+
+def result(**measures: Any) -> dict[str, Any]:
+    known = {name: {"value": 1.5, "unit": unit} for name, unit in SURROGATES.items()}
+    return {"crucible": {"surrogates": {"measures": {**known, **measures}}}}
+
+
+def test_older_records_have_none() -> None:
+    values = surrogates_in({"crucible": {}})
+    assert set(values) == set(SURROGATES)
+    assert all(map(math.isnan, values.values()))
+
+
+def test_missing_and_null_are_missing() -> None:
+    whole = result(time_to_goal={"value": None, "unit": "s"})
+    del whole["crucible"]["surrogates"]["measures"]["stops"]
+    values = surrogates_in(whole)
+    assert {name for name, value in values.items() if math.isnan(value)} == {
+        "time_to_goal",
+        "stops",
+    }
+    assert values["smallest_gap"] == 1.5
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"value": "x", "unit": "m"},
+        {"value": 1.0, "unit": "cm"},
+        {"value": math.inf, "unit": "m"},
+    ],
+)
+def test_what_is_no_measure_is_refused(record: Any) -> None:
+    with pytest.raises(ValueError, match=r"surrogates|could not convert"):
+        surrogates_in(result(smallest_gap=record))
+
+
+def test_what_is_no_record_is_refused() -> None:
+    with pytest.raises(ValueError, match="no measures"):
+        surrogates_in({"crucible": {"surrogates": []}})
+
+
+def test_times_reached_increase() -> None:
+    whole = result()
+    assert reached_in(whole) == reached_in({"crucible": {}}) == ()
+    whole["crucible"]["surrogates"]["reached"] = [0, 1.5, 1.5]
+    assert reached_in(whole) == (0.0, 1.5, 1.5)
+    for times in ([0, 2, 1], [0, math.nan], [0, math.inf]):
+        whole["crucible"]["surrogates"]["reached"] = times
+        with pytest.raises(ValueError, match="not finite, or do not increase"):
+            reached_in(whole)
