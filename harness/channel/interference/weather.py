@@ -51,6 +51,8 @@ class Weather(Disturbance, ABC):
 
     def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Return the sweep in this weather, of a LiDAR with its sensitivity."""
+        if self.size_zero:
+            return sweep
         if sweep.sensitivity is None:
             raise AttemptError(
                 "interference_not_delivered",
