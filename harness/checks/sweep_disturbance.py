@@ -255,9 +255,17 @@ def observation(sender: str, kind: Kind, step: int) -> Observation:
     )
 
 
-@cache
 def raw_sweep(sender: str, step: int) -> Sweep:
-    """Return a sweep of a road with cars on it, of a LiDAR with a sensitivity."""
+    """Return a sweep of a road with cars on it, of a LiDAR with a sensitivity; a new one."""
+    made = street(sender, step)
+    assert made.surfaces is not None
+    every = np.arange(len(made.points_in_lidar))
+    return Sweep(made.points_in_lidar.copy(), made.surfaces[every], made.sensitivity)
+
+
+@cache
+def street(sender: str, step: int) -> Sweep:
+    """Return a sweep, always the same one."""
     random = stream(step, "check", sender)
     ranges = random.uniform(3.0, 80.0, POINTS)
     turned = random.uniform(-np.pi, np.pi, POINTS)
