@@ -91,7 +91,8 @@ class Campaign:
         parts = [_of_attempt(_read(self._file(name, key), name), key, factors) for key in keys]
         nothing = AttemptKey(Arm.of(), "", 0)
         parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
-        return frame_of(pa.concat_tables(parts).unify_dictionaries())
+        pooled = pa.concat_tables(parts, promote_options="default")
+        return frame_of(pooled.unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
         return self._folder(key) / f"{name}.parquet"
