@@ -28,6 +28,7 @@ STREAMS = [
     "answers",
     "calibrate pages/*/*",
     "calibrate/*/*",
+    "check/*",
     "check/features",
     "check/metric",
     "check/points",
@@ -87,6 +88,7 @@ STREAMS = [
     "search/random",
     "search/sobol",
     "search/startup",
+    "sensing/*/*",
     "spawn points",
     "system",
     "town plan/bends",
@@ -100,6 +102,7 @@ STREAMS = [
     "town/*",
     "traffic/vehicles",
     "traffic/walkers",
+    "weather",
     "weights",
     "weights/*",
 ]

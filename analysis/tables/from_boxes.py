@@ -1,7 +1,7 @@
 """Errors against ground truth that is left to see: where weather or a sensitivity takes points.
 
 Ground truth is what the undisturbed sweeps hit. Where sweeps were sensed, records hold how many of
-these points were left, so that nobody is blamed for what no beam reached.
+these points were left, so that what no beam reached need not count as missed.
 """
 
 from __future__ import annotations

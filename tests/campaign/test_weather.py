@@ -127,7 +127,17 @@ def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Pat
     copy = tmp_path / "out"
     subprocess.run(["cp", "-r", out, copy], check=True)
     case = "clusters/ahead/rain/step-s1"
-    line = (sys.executable, "-m", "harness", "twin", str(copy), case, "--without", "rain", "--trust")
+    line = (
+        sys.executable,
+        "-m",
+        "harness",
+        "twin",
+        str(copy),
+        case,
+        "--without",
+        "rain",
+        "--trust",
+    )
     done = subprocess.run(
         line, check=False, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300
     )
@@ -266,11 +276,10 @@ def test_sizes_of_weather_are_swept() -> None:
         "sweep.rain=[0,5,20]",
         "sweep.fog=[50,200]",
         "sweep.wet_ground=[1]",
-        "interference=none",
     )
-    found = arms("system=late", "interference=none", "rig=v2xverse_200m", *swept)
+    planned_arms = arms("system=late", "interference=none", "rig=v2xverse_200m", *swept)
     names = ("none", "rain=5", "rain=20", "fog=50", "fog=200", "wet_ground=1")
-    assert found == {("late", name) for name in names}
+    assert planned_arms == {("late", name) for name in names}
     with pytest.raises(UserError, match=r"sweep.rain = .* 80 must be from 0 to 50"):
         planned("system=late", "rig=v2xverse_200m", "sweep.rain=[80]")
 

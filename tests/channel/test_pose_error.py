@@ -131,20 +131,18 @@ def test_samples_of_the_plane_are_those_of_earlier_revisions() -> None:
     random = stream(1, "interference", "pose_error", "roadside-0")
     sizes = random.uniform(np.zeros(3), np.array([0.6, 0.6, np.radians(0.6)]))
     x, y, yaw = sizes * random.choice([-1.0, 1.0], 3)
-    found = shifts(Uniform(**PLANE), 1)[0]
-    assert found == pytest.approx((x, y, np.degrees(yaw)), abs=1e-9)
+    measured = shifts(Uniform(**PLANE), 1)[0]
+    assert measured == pytest.approx((x, y, np.degrees(yaw)), abs=1e-9)
 
 
 def test_what_was_zero_keeps_its_sign() -> None:
     pose = Pose(1.0, 2.0, -0.0, yaw=0.1, pitch=-0.0, roll=-0.0)
     believed, _ = moved_by(pose, [Shift(0.1, 0.2, 0.3)])
-    assert [np.signbit(value) for value in (believed.z, believed.pitch, believed.roll)] == [
-        True
-    ] * 3
+    assert np.signbit([believed.z, believed.pitch, believed.roll]).all()
 
 
 @pytest.mark.parametrize("axis", ["z", "pitch", "roll"])
-def test_an_error_that_is_not_carried_out_is_found(axis: str) -> None:
+def test_an_error_that_is_not_carried_out_is_noticed(axis: str) -> None:
     asked, nothing = Shift(**{axis: 0.01}), Shift()
     assert agree(asked, asked)
     assert not agree(nothing, asked)

@@ -163,7 +163,7 @@ def test_shipped_disturbances_pass(name: str) -> None:
     assert verdicts(SHIPPED[name]) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
 
 
-def test_an_own_disturbance_passes() -> None:
+def test_another_disturbance_passes() -> None:
     assert verdicts(Thinned) | {"time": "passed"} == dict.fromkeys(CHECKS, "passed")
 
 

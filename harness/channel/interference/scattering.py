@@ -37,7 +37,7 @@ RANGE_NOISE = 0.09
 UNLABELLED = 0
 """CARLA's tag of what is nothing."""
 
-NOBODY = 0
+NO_ACTOR = 0
 """The actor of what is none."""
 SHOWS = 1e-6
 """Share of an intensity that a sweep of float32 shows for certain."""
@@ -217,7 +217,7 @@ def seen(surfaces: Surfaces | None, there: Mask, scattered: Mask) -> Surfaces | 
     return Surfaces(
         np.where(from_air, np.uint8(UNLABELLED), left.labels),
         np.where(from_air, np.float32(1.0), left.cosines),
-        None if left.actors is None else np.where(from_air, NOBODY, left.actors),
+        None if left.actors is None else np.where(from_air, NO_ACTOR, left.actors),
     )
 
 
