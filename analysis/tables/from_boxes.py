@@ -7,6 +7,7 @@ these points were left, so that what no beam reached need not count as missed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,11 +60,18 @@ def sums_of(campaign: Campaign, key: AttemptKey) -> Iterator[dict[str, object]]:
         return
     boxes = frame_of(table.select([*COLUMNS, AFTER_EGO, AFTER_ANYONE]))
     boxes = boxes[(boxes["source"].astype(str) == "truth") & boxes["counted"]]
-    patterns = settings_of(campaign).get("patterns", {})
-    column = AFTER_EGO if patterns.get("truth_filter") == "ego" else AFTER_ANYONE
-    left = boxes[boxes[column] >= patterns.get("least_hits", FEWEST)]
+    column, least = filter_of(settings_of(campaign).get("patterns"))
+    left = boxes[boxes[column] >= least]
     for name, counted in ((BY_HITS, boxes), (BY_HITS_AFTER, left)):
         shown = counted["pattern"].astype(str)
         times = counted["pattern_count"].to_numpy(np.float64)
         errors = {pattern: float(times[shown == pattern].sum()) for pattern in ON_TRUTH}
         yield {"ground truth": name, "boxes": float(len(counted)), **errors}
+
+
+def filter_of(patterns: Any) -> tuple[str, int]:
+    """Return the column of hits after by which a campaign's ground truth is left, and the least."""
+    settings = patterns if isinstance(patterns, dict) else {}
+    least = settings.get("least_hits", FEWEST)
+    column = AFTER_EGO if settings.get("truth_filter") == "ego" else AFTER_ANYONE
+    return column, least if isinstance(least, int) else FEWEST
