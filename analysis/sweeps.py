@@ -25,8 +25,15 @@ LOSS, AGE, SHIFT = "lost %", "age at first use, s", "displaced, m"
 """What is measured of a disturbance's size, as the table of deliveries calls it."""
 MEASURED = {"latency": AGE, "loss": LOSS, "pose_error": SHIFT}
 """By the module of the disturbance; of others the size that was asked for is shown."""
-UNITS = {"bytes_per_second": "bytes/s for each sender", "count": "number", "share": "share"}
-UNLIMITED = ("bytes_per_second",)
+UNITS = {
+    "bytes_per_second": "bytes/s for each sender",
+    "count": "number",
+    "share": "share",
+    "rate": "mm/h",
+    "visibility": "m",
+    "water": "mm",
+}
+UNLIMITED = ("bytes_per_second", "visibility")
 """Sizes of which `none` is not zero but no limit at all."""
 
 

@@ -107,12 +107,14 @@ class Surfaces:
 
     labels: NDArray[np.uint8]  # CARLA's tags
     cosines: Singles  # of the angle between ray and normal, 0 to 1
+    actors: Integers | None = None  # ids; 0: of no actor; None where this was not recorded
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, chosen: Mask | Integers) -> Surfaces:
-        return Surfaces(self.labels[chosen], self.cosines[chosen])
+        actors = None if self.actors is None else self.actors[chosen]
+        return Surfaces(self.labels[chosen], self.cosines[chosen], actors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ EXECUTED = (
     "own-metric",
     "own-hazard",
     "own-disturbance",
+    "own-sensing",
     "own-route-source",
     "own-study",
     "own-export",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from analysis.collection import Collection
 from analysis.tables.campaigns import campaigns_table
 from analysis.tables.curves import curve_tables
+from analysis.tables.from_boxes import tables_of_boxes
 from analysis.tables.from_frames import tables_of_frames
 from analysis.tables.from_results import tables_of_results
 from analysis.tables.precision import precision_tables, read_detections
@@ -25,4 +26,5 @@ def tables_of(
         tables += tables_of_frames(collection)
         stage("detections")
         tables += precision_tables(collection, read_detections(collection))
+        tables += tables_of_boxes(collection)
     return tables + curve_tables(collection, tables)

@@ -6,15 +6,22 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, Sweep
-from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, arrays, differ
+from harness.channel.effects import (
+    EVERYWHERE,
+    NO_SHIFT,
+    Shift,
+    Window,
+    arrays,
+    differ,
+    moved_by,
+)
+from harness.channel.sensing import Sensing
 from harness.channel.tally import Act, Underway
 from harness.errors import UserError
-from harness.geometry import wrapped
+from harness.sensitivity import Sensitivity
 from harness.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
 
 
@@ -36,6 +43,7 @@ class Channel:
             disturbance for disturbance in disturbances if not disturbance.size_zero
         )
         number_equal_names(self.disturbances)
+        self.sensing = Sensing(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -55,6 +63,7 @@ class Channel:
         for disturbance in self.disturbances:
             disturbance.reset(seed, route)
         self.audit.reset()
+        self.sensing.reset(seed)
         self._underway, self._shifts = {}, {}
         self._started = False
 
@@ -63,28 +72,31 @@ class Channel:
         """Whether a disturbance must know what the points of a sweep lie on."""
         return any(disturbance.needs_surfaces for disturbance in self.disturbances)
 
-    def sense(self, observation: Observation, surfaces: Surfaces | None) -> Observation:
-        """Return the observation with the points that its LiDAR returns in this air."""
+    @property
+    def of_sweeps(self) -> bool:
+        """Whether a disturbance changes sweeps."""
+        return bool(self.sensing.disturbances)
+
+    def sense(
+        self,
+        observation: Observation,
+        surfaces: Surfaces | None,
+        sensitivity: Sensitivity | None = None,
+    ) -> Sweep:
+        """Return the points that the observer's LiDAR returns in this air, from all it hits."""
         self._count_from(observation.frame)
-        sweep = Sweep(observation.points_in_lidar, surfaces)
-        for disturbance in self._concerning(observation.kind, of_sweeps=True):
-            if len(sweep.points_in_lidar):  # none, where the system reads no points
-                sensed = disturbance.sense(sweep, observation)
-                same = np.array_equal(sensed.points_in_lidar, sweep.points_in_lidar)
-                disturbance.reached += 1
-                disturbance.acted += not same
-                sweep = sensed
-        return replace(observation, points_in_lidar=sweep.points_in_lidar)
+        raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
+        sensed = self.sensing.sense(raw, observation)
+        self.audit.tally.effects.sensed = self.sensing.changed
+        return sensed
 
     def believe(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in."""
         self._count_from(observation.frame)
         concerning = self._concerning(observation.kind)
-        shifts = [disturbance.shift(observation) for disturbance in concerning]
-        x, y, yaw = (sum(parts) for parts in zip(NO_SHIFT, *shifts, strict=True))
-        pose = observation.lidar_in_world
-        believed = replace(pose, x=pose.x + x, y=pose.y + y, yaw=wrapped(pose.yaw + yaw))
-        self.audit.asked(observation, (x, y, yaw))
+        shifts = [Shift(*disturbance.shift(observation)) for disturbance in concerning]
+        believed, total = moved_by(observation.lidar_in_world, shifts)
+        self.audit.asked(observation, total)
         if observation.kind == "ego":
             self.audit.tally.believed(zip(concerning, shifts, strict=True))
         else:
@@ -168,14 +180,16 @@ class Channel:
     def _count_from(self, frame: int) -> None:
         if not self._started:
             self._started = True
+            self.sensing.count_from(frame)
             for disturbance in self.disturbances:
                 disturbance.first_frame = frame
 
-    def _concerning(self, kind: str, *, of_sweeps: bool = False) -> list[Disturbance]:
+    def _concerning(self, kind: str) -> list[Disturbance]:
+        """Return the disturbances of messages that concern a kind of agent."""
         return [
             disturbance
             for disturbance in self.disturbances
-            if kind in disturbance.kinds and disturbance.of_sweeps == of_sweeps
+            if kind in disturbance.kinds and not disturbance.of_sweeps
         ]
 
 

@@ -18,7 +18,6 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.effects import EVERYWHERE, NO_SHIFT, Shift, Window, shift_between
 from harness.channel.tally import Key, Place, Tally, Underway
 from harness.errors import AttemptError
-from harness.geometry import wrapped
 from harness.vocabulary import Message, Observation, Pose
 
 EXACT = 1e-6
@@ -173,10 +172,13 @@ class DeliveryAudit:
 
     def record(self) -> dict[str, Any]:
         """Return what the channel came to, in numbers."""
+        effects = asdict(self.tally.effects)
+        if not any(disturbance.of_sweeps for disturbance in self.disturbances):
+            del effects["sensed"]
         return {
             "sent": len(self.records),
             "used": sum(record.uses > 0 for record in self.records.values()),
-            **asdict(self.tally.effects),
+            **effects,
             "silence_asked": 0 < len(self.records) == self.tally.silenced,
             "disturbances": {
                 disturbance.name: disturbance.acted for disturbance in self.disturbances
@@ -227,10 +229,14 @@ def shift_problems(key: Key, measured: Shift, asked: Shift) -> list[str]:
 
 def agree(measured: Shift, asked: Shift) -> bool:
     """Return whether a displacement is the one asked for."""
-    x, y, yaw = (a - b for a, b in zip(measured, asked, strict=True))
-    return abs(x) <= EXACT and abs(y) <= EXACT and abs(wrapped(yaw)) <= EXACT
+    off = Shift(*(a - b for a, b in zip(measured, asked, strict=True)))
+    return max(abs(off.x), abs(off.y), abs(off.z), off.radians) <= EXACT
 
 
 def describe_shift(shift: Shift) -> str:
     """Return a displacement in words."""
-    return f"({shift[0]:.3f} m, {shift[1]:.3f} m, {math.degrees(shift[2]):.3f} deg)"
+    plane = f"{shift.x:.3f} m, {shift.y:.3f} m, {math.degrees(shift.yaw):.3f} deg"
+    if not (shift.z or shift.pitch or shift.roll):
+        return f"({plane})"
+    pitch, roll = math.degrees(shift.pitch), math.degrees(shift.roll)
+    return f"({plane}, z {shift.z:.3f} m, pitch {pitch:.3f} deg, roll {roll:.3f} deg)"

@@ -17,6 +17,7 @@ import numpy as np
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.errors import AttemptError, UserError
 from harness.randomness import stream
+from harness.sensitivity import Sensitivity
 from harness.vocabulary import Kind, Message, Observation, Singles, Surfaces
 
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
@@ -29,6 +30,7 @@ class Sweep:
 
     points_in_lidar: Singles  # (N, 4) x y z intensity
     surfaces: Surfaces | None = None
+    sensitivity: Sensitivity | None = None  # of the LiDAR, as long as it has not been applied
 
 
 class Disturbance:
@@ -42,6 +44,7 @@ class Disturbance:
     beyond_window = False  # is meant to change what lies outside the system's window
     of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
     needs_surfaces = False  # must know what the points of a sweep lie on
+    detects = False  # makes the LiDAR's sensitivity part of what it does to a sweep: weather
 
     def __init__(self, kinds: Sequence[Kind] = PARTNERS) -> None:
         unknown = sorted(set(kinds) - set(get_args(Kind)))
@@ -146,6 +149,18 @@ class Disturbance:
     def random_at(self, sender: str, frame: int) -> np.random.Generator:
         """Return the stream of one capture."""
         return self.random(sender, str(frame - self.first_frame))
+
+    def random_of_sweep(self, sender: str, frame: int) -> np.random.Generator:
+        """Return the stream of one sweep's returns, whatever the air: weather and dry air share it.
+
+        So the noise of ranges is the same in all weathers.
+        """
+        return stream_of_sweep(self._seed, sender, frame - self.first_frame)
+
+
+def stream_of_sweep(seed: int, sender: str, tick: int) -> np.random.Generator:
+    """Return the stream of a sweep's returns, by ticks since the episode's first capture."""
+    return stream(seed, "sensing", sender, str(tick))
 
 
 def refuse_negative(disturbance: str, unit: str, **settings: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,16 +17,36 @@ from harness.errors import AttemptError
 from harness.geometry import boxes_between, points_between, relative, wrapped
 from harness.vocabulary import Boxes, Features, Payload, Points, Pose
 
-Shift: TypeAlias = tuple[float, float, float]
-"""Metres in x and y, radians of yaw."""
-NO_SHIFT: Shift = (0.0, 0.0, 0.0)
+
+class Shift(NamedTuple):
+    """How far a believed pose is from the true one: in the world, angle by angle."""
+
+    x: float = 0.0  # m
+    y: float = 0.0  # m
+    yaw: float = 0.0  # rad
+    z: float = 0.0  # m
+    pitch: float = 0.0  # rad
+    roll: float = 0.0  # rad
+
+    @property
+    def metres(self) -> float:
+        """The distance."""
+        return math.hypot(self.x, self.y, self.z)
+
+    @property
+    def radians(self) -> float:
+        """The largest of the angles."""
+        return max(abs(wrapped(angle)) for angle in (self.yaw, self.pitch, self.roll))
+
+
+NO_SHIFT = Shift()
 Window: TypeAlias = tuple[float, float]
 """Metres ahead or behind the ego's LiDAR, and aside: what lies farther, a system does not use."""
 EVERYWHERE: Window = (math.inf, math.inf)
 
 LEAST_METRES = 1e-3
 LEAST_RADIANS = math.radians(0.01)
-"""Displacements below both are none."""
+"""Displacements below both are none: of the distance, and of each angle."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,21 +58,43 @@ class Effects:
     displaced: int = 0  # by 1 mm or 0.01 degrees at least, as seen from the ego
     changed: int = 0  # other content within the system's window
     missing: int = 0  # partners in range of which the system was given nothing
+    sensed: int = 0  # sweeps, the ego's too, that are not as in dry air
 
     @property
     def none(self) -> bool:
         """Whether everything reached the system as if there were no disturbance."""
-        return not (self.late or self.displaced or self.changed or self.missing)
+        return not (self.late or self.displaced or self.changed or self.missing or self.sensed)
 
 
 def displaces(shift: Shift) -> bool:
     """Return whether a displacement counts as one."""
-    return math.hypot(shift[0], shift[1]) >= LEAST_METRES or abs(wrapped(shift[2])) >= LEAST_RADIANS
+    return shift.metres >= LEAST_METRES or shift.radians >= LEAST_RADIANS
+
+
+def moved_by(pose: Pose, shifts: Iterable[Shift]) -> tuple[Pose, Shift]:
+    """Return a pose with shifts added to it, and their sum."""
+    total = Shift(*map(sum, zip(NO_SHIFT, *shifts, strict=True)))
+    believed = Pose(
+        pose.x + total.x,
+        pose.y + total.y,
+        pose.z + total.z if total.z else pose.z,  # adding 0 would turn -0 into 0
+        yaw=wrapped(pose.yaw + total.yaw),
+        pitch=pose.pitch + total.pitch if total.pitch else pose.pitch,
+        roll=pose.roll + total.roll if total.roll else pose.roll,
+    )
+    return believed, total
 
 
 def shift_between(believed: Pose, true: Pose) -> Shift:
     """Return how far a believed pose is from the true one."""
-    return believed.x - true.x, believed.y - true.y, wrapped(believed.yaw - true.yaw)
+    return Shift(
+        believed.x - true.x,
+        believed.y - true.y,
+        wrapped(believed.yaw - true.yaw),
+        z=believed.z - true.z,
+        pitch=wrapped(believed.pitch - true.pitch),
+        roll=wrapped(believed.roll - true.roll),
+    )
 
 
 def seen_shift(sender: tuple[Pose, Pose], ego: tuple[Pose, Pose]) -> Shift:

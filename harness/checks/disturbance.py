@@ -13,6 +13,7 @@ import numpy as np
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import arrays
+from harness.checks.sweep_disturbance import SweepExamination
 from harness.errors import AttemptError
 from harness.findings import Finding, make_checks
 from harness.randomness import stream
@@ -88,6 +89,9 @@ class DisturbanceExamination:
     def _declared(self) -> Iterator[Finding]:
         if type(self._disturbance).name == Disturbance.name:
             why = "name is that of the base class: its random streams are named after it; set one"
+            yield Finding("declared", "failed", why)
+        if type(self._disturbance).sense is not Disturbance.sense:
+            why = "it overrides sense, which only acts where of_sweeps = True"
             yield Finding("declared", "failed", why)
         if self._disturbance.size_zero:
             yield Finding("declared", "failed", "its settings ask for nothing: size_zero is true")
@@ -185,7 +189,9 @@ class DisturbanceExamination:
 
 
 def findings_of(make: Callable[[], Disturbance]) -> list[Finding]:
-    """Return what the check of a disturbance finds."""
+    """Return what the check of a disturbance finds: of one of sweeps, or of messages."""
+    if make().of_sweeps:
+        return SweepExamination(make).findings()
     return DisturbanceExamination(make).findings()
 
 

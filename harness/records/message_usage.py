@@ -16,7 +16,9 @@ class MessageUsage:
     reads: bool  # whether the system reads messages at all
     sent: int
     used: int  # messages that the system was given at one planning step or more
-    different: bool  # from what an undisturbed channel gives: late, displaced, changed or missing
+    different: (
+        bool  # from what an undisturbed channel gives: late, displaced, ..., sensed in weather
+    )
     silence_asked: bool  # every message was lost, and was meant to be
     disturbances: Mapping[str, int]  # messages that each made different
 
@@ -31,7 +33,8 @@ class MessageUsage:
             reads=bool(record["reads"]),
             sent=counts["sent"],
             used=counts["used"],
-            different=any(counts[name] for name in ("late", "displaced", "changed", "missing")),
+            different=any(counts[name] for name in ("late", "displaced", "changed", "missing"))
+            or count(record.get("sensed", 0)) > 0,
             silence_asked=bool(record["silence_asked"]),
             disturbances={
                 str(name): count(disturbance)

@@ -19,7 +19,7 @@ from harness.records.arms import CORE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import tries
 from harness.records.metrics import are_metrics
-from harness.records.schema import ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
+from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
 from harness.records.writing import EPISODES
 
 if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
@@ -91,7 +91,8 @@ class Campaign:
         parts = [_of_attempt(_read(self._file(name, key), name), key, factors) for key in keys]
         nothing = AttemptKey(Arm.of(), "", 0)
         parts = parts or [_of_attempt(ALL_TABLES[name].empty_table(), nothing, CORE)]
-        return frame_of(pa.concat_tables(parts).unify_dictionaries())
+        pooled = pa.concat_tables(parts, promote_options="default")
+        return frame_of(pooled.unify_dictionaries())
 
     def _file(self, name: str, key: AttemptKey) -> Path:
         return self._folder(key) / f"{name}.parquet"
@@ -178,12 +179,20 @@ def _read(file: Path, name: str) -> pa.Table:
 
 
 def is_schema(written: pa.Schema, name: str) -> bool:
-    """Return whether a table has the columns of its schema; only frames may have metrics too."""
+    """Return whether a table has the columns of its schema.
+
+    Behind these, frames may have metrics, and others what is left after sensing.
+    """
     known = ALL_TABLES[name]
     fields = list(written)
     more = fields[len(known) :]
     same = pa.schema(fields[: len(known)]).equals(known)
-    return same and (not more or (name == "frames" and are_metrics(more)))
+    after_sensing = [*AFTER_SENSING.get(name, ())]
+    return same and (
+        not more
+        or (name == "frames" and are_metrics(more))
+        or (bool(after_sensing) and pa.schema(more).equals(pa.schema(after_sensing)))
+    )
 
 
 def refuse_overlong(file: Path, name: str, footer: pq.FileMetaData) -> None:

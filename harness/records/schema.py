@@ -184,6 +184,15 @@ TABLES = {
 }
 """What every try holds."""
 ALL_TABLES = {**TABLES, "points": POINTS}
+AFTER_SENSING = {
+    "boxes": (
+        _column("hits_after_ego", pa.int32(), "", "of hits_ego, points left after sensing"),
+        _column("hits_after_anyone", pa.int32(), "", "most of the ego or one partner, as left"),
+    ),
+    "sightings": (_column("hits_after", pa.int32(), "", "of hits, points left after sensing"),),
+}
+"""Further columns, behind the others: of attempts whose system reads points, where these may have
+been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
     "boxes": 20_000_000,

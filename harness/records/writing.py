@@ -72,14 +72,14 @@ class EpisodeWriter:
         self,
         name: str,
         columns: Mapping[str, Sequence[Any] | Any],
-        metrics: Iterable[pa.Field] = (),
+        more: Iterable[pa.Field] = (),
     ) -> None:
         """Write `<name>.parquet`; every column of its schema must be given, and no other.
 
-        `metrics` are columns behind those of the schema.
+        `more` are columns behind those of the schema: metrics, and what is left after sensing.
         """
         schema = ALL_TABLES[name]
-        for field in metrics:
+        for field in more:
             schema = schema.append(field)
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")

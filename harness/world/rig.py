@@ -12,10 +12,11 @@ import carla
 import numpy as np
 import yaml
 
-from harness.errors import AttemptError
+from harness.errors import AttemptError, UserError
 from harness.geometry import matrix, pose_of
 from harness.installation import CONF
-from harness.vocabulary import Mask, Pose, Singles, Surfaces
+from harness.sensitivity import Sensitivity
+from harness.vocabulary import Kind, Mask, Pose, Singles, Surfaces
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
 
@@ -49,6 +50,28 @@ class LidarMount:
     dropoff_intensity_limit: float  # intensity above which no return is lost
     dropoff_zero_intensity: float  # share of returns lost at intensity 0
     noise_stddev: float  # m along the ray
+    r_max: float | None = None  # m where reflectivity 0.9 is just detected; null: all is, in range
+    keep_intensity: bool = False  # weather leaves intensities as in dry air
+
+    def __post_init__(self) -> None:
+        if self.sensitivity and not self.returns_all:
+            raise UserError(
+                f"rig: r_max = {self.r_max:g} m with dropoff: what points lie on is known only"
+                " where the simulator drops no return; dropoff_general_rate and"
+                " dropoff_zero_intensity must be 0"
+            )
+
+    @property
+    def sensitivity(self) -> Sensitivity | None:
+        """What it detects; None if that is all that its rays hit within range."""
+        if self.r_max is None:
+            return None
+        return Sensitivity(r_max=self.r_max, keep_intensity=self.keep_intensity)
+
+    @property
+    def returns_all(self) -> bool:
+        """Whether the simulator drops no return."""
+        return not (self.dropoff_general_rate or self.dropoff_zero_intensity)
 
     @property
     def pose_in_carrier(self) -> Pose:
@@ -66,6 +89,15 @@ class Rig:
     vehicle: LidarMount  # of connected vehicles
     roadside_height: float  # m from the road to a roadside unit
     roadside_distance: float  # m that a unit stands ahead of the ego for which it is put up
+
+    def mount_of(self, kind: Kind) -> LidarMount:
+        """Return the LiDAR of a kind of agent."""
+        return {"ego": self.ego, "roadside": self.roadside, "vehicle": self.vehicle}[kind]
+
+    @property
+    def mounts(self) -> tuple[LidarMount, ...]:
+        """All of them."""
+        return self.ego, self.roadside, self.vehicle
 
 
 @cache
@@ -94,6 +126,7 @@ class Scan:
     points_in_lidar: Singles
     hits: dict[int, int]  # returns by actor
     surfaces: Surfaces | None = None  # that the points lie on, if they were asked for
+    sensitivity: Sensitivity | None = None  # of the LiDAR, which has not been applied
 
 
 class ScanningPost:
@@ -177,6 +210,7 @@ class ScanningPost:
             points_in_lidar=points,
             hits=dict(zip(hit.tolist(), counts.tolist(), strict=True)),
             surfaces=surfaces,
+            sensitivity=self.mount.sensitivity,
         )
 
     def sweeps(self, frame: int) -> bool:
@@ -223,7 +257,11 @@ def surfaces_of(semantic: np.ndarray, points: int) -> Surfaces:
             f"{points} returns of a LiDAR, and {len(semantic)} of its semantic twin: surfaces are"
             " known only where no return is dropped",
         )
-    return Surfaces(semantic["tag"].astype(np.uint8), np.abs(semantic["cos"]))
+    return Surfaces(
+        semantic["tag"].astype(np.uint8),
+        np.abs(semantic["cos"]),
+        semantic["actor"].astype(np.int64),
+    )
 
 
 def _spawn(

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.channel.interference import stray_points
+from harness.channel.interference.stray_points import SquareRing
 from harness.errors import UserError
 from harness.geometry import points_between
 from harness.vocabulary import Mask, Singles, Surfaces
@@ -65,7 +65,7 @@ class StrayPoints:
         self, view: View, ego: View, count: int, *, random: np.random.Generator
     ) -> Singles:
         """Return so many points, outside the window of this LiDAR and of the ego's."""
-        scatter = stray_points.StrayPoints(max(count, 16), self.window, self.outside)
+        scatter = SquareRing("stray_points", max(count, 16), self.window, self.outside)
         stray = np.zeros((0, 4), np.float32)
         while len(stray) < count:
             more = scatter.scattered(view.points_in_lidar, random)

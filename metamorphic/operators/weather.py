@@ -14,12 +14,20 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import Sweep
-from harness.channel.interference import scattering
+from harness.channel.interference import extinction, scattering
 from harness.channel.interference.backscatter import Calibration
-from harness.channel.interference.scattering import Outcome, Sensitivity
+from harness.channel.interference.reflectivity import WATER_DEPTHS
+from harness.channel.interference.scattering import Outcome
+from harness.sensitivity import Sensitivity
 from metamorphic.operators.operator import Changed, DoesNotApplyError, Expectation, Level, Need
 from metamorphic.scene import Scene, View, with_points
 from metamorphic.space import Parameter, Space, Values, number
+
+
+def log_parameter(name: str, unit: str, limits: tuple[float, float]) -> Parameter:
+    """Return a parameter that is searched in its logarithm."""
+    low, high = limits
+    return Parameter(name=name, unit=unit, low=low, high=high, kind="log")
 
 
 class Weather(ABC):
@@ -78,7 +86,7 @@ class Rain(Weather):
     """Rain; CooTest has 0.1 to 10 mm/h, which does little within 85 m."""
 
     name = "rain"
-    space: Space = (Parameter(name="rate", unit="mm/h", low=0.1, high=50.0, kind="log"),)
+    space: Space = (log_parameter("rate", "mm/h", extinction.RAIN_RATES),)
 
     def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
         """Return the sweep in rain."""
@@ -90,7 +98,7 @@ class Snow(Weather):
     """Snow by its rate as melted water; CooTest has 0.1 to 2.4 mm/h."""
 
     name = "snow"
-    space: Space = (Parameter(name="rate", unit="mm/h of water", low=0.1, high=10.0, kind="log"),)
+    space: Space = (log_parameter("rate", "mm/h of water", extinction.SNOW_RATES),)
 
     def outcome(self, sweep: Sweep, values: Values, random: np.random.Generator) -> Outcome:
         """Return the sweep in snow."""
@@ -102,7 +110,7 @@ class Fog(Weather):
     """Fog by visibility; CooTest has 200 to 1000 m. An infinite visibility changes nothing."""
 
     name = "fog"
-    space: Space = (Parameter(name="visibility", unit="m", low=30.0, high=1000.0, kind="log"),)
+    space: Space = (log_parameter("visibility", "m", extinction.VISIBILITIES),)
 
     def __init__(
         self,
@@ -135,7 +143,7 @@ class WetGround(Weather):
 
     name = "wet_ground"
     paper = "ours"
-    space: Space = (Parameter(name="water", unit="mm", low=0.1, high=1.2),)
+    space: Space = (Parameter(name="water", unit="mm", low=WATER_DEPTHS[0], high=WATER_DEPTHS[1]),)
     needs: frozenset[Need] = frozenset({"surfaces"})
 
     def sensed(self, view: View, values: Values, random: np.random.Generator) -> Outcome:

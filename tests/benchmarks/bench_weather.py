@@ -17,7 +17,8 @@ from harness.channel.interference import extinction, scattering
 from harness.channel.interference.backscatter import responses
 from harness.channel.interference.extinction import Particles
 from harness.channel.interference.reflectivity import reflectivity
-from harness.channel.interference.scattering import Outcome, Sensitivity
+from harness.channel.interference.scattering import Outcome
+from harness.sensitivity import Sensitivity
 from harness.vocabulary import Surfaces
 from tests.metamorphic.naive_weather import naive
 

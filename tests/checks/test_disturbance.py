@@ -50,7 +50,7 @@ class Backwards(Disturbance):
 
 class NowhereAtAll(Late):
     def shift(self, observation: Observation) -> Shift:
-        return (0.0, 0.0, float("nan")) if observation.kind == "vehicle" else (0.0, 0.0, 0.0)
+        return Shift(yaw=float("nan")) if observation.kind == "vehicle" else Shift()
 
 
 class Writes(Disturbance):

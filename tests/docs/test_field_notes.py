@@ -19,10 +19,10 @@ from harness.field_notes import notes_of
 from tests.docs.reference import CONF, by_class, class_of, settings_of
 
 UNIT = re.compile(
-    r"(s|m|m/s|m/s²|rad|degrees|%|GiB|bytes/s|per m|of|factor|probability|share|intensity|0 to 1"
-    r"|least overlap ratio)\b|%"
+    r"(s|m|mm|mm/h|m/s|m/s²|rad|degrees|%|GiB|bytes/s|per m|of|factor|probability|share|intensity"
+    r"|0 to 1|least overlap ratio)\b|%"
 )
-QUANTITY = re.compile(r"(s|m|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])")
+QUANTITY = re.compile(r"(s|m|mm|mm/h|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])")
 FILES = sorted(CONF.glob("*/*.yaml"))
 
 

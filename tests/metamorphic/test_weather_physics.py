@@ -14,8 +14,9 @@ from harness.channel.disturbance import Sweep
 from harness.channel.interference import backscatter, extinction, reflectivity, scattering
 from harness.channel.interference.extinction import Particles
 from harness.channel.interference.particle_sampling import sensed_up_to, strongest_particles
-from harness.channel.interference.scattering import KEPT, LOST, SCATTERED, Outcome, Sensitivity
+from harness.channel.interference.scattering import KEPT, LOST, SCATTERED, Outcome
 from harness.errors import UserError
+from harness.sensitivity import Sensitivity
 from harness.vocabulary import Surfaces
 from tests.metamorphic.naive_weather import naive
 

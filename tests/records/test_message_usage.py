@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.records.message_usage import MessageUsage, fault_of
+from harness.records.message_usage import COUNTS, MessageUsage, fault_of
 
 UNDISTURBED = MessageUsage(
     reads=True, sent=50, used=50, different=False, silence_asked=False, disturbances={}
@@ -110,3 +110,12 @@ def test_read_from_a_result() -> None:
 def test_what_is_no_count_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is no count"):
         MessageUsage.of(record(**changes))
+
+
+def test_changed_sweeps_are_a_difference() -> None:
+    record: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+    record |= {"reads": True, "used": 5, "silence_asked": False, "disturbances": {"rain": 5}}
+    assert MessageUsage.of({"crucible": {"messages": record}}).undisturbed
+    assert not MessageUsage.of({"crucible": {"messages": {**record, "sensed": 5}}}).undisturbed
+    with pytest.raises(ValueError, match="is no count"):
+        MessageUsage.of({"crucible": {"messages": {**record, "sensed": -1}}})

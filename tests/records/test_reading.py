@@ -21,9 +21,9 @@ from harness.records import reading
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.reading import Campaign, read_header, read_table
-from harness.records.schema import MOST_ROWS, ROWS_A_STEP, TABLES
+from harness.records.schema import AFTER_SENSING, MOST_ROWS, ROWS_A_STEP, TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
-from tests.records.samples import KEY, columns, result, write_campaign, write_try
+from tests.records.samples import KEY, columns, fill, result, write_campaign, write_try
 
 OTHER = replace(KEY, arm=KEY.arm.but(condition="none=0"))
 ONE_FOLDER = settings(
@@ -312,3 +312,23 @@ def test_a_table_has_no_more_rows_than_its_attempts_steps_allow(campaign: Campai
         campaign.table("poses", KEY)
     pq.write_table(table.take(rows[1:]), file)
     assert len(campaign.table("poses", KEY)) == most
+
+
+@pytest.mark.parametrize("name", AFTER_SENSING)
+def test_columns_of_what_is_left_after_sensing_are_read(name: str, tmp_path: Path) -> None:
+    more = AFTER_SENSING[name]
+    values = {**columns(name, 5), **{field.name: [3] * 5 for field in more}}
+    with EpisodeWriter(tmp_path, KEY, 1) as writer:
+        fill(writer, KEY, 5, 0)
+        writer.table(name, values, more)
+        place = writer.commit()
+    table = read_table(place / f"{name}.parquet", name)
+    assert [*table.columns][-len(more) :] == [field.name for field in more]
+    whole = pq.read_table(place / f"{name}.parquet")
+    for spoilt in (
+        whole.rename_columns([*whole.column_names[:-1], "hits_before"]),
+        whole.append_column(more[0].with_name("again"), whole[more[0].name]),
+    ):
+        pq.write_table(spoilt, place / f"{name}.parquet", write_page_checksum=True)
+        with pytest.raises(UserError, match=f"not a table {name} of schema"):
+            read_table(place / f"{name}.parquet", name)

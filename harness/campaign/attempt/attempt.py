@@ -15,7 +15,7 @@ from harness.campaign.attempt.drive_monitor import DriveMonitor
 from harness.campaign.attempt.hazard_reports import hazard_reports
 from harness.campaign.attempt.live import LiveView, live_view
 from harness.campaign.attempt.metrics import AttemptMetrics
-from harness.campaign.attempt.perception import Perception
+from harness.campaign.attempt.perception import Perception, reads_surfaces
 from harness.campaign.attempt.recorder import Recorder
 from harness.campaign.attempt.results import (
     crucible_record,
@@ -322,13 +322,14 @@ def set_up_partners(
     stack: ExitStack,
 ) -> Partners:
     """Return the ego's partners, and the reference rig if ground truth depends on it."""
+    rig: Rig = build(settings["rig"], "rig")
     partners = assemble(
         cooperation,
         context,
-        rig=build(settings["rig"], "rig"),
+        rig=rig,
         period=period_of(settings),
         reads_points=reads_points(settings, system),
-        reads_surfaces=channel.needs_surfaces,
+        reads_surfaces=reads_surfaces(rig, channel),
         fleet=vehicles,
         reference=reference_of(settings),
     )
@@ -349,6 +350,7 @@ def set_up_perception(
 ) -> Perception:
     """Return the senses of the ego and its partners; the stack removes them."""
     rig: Rig = build(settings["rig"], "rig")
+    scans_points = reads_points(settings, system)
     perception = Perception(
         context,
         system,
@@ -358,8 +360,9 @@ def set_up_perception(
         mount=rig.ego,
         period=period_of(settings),
         rules=build(settings["patterns"], "patterns"),
-        reads_points=reads_points(settings, system),
-        reads_surfaces=channel.needs_surfaces,
+        reads_points=scans_points,
+        reads_surfaces=reads_surfaces(rig, channel),
+        counts_after_sensing=scans_points and reads_surfaces(rig, channel),
         metrics=AttemptMetrics(metrics_in(settings), context.route),
         view=view,
     )
@@ -387,6 +390,7 @@ def play(
         ego_id=ego.actor.id,
         tick_seconds=context.tick_seconds,
         keeps_points=keeps_points,
+        after_sensing=perception.counts_after_sensing,
     )
     registry = ActorRegistry(context.world)
     tracks = Tracks(ego.actor.id, state.frame, registry)

@@ -226,7 +226,7 @@ def live_step(
         },
         ages={record.sender: curve(time, record.age_measured) for record in delivered},
         displacements={
-            record.sender: curve(time, math.hypot(*record.measured_shift[:2]))
+            record.sender: curve(time, math.hypot(record.measured_shift.x, record.measured_shift.y))
             for record in captured
         },
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from harness.vocabulary import (
     EgoObservation,
     GroundTruth,
     Integers,
+    Kind,
     LightAhead,
     Message,
     Observation,
@@ -33,7 +35,7 @@ from harness.vocabulary import (
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import Ego
 from harness.world.partners import Partner, Partners
-from harness.world.rig import LidarMount, Scan, ScanningPost
+from harness.world.rig import LidarMount, Rig, Scan, ScanningPost
 from harness.world.scene import GroundTruthScene, parked_in_world, within
 
 EGO: Literal["ego"] = "ego"
@@ -57,6 +59,7 @@ class Perception:
         rules: EvaluationSettings,
         reads_points: bool,
         reads_surfaces: bool,
+        counts_after_sensing: bool,
         metrics: AttemptMetrics,
         view: LiveView,
     ) -> None:
@@ -67,6 +70,7 @@ class Perception:
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
+        self.counts_after_sensing = counts_after_sensing
         self._system = system
         self._channel = channel
         self._ego_id = ego.actor.id
@@ -106,22 +110,37 @@ class Perception:
         reach = max(self._mount.range, self._rules.reach)
         truth = self._truth(scene, scan, reach, self._ego_id)
         self.returned = frozenset(truth.actor_ids[truth.hits > 0].tolist())
-        hits = Hits(
-            truth.hits,
-            most(truth, ((scan, partner.carrier) for partner, scan in sweeps.shared)),
-            most(truth, ((scan, POLE) for scan in sweeps.reference)),
-        )
         hits_of: dict[str, Integers] = {EGO: truth.hits}
         for partner, sweep in sweeps.shared:
             hits_of[partner.sender] = hits_on(truth, sweep, partner.carrier)
-        for sender, seen in hits_of.items():
-            recorder.sightings.add(scan.frame, sender, truth.actor_ids, seen)
-        believed = {
-            partner.sender: self._share(partner, sweep, scene, recorder)
+        of_reference = most(truth, ((scan, POLE) for scan in sweeps.reference))
+        scan = self._sensed(EGO, EGO, scan)
+        shared = [
+            (partner, self._sensed(partner.sender, partner.kind, sweep))
             for partner, sweep in sweeps.shared
+        ]
+        after: dict[str, Integers] = {}
+        if self.counts_after_sensing:
+            after = {EGO: hits_after(truth, scan, self._ego_id)}
+            for partner, sensed in shared:
+                after[partner.sender] = hits_after(truth, sensed, partner.carrier)
+        hits = Hits(
+            ego=truth.hits,
+            anyone=np.maximum.reduce([*hits_of.values()]),
+            reference=of_reference,
+            after_ego=after.get(EGO),
+            after_anyone=np.maximum.reduce([*after.values()]) if after else None,
+        )
+        for sender, seen in hits_of.items():
+            recorder.sightings.add(
+                scan.frame, sender, truth.actor_ids, hits=seen, after=after.get(sender)
+            )
+        believed = {
+            partner.sender: self._share(partner, sensed, scene, recorder)
+            for partner, sensed in shared
         }
         observation = self._observe(state, scan, lights, recorder)
-        present = {partner.sender for partner, _ in sweeps.shared}
+        present = {partner.sender for partner, _ in shared}
         messages = self._channel.deliver(scan.time, present)
         step = self._decide(observation, messages, truth)
         clock = self._spent("system", clock)
@@ -158,7 +177,7 @@ class Perception:
             lambda: live_step(
                 state,
                 recorder.start,
-                scans={EGO: scan, **{partner.sender: sweep for partner, sweep in sweeps.shared}},
+                scans={EGO: scan, **{partner.sender: sensed for partner, sensed in shared}},
                 believed=believed,
                 truth=truth,
                 hits=hits_of,
@@ -180,11 +199,24 @@ class Perception:
         truth = scene.truth_for(scan.lidar_in_world, scan.hits, reach, carrier)
         return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
 
+    def _sensed(self, sender: str, kind: Kind, scan: Scan) -> Scan:
+        """Return a scan with the points that the LiDAR returns in this air; hits stay."""
+        captured = Observation(
+            sender=sender,
+            kind=kind,
+            frame=scan.frame,
+            time=scan.time,
+            lidar_in_world=scan.lidar_in_world,
+            points_in_lidar=scan.points_in_lidar,
+        )
+        sweep = self._channel.sense(captured, scan.surfaces, scan.sensitivity)
+        return replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)
+
     def _share(
         self, partner: Partner, scan: Scan, scene: GroundTruthScene, recorder: Recorder
     ) -> Pose:
         """Let a partner share what it sensed; return the pose that it believes."""
-        captured = Observation(
+        observation = Observation(
             sender=partner.sender,
             kind=partner.kind,
             frame=scan.frame,
@@ -192,7 +224,6 @@ class Perception:
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
         )
-        observation = self._channel.sense(captured, scan.surfaces)
         self._channel.audit.captured(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         recorder.pose(
@@ -222,7 +253,7 @@ class Perception:
     def _observe(
         self, state: EgoState, scan: Scan, lights: tuple[LightAhead, ...], recorder: Recorder
     ) -> EgoObservation:
-        captured = EgoObservation(
+        observation = EgoObservation(
             sender=EGO,
             kind=EGO,
             frame=scan.frame,
@@ -234,7 +265,6 @@ class Perception:
             speed=state.speed,
             lights=lights,
         )
-        observation = self._channel.sense(captured, scan.surfaces)
         self._channel.audit.captured(EGO, scan.frame, scan.time, scan.lidar_in_world)
         believed = self._channel.believe(observation)
         self._channel.audit.believed(believed)
@@ -278,12 +308,28 @@ class _blaming_the_system:  # noqa: N801
             ) from problem
 
 
+def reads_surfaces(rig: Rig, channel: Channel) -> bool:
+    """Return whether what points lie on is to be known: for what senses, and for hits after it."""
+    sensitive = any(mount.sensitivity for mount in rig.mounts)
+    known = all(mount.returns_all for mount in rig.mounts)
+    return channel.needs_surfaces or ((channel.of_sweeps or sensitive) and known)
+
+
 def most(truth: GroundTruth, scans: Iterable[tuple[Scan, int]]) -> Integers:
     """Return the most returns of the ego or of one of some LiDARs, each with its carrier."""
     hits = truth.hits.copy()
     for scan, carrier in scans:
         hits = np.maximum(hits, hits_on(truth, scan, carrier))
     return hits
+
+
+def hits_after(truth: GroundTruth, scan: Scan, carrier: int) -> Integers:
+    """Return how many points of a sensed scan are left on each."""
+    if scan.surfaces is None or scan.surfaces.actors is None:
+        return np.zeros(len(truth), np.int64)  # nothing was scanned
+    actors, counts = np.unique(scan.surfaces.actors, return_counts=True)
+    left = dict(zip(actors.tolist(), counts.tolist(), strict=True))
+    return hits_on(truth, replace(scan, hits=left), carrier)
 
 
 def hits_on(truth: GroundTruth, scan: Scan, carrier: int) -> Integers:

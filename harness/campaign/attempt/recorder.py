@@ -14,11 +14,21 @@ from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import Sightings
 from harness.channel.delivery_audit import MessageRecord
+from harness.channel.effects import Shift
 from harness.evaluation.driving import Infraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes, EvaluatedFrame
 from harness.records.metrics import metric_fields
 from harness.records.points import packed
-from harness.records.schema import BOXES, EVENTS, FRAMES, MAP, MESSAGES, POINTS, POSES
+from harness.records.schema import (
+    AFTER_SENSING,
+    BOXES,
+    EVENTS,
+    FRAMES,
+    MAP,
+    MESSAGES,
+    POINTS,
+    POSES,
+)
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import CLASSES, PATTERNS, Control, Floats, Integers, Pose, Singles
 from harness.world.attempt_context import EgoState
@@ -32,19 +42,26 @@ PATTERN_NAMES = np.array(COUNTED_BY_NAME)
 
 
 HITS = ("hits_ego", "hits_anyone", "hits_reference")
+HITS_AFTER = tuple(field.name for field in AFTER_SENSING["boxes"])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Hits:
     """How often LiDARs hit each true box: the ego's, and the most of one of several."""
 
     ego: Integers
     anyone: Integers  # of the ego and its partners
     reference: Integers  # of the ego and the units of the reference rig; of the ego without one
+    after_ego: Integers | None = None  # points that the ego's LiDAR returns after sensing
+    after_anyone: Integers | None = None  # the most of the ego or of one of its partners
 
     def columns(self) -> dict[str, Integers]:
         """Return them as `boxes.parquet` has them."""
-        return dict(zip(HITS, (self.ego, self.anyone, self.reference), strict=True))
+        columns = dict(zip(HITS, (self.ego, self.anyone, self.reference), strict=True))
+        if self.after_ego is not None and self.after_anyone is not None:
+            after = (self.after_ego, self.after_anyone)
+            columns |= dict(zip(HITS_AFTER, after, strict=True))
+        return columns
 
 
 class Recorder:
@@ -62,17 +79,21 @@ class Recorder:
         ego_id: int,
         tick_seconds: float,
         keeps_points: bool = False,
+        after_sensing: bool = False,
     ) -> None:
         self.start = start
         self.first_frame = first_frame
         self._ego_id = ego_id
         self.tick_seconds = tick_seconds
         self.frames: dict[str, list[Any]] = {name: [] for name in FRAMES.names}
-        self._boxes: dict[str, list[Any]] = {name: [] for name in BOXES.names}
+        self._after_sensing = AFTER_SENSING if after_sensing else {}
+        self._boxes: dict[str, list[Any]] = {
+            name: [] for name in (*BOXES.names, *self._after("boxes"))
+        }
         self._poses: dict[str, list[Any]] = {name: [] for name in POSES.names}
         self.hazards: list[HazardReport] = []
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
-        self.sightings = Sightings(ego_id, first_frame)
+        self.sightings = Sightings(ego_id, first_frame, self._after("sightings"))
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self.signals = SignalLog(first_frame)
         self.surrogates: dict[str, Any] = {}
@@ -107,7 +128,8 @@ class Recorder:
             ("cooperative", evaluated.cooperative),
         ):
             count = len(part.boxes)
-            known: dict[str, Integers] = dict.fromkeys(("actor_id", *HITS), NO_VALUES)
+            names = ("actor_id", *HITS, *self._after("boxes"))
+            known: dict[str, Integers] = dict.fromkeys(names, NO_VALUES)
             if source == "truth":
                 known = {"actor_id": ids - self._ego_id, **hits.columns()}
             padded = {name: _padded(values, count) for name, values in known.items()}
@@ -214,17 +236,22 @@ class Recorder:
         """Write all tables."""
         columns = {**self.frames, **metrics.columns}
         writer.table("frames", columns, metric_fields(metrics.units))
-        writer.table("boxes", self._boxes)
+        writer.table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
         writer.table("poses", self._poses)
         writer.table("events", self._events)
         writer.table("messages", message_columns(messages, self.start, self.first_frame))
         writer.table("map", map_columns(lines))
         writer.table("scenery", scenery)
-        writer.table("sightings", self.sightings.table())
+        sightings = self._after_sensing.get("sightings", ())
+        writer.table("sightings", self.sightings.table(), sightings)
         for name, columns in self.tracks.items():
             writer.table(name, columns)
         if self._keeps_points:
             writer.table("points", self._points)
+
+    def _after(self, table: str) -> tuple[str, ...]:
+        """Return the columns that sensing adds to a table."""
+        return tuple(field.name for field in self._after_sensing.get(table, ()))
 
 
 MapLine = tuple[str, Floats]
@@ -246,14 +273,8 @@ def message_columns(
             "delivered_time": message.delivered_time - start,
             "age_asked": message.age_asked,
             "age_measured": message.age_measured,
-            **dict(zip(("asked_x", "asked_y", "asked_yaw"), message.asked_shift, strict=True)),
-            **dict(
-                zip(
-                    ("measured_x", "measured_y", "measured_yaw"),
-                    message.measured_shift,
-                    strict=True,
-                )
-            ),
+            **_shift("asked_", message.asked_shift),
+            **_shift("measured_", message.measured_shift),
             "bytes": message.size_bytes,
             "fate": message.fate,
             "uses": message.uses,
@@ -282,6 +303,11 @@ def _pose(prefix: str, pose: Pose) -> dict[str, float]:
     return {
         f"{prefix}{name}": getattr(pose, name) for name in ("x", "y", "z", "yaw", "pitch", "roll")
     }
+
+
+def _shift(prefix: str, shift: Shift) -> dict[str, float]:
+    """Return a displacement in the plane; `poses.parquet` has the whole one."""
+    return {f"{prefix}{name}": getattr(shift, name) for name in ("x", "y", "yaw")}
 
 
 def _padded(values: Integers, count: int) -> Integers:

@@ -7,7 +7,7 @@ then by tick: consecutive values differ little, which Parquet's delta encoding m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import carla
@@ -75,13 +75,22 @@ class Tracks:
 class Sightings:
     """Which road users each LiDAR hit at each planning step, and how often."""
 
-    def __init__(self, ego_id: int, first_frame: int) -> None:
+    def __init__(self, ego_id: int, first_frame: int, more: Sequence[str] = ()) -> None:
         self._ego_id = ego_id
         self._first_frame = first_frame
-        self._columns: dict[str, list[Any]] = {name: [] for name in SIGHTINGS.names}
+        self._names = (*SIGHTINGS.names, *more)
+        self._columns: dict[str, list[Any]] = {name: [] for name in self._names}
 
-    def add(self, frame: int, sender: str, ids: Integers, hits: Integers) -> None:
-        """Add how often one LiDAR hit each of some road users."""
+    def add(
+        self,
+        frame: int,
+        sender: str,
+        ids: Integers,
+        *,
+        hits: Integers,
+        after: Integers | None = None,
+    ) -> None:
+        """Add how often one LiDAR hit each of some road users, and what was left after sensing."""
         seen = hits > 0
         count = int(seen.sum())
         columns: tuple[Iterable[Any], ...] = (
@@ -89,8 +98,9 @@ class Sightings:
             [sender] * count,
             ids[seen] - self._ego_id,
             hits[seen],
+            *([] if after is None else [after[seen]]),
         )
-        for name, values in zip(SIGHTINGS.names, columns, strict=True):
+        for name, values in zip(self._names, columns, strict=True):
             self._columns[name].extend(values)
 
     def table(self) -> dict[str, list[Any]]:

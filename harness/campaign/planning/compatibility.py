@@ -11,7 +11,7 @@ from typing import get_type_hints
 import numpy as np
 
 from harness.campaign.planning.sizes import disturbances_of, refuse_sizes
-from harness.campaign.settings.config import find_class
+from harness.campaign.settings.config import build, find_class
 from harness.campaign.settings.cooperation import cooperation_of
 from harness.campaign.settings.declared import Settings
 from harness.channel.disturbance import Disturbance
@@ -19,6 +19,7 @@ from harness.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
 from harness.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
+from harness.world.rig import Rig
 
 SAMPLES: dict[type, Payload] = {
     Boxes: Boxes.none(),
@@ -43,8 +44,12 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
     for arm in arms:
         payload = payload_of(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
         present = kinds[arm.cooperation]
+        silent = blind_reader(settings, arm.system)
         for disturbance in disturbances_of(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
+            refuse_without_sensitivity(settings, disturbance, arm.condition)
+            if disturbance.of_sweeps and silent:
+                reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
             if not disturbance.kinds & present:
                 reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
             elif payload is not None and not touches(disturbance, present, payload):
@@ -97,6 +102,31 @@ def refuse_absent(disturbance: Disturbance, present: frozenset[Kind], condition:
             f"configuration: interference.{condition}: {disturbance.name} disturbs {kinds}, and"
             " the cooperation has none of these agents; choose another cooperation or condition"
         )
+
+
+def blind_reader(settings: Settings, system: str) -> bool:
+    """Return whether a system reads messages and no points: changed sweeps change nothing for it.
+
+    One that reads neither may be driven: it shows what does not depend on sweeps.
+    """
+    named = find_class(settings["system"][system]["_target_"], f"system.{system}")
+    reads_points = getattr(named, "reads_points", True) or settings["record"]["points"]
+    return bool(getattr(named, "reads_messages", True) and not reads_points)
+
+
+def refuse_without_sensitivity(
+    settings: Settings, disturbance: Disturbance, condition: str
+) -> None:
+    """Refuse weather where it is not known what the LiDARs detect."""
+    rig: Rig = build(settings["rig"], "rig")
+    kinds = sorted(disturbance.kinds) if disturbance.detects else []
+    for kind in kinds:
+        if rig.mount_of(kind).sensitivity is None:
+            raise UserError(
+                f"configuration: interference.{condition}: {disturbance.name} needs to know what"
+                f" LiDARs detect, and rig.{kind}.r_max is null; choose a rig with a sensitivity,"
+                " as rig=v2xverse_200m, which holds in dry air, too"
+            )
 
 
 def touches(disturbance: Disturbance, present: frozenset[Kind], payload: Payload) -> bool:

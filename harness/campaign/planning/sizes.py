@@ -16,6 +16,7 @@ from harness.campaign.settings.declared import Part, Settings
 from harness.channel.channel import Channel
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
+from harness.channel.sensing import refuse_two_weathers
 from harness.errors import UserError
 from harness.records.arms import NONE
 from harness.vocabulary import Kind
@@ -111,6 +112,10 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
     if condition == NONE and made:
         names = ", ".join(disturbance.name for disturbance in made)
         raise UserError(f"{place}: holds {names}; give the condition another name")
+    try:
+        refuse_two_weathers(made)
+    except UserError as problem:
+        raise UserError(f"{place}: {problem}") from None
     for disturbance in made:
         if small := disturbance.too_small():
             raise UserError(f"{place}: {disturbance.name}: {small}; ask for more, or for none")

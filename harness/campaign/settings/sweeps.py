@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISIBILITIES
+from harness.channel.interference.reflectivity import WATER_DEPTHS
 from harness.errors import UserError
 from harness.records.arms import NONE
 from harness.suggestions import unknown
@@ -74,6 +76,13 @@ SIZES: Mapping[str, Size] = {
     "stray_points": Size(
         target="stray_points.StrayPoints", parameter="count", most=100_000, whole=True
     ),
+    "stray_returns": Size(
+        target="stray_points.StrayReturns", parameter="count", most=100_000, whole=True
+    ),
+    "rain": Size(target="weather.Rain", parameter="rate", most=RAIN_RATES[1]),
+    "snow": Size(target="weather.Snow", parameter="rate", most=SNOW_RATES[1]),
+    "fog": Size(target="weather.Fog", parameter="visibility", least=VISIBILITIES[0]),
+    "wet_ground": Size(target="weather.WetGround", parameter="water", most=WATER_DEPTHS[1]),
 }
 """The disturbances that can be swept, by the names of their conditions."""
 

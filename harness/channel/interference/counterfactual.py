@@ -31,6 +31,7 @@ class Counterfactual(Disturbance):
         self.certain = of.certain and windows is None
         self.beyond_window = of.beyond_window
         self.of_sweeps, self.needs_surfaces = of.of_sweeps, of.needs_surfaces
+        self.detects = of.detects
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.sample = sample
         for first, end in self.windows or ():
@@ -76,7 +77,7 @@ class Counterfactual(Disturbance):
     def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Change the sweep, if it is time."""
         sensed = self.of.sense(sweep, observation)
-        return sensed if self._happens(observation.frame) else sweep
+        return sensed if self._happens(observation.frame) else sweep  # dry air, where it detects
 
     def shift(self, observation: Observation) -> Shift:
         """Be wrong about the place, if it is time."""

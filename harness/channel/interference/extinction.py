@@ -11,6 +11,12 @@ from dataclasses import dataclass
 
 from harness.errors import UserError
 
+RAIN_RATES = (0.1, 50.0)
+"""mm/h; CooTest (Guo et al., 2024, 3.3.1) has 0.1 to 10."""
+SNOW_RATES = (0.1, 10.0)
+"""mm/h of melted water; CooTest has 0.1 to 2.4."""
+VISIBILITIES = (30.0, 1000.0)
+"""m; CooTest has 200 to 1000."""
 LEAST_DIAMETER = 0.05
 """mm; smaller particles are not counted (LISA, Kilic et al., 2021)."""
 

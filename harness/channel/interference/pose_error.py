@@ -1,6 +1,8 @@
 """Observers are wrong about where they are; what they sense stays as it is.
 
-Errors are in x and y of the world (m) and, in the settings, in degrees of yaw.
+Errors are in x, y and z of the world (m) and, in the settings, in degrees of yaw, pitch and roll.
+Those of z, pitch and roll are 0 unless they are set (CooTest, Guo et al., 2024, 3.3.1, has one of
+z). They are sampled after the others, which thus do not depend on them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from harness.errors import UserError
 from harness.vocabulary import Floats, Kind, Observation
 
 Per = Literal["episode", "frame"]
-LEAST = np.array([LEAST_METRES, LEAST_METRES, LEAST_RADIANS])
+LEAST = np.array([*[LEAST_METRES] * 2, LEAST_RADIANS, LEAST_METRES, *[LEAST_RADIANS] * 2])
+IN_PLANE = 3
+"""Of the parts of an error, x, y and yaw are the first; z, pitch and roll follow."""
 FAR = 5.0
 """Standard deviations that are hardly ever exceeded."""
 LONG = 600.0
@@ -37,24 +41,23 @@ class PoseErrorDisturbance(Disturbance, ABC):
 
     def too_small(self) -> str | None:
         """Return the largest error that can be expected, if it counts as none."""
-        x, y, yaw = self.largest().tolist()
-        if displaces((x, y, yaw)):
+        largest = Shift(*self.largest().tolist())
+        if displaces(largest):
             return None
-        metres, degrees = math.hypot(x, y), math.degrees(yaw)
+        metres, degrees = largest.metres, math.degrees(largest.radians)
         return f"{metres:.3g} m and {degrees:.3g} degrees are no displacement"
 
     @abstractmethod
     def largest(self) -> Floats:
-        """Return the largest x, y (m) and yaw (rad) that can be expected."""
+        """Return the largest x, y (m), yaw (rad), z (m), pitch and roll that can be expected."""
 
     def shift(self, observation: Observation) -> Shift:
         """Return how wrong this observer is now."""
-        x, y, yaw = self.error(observation).tolist()
-        return x, y, yaw
+        return Shift(*self.error(observation).tolist())
 
     @abstractmethod
     def error(self, observation: Observation) -> Floats:
-        """Return x, y (m) and yaw (rad)."""
+        """Return x, y (m), yaw (rad), z (m), pitch and roll (rad)."""
 
 
 class Sampled(PoseErrorDisturbance):
@@ -87,7 +90,7 @@ class Sampled(PoseErrorDisturbance):
 
     @abstractmethod
     def sample(self, random: np.random.Generator) -> Floats:
-        """Return x, y (m) and yaw (rad)."""
+        """Return x, y (m), yaw (rad), z (m), pitch and roll (rad)."""
 
 
 class Uniform(Sampled):
@@ -102,6 +105,12 @@ class Uniform(Sampled):
         *,
         yaw_low: float,  # degrees
         yaw_high: float,  # degrees
+        z_low: float = 0.0,  # m
+        z_high: float = 0.0,  # m
+        pitch_low: float = 0.0,  # degrees
+        pitch_high: float = 0.0,  # degrees
+        roll_low: float = 0.0,  # degrees
+        roll_high: float = 0.0,  # degrees
         per: Per = "episode",  # one sample for each: episode or frame
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
@@ -111,8 +120,13 @@ class Uniform(Sampled):
                 f"pose_error: low = {low} m, high = {high} m, yaw_low = {yaw_low} degrees,"
                 f" yaw_high = {yaw_high} degrees: must be 0 ≤ low ≤ high; signs are sampled"
             )
-        self.low = in_radians(low, low, yaw_low)
-        self.high = in_radians(high, high, yaw_high)
+        self.low = in_radians(low, low, yaw_low, z=z_low, pitch=pitch_low, roll=roll_low)
+        self.high = in_radians(high, high, yaw_high, z=z_high, pitch=pitch_high, roll=roll_high)
+        if not ((self.low >= 0) & (self.low <= self.high)).all():
+            raise UserError(
+                f"pose_error: z from {z_low} to {z_high} m, pitch from {pitch_low} to {pitch_high},"
+                f" roll from {roll_low} to {roll_high} degrees: must be 0 ≤ low ≤ high"
+            )
 
     def largest(self) -> Floats:
         """Return the upper ends."""
@@ -127,8 +141,11 @@ class Uniform(Sampled):
 
     def sample(self, random: np.random.Generator) -> Floats:
         """Return sizes with signs."""
-        sizes = random.uniform(self.low, self.high)
-        return np.asarray(sizes * random.choice([-1.0, 1.0], 3))
+        parts = [
+            random.uniform(self.low[part], self.high[part]) * random.choice([-1.0, 1.0], 3)
+            for part in (slice(IN_PLANE), slice(IN_PLANE, None))
+        ]
+        return np.concatenate(parts)
 
 
 class Normal(Sampled):
@@ -142,9 +159,14 @@ class Normal(Sampled):
         yaw_deviation: float,  # degrees
         per: Per = "episode",  # one sample for each: episode or frame
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
+        *,
+        z_deviation: float = 0.0,  # m
+        pitch_deviation: float = 0.0,  # degrees
+        roll_deviation: float = 0.0,  # degrees
     ) -> None:
         super().__init__(per, kinds)
-        self.deviation = spread(deviation, yaw_deviation)
+        out_of_plane = {"z": z_deviation, "pitch": pitch_deviation, "roll": roll_deviation}
+        self.deviation = spread(deviation, yaw_deviation, **out_of_plane)
 
     def largest(self) -> Floats:
         """Return errors that are hardly ever exceeded."""
@@ -171,9 +193,13 @@ class Constant(PoseErrorDisturbance):
         y: float,  # m in the world
         yaw: float,  # degrees
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
+        *,
+        z: float = 0.0,  # m
+        pitch: float = 0.0,  # degrees
+        roll: float = 0.0,  # degrees
     ) -> None:
         super().__init__(kinds)
-        self.bias = in_radians(x, y, yaw)
+        self.bias = in_radians(x, y, yaw, z=z, pitch=pitch, roll=roll)
 
     def largest(self) -> Floats:
         """Return the one error."""
@@ -203,7 +229,7 @@ class Fixed(Sampled):
 
     def largest(self) -> Floats:
         """Return the one size, as if it were all in x."""
-        return np.array([self.metres, 0.0, self.yaw])
+        return np.array([self.metres, 0.0, self.yaw, 0.0, 0.0, 0.0])
 
     def chance_of_none(self) -> float:
         """Return 0: the size is not left to chance."""
@@ -213,7 +239,7 @@ class Fixed(Sampled):
         """Return the distance in some direction, and the angle to some side."""
         towards = random.uniform(-math.pi, math.pi)
         x, y = self.metres * math.cos(towards), self.metres * math.sin(towards)
-        return np.array([x, y, self.yaw * random.choice([-1.0, 1.0])])
+        return np.array([x, y, self.yaw * random.choice([-1.0, 1.0]), 0.0, 0.0, 0.0])
 
 
 class Walk(PoseErrorDisturbance):
@@ -226,9 +252,14 @@ class Walk(PoseErrorDisturbance):
         deviation: float,  # m after one second
         yaw_deviation: float,  # degrees after one second
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
+        *,
+        z_deviation: float = 0.0,  # m after one second
+        pitch_deviation: float = 0.0,  # degrees after one second
+        roll_deviation: float = 0.0,  # degrees after one second
     ) -> None:
         super().__init__(kinds)
-        self.deviation = spread(deviation, yaw_deviation)
+        out_of_plane = {"z": z_deviation, "pitch": pitch_deviation, "roll": roll_deviation}
+        self.deviation = spread(deviation, yaw_deviation, **out_of_plane)
         self._walked: dict[str, tuple[float, Floats]] = {}
         self._began: dict[str, float] = {}
 
@@ -245,7 +276,7 @@ class Walk(PoseErrorDisturbance):
     def error(self, observation: Observation) -> Floats:
         """Take a step as wide as the time since the last one makes it."""
         sender, now = observation.sender, observation.time
-        since, error = self._walked.get(sender, (now, np.zeros(3)))
+        since, error = self._walked.get(sender, (now, np.zeros(len(LEAST))))
         elapsed = now - self._began.setdefault(sender, now)
         none = none_of_normal(self.deviation * math.sqrt(elapsed))
         self.idle_chance = min(self.idle_chance, none)
@@ -264,13 +295,18 @@ def none_of_normal(deviation: Floats) -> float:
     return math.prod(math.erf(ratio / math.sqrt(2)) for ratio in ratios)
 
 
-def in_radians(x: float, y: float, yaw: float) -> Floats:
-    """Return an error as it is used."""
-    return np.array([x, y, math.radians(yaw)])
+def in_radians(
+    x: float, y: float, yaw: float, *, z: float = 0.0, pitch: float = 0.0, roll: float = 0.0
+) -> Floats:
+    """Return an error as it is used: x, y, yaw, z, pitch, roll."""
+    return np.array([x, y, math.radians(yaw), z, math.radians(pitch), math.radians(roll)])
 
 
-def spread(deviation: float, yaw_deviation: float) -> Floats:
+def spread(
+    deviation: float, yaw_deviation: float, *, z: float, pitch: float, roll: float
+) -> Floats:
     """Return standard deviations as they are used."""
-    refuse_negative("pose_error", "m", deviation=deviation)
-    refuse_negative("pose_error", "degrees", yaw_deviation=yaw_deviation)
-    return in_radians(deviation, deviation, yaw_deviation)
+    refuse_negative("pose_error", "m", deviation=deviation, z_deviation=z)
+    degrees = {"pitch_deviation": pitch, "roll_deviation": roll}
+    refuse_negative("pose_error", "degrees", yaw_deviation=yaw_deviation, **degrees)
+    return in_radians(deviation, deviation, yaw_deviation, z=z, pitch=pitch, roll=roll)

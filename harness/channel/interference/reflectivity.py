@@ -57,6 +57,8 @@ AIR, WATER = 1.0003, 1.33
 """Refractive indices."""
 PAVEMENT_DEPTH = 1.2
 """mm of water that fill the roughness of a road (Hahner et al., 2022)."""
+WATER_DEPTHS = (0.1, PAVEMENT_DEPTH)
+"""mm of water, from damp to under a film everywhere."""
 
 
 def albedo(surfaces: Surfaces) -> Floats:

@@ -20,39 +20,29 @@ from numpy.typing import NDArray
 from harness.channel.disturbance import Sweep
 from harness.channel.interference import backscatter, extinction
 from harness.channel.interference.extinction import Particles
-from harness.channel.interference.particle_sampling import Strongest, strongest_particles
+from harness.channel.interference.particle_sampling import (
+    Strongest,
+    sensed_up_to,
+    strongest_particles,
+)
 from harness.channel.interference.reflectivity import reflectivity, wet_reflectivity
 from harness.errors import UserError
+from harness.sensitivity import Sensitivity
 from harness.vocabulary import Floats, Integers, Mask, Singles, Surfaces
 
 ATTENUATION = 0.004
 """1/m: CARLA's intensity in dry air is exp(-0.004 r), whatever is hit."""
-BRIGHT = 0.9
-"""Reflectivity of the target that a LiDAR's reach is stated for."""
 RANGE_NOISE = 0.09
 """m; the deviation is this over sqrt(2 P / P_min)."""
 UNLABELLED = 0
 """CARLA's tag of what is nothing."""
 
+NO_ACTOR = 0
+"""The actor of what is none."""
+SHOWS = 1e-6
+"""Share of an intensity that a sweep of float32 shows for certain."""
+
 KEPT, LOST, SCATTERED = range(3)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
-    """What a LiDAR still detects, and how it reports intensity."""
-
-    r_max: float = 200.0  # m, at which a surface of reflectivity 0.9 is just detected
-    keep_intensity: bool = False  # as if air were dry; else it loses exp(-2 alpha r), too
-
-    def __post_init__(self) -> None:
-        """Check the reach."""
-        if not 0 < self.r_max < math.inf:
-            raise UserError(f"r_max = {self.r_max} m: must be > 0")
-
-    @property
-    def least_power(self) -> float:
-        """Return P_min: 0.9 / r_max^2."""
-        return BRIGHT / self.r_max**2
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -87,12 +77,20 @@ def dry(sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator) -> 
 
 
 def rain(
-    sweep: Sweep, rate: float, sensitivity: Sensitivity, *, random: np.random.Generator
+    sweep: Sweep,
+    rate: float,
+    sensitivity: Sensitivity,
+    *,
+    random: np.random.Generator,
+    rho: Floats | None = None,
 ) -> Outcome:
-    """Return the sweep in rain of a rate in mm/h; rate 0 is the sweep itself."""
+    """Return the sweep in rain of a rate in mm/h; rate 0 is the sweep itself.
+
+    `rho` are the reflectivities of targets times cosines, where they are not those of dry surfaces.
+    """
     if rate == 0:
         return Outcome.same(sweep)
-    return among_particles(sweep, extinction.rain(rate), sensitivity, random)
+    return among_particles(sweep, extinction.rain(rate), sensitivity, random=random, rho=rho)
 
 
 def snow(
@@ -101,14 +99,19 @@ def snow(
     """Return the sweep in snow of a rate in mm/h of melted water; rate 0 is the sweep itself."""
     if rate == 0:
         return Outcome.same(sweep)
-    return among_particles(sweep, extinction.snow(rate), sensitivity, random)
+    return among_particles(sweep, extinction.snow(rate), sensitivity, random=random)
 
 
 def among_particles(
-    sweep: Sweep, particles: Particles, sensitivity: Sensitivity, random: np.random.Generator
+    sweep: Sweep,
+    particles: Particles,
+    sensitivity: Sensitivity,
+    *,
+    random: np.random.Generator,
+    rho: Floats | None = None,
 ) -> Outcome:
     """Return the sweep among particles that may be hit before the targets."""
-    beams = beams_of(sweep, particles.extinction, random)
+    beams = beams_of(sweep, particles.extinction, random, rho)
     air = strongest_particles(beams.ranges, particles, sensitivity.least_power, random)
     return strongest_returns(sweep, beams, air, sensitivity)
 
@@ -140,12 +143,18 @@ def wet_ground(
     """
     if not 0 <= water < math.inf:
         raise UserError(f"water = {water} mm: must be ≥ 0")
-    if sweep.surfaces is None:
-        raise UserError("wet ground: the sweep has no surfaces; record them with the points")
+    surfaces = surfaces_of(sweep, "wet ground")
     if water == 0:
         return Outcome.same(sweep)
-    beams = beams_of(sweep, 0.0, random, wet_reflectivity(sweep.surfaces, water))
+    beams = beams_of(sweep, 0.0, random, wet_reflectivity(surfaces, water))
     return strongest_returns(sweep, beams, nothing(beams), sensitivity)
+
+
+def surfaces_of(sweep: Sweep, name: str) -> Surfaces:
+    """Return what the points of a sweep lie on; refuse a sweep of which this is not known."""
+    if sweep.surfaces is None:
+        raise UserError(f"{name}: the sweep has no surfaces; record them with the points")
+    return sweep.surfaces
 
 
 def beams_of(
@@ -208,7 +217,27 @@ def seen(surfaces: Surfaces | None, there: Mask, scattered: Mask) -> Surfaces | 
     return Surfaces(
         np.where(from_air, np.uint8(UNLABELLED), left.labels),
         np.where(from_air, np.float32(1.0), left.cosines),
+        None if left.actors is None else np.where(from_air, NO_ACTOR, left.actors),
     )
+
+
+def chance_of_same(
+    sweep: Sweep, alpha: float, particles: Particles | None, sensitivity: Sensitivity
+) -> float:
+    """Return how likely air is to leave a sweep as `dry` does; an upper bound.
+
+    Extinction that float32 shows changes intensities or, where they are kept, the noise of ranges.
+    Else only a particle that is hit before a target can make a difference.
+    """
+    xyz = sweep.points_in_lidar[:, :3].astype(np.float64)
+    ranges = np.sqrt(np.einsum("ij,ij->i", xyz, xyz))
+    if 2 * alpha * ranges.max(initial=0.0) > SHOWS:
+        return 0.0
+    if particles is None or not len(ranges):
+        return 1.0
+    least = sensitivity.least_power
+    table, expected = sensed_up_to(particles, least, float(ranges.max()))
+    return math.exp(-float(np.interp(ranges, table, expected, left=0.0).sum()))
 
 
 def shares(fates: NDArray[np.uint8]) -> Integers:

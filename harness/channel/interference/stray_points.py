@@ -7,13 +7,50 @@ not change what it finds inside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.channel.disturbance import PARTNERS, Disturbance, cannot_touch
+from harness.channel.disturbance import PARTNERS, Disturbance, Sweep, cannot_touch
 from harness.errors import UserError
-from harness.vocabulary import Kind, Message, Points, Singles
+from harness.vocabulary import Kind, Message, Observation, Points, Singles, Surfaces
+
+
+class StrayReturns(Disturbance):
+    """Points between two squares round the LiDAR in its own sweep, whatever is made of it then.
+
+    This is MR1 of Zhou and Sun (2019) where the system drives: objects that it finds without these
+    points must be found with them.
+    """
+
+    safe_from_file = True
+    name = "stray_returns"
+    of_sweeps = True
+    beyond_window = True
+
+    def __init__(
+        self,
+        count: int = 1000,  # in each sweep
+        inside: float = 60.0,  # m, half the side of the region of interest
+        outside: float = 85.0,  # m, half the side of the square they lie in
+        kinds: Sequence[Kind] = ("ego",),  # agents that are disturbed: ego, roadside, vehicle
+    ) -> None:
+        super().__init__(kinds)
+        self.ring = SquareRing(self.name, count, inside, outside)
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether there are no stray points."""
+        return self.ring.count == 0
+
+    def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
+        """Return the sweep with stray points at its end, which lie on nothing."""
+        random = self.random_at(observation.sender, observation.frame)
+        stray = self.ring.scattered(sweep.points_in_lidar, random)
+        points = np.concatenate([sweep.points_in_lidar, stray])
+        return replace(
+            sweep, points_in_lidar=points, surfaces=with_nothing(sweep.surfaces, len(stray))
+        )
 
 
 class StrayPoints(Disturbance):
@@ -31,17 +68,12 @@ class StrayPoints(Disturbance):
         kinds: Sequence[Kind] = PARTNERS,  # agents that are disturbed: roadside, vehicle
     ) -> None:
         super().__init__(kinds)
-        if count < 0 or not 0 <= inside < outside:
-            raise UserError(
-                f"stray_points: {count} between {inside} and {outside} m: count must"
-                " be ≥ 0, and the region of interest within the square"
-            )
-        self.count, self.inside, self.outside = count, inside, outside
+        self.ring = SquareRing(self.name, count, inside, outside)
 
     @property
     def size_zero(self) -> bool:
         """Whether there are no stray points."""
-        return self.count == 0
+        return self.ring.count == 0
 
     def alter(self, message: Message) -> Message:
         """Return the sweep with stray points at its end."""
@@ -49,8 +81,26 @@ class StrayPoints(Disturbance):
             raise cannot_touch(self, message)
         random = self.random_at(message.sender, message.capture_frame)
         sweep = message.payload.in_lidar
-        stray = self.scattered(sweep, random)
+        stray = self.ring.scattered(sweep, random)
         return replace(message, payload=Points(np.concatenate([sweep, stray])))
+
+
+@dataclass(frozen=True, slots=True)
+class SquareRing:
+    """The space between two squares, and how many points lie there."""
+
+    name: str  # of the disturbance
+    count: int
+    inside: float  # m, half the side of the inner square
+    outside: float  # m, half the side of the outer one
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        if self.count < 0 or not 0 <= self.inside < self.outside:
+            raise UserError(
+                f"{self.name}: {self.count} between {self.inside} and {self.outside} m: count must"
+                " be ≥ 0, and the region of interest within the square"
+            )
 
     def scattered(self, sweep: Singles, random: np.random.Generator) -> Singles:
         """Return the points: one coordinate beyond the region of interest, the other anywhere."""
@@ -64,3 +114,15 @@ class StrayPoints(Disturbance):
         return np.column_stack([x, y, random.uniform(low, high, (self.count, 2))]).astype(
             np.float32
         )
+
+
+def with_nothing(surfaces: Surfaces | None, count: int) -> Surfaces | None:
+    """Return surfaces, and behind them those of points that lie on nothing."""
+    if surfaces is None:
+        return None
+    actors = surfaces.actors
+    return Surfaces(
+        np.concatenate([surfaces.labels, np.zeros(count, np.uint8)]),
+        np.concatenate([surfaces.cosines, np.ones(count, np.float32)]),
+        None if actors is None else np.concatenate([actors, np.zeros(count, np.int64)]),
+    )

@@ -1,0 +1,242 @@
+"""Rain, snow, fog and wet ground, in the sweeps of all agents (CooTest, Guo et al., 2024, 3.3.1).
+
+Physics is in `scattering`, which metamorphic operators use too. There is one weather for all
+agents: its size is set, or sampled once per episode from a stream that names no agent. Particles
+and noise are sampled for every sweep. Without the sensitivity of a LiDAR it is not known what is
+lost to weather, so that rigs without one are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.channel.disturbance import Disturbance, Sweep
+from harness.channel.interference import extinction, scattering
+from harness.channel.interference.backscatter import Calibration
+from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISIBILITIES, Particles
+from harness.channel.interference.reflectivity import WATER_DEPTHS, paved, wet_reflectivity
+from harness.channel.interference.scattering import Outcome
+from harness.errors import AttemptError, UserError
+from harness.sensitivity import Sensitivity
+from harness.vocabulary import Floats, Kind, Observation
+
+ALL_AGENTS: tuple[Kind, ...] = ("ego", "roadside", "vehicle")
+DAMP = 1e-3 * WATER_DEPTHS[1]
+"""mm of water that change the noise of ranges by more than float32 rounds."""
+
+
+class Weather(Disturbance, ABC):
+    """One weather over all agents; by one number, which may be sampled once per episode."""
+
+    of_sweeps = True
+    detects = True
+
+    def __init__(self, low: float, high: float, kinds: Sequence[Kind]) -> None:
+        super().__init__(kinds)
+        self.low, self.high = low, high
+        self.size = low  # in this episode
+
+    def reset(self, seed: int, route: str) -> None:
+        """Start an episode with weather of its own."""
+        super().reset(seed, route)
+        self.idle_chance = 1.0
+        self.size = self.low
+        if self.high != self.low:
+            share = float(self.random("weather").random())
+            self.size = float(self.low * (self.high / self.low) ** share)
+
+    def sense(self, sweep: Sweep, observation: Observation) -> Sweep:
+        """Return the sweep in this weather, of a LiDAR with its sensitivity."""
+        if self.size_zero:
+            return sweep
+        if sweep.sensitivity is None:
+            raise AttemptError(
+                "interference_not_delivered",
+                f"{self.name}: what the {observation.kind} LiDAR detects is not known: no r_max",
+            )
+        random = self.random_of_sweep(observation.sender, observation.frame)
+        self.idle_chance *= self.chance_of_none(sweep, sweep.sensitivity)
+        return self.outcome(sweep, sweep.sensitivity, random).sweep
+
+    @abstractmethod
+    def outcome(
+        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
+    ) -> Outcome:
+        """Return what becomes of a sweep."""
+
+    @abstractmethod
+    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+        """Return how likely the sweep is to be as in dry air; an upper bound."""
+
+
+class Precipitation(Weather):
+    """Particles by their rate."""
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing falls."""
+        return self.high == 0
+
+    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+        """Return how likely it is that extinction is too small to show and no particle is hit."""
+        particles = self.particles()
+        return scattering.chance_of_same(sweep, particles.extinction, particles, sensitivity)
+
+    @abstractmethod
+    def particles(self) -> Particles:
+        """Return what falls."""
+
+
+class Rain(Precipitation):
+    """Rain by its rate; 0 is dry air."""
+
+    safe_from_file = True
+    name = "rain"
+
+    def __init__(
+        self,
+        rate: float,  # mm/h, 0 to 50
+        highest: float | None = None,  # mm/h; a number: sampled in its logarithm, per episode
+        *,
+        water: float = 0.0,  # mm on roads and sidewalks, 0 to 1.2
+        kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
+    ) -> None:
+        low, high = limits("rain.rate", "mm/h", rate, highest, most=RAIN_RATES[1])
+        super().__init__(low, high, kinds)
+        self.water, _ = limits("rain.water", "mm", water, most=WATER_DEPTHS[1])
+        self.needs_surfaces = water > 0
+
+    def outcome(
+        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
+    ) -> Outcome:
+        """Return the sweep in rain."""
+        rho = self._wet(sweep) if self.water else None
+        return scattering.rain(sweep, self.size, sensitivity, random=random, rho=rho)
+
+    def particles(self) -> Particles:
+        """Return the drops."""
+        return extinction.rain(self.size)
+
+    def _wet(self, sweep: Sweep) -> Floats:
+        return wet_reflectivity(scattering.surfaces_of(sweep, self.name), self.water)
+
+
+class Snow(Precipitation):
+    """Snow by its rate as melted water; 0 is dry air."""
+
+    safe_from_file = True
+    name = "snow"
+
+    def __init__(
+        self,
+        rate: float,  # mm/h of melted water, 0 to 10
+        highest: float | None = None,  # mm/h; a number: sampled in its logarithm, per episode
+        kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
+    ) -> None:
+        low, high = limits("snow.rate", "mm/h", rate, highest, most=SNOW_RATES[1])
+        super().__init__(low, high, kinds)
+
+    def outcome(
+        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
+    ) -> Outcome:
+        """Return the sweep in snow."""
+        return scattering.snow(sweep, self.size, sensitivity, random=random)
+
+    def particles(self) -> Particles:
+        """Return the flakes."""
+        return extinction.snow(self.size)
+
+
+class Fog(Weather):
+    """Fog by visibility (meteorological optical range); an infinite one is dry air."""
+
+    safe_from_file = True
+    name = "fog"
+
+    def __init__(
+        self,
+        visibility: float,  # m, 30 or more; .inf: no fog
+        highest: float | None = None,  # m; a number: sampled in its logarithm, per episode
+        calibration: Calibration = "hahner",  # of fog next to targets: hahner or lambert
+        kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
+    ) -> None:
+        low, high = visibility, visibility if highest is None else highest
+        if not VISIBILITIES[0] <= low <= high or (math.isinf(high) and high != low):
+            raise UserError(
+                f"fog: visibility = {visibility} m, highest = {highest}: must be"
+                f" {VISIBILITIES[0]:g} m or more, and not above a finite `highest`"
+            )
+        if calibration not in ("hahner", "lambert"):
+            raise UserError(f"fog.calibration = {calibration}: unknown; valid: hahner, lambert")
+        super().__init__(low, high, kinds)
+        self.calibration: Calibration = calibration
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether visibility is infinite."""
+        return math.isinf(self.low)
+
+    def outcome(
+        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
+    ) -> Outcome:
+        """Return the sweep in fog."""
+        return scattering.fog(
+            sweep, self.size, sensitivity, random=random, calibration=self.calibration
+        )
+
+    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+        """Return whether extinction is too small to show."""
+        alpha = extinction.fog_extinction(self.size)
+        return scattering.chance_of_same(sweep, alpha, None, sensitivity)
+
+
+class WetGround(Weather):
+    """Water on roads and sidewalks in dry air; 0 mm is dry ground."""
+
+    safe_from_file = True
+    name = "wet_ground"
+    needs_surfaces = True
+
+    def __init__(
+        self,
+        water: float,  # mm, 0 to 1.2, from which on all pavement is under a film
+        highest: float | None = None,  # mm; a number: sampled in its logarithm, per episode
+        kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
+    ) -> None:
+        low, high = limits("wet_ground.water", "mm", water, highest, most=WATER_DEPTHS[1])
+        super().__init__(low, high, kinds)
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether the ground is dry."""
+        return self.high == 0
+
+    def outcome(
+        self, sweep: Sweep, sensitivity: Sensitivity, random: np.random.Generator
+    ) -> Outcome:
+        """Return the sweep over wet ground."""
+        return scattering.wet_ground(sweep, self.size, sensitivity, random=random)
+
+    def chance_of_none(self, sweep: Sweep, sensitivity: Sensitivity) -> float:
+        """Return 0 where there is pavement and enough water to show."""
+        ground = paved(scattering.surfaces_of(sweep, self.name)).any()
+        return float(not ground or self.size < DAMP)
+
+
+def limits(
+    setting: str, unit: str, low: float, highest: float | None = None, *, most: float
+) -> tuple[float, float]:
+    """Return the least and the greatest size, from 0 to a bound.
+
+    A size that is sampled is sampled in its logarithm, and has to be above 0.
+    """
+    high = low if highest is None else highest
+    if not 0 <= low <= high <= most or low == 0 < high:
+        given = f"{low:g} {unit}" if highest is None else f"{low:g} to {highest:g} {unit}"
+        above = "" if highest is None else "; above 0 where it is sampled"
+        raise UserError(f"{setting} = {given}: must be from 0 to {most:g}{above}")
+    return float(low), float(high)
