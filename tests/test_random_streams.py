@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("harness", "agents", "analysis", "metamorphic", "crucible")
 OPENERS = {"stream", "derived_seed", "subseed"}
 """Functions whose first argument is a seed, and whose others are names."""
+METHODS = {"random", "noise_seed"}
+"""Methods whose arguments are names, of what knows a seed."""
 PREFIX = "_noise"
 """The attribute with a seed and the first names, where a stream is opened for every tick."""
 DISTURBANCES = ROOT / "harness" / "channel" / "interference"
@@ -28,6 +30,7 @@ STREAMS = [
     "answers",
     "calibrate pages/*/*",
     "calibrate/*/*",
+    "changes/*/*",
     "check/features",
     "check/metric",
     "check/points",
@@ -108,7 +111,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             if node.func.id in OPENERS:
                 yield from spelt(node.args[1:], given)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "random" and node.args and literal(node.args[0]):
+            if node.func.attr in METHODS and node.args and literal(node.args[0]):
                 yield from spelt(node.args, given)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             target = node.targets[0]

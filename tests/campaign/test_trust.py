@@ -118,7 +118,8 @@ print(len(found))
 def reachable() -> dict[str, type[Any]]:
     """Return every class that a `_target_` can name in any group, by its own name."""
     by_name: dict[str, type[Any]] = {}
-    for prefix in sorted(set(OURS.values())):
+    listed = {one for ours in OURS.values() for one in ([ours] if isinstance(ours, str) else ours)}
+    for prefix in sorted(listed):
         for module in modules(prefix.rstrip(".")):
             for name, thing in vars(module).items():
                 if isinstance(thing, type) and f"{thing.__module__}.".startswith(prefix):
