@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 
 import carla
 import numpy as np
@@ -12,6 +12,9 @@ from harness.world.changes.background import OfBackground
 from harness.world.changes.census import Census
 from harness.world.changes.stage import Stage
 from harness.world.scene import figure_of
+
+ALOFT = 60.0
+"""Metres above the route at which models are measured."""
 
 
 class AnotherBody(OfBackground):
@@ -23,7 +26,7 @@ class AnotherBody(OfBackground):
     def __init__(
         self,
         share: float = 0.1,  # by which length, width and height may differ
-        rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
+        rank: int | None = 0,  # by distance, of those with such a model; null: at random
     ) -> None:
         super().__init__("vehicle", rank)
         if not 0 < share <= 1:
@@ -32,21 +35,26 @@ class AnotherBody(OfBackground):
         self._old, self._new, self._type = 0, 0, ""
 
     def after_traffic(self, stage: Stage) -> None:
-        """Put another vehicle in the place of one."""
-        old = self.chosen(stage)
-        at, size, row = stage.place_of(old), np.array(figure_of(old).size), stage.row_of(old)
+        """Put another vehicle in the place of one that has a model of its size."""
+        sizes = sizes_of(stage, models_of(stage))
+        for old in self.from_rank(stage):
+            alike = self._alike(old, sizes)
+            if alike:
+                break
+        else:
+            raise self.refused(f"no vehicle has a model within {100 * self.share:g} % of its size")
+        at, row = stage.place_of(old), stage.row_of(old)
         stage.population.vehicles.remove(old)
         stage.destroy(old)
-        for blueprint in self._blueprints(stage, old):
-            new = stage.spawn(blueprint, at)
-            if new is not None:
-                if self._alike(np.array(figure_of(new).size), size):
-                    break
-                stage.destroy(new)
-        else:
-            raise self.refused(
-                f"no other model is within {100 * self.share:g} % of the size of {old.type_id}"
-            )
+        random = self.random(stage.context, "body")
+        blueprint = alike[int(random.integers(len(alike)))]
+        if blueprint.has_attribute("color"):
+            colours = blueprint.get_attribute("color").recommended_values
+            blueprint.set_attribute("color", colours[int(random.integers(len(colours)))])
+        blueprint.set_attribute("role_name", "background")
+        new = stage.spawn(blueprint, at)
+        if new is None:
+            raise self.refused(f"no room for {blueprint.id} in the place of {old.type_id}")
         stage.fleet[row] = new
         stage.population.vehicles.append(new)
         stage.traffic.drive(stage.context.traffic_manager, new)
@@ -59,27 +67,41 @@ class AnotherBody(OfBackground):
             return "the vehicle was not replaced"
         return f"still a {self._type}" if new.type_id == self._type else ""
 
-    def _alike(self, new: np.ndarray, old: np.ndarray) -> bool:
-        return bool((np.abs(new / old - 1) <= self.share).all())
-
-    def _blueprints(self, stage: Stage, old: carla.Actor) -> Iterator[carla.ActorBlueprint]:
-        """Yield other models of the same base type, in random order, with a random colour."""
-        library = stage.context.world.get_blueprint_library().filter("vehicle.*")
-        base = old.attributes.get("base_type", "")
-        models = sorted(
-            (one for one in library if one.id != old.type_id and _base(one) == base),
-            key=lambda one: one.id,
-        )
-        random = self.random(stage.context, "body")
-        for number in random.permutation(len(models)).tolist():
-            blueprint = models[number]
-            if blueprint.has_attribute("color"):
-                colours = blueprint.get_attribute("color").recommended_values
-                blueprint.set_attribute("color", colours[int(random.integers(len(colours)))])
-            blueprint.set_attribute("role_name", "background")
-            yield blueprint
+    def _alike(
+        self, old: carla.Actor, sizes: Mapping[str, tuple[carla.ActorBlueprint, np.ndarray]]
+    ) -> list[carla.ActorBlueprint]:
+        """Return the models of the same base type and about the size of a vehicle, by name."""
+        size, base = np.array(figure_of(old).size), old.attributes.get("base_type", "")
+        return [
+            blueprint
+            for name, (blueprint, other) in sorted(sizes.items())
+            if name != old.type_id
+            and base_of(blueprint) == base
+            and (np.abs(other / size - 1) <= self.share).all()
+        ]
 
 
-def _base(blueprint: carla.ActorBlueprint) -> str:
+def models_of(stage: Stage) -> list[carla.ActorBlueprint]:
+    """Return all models of vehicles."""
+    return list(stage.context.world.get_blueprint_library().filter("vehicle.*"))
+
+
+def sizes_of(
+    stage: Stage, models: Sequence[carla.ActorBlueprint]
+) -> dict[str, tuple[carla.ActorBlueprint, np.ndarray]]:
+    """Return models with their length, width and height: each is spawned in the air and removed."""
+    x, y, z = stage.context.route.xyz[0]
+    above = carla.Transform(carla.Location(float(x), float(y), float(z) + ALOFT))
+    sizes = {}
+    for blueprint in models:
+        actor = stage.context.world.try_spawn_actor(blueprint, above)
+        if actor is not None:
+            sizes[blueprint.id] = blueprint, np.array(figure_of(actor).size)
+            actor.destroy()
+    return sizes
+
+
+def base_of(blueprint: carla.ActorBlueprint) -> str:
+    """Return the base type of a model: car, van, ...; "" if it has none."""
     has = blueprint.has_attribute("base_type")
     return str(blueprint.get_attribute("base_type").as_str()) if has else ""

@@ -34,6 +34,10 @@ class OfBackground(SceneChange):
 
     def chosen(self, stage: Stage) -> carla.Actor:
         """Return the actor that is meant."""
+        return self.from_rank(stage)[0]
+
+    def from_rank(self, stage: Stage) -> list[carla.Actor]:
+        """Return the actor that is meant, and those that are further from the route."""
         known = stage.population.vehicles if self.kind == "vehicle" else stage.population.walkers
         rank = self.rank
         if rank is None and known:
@@ -43,4 +47,4 @@ class OfBackground(SceneChange):
         line = stage.context.route.xyz[:, :2]
         places = [stage.place_of(actor).location for actor in known]
         gaps = [np.hypot(*(line - (place.x, place.y)).T).min() for place in places]
-        return known[int(np.argsort(gaps, kind="stable")[rank])]
+        return [known[row] for row in np.argsort(gaps, kind="stable")[rank:].tolist()]
