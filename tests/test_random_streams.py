@@ -41,6 +41,8 @@ STREAMS = [
     "crowd/driving",
     "crowd/standing",
     "driver/*",
+    "drives/assignments",
+    "drives/signs",
     "dropout/*",
     "ego",
     "epoch/*",
