@@ -90,7 +90,7 @@ def add_drives(parser: argparse.ArgumentParser) -> None:
         "folder",
         type=Path,
         metavar="DIR",
-        help="a campaign, as of `crucible run study=metamorphic`",
+        help="a campaign of `crucible run study=metamorphic`",
     )
     add(
         "--level",

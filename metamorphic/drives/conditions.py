@@ -54,7 +54,7 @@ def says_nothing_new(part: Mapping[str, Any]) -> bool:
 
 
 def is_slight(part: Mapping[str, Any]) -> bool:
-    """Return whether a part is a hazard 0.1 s earlier or later, or a body of about the same size."""
+    """Return whether a part is a hazard 0.1 s earlier or later, or a body of like size."""
     if target_of(part) == f"{CHANGES}another_body.AnotherBody":
         return part.get("share", BODY) <= BODY
     if target_of(part) != f"{CHANGES}hazard_changed.HazardChanged":

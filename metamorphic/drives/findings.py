@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,23 +73,36 @@ def judged(
     drives: Drives, conditions: Mapping[str, Parts], settings: Mapping[str, Any], level: float
 ) -> Iterator[DriveFinding]:
     """Yield every test, relation by relation."""
-    meant = {name: relations_of(parts) for name, parts in conditions.items()}
+    senseless = {system for system in settings["system"] if senses_nothing(settings, system)}
+    meant = {arm: relations_to(arm, conditions, senseless) for arm in drives.by_arm}
     for name, relation in RELATIONS.items():
         for arm in drives.by_arm:
-            if arm.condition == NONE or arm.condition not in conditions:
-                continue
-            if name == "D6" and only_sensed(conditions[arm.condition]):
-                if senses_nothing(settings, arm.system) and (pairs := paired(drives, arm, NONE)):
-                    yield equality(relation, drives, arm, pairs)
+            if name == "D6" and name in meant[arm] and (pairs := paired(drives, arm, NONE)):
+                yield equality(relation, drives, arm, pairs)
             elif name == "D5":
                 for full, half in halves(conditions):
                     if half == arm.condition and (pairs := paired(drives, arm, full)):
                         yield less(relation, arm, full, pairs)
-            elif name in meant[arm.condition] and (pairs := paired(drives, arm, NONE)):
+            elif name in meant[arm] and (pairs := paired(drives, arm, NONE)):
                 if name == "D1":
                     yield control(relation, arm, pairs)
                 else:
                     yield banded(relation, drives, arm, pairs=pairs, meant=meant, level=level)
+
+
+def relations_to(
+    arm: Arm, conditions: Mapping[str, Parts], senseless: Collection[str]
+) -> tuple[str, ...]:
+    """Return the relations between an arm and its `none`.
+
+    What changes sensing only is no placebo for a system that senses nothing: its drive is equal.
+    """
+    parts = conditions.get(arm.condition, [])
+    if arm.condition == NONE or not parts:
+        return ()
+    if arm.system in senseless and only_sensed(parts):
+        return ("D6",)
+    return relations_of(parts)
 
 
 def paired(drives: Drives, arm: Arm, source: str) -> Pairs:
@@ -117,14 +130,14 @@ def banded(
     arm: Arm,
     *,
     pairs: Pairs,
-    meant: Mapping[str, tuple[str, ...]],
+    meant: Mapping[Arm, tuple[str, ...]],
     level: float,
 ) -> DriveFinding:
     """Return the test against the placebos of the same arm and routes."""
     placebos = [
         by_route(measured(relation, paired(drives, other, NONE)))
         for other in drives.by_arm
-        if "D1" in meant.get(other.condition, ()) and other == arm.but(condition=other.condition)
+        if "D1" in meant[other] and other == arm.but(condition=other.condition)
     ]
     follow = by_route(measured(relation, pairs))
     routes = [route for route in follow if any(route in one for one in placebos)]
@@ -196,7 +209,7 @@ def finding(
 
 
 def with_discoveries(found: list[DriveFinding], level: float) -> list[DriveFinding]:
-    """Return the tests with which are rejected at a false discovery rate; exact ones by a breach."""
+    """Return the tests, and which are rejected: at a false discovery rate, or by any breach."""
     tested = [number for number, one in enumerate(found) if not math.isnan(one.p)]
     rejected = benjamini_hochberg(np.array([found[number].p for number in tested]), level)
     chosen = {number for number, reject in zip(tested, rejected, strict=True) if reject}

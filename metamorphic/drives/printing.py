@@ -23,9 +23,9 @@ def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
     title = f"Relations over drives; discoveries at a false discovery rate of {level:g}"
     table = Table(title=title, title_justify="left")
     for column in ("", "system", "from", "to"):
-        table.add_column(column)
-    for column in ("pairs", "broken", "by chance", "p", "rate, 95 %", "found"):
-        table.add_column(column, justify="right")
+        table.add_column(column, overflow="fold")
+    for column in ("pairs", "broken", "chance", "p", "95 %", "found"):
+        table.add_column(column, justify="right", no_wrap=True)
     for one in found:
         table.add_row(
             one.relation,
@@ -36,7 +36,7 @@ def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
             str(one.broken),
             shown(one.expected, 1),
             shown(one.p, 3),
-            f"{one.rate:.2f} [{one.low:.2f}, {one.high:.2f}]",
+            f"{one.low:.2f}-{one.high:.2f}",
             "yes" if one.rejected else "-",
         )
     return table
