@@ -124,9 +124,9 @@ class HazardChanged(SceneChange):
 
 
 def hides(spec: HazardSpec, track: Track) -> bool:
-    """Return whether a mover is hidden until it commits as late as it may, by the map alone."""
+    """Return whether something of a hazard hides its mover, by the map alone."""
     hazard = build(spec)
     if not isinstance(hazard, Encounter):
         return False
     plan = next(iter(hazard.plans(track)), None)
-    return plan is not None and hazard.hidden(track, plan)
+    return plan is not None and hazard.hides(track, plan)

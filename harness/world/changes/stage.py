@@ -30,10 +30,14 @@ class Stage:
     """Background vehicles in the order in which they were sampled; None: no longer there."""
     added: list[carla.Actor] = field(default_factory=list)
     _places: dict[int, carla.Transform] = field(init=False)
+    _known: dict[int, carla.Actor] = field(init=False)
+    _gone: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.fleet = list(self.population.vehicles)
         self._places = dict(self.population.places)
+        actors = (*self.population.vehicles, *self.population.walkers)
+        self._known = {actor.id: actor for actor in actors}
 
     def place_of(self, actor: carla.Actor) -> carla.Transform:
         """Return where a background actor was spawned."""
@@ -50,15 +54,15 @@ class Stage:
         if actor is None:
             return None
         if not self.is_free(actor, at):
-            actor.destroy()
+            self.destroy(actor)
             return None
-        self._places[actor.id] = at
+        self._places[actor.id], self._known[actor.id] = at, actor
         return actor
 
     def destroy(self, actor: carla.Actor) -> None:
         """Take an actor out of the world."""
         actor.destroy()
-        self._places.pop(actor.id, None)
+        self._gone.add(actor.id)
 
     def move(self, actor: carla.Actor, to: carla.Transform) -> None:
         """Put an actor elsewhere."""
@@ -74,11 +78,15 @@ class Stage:
         return not (bev_iou(body, others) > 0).any()
 
     def _boxes(self, without: int) -> Floats:
-        """Return the boxes of all road users; those spawned since the last tick are placed."""
+        """Return the boxes of all road users.
+
+        The client lists those of the last tick: what was spawned or destroyed since is known here.
+        """
         snapshot = self.context.world.get_snapshot()
+        listed = {actor.id: actor for actor in self.context.world.get_actors()} | self._known
         rows = []
-        for actor in self.context.world.get_actors():
-            if actor.id == without or not actor.type_id.startswith(ROAD_USERS):
+        for actor in listed.values():
+            if actor.id in {without, *self._gone} or not actor.type_id.startswith(ROAD_USERS):
                 continue
             state = snapshot.find(actor.id)
             at = self._places.get(actor.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import carla
@@ -20,7 +21,7 @@ from harness.world.hazards.parameters import Number, Parameter
 from harness.world.hazards.reports import EncounterReport, Status
 from harness.world.hazards.sight import Approach
 from harness.world.hazards.spec import HazardSpec
-from harness.world.hazards.timing import Commitment, Timing, latest_commitment, timing_of
+from harness.world.hazards.timing import Commitment, Timing, timing_of
 from harness.world.hazards.track import Track
 
 STANDING = 0.5
@@ -128,15 +129,10 @@ class Encounter(Hazard):
         phase, spread = self.number("phase"), self.number("spread")
         return timing_of(track, plan, phase=phase + spread * late, earliest=phase - spread)
 
-    def hidden(self, track: Track, plan: EncounterPlan) -> bool:
-        """Return whether the mover cannot be seen until it commits as late as it may.
-
-        Where a plan leaves that to what the ego follows, it always is.
-        """
-        if "phase" not in self.parameters:
-            return True
-        earliest = self.number("phase") - self.number("spread")
-        return self.timing_on(track, plan).station >= latest_commitment(track, plan, earliest)
+    def hides(self, track: Track, plan: EncounterPlan) -> bool:
+        """Return whether the ego sees the mover later for what stands or drives before it."""
+        bare = replace(plan, standing=(), screens=())
+        return self.reveal_of(track, plan) < self.reveal_of(track, bare)
 
     def also_green(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
         """Return lanes that have green with the ego."""

@@ -73,21 +73,17 @@ def timing_of(track: Track, plan: EncounterPlan, *, phase: float, earliest: floa
 
     The mover commits as late as it can start in time, or a step before it could be seen.
     """
-    latest = latest_commitment(track, plan, earliest)
+    nominal = NominalDrive(track.route)
+    arrival = plan.meeting.station - ego_body.LENGTH / 2
+    before = plan.meeting.seconds - earliest + RESERVE
+    latest = float(nominal.stations_before(arrival, np.array(before)))
     return Timing(
-        nominal=NominalDrive(track.route),
+        nominal=nominal,
         station=first_sight(track, plan.mover, (*plan.standing, *plan.screens), until=latest),
-        arrival=plan.meeting.station - ego_body.LENGTH / 2,
+        arrival=arrival,
         seconds=plan.meeting.seconds,
         phase=phase,
     )
-
-
-def latest_commitment(track: Track, plan: EncounterPlan, earliest: float) -> float:
-    """Return the ego's station at which the mover can still start in time."""
-    arrival = plan.meeting.station - ego_body.LENGTH / 2
-    before = plan.meeting.seconds - earliest + RESERVE
-    return float(NominalDrive(track.route).stations_before(arrival, np.array(before)))
 
 
 def notice_of(track: Track, plan: EncounterPlan, *, seconds: float, speed: float) -> Notice:
