@@ -35,11 +35,11 @@ def is_placebo(part: Mapping[str, Any]) -> bool:
     """Return whether a part is too small to mean anything."""
     name = target_of(part)
     if name == f"{CHANNEL}interference.pose_error.Constant":
-        return part["yaw"] == 0 and max(abs(part["x"]), abs(part["y"])) <= MILLIMETRE
+        return bool(part["yaw"] == 0 and max(abs(part["x"]), abs(part["y"])) <= MILLIMETRE)
     if name == f"{CHANNEL}interference.stray_points.StrayPoints":
         return bool(part.get("count") == 1)
     if name == f"{CHANGES}moved.Moved":
-        return abs(part["metres"]) <= SHIFT
+        return bool(abs(part["metres"]) <= SHIFT)
     return name == f"{CHANGES}noise_seed.NoiseSeed"
 
 
@@ -56,7 +56,7 @@ def says_nothing_new(part: Mapping[str, Any]) -> bool:
 def is_slight(part: Mapping[str, Any]) -> bool:
     """Return whether a part is a hazard 0.1 s earlier or later, or a body of like size."""
     if target_of(part) == f"{CHANGES}another_body.AnotherBody":
-        return part.get("share", BODY) <= BODY
+        return bool(part.get("share", BODY) <= BODY)
     if target_of(part) != f"{CHANGES}hazard_changed.HazardChanged":
         return False
     added = part.get("added") or {}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -201,10 +205,9 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_written(tmp_path: 
     )
     settings = ("routes.only=null", "traffic=few", "system=oracle", "interference=none", *files)
     for part, says in bad.items():
-        with pytest.raises(UserError, match=".") as refused:
+        with pytest.raises(UserError, match=re.escape(says)) as refused:
             plan(composed(*settings, f"+interference.mine=[{{_target_: {part}}}]"))
         assert str(refused.value).startswith("configuration: interference.mine: ")
-        assert says in str(refused.value)
         assert "\n" not in str(refused.value)
     part = next(iter(bad))
     done = run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,8 +44,8 @@ PARTS: dict[str, dict[str, Any]] = {
     "turned": {"_target_": f"{AT}.turned.Turned", "degrees": 5.0, "rank": 2},
     "another": {"_target_": f"{AT}.another_body.AnotherBody"},
     "far": {"_target_": f"{AT}.added_far.AddedFar", "away": 60.0},
-    "nothing": {"_target_": "tests.world.test_scene_changes.Idle"},
-    "elsewhere": {"_target_": "tests.world.test_scene_changes.Elsewhere", "metres": 4.0},
+    "nothing": {"name": "Idle"},
+    "elsewhere": {"name": "Elsewhere", "metres": 4.0},
     "jammed": {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0},
 }
 
@@ -67,13 +68,23 @@ class Elsewhere(Moved):
         )
 
 
+def made_of(part: dict[str, Any]) -> SceneChange:
+    """Return a shipped change, or one of this file."""
+    if "name" in part:
+        rest = {name: value for name, value in part.items() if name != "name"}
+        local: SceneChange = globals()[part["name"]](**rest)
+        return local
+    shipped: SceneChange = build(part, "interference.x")
+    return shipped
+
+
 def changed(host: str, port: int, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Populate a town once for each change; return who is where before and after a tick."""
     answers = {}
     for name, part in parts.items():
         with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
             context = context_in(session, SEED)
-            traffic = Traffic(vehicles=25, bicycles=2, walkers=12)
+            traffic = Traffic(vehicles=10, bicycles=1, walkers=4)
             population = traffic.populate(context, [])
             sampled = [actor.id for actor in (*population.vehicles, *population.walkers)]
             first = min(sampled)
@@ -84,7 +95,7 @@ def changed(host: str, port: int, parts: dict[str, dict[str, Any]]) -> dict[str,
                 for p in [population.places[actor.id].location]
             }
             kinds = [len(population.vehicles), len(population.walkers)]
-            changes = AppliedChanges([build(part, "interference.x")] if part else [])
+            changes = AppliedChanges([made_of(part)] if part else [])
             problem = ""
             try:
                 fleet = changes.after_traffic(context, traffic, population)
@@ -142,7 +153,7 @@ def nearest(worlds: dict[str, Any], kind: int, rank: int) -> str:
 def test_all_are_delivered(worlds: dict[str, Any]) -> None:
     failed = {name for name, world in worlds.items() if world["problem"]}
     assert failed == {"nothing", "elsewhere"}
-    assert len(worlds["none"]["there"]) > 30
+    assert len(worlds["none"]["there"]) > 12
 
 
 @pytest.mark.parametrize(("name", "kind", "rank"), [("left_out", 0, 0), ("walker", 1, 1)])
@@ -160,13 +171,13 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
 def test_one_at_random_is_another_in_another_sample(server: Server) -> None:
     parts = {
         str(sample): {"_target_": f"{AT}.twin_of.TwinOf", "of": PARTS["any"], "sample": sample}
-        for sample in range(4)
+        for sample in range(3)
     }
     parts["withheld"] = {**parts["0"], "withheld": True}
     worlds = alone(changed, server.host, server.port, {"none": {}, **parts, "again": PARTS["any"]})
     gone = {name: differing(worlds, name) for name in parts}
-    assert all(len(gone[str(sample)][0]) == 1 for sample in range(4))
-    assert len({frozenset(gone[str(sample)][0]) for sample in range(4)}) > 1
+    assert all(len(gone[str(sample)][0]) == 1 for sample in range(3))
+    assert len({frozenset(gone[str(sample)][0]) for sample in range(3)}) > 1
     assert differing(worlds, "again") == gone["0"]
     assert gone["withheld"] == (set(), set(), set())
 
@@ -254,9 +265,8 @@ BAD: dict[str, tuple[type[SceneChange], dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_settings_are_refused_in_one_line(name: str) -> None:
     made, settings, says = BAD[name]
-    with pytest.raises(UserError, match=".") as refused:
+    with pytest.raises(UserError, match=re.escape(says)) as refused:
         made(**settings)
-    assert says in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

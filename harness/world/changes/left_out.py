@@ -39,4 +39,6 @@ class LeftOut(OfBackground):
 
     def undelivered(self, census: Census) -> str:
         """Return whether the actor is still there."""
+        if not self._gone:
+            return "no actor was taken out"
         return "the actor is still in the world" if self._gone in census.actors else ""
