@@ -14,6 +14,7 @@ EXECUTED = (
     "own-metric",
     "own-hazard",
     "own-disturbance",
+    "own-scene-change",
     "own-route-source",
     "own-study",
     "own-export",

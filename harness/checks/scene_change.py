@@ -1,4 +1,4 @@
-"""The check of a change of the scene: on carlite, in a small town's traffic on a straight street."""
+"""The check of a change of the scene: on carlite, in some traffic on a straight street."""
 
 from __future__ import annotations
 

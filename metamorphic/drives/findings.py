@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,17 @@ def findings_of(campaign: Campaign, level: float) -> list[DriveFinding]:
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
     drives = read_drives(campaign)
     found = [*judged(drives, conditions, settings, level)]
+    refuse_nothing(found, campaign.folder)
+    return with_discoveries(found, level)
+
+
+def refuse_nothing(found: Sequence[DriveFinding], folder: Path) -> None:
+    """Refuse a campaign without any pair of a relation."""
     if not found:
         raise UserError(
-            f"{campaign.folder}: no condition has a relation to another; see"
+            f"{folder}: no condition has a relation to another; see"
             " `crucible run study=metamorphic`"
         )
-    return with_discoveries(found, level)
 
 
 def judged(

@@ -1,4 +1,4 @@
-"""The check of changes of the scene: shipped ones pass it, and each mistake fails where it is made."""
+"""The check of scene changes: shipped ones pass it, and each mistake fails where it is made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Litter(Moved):
 MADE: dict[str, Any] = {
     "shipped": lambda: Moved(2.0),
     "blind": lambda: Blind(2.0),
-    "nameless": lambda: Nameless(),
+    "nameless": Nameless,
     "nothing": lambda: Moved(0.0),
     "litter": lambda: Litter(2.0),
 }
