@@ -27,7 +27,8 @@ class Population:
     vehicles: list[carla.Actor] = field(default_factory=list)
     walkers: list[carla.Actor] = field(default_factory=list)
     controllers: list[carla.Actor] = field(default_factory=list)
-    places: dict[int, carla.Transform] = field(default_factory=dict)  # where each was spawned
+    places: dict[int, carla.Transform] = field(default_factory=dict, kw_only=True)
+    """Where each vehicle and walker was spawned, by id."""
 
     def end(self) -> None:
         """Destroy all actors."""

@@ -27,7 +27,7 @@ def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
     for column in ("pairs", "broken", "chance", "p", "95 %", "found"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in found:
-        table.add_row(
+        cells = (
             one.relation,
             escape(one.system),
             escape(one.source),
@@ -39,6 +39,7 @@ def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
             f"{one.low:.2f}-{one.high:.2f}",
             "yes" if one.rejected else "-",
         )
+        table.add_row(*cells)
     return table
 
 

@@ -147,7 +147,8 @@ def nearest(worlds: dict[str, Any], kind: int, rank: int) -> str:
     vehicles, _ = worlds["none"]["kinds"]
     gaps = list(worlds["none"]["gaps"].items())
     mine = gaps[:vehicles] if kind == 0 else gaps[vehicles:]
-    return sorted(mine, key=lambda pair: pair[1])[rank][0]
+    who: str = sorted(mine, key=lambda pair: pair[1])[rank][0]
+    return who
 
 
 def test_all_are_delivered(worlds: dict[str, Any]) -> None:
