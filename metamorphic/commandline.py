@@ -127,14 +127,14 @@ def run_drives(options: argparse.Namespace) -> None:
     for name in formats:
         if name not in FORMATS:
             raise UserError(f"--format: {unknown('format', name, FORMATS)}")
-    found = findings_of(Campaign(options.folder), options.level)
+    findings = findings_of(Campaign(options.folder), options.level)
     out = options.out or options.folder / "report"
     if out.is_symlink():
         raise UserError(f"{out}: is a link; remove it, or choose another --out DIR")
-    write(found, out, formats)
+    write(findings, out, formats)
     console = Console()
-    console.print(drive_table(found, options.level))
-    for line in lines(found, options.level):
+    console.print(drive_table(findings, options.level))
+    for line in lines(findings, options.level):
         console.print(line, highlight=False, markup=False)
     console.print(f"table: {out}", highlight=False)
 

@@ -44,7 +44,7 @@ def is_placebo(part: Mapping[str, Any]) -> bool:
 
 
 def is_far(part: Mapping[str, Any]) -> bool:
-    """Return whether a part is an actor that nobody on the route can meet or sense."""
+    """Return whether a part is an actor that no road user on the route can meet or sense."""
     return target_of(part) == f"{CHANGES}added_far.AddedFar"
 
 
@@ -85,7 +85,7 @@ def is_half(full: Parts, half: Parts) -> bool:
         for name, value in one.items():
             if value == other[name]:
                 continue
-            numbers = [each for each in (value, other[name]) if is_number(each)]
+            numbers = [number for number in (value, other[name]) if is_number(number)]
             if len(numbers) < 2 or abs(numbers[0] / 2 - numbers[1]) > ROUNDING:
                 return False
             halved = True

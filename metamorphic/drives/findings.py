@@ -61,14 +61,14 @@ def findings_of(campaign: Campaign, level: float) -> list[DriveFinding]:
     if not isinstance(settings, dict) or not isinstance(conditions, dict):
         raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
     drives = read_drives(campaign)
-    found = [*judged(drives, conditions, settings, level)]
-    refuse_nothing(found, campaign.folder)
-    return with_discoveries(found, level)
+    findings = [*judged(drives, conditions, settings, level)]
+    refuse_nothing(findings, campaign.folder)
+    return with_discoveries(findings, level)
 
 
-def refuse_nothing(found: Sequence[DriveFinding], folder: Path) -> None:
+def refuse_nothing(findings: Sequence[DriveFinding], folder: Path) -> None:
     """Refuse a campaign without any pair of a relation."""
-    if not found:
+    if not findings:
         raise UserError(
             f"{folder}: no condition has a relation to another; see"
             " `crucible run study=metamorphic`"
@@ -214,14 +214,14 @@ def finding(
     )
 
 
-def with_discoveries(found: list[DriveFinding], level: float) -> list[DriveFinding]:
+def with_discoveries(findings: list[DriveFinding], level: float) -> list[DriveFinding]:
     """Return the tests, and which are rejected: at a false discovery rate, or by any breach."""
-    tested = [number for number, one in enumerate(found) if not math.isnan(one.p)]
-    rejected = benjamini_hochberg(np.array([found[number].p for number in tested]), level)
+    tested = [number for number, one in enumerate(findings) if not math.isnan(one.p)]
+    rejected = benjamini_hochberg(np.array([findings[number].p for number in tested]), level)
     chosen = {number for number, reject in zip(tested, rejected, strict=True) if reject}
     return [
         replace(one, rejected=number in chosen or (one.expected == 0 and one.broken > 0))
-        for number, one in enumerate(found)
+        for number, one in enumerate(findings)
     ]
 
 

@@ -18,15 +18,15 @@ from metamorphic.drives.relations import RELATIONS
 NAME = "drive_relations"
 
 
-def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
+def drive_table(findings: Sequence[DriveFinding], level: float) -> Table:
     """Return a row for each test."""
     title = f"Relations over drives; discoveries at a false discovery rate of {level:g}"
     table = Table(title=title, title_justify="left")
     for column in ("", "system", "from", "to"):
         table.add_column(column, overflow="fold")
-    for column in ("pairs", "broken", "chance", "p", "95 %", "found"):
+    for column in ("pairs", "broken", "chance", "p", "95 %", "finding"):
         table.add_column(column, justify="right", no_wrap=True)
-    for one in found:
+    for one in findings:
         cells = (
             one.relation,
             escape(one.system),
@@ -43,12 +43,14 @@ def drive_table(found: Sequence[DriveFinding], level: float) -> Table:
     return table
 
 
-def lines(found: Sequence[DriveFinding], level: float) -> list[str]:
+def lines(findings: Sequence[DriveFinding], level: float) -> list[str]:
     """Return what the table's rows mean, and how many discoveries to expect by chance."""
-    meant = [f"{name}  {RELATIONS[name].says}" for name in dict.fromkeys(f.relation for f in found)]
-    tests = sum(not math.isnan(one.p) for one in found)
-    rejected = sum(one.rejected and not math.isnan(one.p) for one in found)
-    low = sum(one.p <= level for one in found)
+    meant = [
+        f"{name}  {RELATIONS[name].says}" for name in dict.fromkeys(f.relation for f in findings)
+    ]
+    tests = sum(not math.isnan(one.p) for one in findings)
+    rejected = sum(one.rejected and not math.isnan(one.p) for one in findings)
+    low = sum(one.p <= level for one in findings)
     return [
         *meant,
         f"{tests} tests: {low} have p ≤ {level:g}, {tests * level:.1f} by chance at most;"
@@ -61,9 +63,9 @@ def shown(value: float, digits: int) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def write(found: Sequence[DriveFinding], folder: Path, formats: Sequence[str]) -> None:
+def write(findings: Sequence[DriveFinding], folder: Path, formats: Sequence[str]) -> None:
     """Write the table as files."""
-    frame = pd.DataFrame([asdict(one) for one in found])
+    frame = pd.DataFrame([asdict(one) for one in findings])
     writers = {
         "csv": lambda file: frame.to_csv(file, index=False),
         "parquet": lambda file: frame.to_parquet(file, index=False),

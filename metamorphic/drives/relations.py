@@ -55,7 +55,7 @@ RELATIONS = {
         ),
         DriveRelation(
             name="D2",
-            says="an actor that nobody on the route can meet: the same outcome and score",
+            says="an actor that no road user on the route can meet: the same outcome and score",
             statistic="outcome, score",
             measure=drift,
         ),

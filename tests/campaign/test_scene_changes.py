@@ -26,7 +26,7 @@ from tests.once import once
 AT = "harness.world.changes"
 CONDITIONS = {
     "wall": f"{AT}.added.AddedActor, station: 20, slack: 3",
-    "beside": f"{AT}.added.AddedActor, station: 34, right: 5.5, blueprint: walker.pedestrian.0001",
+    "aside": f"{AT}.added.AddedActor, station: 34, right: 5.5, blueprint: walker.pedestrian.0001",
     "traffic": f"{AT}.added.AddedActor, station: 45, behaviour: driving",
     "left_out": f"{AT}.left_out.LeftOut, rank: 0",
     "moved": f"{AT}.moved.Moved, metres: 2.5, rank: 1",
@@ -84,7 +84,7 @@ def ours(out: Path, condition: str, system: str = DEAF) -> dict[str, Any]:
     return record
 
 
-CHANGED = {"wall": 1, "beside": 1, "traffic": 1, "left_out": 1, "moved": 1, "another": 2}
+CHANGED = {"wall": 1, "aside": 1, "traffic": 1, "left_out": 1, "moved": 1, "another": 2}
 """Actors of the first tick that are other ones, or elsewhere, or only in one of the two."""
 
 
@@ -98,7 +98,7 @@ def test_all_but_the_changed_actor_are_where_they_were(out: Path, condition: str
     assert len(both) >= 2
 
 
-@pytest.mark.parametrize("condition", ["beside", "late_hazard", "twice", "left_out", "moved"])
+@pytest.mark.parametrize("condition", ["aside", "late_hazard", "twice", "left_out", "moved"])
 def test_noise_and_partners_are_as_without_the_change(out: Path, condition: str) -> None:
     names = ["sender", "true_x", "true_y", "true_yaw"]
     poses = [
@@ -133,7 +133,7 @@ def test_a_driven_actor_drives(out: Path) -> None:
     assert np.hypot(np.ptp(mine["x"]), np.ptp(mine["y"])) * 0.001 > 5.0
 
 
-def test_the_nearest_vehicle_is_left_out_and_nobody_else(out: Path) -> None:
+def test_the_nearest_vehicle_is_left_out_and_no_other(out: Path) -> None:
     gone = first_tick(out, "none").index.difference(first_tick(out, "left_out").index)
     assert len(first_tick(out, "left_out").index.difference(first_tick(out, "none").index)) == 0
     assert len(gone) <= 1  # of those within 80 m
@@ -162,16 +162,16 @@ def test_the_oracle_drives_the_same_bytes_with_other_noise(out: Path) -> None:
     drives = read_drives(Campaign(out))
     digests = {
         name: drives.digest(arm_of(ORACLE, name), ("bend", 1))
-        for name in ("none", "noise", "beside")
+        for name in ("none", "noise", "aside")
     }
     assert digests["none"] == digests["noise"]
-    assert digests["none"] != digests["beside"]
+    assert digests["none"] != digests["aside"]
 
 
 @pytest.mark.slow
 def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
     shutil.copytree(out, tmp_path / "out")
-    line = ("twin", tmp_path / "out", "oracle/none/beside/bend-s1", "--without", "added_actor")
+    line = ("twin", tmp_path / "out", "oracle/none/aside/bend-s1", "--without", "added_actor")
     done = subprocess.run(
         [sys.executable, "-m", "harness", *map(str, line), "--trust"],
         check=False,
@@ -183,7 +183,7 @@ def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     twins = Campaign(tmp_path / "out" / TWINS)
-    twin = twins.attempts()[key_of(ORACLE, "beside without added_actor", "bend", 1)]
+    twin = twins.attempts()[key_of(ORACLE, "aside without added_actor", "bend", 1)]
     for name in ("tracks", "frames", "boxes", "sightings", "events"):
         one, other = (folder / f"{name}.parquet" for folder in (twin, attempt(out, "none", ORACLE)))
         assert one.read_bytes() == other.read_bytes(), name

@@ -69,7 +69,7 @@ def examined(host: str, port: int, name: str) -> dict[str, str]:
         ("litter", {"removed"}),
     ],
 )
-def test_each_mistake_fails_where_it_is_made(
+def test_every_mistake_fails_where_it_is_made(
     carlite: Carlite, name: str, failing: set[str]
 ) -> None:
     verdicts = alone(examined, carlite.host, carlite.port, name)

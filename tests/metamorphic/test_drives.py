@@ -45,7 +45,7 @@ CONDITIONS: dict[str, list[dict[str, Any]]] = {
     "late": [LATE],
     "half": [HALF],
 }
-SETTINGS = {"system": {"late": {"_target_": "nowhere.Nobody"}}}
+SETTINGS = {"system": {"late": {"_target_": "nowhere.Unknown"}}}
 Outcomes = Mapping[str, Mapping[str, tuple[str, float]]]
 """Outcome and score by condition and route."""
 
@@ -62,7 +62,7 @@ def drives_of(outcomes: Outcomes) -> Drives:
     return Drives(cast("Campaign", None), by_arm)
 
 
-def found(outcomes: Outcomes) -> list[DriveFinding]:
+def tests_of(outcomes: Outcomes) -> list[DriveFinding]:
     return with_discoveries([*judged(drives_of(outcomes), CONDITIONS, SETTINGS, LEVEL)], LEVEL)
 
 
@@ -83,7 +83,7 @@ def test_without_an_effect_false_findings_keep_to_the_level() -> None:
     random = np.random.default_rng(11)
     campaigns, tests, low, discoveries, broken, expected = 300, 0, 0, 0, 0, 0.0
     for _ in range(campaigns):
-        one = found(campaign(random, routes=6))
+        one = tests_of(campaign(random, routes=6))
         tested = [test for test in one if not math.isnan(test.p)]
         tests += len(tested)
         low += sum(test.p <= LEVEL for test in tested)
@@ -100,26 +100,26 @@ def test_without_an_effect_false_findings_keep_to_the_level() -> None:
 @pytest.mark.parametrize(
     ("condition", "relation"), [("far", "D2"), ("twice", "D3"), ("later", "D4")]
 )
-def test_an_effect_is_found_where_it_is(condition: str, relation: str) -> None:
+def test_an_effect_is_detected_where_it_is(condition: str, relation: str) -> None:
     random = np.random.default_rng(3)
-    one = found(campaign(random, routes=12, worse=condition))
+    one = tests_of(campaign(random, routes=12, worse=condition))
     rejected = {(test.relation, test.follow) for test in one if test.rejected}
     assert rejected == {(relation, condition)}
     (test,) = (test for test in one if test.follow == condition)
     assert test.broken > 2 * test.expected
 
 
-def test_half_a_disturbance_that_is_worse_is_found() -> None:
+def test_half_a_disturbance_that_is_worse_is_detected() -> None:
     random = np.random.default_rng(4)
-    one = found(campaign(random, routes=24, worse="half"))
+    one = tests_of(campaign(random, routes=24, worse="half"))
     assert {test.relation for test in one if test.rejected} == {"D5"}
-    better = found(campaign(random, routes=12, worse="late"))
+    better = tests_of(campaign(random, routes=12, worse="late"))
     assert not any(test.rejected for test in better if test.relation == "D5")
 
 
 def test_placebos_are_a_control_and_no_test() -> None:
     random = np.random.default_rng(5)
-    controls = [test for test in found(campaign(random, routes=4)) if test.relation == "D1"]
+    controls = [test for test in tests_of(campaign(random, routes=4)) if test.relation == "D1"]
     assert len(controls) == 5
     assert all(math.isnan(test.p) and not test.rejected for test in controls)
 
@@ -172,7 +172,7 @@ def test_a_route_counts_once_whatever_its_seeds() -> None:
     assert by_route({("a", 1): 0.0, ("a", 2): 3.0, ("b", 1): 1.0}) == {"a": 3.0, "b": 1.0}
 
 
-def test_conditions_say_what_they_are() -> None:
+def test_conditions_are_recognised() -> None:
     expected: list[tuple[list[dict[str, Any]], tuple[str, ...]]] = [
         ([], ()),
         ([NOISE, MILLIMETRE], ("D1",)),
@@ -204,7 +204,7 @@ def test_half_is_every_number_the_same_or_halved() -> None:
     assert not is_half([LATE], [HALF, HALF])
 
 
-def test_the_shipped_study_has_a_condition_for_each_relation() -> None:
+def test_the_shipped_study_has_a_condition_for_every_relation() -> None:
     settings = composed("study=metamorphic")
     conditions = cast("dict[str, list[dict[str, Any]]]", settings["interference"])
     meant = {name: relations_of(parts) for name, parts in conditions.items()}

@@ -19,7 +19,7 @@ from harness.world.changes.added_far import AddedFar
 from harness.world.changes.another_body import AnotherBody
 from harness.world.changes.applied import AppliedChanges
 from harness.world.changes.background import OfBackground
-from harness.world.changes.census import Present, misplaced
+from harness.world.changes.census import Present, off_by
 from harness.world.changes.change import SceneChange
 from harness.world.changes.hazard_changed import HazardChanged
 from harness.world.changes.left_out import LeftOut
@@ -237,12 +237,12 @@ def both(host: str, port: int, parts: list[dict[str, Any]]) -> str:
     return ""
 
 
-def test_measures_leave_an_actors_own_travel_aside() -> None:
+def test_measures_leave_the_travel_of_an_actor_aside() -> None:
     present = Present(type_id="x", pose=Pose(1.02, 0.0), travelled=(0.02, 0.0))
-    assert misplaced(present, Pose(1.0, 0.0)) == ""
-    assert "0.020 m" in misplaced(present, Pose(0.98, 0.0))
-    assert "2.00 degrees" in misplaced(present, Pose(1.0, 0.0, yaw=math.radians(2)))
-    assert misplaced(None, Pose(0.0, 0.0)) == "not in the world"
+    assert off_by(present, Pose(1.0, 0.0)) == ""
+    assert "0.020 m" in off_by(present, Pose(0.98, 0.0))
+    assert "2.00 degrees" in off_by(present, Pose(1.0, 0.0, yaw=math.radians(2)))
+    assert off_by(None, Pose(0.0, 0.0)) == "not in the world"
 
 
 BAD: dict[str, tuple[type[SceneChange], dict[str, Any], str]] = {

@@ -10,7 +10,7 @@ import carla
 
 from harness.errors import UserError
 from harness.vocabulary import Pose
-from harness.world.changes.census import Census, misplaced
+from harness.world.changes.census import Census, off_by
 from harness.world.changes.change import PlannedScene, SceneChange
 from harness.world.changes.stage import Stage, standing_at
 from harness.world.hazards.track import Track
@@ -94,7 +94,7 @@ class AddedActor(SceneChange):
 
     def undelivered(self, census: Census) -> str:
         """Return how the actor is not where it was put."""
-        return misplaced(census.actors.get(self._actor), self._asked)
+        return off_by(census.actors.get(self._actor), self._asked)
 
     def _pose(self, track: Track, station: float) -> Pose:
         return track.pose(station, self.right, math.radians(self.turned))

@@ -1,4 +1,4 @@
-"""An actor more, so far from the route that nobody on it can meet or sense it."""
+"""An actor more, so far from the route that no road user on it can meet or sense it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERY = 20.0
 
 
 class AddedFar(AddedActor):
-    """A pedestrian or a vehicle that stands beside a lane, far from the whole route."""
+    """A pedestrian or a vehicle that stands next to a lane, far from the whole route."""
 
     safe_from_file = True
     name = "added_far"
@@ -41,7 +41,7 @@ class AddedFar(AddedActor):
         return "" if far else f"the town has no place {self.away:g} m from the route"
 
     def poses(self, stage: Stage) -> Iterator[Pose]:
-        """Yield places beside lanes that are far enough, the nearest first."""
+        """Yield places next to lanes that are far enough, the nearest first."""
         context = stage.context
         for at in places_beyond(context.map, context.route, self.away + self.right):
             yaw = math.radians(at.rotation.yaw)

@@ -25,7 +25,7 @@ class AnotherBody(OfBackground):
 
     def __init__(
         self,
-        share: float = 0.1,  # by which length, width and height may differ
+        share: float = 0.1,  # share by which length, width and height may differ
         rank: int | None = 0,  # by distance, of those with such a model; null: at random
     ) -> None:
         super().__init__("vehicle", rank)

@@ -56,7 +56,7 @@ def census(world: carla.World, hazards: Sequence[Hazard], tick_seconds: float) -
     return Census(actors=present, hazards=hazards, noise_seeds=frozenset(seeds))
 
 
-def misplaced(
+def off_by(
     present: Present | None, asked: Pose, *, place: float = PLACE, angle: float = ANGLE
 ) -> str:
     """Return how an actor is not where it was asked to be, its own travel aside; "" if it is."""

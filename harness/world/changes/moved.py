@@ -8,7 +8,7 @@ import carla
 
 from harness.errors import UserError
 from harness.world.changes.background import OfBackground, Road
-from harness.world.changes.census import PLACE, Census, misplaced
+from harness.world.changes.census import PLACE, Census, off_by
 from harness.world.changes.stage import Stage
 from harness.world.poses import pose_of
 
@@ -52,7 +52,7 @@ class Moved(OfBackground):
     def undelivered(self, census: Census) -> str:
         """Return how the actor is not where it was moved to."""
         present = census.actors.get(self._actor)
-        return misplaced(present, pose_of(self._asked), place=min(PLACE, abs(self.metres) / 2))
+        return off_by(present, pose_of(self._asked), place=min(PLACE, abs(self.metres) / 2))
 
     def _destination(self, stage: Stage, at: carla.Transform) -> carla.Transform:
         if self.kind == "walker":

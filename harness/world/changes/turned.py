@@ -8,7 +8,7 @@ import carla
 
 from harness.errors import UserError
 from harness.world.changes.background import OfBackground, Road
-from harness.world.changes.census import ANGLE, Census, misplaced
+from harness.world.changes.census import ANGLE, Census, off_by
 from harness.world.changes.stage import Stage, turned
 from harness.world.poses import pose_of
 
@@ -21,7 +21,7 @@ class Turned(OfBackground):
 
     def __init__(
         self,
-        degrees: float,  # clockwise from above
+        degrees: float,  # degrees clockwise from above
         kind: Road = "vehicle",  # or walker
         rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
     ) -> None:
@@ -49,4 +49,4 @@ class Turned(OfBackground):
     def undelivered(self, census: Census) -> str:
         """Return how the actor is not as it was turned."""
         angle = min(ANGLE, math.radians(abs(self.degrees)) / 2)
-        return misplaced(census.actors.get(self._actor), pose_of(self._asked), angle=angle)
+        return off_by(census.actors.get(self._actor), pose_of(self._asked), angle=angle)
