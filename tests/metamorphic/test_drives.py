@@ -62,7 +62,7 @@ def drives_of(outcomes: Outcomes) -> Drives:
     return Drives(cast("Campaign", None), by_arm)
 
 
-def tests_of(outcomes: Outcomes) -> list[DriveFinding]:
+def results_of(outcomes: Outcomes) -> list[DriveFinding]:
     return with_discoveries([*judged(drives_of(outcomes), CONDITIONS, SETTINGS, LEVEL)], LEVEL)
 
 
@@ -83,7 +83,7 @@ def test_without_an_effect_false_findings_keep_to_the_level() -> None:
     random = np.random.default_rng(11)
     campaigns, tests, low, discoveries, broken, expected = 300, 0, 0, 0, 0, 0.0
     for _ in range(campaigns):
-        one = tests_of(campaign(random, routes=6))
+        one = results_of(campaign(random, routes=6))
         tested = [test for test in one if not math.isnan(test.p)]
         tests += len(tested)
         low += sum(test.p <= LEVEL for test in tested)
@@ -102,7 +102,7 @@ def test_without_an_effect_false_findings_keep_to_the_level() -> None:
 )
 def test_an_effect_is_detected_where_it_is(condition: str, relation: str) -> None:
     random = np.random.default_rng(3)
-    one = tests_of(campaign(random, routes=12, worse=condition))
+    one = results_of(campaign(random, routes=12, worse=condition))
     rejected = {(test.relation, test.follow) for test in one if test.rejected}
     assert rejected == {(relation, condition)}
     (test,) = (test for test in one if test.follow == condition)
@@ -111,15 +111,15 @@ def test_an_effect_is_detected_where_it_is(condition: str, relation: str) -> Non
 
 def test_half_a_disturbance_that_is_worse_is_detected() -> None:
     random = np.random.default_rng(4)
-    one = tests_of(campaign(random, routes=24, worse="half"))
+    one = results_of(campaign(random, routes=24, worse="half"))
     assert {test.relation for test in one if test.rejected} == {"D5"}
-    better = tests_of(campaign(random, routes=12, worse="late"))
+    better = results_of(campaign(random, routes=12, worse="late"))
     assert not any(test.rejected for test in better if test.relation == "D5")
 
 
 def test_placebos_are_a_control_and_no_test() -> None:
     random = np.random.default_rng(5)
-    controls = [test for test in tests_of(campaign(random, routes=4)) if test.relation == "D1"]
+    controls = [test for test in results_of(campaign(random, routes=4)) if test.relation == "D1"]
     assert len(controls) == 5
     assert all(math.isnan(test.p) and not test.rejected for test in controls)
 
