@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import carla
 import numpy as np
@@ -35,19 +35,24 @@ from tests.world.test_traffic import TOWN, context_in
 
 AT = "harness.world.changes"
 SEED = 5
-PARTS: dict[str, dict[str, Any]] = {
-    "none": {},
-    "left_out": {"_target_": f"{AT}.left_out.LeftOut"},
-    "walker": {"_target_": f"{AT}.left_out.LeftOut", "kind": "walker", "rank": 1},
-    "any": {"_target_": f"{AT}.left_out.LeftOut", "rank": None},
-    "moved": {"_target_": f"{AT}.moved.Moved", "metres": 4.0, "rank": 2},
-    "turned": {"_target_": f"{AT}.turned.Turned", "degrees": 5.0, "rank": 2},
-    "another": {"_target_": f"{AT}.another_body.AnotherBody"},
-    "far": {"_target_": f"{AT}.added_far.AddedFar", "away": 60.0},
-    "nothing": {"name": "Idle"},
-    "elsewhere": {"name": "Elsewhere", "metres": 4.0},
-    "jammed": {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0},
+Parts: TypeAlias = list[dict[str, Any]]
+PARTS: dict[str, Parts] = {
+    "none": [],
+    "left_out": [
+        {"_target_": f"{AT}.left_out.LeftOut"},
+        {"_target_": f"{AT}.left_out.LeftOut", "kind": "walker", "rank": 1},
+    ],
+    "moved": [
+        {"_target_": f"{AT}.moved.Moved", "metres": 4.0, "rank": 2},
+        {"_target_": f"{AT}.turned.Turned", "degrees": 5.0, "rank": 3},
+    ],
+    "another": [{"_target_": f"{AT}.another_body.AnotherBody"}],
+    "far": [{"_target_": f"{AT}.added_far.AddedFar", "away": 60.0}],
+    "nothing": [{"name": "Idle"}],
+    "elsewhere": [{"name": "Elsewhere", "metres": 4.0}],
 }
+ANY = {"_target_": f"{AT}.left_out.LeftOut", "rank": None}
+JAMMED = {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0}
 
 
 class Idle(LeftOut):
@@ -78,49 +83,52 @@ def made_of(part: dict[str, Any]) -> SceneChange:
     return shipped
 
 
-def changed(host: str, port: int, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Populate a town once for each change; return who is where before and after a tick."""
-    answers = {}
-    for name, part in parts.items():
-        with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
-            context = context_in(session, SEED)
-            traffic = Traffic(vehicles=10, bicycles=1, walkers=4)
-            population = traffic.populate(context, [])
-            sampled = [actor.id for actor in (*population.vehicles, *population.walkers)]
-            first = min(sampled)
-            line = context.route.xyz[:, :2]
-            gaps = {
-                actor.id - first: float(np.hypot(*(line - (p.x, p.y)).T).min())
-                for actor in (*population.vehicles, *population.walkers)
-                for p in [population.places[actor.id].location]
-            }
-            kinds = [len(population.vehicles), len(population.walkers)]
-            changes = AppliedChanges([made_of(part)] if part else [])
-            problem = ""
-            try:
-                fleet = changes.after_traffic(context, traffic, population)
-                session.world.tick()
-                changes.verify(context, [])
-            except AttemptError as why:
-                problem, fleet = f"{why.failure}: {why}", []
-                session.world.tick()
-            snapshot = session.world.get_snapshot()
-            there = {}
-            for actor in session.world.get_actors():
-                if actor.type_id.startswith(("vehicle.", "walker.")):
-                    pose = snapshot.find(actor.id).get_transform()
-                    place = (pose.location.x, pose.location.y, pose.rotation.yaw)
-                    there[actor.id - first] = [actor.type_id, *place, *figure_of(actor).size]
-            answers[name] = {
-                "there": there,
-                "gaps": gaps,
-                "kinds": kinds,
-                "problem": problem,
-                "fleet": [None if one is None else one.id - first for one in fleet],
-            }
-            changes.end()
-            population.end()
-    return answers
+def changed(host: str, port: int, worlds: dict[str, Parts]) -> dict[str, Any]:
+    """Populate a town once for each change; return who is where after the first tick."""
+    return {name: world_of(host, port, parts) for name, parts in worlds.items()}
+
+
+def world_of(host: str, port: int, parts: Parts) -> dict[str, Any]:
+    """Return who is where in one world; handles of it are dropped before the next one is made."""
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
+        context = context_in(session, SEED)
+        traffic = Traffic(vehicles=10, bicycles=1, walkers=4)
+        population = traffic.populate(context, [])
+        sampled = [actor.id for actor in (*population.vehicles, *population.walkers)]
+        first = min(sampled)
+        line = context.route.xyz[:, :2]
+        gaps = {
+            actor.id - first: float(np.hypot(*(line - (p.x, p.y)).T).min())
+            for actor in (*population.vehicles, *population.walkers)
+            for p in [population.places[actor.id].location]
+        }
+        kinds = [len(population.vehicles), len(population.walkers)]
+        changes = AppliedChanges([made_of(part) for part in parts])
+        problem = ""
+        try:
+            fleet = changes.after_traffic(context, traffic, population)
+            session.world.tick()
+            changes.verify(context, [])
+        except AttemptError as why:
+            problem, fleet = f"{why.failure}: {why}", []
+            session.world.tick()
+        snapshot = session.world.get_snapshot()
+        there = {}
+        for actor in session.world.get_actors():
+            if actor.type_id.startswith(("vehicle.", "walker.")):
+                pose = snapshot.find(actor.id).get_transform()
+                place = (pose.location.x, pose.location.y, pose.rotation.yaw)
+                there[actor.id - first] = [actor.type_id, *place, *figure_of(actor).size]
+        answer = {
+            "there": there,
+            "gaps": gaps,
+            "kinds": kinds,
+            "problem": problem,
+            "fleet": [None if one is None else one.id - first for one in fleet],
+        }
+        changes.end()
+        population.end()
+    return answer
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +165,9 @@ def test_all_are_delivered(worlds: dict[str, Any]) -> None:
     assert len(worlds["none"]["there"]) > 12
 
 
-@pytest.mark.parametrize(("name", "kind", "rank"), [("left_out", 0, 0), ("walker", 1, 1)])
-def test_the_nearest_is_left_out(worlds: dict[str, Any], name: str, kind: int, rank: int) -> None:
-    assert differing(worlds, name) == ({nearest(worlds, kind, rank)}, set(), set())
+def test_the_nearest_is_left_out(worlds: dict[str, Any]) -> None:
+    gone = {nearest(worlds, 0, 0), nearest(worlds, 1, 1)}
+    assert differing(worlds, "left_out") == (gone, set(), set())
 
 
 def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) -> None:
@@ -170,12 +178,10 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
 
 
 def test_one_at_random_is_another_in_another_sample(server: Server) -> None:
-    parts = {
-        str(sample): {"_target_": f"{AT}.twin_of.TwinOf", "of": PARTS["any"], "sample": sample}
-        for sample in range(3)
-    }
-    parts["withheld"] = {**parts["0"], "withheld": True}
-    worlds = alone(changed, server.host, server.port, {"none": {}, **parts, "again": PARTS["any"]})
+    twin = {"_target_": f"{AT}.twin_of.TwinOf", "of": ANY}
+    parts = {str(sample): [{**twin, "sample": sample}] for sample in range(3)}
+    parts["withheld"] = [{**twin, "withheld": True}]
+    worlds = alone(changed, server.host, server.port, {"none": [], **parts, "again": [ANY]})
     gone = {name: differing(worlds, name) for name in parts}
     assert all(len(gone[str(sample)][0]) == 1 for sample in range(3))
     assert len({frozenset(gone[str(sample)][0]) for sample in range(3)}) > 1
@@ -184,10 +190,10 @@ def test_one_at_random_is_another_in_another_sample(server: Server) -> None:
 
 
 def test_moved_and_turned_are_where_they_should_be(worlds: dict[str, Any]) -> None:
-    who = nearest(worlds, 0, 2)
-    for name, metres, degrees in (("moved", 4.0, 0.0), ("turned", 0.0, 5.0)):
-        assert differing(worlds, name) == (set(), set(), {who})
-        before, after = (worlds[world]["there"][who] for world in ("none", name))
+    moved, turned = nearest(worlds, 0, 2), nearest(worlds, 0, 3)
+    assert differing(worlds, "moved") == (set(), set(), {moved, turned})
+    for who, metres, degrees in ((moved, 4.0, 0.0), (turned, 0.0, 5.0)):
+        before, after = (worlds[world]["there"][who] for world in ("none", "moved"))
         gap = math.dist(before[1:3], after[1:3])
         assert gap == pytest.approx(metres, abs=0.1)  # along the lane, which may bend
         if degrees:
@@ -219,8 +225,7 @@ def test_a_change_that_did_nothing_fails_by_name(worlds: dict[str, Any]) -> None
 
 
 def test_an_overlap_is_refused(server: Server) -> None:
-    twice = [PARTS["jammed"], PARTS["jammed"]]
-    problem: str = alone(both, server.host, server.port, twice)
+    problem: str = alone(both, server.host, server.port, [JAMMED, JAMMED])
     assert problem == "added_actor: no room for vehicle.citroen.c3"
 
 
