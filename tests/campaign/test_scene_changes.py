@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.campaign.planning.plan import plan
+from harness.campaign.planning.plan import Plan, plan
 from harness.errors import UserError
 from harness.records.reading import Campaign, read_json, read_table
 from harness.records.twins import TWINS
@@ -168,12 +168,10 @@ def test_the_oracle_drives_the_same_bytes_with_other_noise(out: Path) -> None:
     assert digests["none"] != digests["aside"]
 
 
-@pytest.mark.slow
-def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out")
-    line = ("twin", tmp_path / "out", "oracle/none/aside/bend-s1", "--without", "added_actor")
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", *map(str, line), "--trust"],
+def twin(folder: Path, *change: str) -> subprocess.CompletedProcess[str]:
+    line = ("twin", str(folder), "oracle/none/aside/bend-s1", *change, "--trust")
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *line],
         check=False,
         cwd=ROOT,
         env=environment(),
@@ -181,12 +179,72 @@ def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
         text=True,
         timeout=300,
     )
+
+
+@pytest.mark.slow
+def test_a_withheld_change_is_none(out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out, tmp_path / "out")
+    refused = twin(tmp_path / "out", "--window", "0", "1")
+    assert refused.returncode == 2
+    assert "no window in time leaves them out; use --without" in refused.stderr
+    done = twin(tmp_path / "out", "--without", "added_actor")
     assert done.returncode == 0, done.stderr
     twins = Campaign(tmp_path / "out" / TWINS)
-    twin = twins.attempts()[key_of(ORACLE, "aside without added_actor", "bend", 1)]
+    made = twins.attempts()[key_of(ORACLE, "aside without added_actor", "bend", 1)]
     for name in ("tracks", "frames", "boxes", "sightings", "events"):
-        one, other = (folder / f"{name}.parquet" for folder in (twin, attempt(out, "none", ORACLE)))
+        one, other = (folder / f"{name}.parquet" for folder in (made, attempt(out, "none", ORACLE)))
         assert one.read_bytes() == other.read_bytes(), name
+
+
+def planned(routes: Path, *parts: str, name: str = "mine") -> Plan:
+    """Return the plan of a condition of these parts."""
+    files = (f"routes.file={routes / 'routes.xml'}", f"routes.hazards={routes / 'hazards.json'}")
+    listed = ", ".join(f"{{_target_: {part}}}" for part in parts)
+    late = f"+interference.late=[{{_target_: {LATE}}}]"
+    basis = ("routes.only=null", "traffic=few", "system=[oracle,ideal_late]", "interference=none")
+    return plan(composed(*basis, *files, late, f"+interference.{name}=[{listed}]"))
+
+
+def conditions(made: Plan, system: str = "ideal_late") -> list[str]:
+    return [key.arm.condition for key in made.attempts if key.arm.system == system]
+
+
+def test_changes_and_disturbances_make_a_condition_together(tmp_path: Path) -> None:
+    write_route(tmp_path, "bend")
+    far, still = f"{AT}.added_far.AddedFar", f"{AT}.moved.Moved, metres: 0"
+    for parts, driven, alone in (
+        ([far], True, True),
+        ([far, LATE], True, False),  # delivers what `late` does, in another scene
+        ([still], False, False),
+        ([f"{AT}.second_sender.SecondSender"], True, False),
+    ):
+        made = planned(tmp_path, *parts)
+        assert conditions(made) == ["none", "late", *(["mine"] if driven else [])]
+        assert conditions(made, "oracle") == ["none", *(["mine"] if alone else [])]
+        assert made.size_zero == (() if driven else ("mine",))
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ("harness.world.traffic.Traffic", "only harness.channel.* and harness.world.changes.*"),
+        (f"{AT}.census.Census, actors: {{}}, hazards: [], noise_seeds: []", "neither a Dist"),
+    ],
+)
+def test_a_condition_holds_nothing_else(tmp_path: Path, part: str, says: str) -> None:
+    write_route(tmp_path, "bend")
+    with pytest.raises(UserError, match=re.escape(says)):
+        planned(tmp_path, part)
+
+
+def test_none_holds_no_change(tmp_path: Path) -> None:
+    write_route(tmp_path, "bend")
+    settings = composed("system=oracle", f"routes.file={tmp_path / 'routes.xml'}")
+    settings["routes"]["hazards"] = settings["routes"]["only"] = None
+    far: Any = {"_target_": f"{AT}.added_far.AddedFar"}
+    settings["interference"] = {"none": [far]}
+    with pytest.raises(UserError, match="holds added_far; give the condition another name"):
+        plan(settings)
 
 
 def test_what_cannot_be_planned_is_refused_before_anything_is_written(tmp_path: Path) -> None:

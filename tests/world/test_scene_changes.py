@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import carla
@@ -14,18 +16,23 @@ import pytest
 from harness.campaign.settings.config import build
 from harness.errors import AttemptError, UserError
 from harness.vocabulary import Pose
+from harness.world.attempt_context import AttemptContext, nowhere
 from harness.world.changes.added import AddedActor
 from harness.world.changes.added_far import AddedFar
 from harness.world.changes.another_body import AnotherBody
 from harness.world.changes.applied import AppliedChanges
 from harness.world.changes.background import OfBackground
-from harness.world.changes.census import Present, off_by
+from harness.world.changes.census import Census, Present, off_by
 from harness.world.changes.change import SceneChange
 from harness.world.changes.hazard_changed import HazardChanged
 from harness.world.changes.left_out import LeftOut
 from harness.world.changes.moved import Moved
+from harness.world.changes.noise_seed import NoiseSeed
+from harness.world.changes.second_sender import SecondSender
 from harness.world.changes.stage import Stage
 from harness.world.changes.turned import Turned
+from harness.world.hazards.catalogue import build as build_hazard
+from harness.world.hazards.spec import HazardSpec
 from harness.world.scene import figure_of
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator, Server
@@ -51,6 +58,7 @@ PARTS: dict[str, Parts] = {
     "nothing": [{"name": "Idle"}],
     "elsewhere": [{"name": "Elsewhere", "metres": 4.0}],
 }
+NOTHING = Census(actors={}, hazards=(), noise_seeds=frozenset())
 ANY = {"_target_": f"{AT}.left_out.LeftOut", "rank": None}
 JAMMED = {"_target_": f"{AT}.added.AddedActor", "station": 30.0, "slack": 0.0}
 
@@ -177,6 +185,7 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
     assert [*after[:row], before[row], *after[row + 1 :]] == before
 
 
+@pytest.mark.slow
 def test_one_at_random_is_another_in_another_sample(server: Server) -> None:
     twin = {"_target_": f"{AT}.twin_of.TwinOf", "of": ANY}
     parts = {str(sample): [{**twin, "sample": sample}] for sample in range(3)}
@@ -240,6 +249,63 @@ def both(host: str, port: int, parts: list[dict[str, Any]]) -> str:
         except AttemptError as why:
             return str(why)
     return ""
+
+
+def test_nothing_is_moved_into_another(server: Server) -> None:
+    problem: str = alone(crowded, server.host, server.port)
+    assert problem == "moved: something stands 9 m further on"
+
+
+def crowded(host: str, port: int) -> str:
+    """Return why a vehicle cannot be moved to where another one has just been spawned."""
+    with open_session(host, port, town=TOWN, tick_seconds=0.05, seed=SEED) as session:
+        context = context_in(session, SEED)
+        traffic = Traffic(vehicles=1, walkers=0)
+        population = traffic.populate(context, [])
+        (vehicle,) = population.vehicles
+        stage = Stage(context=context, traffic=traffic, population=population)
+        there = Moved(9.0)._destination(stage, stage.place_of(vehicle))
+        library = session.world.get_blueprint_library()
+        assert stage.spawn(library.find("vehicle.audi.tt"), there) is not None
+        try:
+            Moved(9.0).after_traffic(stage)
+        except AttemptError as why:
+            return str(why)
+    return ""
+
+
+def test_a_hazard_must_report_what_was_asked_for() -> None:
+    spec = HazardSpec(route="0", kind="occluded_pedestrian", station=40.0)
+    change = HazardChanged(added={"phase": 0.1}, scaled={"speed": 0.5})
+    (asked,) = change.hazards((spec,))
+    assert asked.parameters == {"phase": 0.1, "speed": 1.7}
+    for placed, says in (([asked], ""), ([spec], "reports speed = None"), ([], "has no place")):
+        hazards = [build_hazard(one) for one in placed]
+        problem = change.undelivered(replace(NOTHING, hazards=hazards))
+        assert says in problem
+        assert bool(problem) == bool(says)
+    assert "no such hazard" in HazardChanged(added={"phase": 0.1}).undelivered(NOTHING)
+
+
+def test_a_lidar_must_have_the_other_noise() -> None:
+    handles: dict[str, Any] = dict.fromkeys(("client", "world", "map", "traffic_manager"))
+    context = AttemptContext(**handles, route=nowhere(TOWN), seed=3, tick_seconds=0.05)
+    change = NoiseSeed()
+    usual, other = context.noise_seed("ego"), change.context(context).noise_seed("ego")
+    assert usual != other
+    assert change.undelivered(NOTHING) == ""  # no LiDAR has noise
+    for seeds, fails in (({usual}, True), ({other}, False), ({usual, other}, False)):
+        assert bool(change.undelivered(replace(NOTHING, noise_seeds=frozenset(seeds)))) == fails
+
+
+def test_a_double_must_have_sent() -> None:
+    partners: Any = SimpleNamespace(units=[SimpleNamespace(sender="roadside-0")], doubles={})
+    change = SecondSender()
+    change.after_partners(partners)
+    assert partners.doubles == {"roadside-0": "roadside-0-again"}
+    assert change.unheard(set()) == ""  # no unit was in range
+    assert "its double has not" in change.unheard({"roadside-0"})
+    assert change.unheard({"roadside-0", "roadside-0-again"}) == ""
 
 
 def test_measures_leave_the_travel_of_an_actor_aside() -> None:
