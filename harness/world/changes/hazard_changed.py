@@ -105,7 +105,7 @@ class HazardChanged(SceneChange):
         return all(name in declared for name in self.parameters)
 
     def _changed(self, spec: HazardSpec) -> HazardSpec:
-        """Return a hazard with the parameters that are asked for; refuse what is out of range."""
+        """Return a hazard with the parameters asked for; `build` refuses those out of range."""
         values = dict(spec.parameters)
         declared = KINDS[spec.kind].parameters
         for name in self.parameters:
@@ -118,7 +118,6 @@ class HazardChanged(SceneChange):
                 if not isinstance(parameter, Number) or isinstance(value, str):
                     raise UserError(f"{place}: a word can be replaced only")
                 value = round(value * self.scaled.get(name, 1.0) + self.added.get(name, 0.0), 9)
-            parameter.refuse(place, value)
             values[name] = value
         return replace(spec, parameters=values)
 
