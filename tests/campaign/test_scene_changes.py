@@ -224,6 +224,15 @@ def test_changes_and_disturbances_make_a_condition_together(tmp_path: Path) -> N
         assert made.size_zero == (() if driven else ("mine",))
 
 
+def test_shipped_conditions_suit_the_demo_routes() -> None:
+    files = sorted((ROOT / "conf" / "interference").glob("*.yaml"))
+    names = [file.stem for file in files if f"{AT}." in file.read_text()]
+    assert len(names) == 11
+    noise = ("rig.ego.noise_stddev=0.01", "system=ideal_late")
+    made = plan(composed(f"interference=[none,{','.join(names)}]", *noise))
+    assert {*conditions(made)} == {"none", *names}
+
+
 @pytest.mark.parametrize(
     ("part", "says"),
     [
