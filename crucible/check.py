@@ -19,6 +19,10 @@ HAZARDS = "harness.checks.hazard"
 KINDS = {
     "harness.evaluation.metrics.metric.Metric": ("a metric", "harness.checks.metric"),
     "harness.world.hazards.hazard.Hazard": ("a hazard", HAZARDS),
+    "harness.world.changes.change.SceneChange": (
+        "a change of the scene",
+        "harness.checks.scene_change",
+    ),
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
     "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
     "agents.perception.fusion.base.IntermediateFusion": (

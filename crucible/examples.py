@@ -80,6 +80,7 @@ EXAMPLES = {
         "crucible metamorphic check --scenes data/test --out runs/metamorphic",
         "crucible metamorphic check --scenes data/test --out runs/late --systems late"
         " --operators latency stray_points_1000 --count 50",
+        "crucible metamorphic drives runs/metamorphic-drives",
     ),
     "report": (
         "crucible report runs/demo",

@@ -30,6 +30,7 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     listing = actions.add_parser("list", help="list operators, what they need, their relations")
     listing.set_defaults(run=run_list)
     add_check(actions.add_parser("check", help="ask systems about recorded and changed scenes"))
+    add_drives(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
     options = parser.parse_args(list(arguments))
     try:
         return int(options.run(options) or 0)
@@ -77,6 +78,65 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
     add("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.set_defaults(run=run_check)
+
+
+FORMATS = ("csv", "parquet")
+
+
+def add_drives(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `drives`."""
+    add = parser.add_argument
+    add(
+        "folder",
+        type=Path,
+        metavar="DIR",
+        help="a campaign of `crucible run study=metamorphic`",
+    )
+    add(
+        "--level",
+        type=float,
+        default=0.05,
+        metavar="L",
+        help="false discovery rate, and level of bands (default: 0.05)",
+    )
+    add(
+        "--format",
+        default="csv",
+        metavar="FORMAT[,FORMAT ...]",
+        help=f"file formats, of {', '.join(FORMATS)} (default: csv)",
+    )
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write to (default: report/ in the campaign folder)",
+    )
+    parser.set_defaults(run=run_drives)
+
+
+def run_drives(options: argparse.Namespace) -> None:
+    """Write and print the relations over a campaign's drives."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from harness.records.reading import Campaign  # noqa: PLC0415
+    from harness.suggestions import unknown  # noqa: PLC0415
+    from metamorphic.drives.findings import findings_of  # noqa: PLC0415
+    from metamorphic.drives.printing import drive_table, lines, write  # noqa: PLC0415
+
+    formats = list(dict.fromkeys(options.format.split(",")))
+    for name in formats:
+        if name not in FORMATS:
+            raise UserError(f"--format: {unknown('format', name, FORMATS)}")
+    findings = findings_of(Campaign(options.folder), options.level)
+    out = options.out or options.folder / "report"
+    if out.is_symlink():
+        raise UserError(f"{out}: is a link; remove it, or choose another --out DIR")
+    write(findings, out, formats)
+    console = Console()
+    console.print(drive_table(findings, options.level))
+    for line in lines(findings, options.level):
+        console.print(line, highlight=False, markup=False)
+    console.print(f"table: {out}", highlight=False)
 
 
 def run_list(options: argparse.Namespace) -> None:

@@ -69,6 +69,7 @@ ACTIONS = (
     "maps check",
     "metamorphic list",
     "metamorphic check",
+    "metamorphic drives",
 )
 
 

@@ -15,6 +15,7 @@ EXECUTED = (
     "own-hazard",
     "own-disturbance",
     "own-sensing",
+    "own-scene-change",
     "own-route-source",
     "own-study",
     "own-export",

@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("harness", "agents", "analysis", "metamorphic", "crucible")
 OPENERS = {"stream", "derived_seed", "subseed"}
 """Functions whose first argument is a seed, and whose others are names."""
+METHODS = {"random", "noise_seed"}
+"""Methods whose arguments are names, of what knows a seed."""
 PREFIX = "_noise"
 """The attribute with a seed and the first names, where a stream is opened for every tick."""
 DISTURBANCES = ROOT / "harness" / "channel" / "interference"
@@ -30,6 +32,7 @@ STREAMS = [
     "calibrate pages/*/*",
     "calibrate/*/*",
     "check/*",
+    "changes/*/*",
     "check/features",
     "check/metric",
     "check/points",
@@ -40,6 +43,8 @@ STREAMS = [
     "crowd/driving",
     "crowd/standing",
     "driver/*",
+    "drives/assignments",
+    "drives/signs",
     "dropout/*",
     "ego",
     "epoch/*",
@@ -117,7 +122,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             if node.func.id in OPENERS:
                 yield from spelt(node.args[1:], given)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "random" and node.args and literal(node.args[0]):
+            if node.func.attr in METHODS and node.args and literal(node.args[0]):
                 yield from spelt(node.args, given)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             target = node.targets[0]

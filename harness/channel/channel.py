@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
@@ -23,6 +24,16 @@ from harness.channel.tally import Act, Underway
 from harness.errors import UserError
 from harness.sensitivity import Sensitivity
 from harness.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
+
+
+class Named(Protocol):
+    """What has a name of its sort, which is numbered where there are several."""
+
+    name: str
+
+    @property
+    def sort(self) -> str:
+        """What it is called where it is the only one of its sort."""
 
 
 class Channel:
@@ -193,7 +204,7 @@ class Channel:
         ]
 
 
-def number_equal_names(disturbances: Sequence[Disturbance]) -> None:
+def number_equal_names(disturbances: Sequence[Named]) -> None:
     """Number disturbances of one name, so that each has its own random streams."""
     seen: Counter[str] = Counter()
     for disturbance in disturbances:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import carla
 import numpy as np
@@ -22,6 +22,17 @@ class AttemptContext:
     route: Route
     seed: int
     tick_seconds: float
+    noise_number: int = 0  # of the LiDARs' noise seeds; 0 is the usual one
+
+    def with_noise(self, number: int) -> AttemptContext:
+        """Return the context in which LiDARs have other noise."""
+        return replace(self, noise_number=number)
+
+    def noise_seed(self, *names: str) -> int:
+        """Return the seed of a LiDAR's noise: a number of the stream of that name."""
+        random = self.random(*names)
+        numbers = [int(random.integers(2**31)) for _ in range(self.noise_number + 1)]
+        return numbers[-1]
 
     def random(self, *names: str) -> np.random.Generator:
         """Return this attempt's stream of that name."""

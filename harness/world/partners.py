@@ -69,7 +69,7 @@ class RoadsideUnits:
             reads_points=self.reads_points,
             reads_surfaces=self.reads_surfaces,
             place=self.transform(place),
-            noise_seed=int(self.context.random("roadside", str(number)).integers(2**31)),
+            noise_seed=self.context.noise_seed("roadside", str(number)),
         )
         return Partner(
             sender=f"roadside-{number}",
@@ -206,6 +206,8 @@ class Partners:
     vehicles: list[Partner] = field(default_factory=list)
     reference: Reference | None = None  # None where those among `units` are the reference, too
     refers_to_units: bool = False
+    doubles: dict[str, str] = field(default_factory=dict)
+    """Senders that share a second time, and under which name."""
     _sharing: list[Partner] = field(default_factory=list)
     _referred: list[Partner] = field(default_factory=list)
     _ranks: dict[str, float] = field(default_factory=dict)
@@ -234,8 +236,14 @@ class Partners:
             partner for partner in self._all_partners() if partner in self._sharing + self._referred
         ]
         scans = {partner.post: partner.post.collect(frame) for partner in used}
+        shared = [(partner, scans[partner.post]) for partner in self._sharing]
+        shared += [
+            (replace(partner, sender=self.doubles[partner.sender]), scan)
+            for partner, scan in shared
+            if partner.sender in self.doubles
+        ]
         return Sweeps(
-            [(partner, scans[partner.post]) for partner in self._sharing],
+            shared,
             [scans[partner.post] for partner in self._referred],
         )
 
@@ -284,7 +292,7 @@ def assemble(
     period: float,
     reads_points: bool,
     reads_surfaces: bool = False,
-    fleet: Sequence[carla.Actor],
+    fleet: Sequence[carla.Actor | None],
     reference: Placement | None = None,
 ) -> Partners:
     """Put up the units and equip the vehicles.
@@ -328,14 +336,17 @@ def equipped(
     period: float,
     reads_points: bool,
     reads_surfaces: bool = False,
-    fleet: Sequence[carla.Actor],
+    fleet: Sequence[carla.Actor | None],
 ) -> list[Partner]:
-    """Return the background vehicles that have a rig: a share of those that it fits."""
+    """Return the background vehicles that have a rig: a share of those that it fits.
+
+    None stands for a vehicle that is not there: the others are chosen as if it were.
+    """
     chosen = context.random("connected").random(len(fleet)) < settings.connected_share
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
-        if has_rig and carries(vehicle, rig.vehicle):
-            seed = int(context.random("connected", str(number)).integers(2**31))
+        if vehicle is not None and has_rig and carries(vehicle, rig.vehicle):
+            seed = context.noise_seed("connected", str(number))
             post = ScanningPost(
                 context,
                 rig.vehicle,

@@ -27,6 +27,8 @@ class Population:
     vehicles: list[carla.Actor] = field(default_factory=list)
     walkers: list[carla.Actor] = field(default_factory=list)
     controllers: list[carla.Actor] = field(default_factory=list)
+    places: dict[int, carla.Transform] = field(default_factory=dict, kw_only=True)
+    """Where each vehicle and walker was spawned, by id."""
 
     def end(self) -> None:
         """Destroy all actors."""
@@ -106,7 +108,6 @@ class Traffic:
         )
         order = random.permutation(len(free))[: self.vehicles + self.bicycles]
         manager = context.traffic_manager
-        port = manager.get_port()
         bicycles: list[carla.Actor] = []
         for number, at in enumerate(order):
             models = cars if number < self.vehicles else cycles
@@ -119,15 +120,20 @@ class Traffic:
             actor = context.world.try_spawn_actor(blueprint, free[int(at)])
             if actor is not None:
                 population.vehicles.append(actor)
+                population.places[actor.id] = free[int(at)]
                 bicycles += [actor] * (number >= self.vehicles)
         for actor in population.vehicles:
-            actor.set_autopilot(True, port)
-            if self.following_distance is not None:
-                manager.distance_to_leading_vehicle(actor, self.following_distance)
-            if self.speed_difference is not None:
-                manager.vehicle_percentage_speed_difference(actor, self.speed_difference)
+            self.drive(manager, actor)
         for actor in bicycles[: max(self.crazy(self.bicycles) - SHORT_OF, 0)]:
             self._drive_crazily(manager, actor)
+
+    def drive(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
+        """Let a vehicle drive as traffic."""
+        actor.set_autopilot(True, manager.get_port())
+        if self.following_distance is not None:
+            manager.distance_to_leading_vehicle(actor, self.following_distance)
+        if self.speed_difference is not None:
+            manager.vehicle_percentage_speed_difference(actor, self.speed_difference)
 
     def _drive_crazily(self, manager: carla.TrafficManager, actor: carla.Actor) -> None:
         share = 20 * self.crazy_level
@@ -158,6 +164,7 @@ class Traffic:
             actor = context.world.try_spawn_actor(blueprint, carla.Transform(place))
             if actor is not None:
                 population.walkers.append(actor)
+                population.places[actor.id] = carla.Transform(place)
         controller = context.world.get_blueprint_library().find("controller.ai.walker")
         for walker in population.walkers:
             population.controllers.append(

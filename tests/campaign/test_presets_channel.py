@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from harness.campaign.settings.conditions import disturbances_of
 from harness.campaign.settings.config import build
 from harness.campaign.settings.declared import Settings
 from harness.channel.disturbance import Disturbance
@@ -31,7 +32,7 @@ DEGREE = math.radians(1.0)
 
 def disturbances(settings: Settings, name: str) -> list[Disturbance]:
     assert next(iter(settings["interference"])) == "none"
-    return [build(item, f"interference.{name}") for item in settings["interference"][name]]
+    return disturbances_of(settings, name)
 
 
 def shifts(episode: Episode, sender: str) -> np.ndarray:

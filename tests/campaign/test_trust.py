@@ -69,6 +69,16 @@ SAFE = {
     "harness.evaluation.frame_evaluation.EvaluationSettings",
     "harness.evaluation.scoring.Coefficients",
     "harness.evaluation.windows.WindowRules",
+    "harness.world.changes.added.AddedActor",
+    "harness.world.changes.added_far.AddedFar",
+    "harness.world.changes.another_body.AnotherBody",
+    "harness.world.changes.hazard_changed.HazardChanged",
+    "harness.world.changes.left_out.LeftOut",
+    "harness.world.changes.moved.Moved",
+    "harness.world.changes.noise_seed.NoiseSeed",
+    "harness.world.changes.second_sender.SecondSender",
+    "harness.world.changes.turned.Turned",
+    "harness.world.changes.twin_of.TwinOf",
     "harness.world.partners.Ahead",
     "harness.world.partners.Cooperation",
     "harness.world.partners.Surveyed",
@@ -118,7 +128,8 @@ print(len(found))
 def reachable() -> dict[str, type[Any]]:
     """Return every class that a `_target_` can name in any group, by its own name."""
     by_name: dict[str, type[Any]] = {}
-    for prefix in sorted(set(OURS.values())):
+    listed = {one for ours in OURS.values() for one in ([ours] if isinstance(ours, str) else ours)}
+    for prefix in sorted(listed):
         for module in modules(prefix.rstrip(".")):
             for name, thing in vars(module).items():
                 if isinstance(thing, type) and f"{thing.__module__}.".startswith(prefix):

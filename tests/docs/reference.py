@@ -44,7 +44,10 @@ GROUP_NOTES = {
     "routes": "Route and hazard files ([how-to](../how-to/routes.md)).",
     "system": "Systems under test; one or several ([your own](../how-to/own-system.md)).",
     "cooperation": "Partners; one or several ([world](../explanation/world.md#partners)).",
-    "interference": "Disturbances of messages; one or several ([interference](interference.md)).",
+    "interference": (
+        "Disturbances of messages, changes of the scene; one or several"
+        " ([interference](interference.md), [scene](../how-to/scene-changes.md))."
+    ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",

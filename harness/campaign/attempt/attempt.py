@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import carla
 
+from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.drive_monitor import DriveMonitor
 from harness.campaign.attempt.hazard_reports import hazard_reports
 from harness.campaign.attempt.live import LiveView, live_view
@@ -27,6 +27,7 @@ from harness.campaign.attempt.results import (
     result_record,
     windows_of,
 )
+from harness.campaign.attempt.settling import settle
 from harness.campaign.attempt.signals import signals_ahead
 from harness.campaign.attempt.surrogates import surrogate_record
 from harness.campaign.attempt.surroundings import Tracks, scenery_near
@@ -35,11 +36,12 @@ from harness.campaign.attempt.town_map import lines_around
 from harness.campaign.folder.assignments import Assignment, read_assignment
 from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.inputs import other_files
+from harness.campaign.settings.conditions import changes_of, disturbances_of
 from harness.campaign.settings.config import build
 from harness.campaign.settings.cooperation import cooperation_of, reference_of
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.metrics import metrics_in
-from harness.channel.channel import Channel
+from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
 from harness.errors import AttemptError, UserError
 from harness.evaluation.driving import Drive
@@ -49,6 +51,7 @@ from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
 from harness.vocabulary import Control, PrivilegedSystem, Route, System, fusion_stage_of
 from harness.world.attempt_context import AttemptContext
+from harness.world.changes.applied import AppliedChanges
 from harness.world.ego import Ego
 from harness.world.hazards.catalogue import build as build_hazard
 from harness.world.hazards.hazard import Hazard, blaming
@@ -59,25 +62,10 @@ from harness.world.rig import Rig
 from harness.world.scene import ActorRegistry
 from harness.world.session import open_session
 from harness.world.stops import RouteStops
+from harness.world.traffic import Traffic
 
 made_before: dict[str, System | PrivilegedSystem] = {}
 """Systems that were made before this process was forked, each fresh in every child."""
-SETTLE_TICKS = 10
-"""Ticks in which vehicles come to rest on their wheels before the ego drives."""
-
-
-@dataclass(slots=True, kw_only=True)
-class AttemptActors:
-    """What acts in an attempt: the ego, hazards, lights, stop signs and perception."""
-
-    hazards: list[Hazard]
-    unplaced: list[Hazard]  # had no room: not run in this attempt
-    lights: RouteLights
-    stops: RouteStops
-    heeded_stops: RouteStops | None  # shown to the driver as lights, red until it has stood
-    perception: Perception
-    ego: Ego
-    not_run: tuple[HazardSpec, ...]
 
 
 def run_attempt(task: Task, report: Report) -> str:
@@ -93,9 +81,11 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
     assignment = read_assignment(task.folder, task.key.route)
     system = set_up_system(settings, task.key.arm.system)
     channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
+    changes = set_up_changes(settings, task.key.arm.condition)
     cooperation = cooperation_of(settings, task.key.arm)
     drive = Drive(rules=build(settings["driving"], "driving"), route_length=assignment.route.length)
-    with attempt_context(task, assignment.route, settings["tick"]) as context:
+    with attempt_context(task, assignment.route, settings["tick"]) as usual:
+        context = changes.context(usual)
         lines = lines_around(context.map, context.route)
         view.begin(lines)
         with set_up(
@@ -104,6 +94,7 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             settings=settings,
             system=system,
             channel=channel,
+            changes=changes,
             cooperation=cooperation,
             view=view,
         ) as actors:
@@ -118,6 +109,7 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
         scenery = scenery_near(context.world, context.route)
     channel.audit.verify()
+    changes.verify_senders({sender for sender, _ in channel.audit.records})
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
         perception = actors.perception
         recorder.write(
@@ -220,17 +212,21 @@ def window_of(system: System | PrivilegedSystem, settings: Settings) -> Window:
 
 def set_up_channel(settings: Settings, condition: str, window: Window) -> Channel:
     """Return the channel with the disturbances of a condition."""
-    disturbances = settings["interference"].get(condition, [])
     channel: Channel = build(
         settings["channel"],
         "channel",
-        disturbances=[
-            build(disturbance, f"interference.{condition}") for disturbance in disturbances
-        ],
+        disturbances=disturbances_of(settings, condition),
         tick_seconds=settings["tick"],
         window=window,
     )
     return channel
+
+
+def set_up_changes(settings: Settings, condition: str) -> AppliedChanges:
+    """Return the changes of the scene of a condition."""
+    changes = changes_of(settings, condition)
+    number_equal_names(changes)
+    return AppliedChanges(changes)
 
 
 def period_of(settings: Settings) -> float:
@@ -252,6 +248,7 @@ def set_up(
     settings: Settings,
     system: System | PrivilegedSystem,
     channel: Channel,
+    changes: AppliedChanges,
     cooperation: Cooperation,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
@@ -263,20 +260,25 @@ def set_up(
     with ExitStack() as stack:
         ego = Ego(context)
         stack.callback(ego.end)
-        every = [placed(spec, context, stack) for spec in assignment.runnable]
+        specs = changes.hazards(assignment.runnable)
+        every = [placed(spec, context, stack) for spec in specs]
         hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
-        traffic = build(settings["traffic"], "traffic").populate(context, taken)
+        density: Traffic = build(settings["traffic"], "traffic")
+        traffic = density.populate(context, taken)
         stack.callback(traffic.end)
+        stack.callback(changes.end)
+        fleet = changes.after_traffic(context, density, traffic)
         partners = set_up_partners(
             context,
             settings,
             cooperation=cooperation,
             system=system,
             channel=channel,
-            vehicles=traffic.vehicles,
+            vehicles=fleet,
             stack=stack,
         )
+        changes.after_partners(partners)
         perception = set_up_perception(
             context,
             settings,
@@ -298,6 +300,7 @@ def set_up(
             heeded_stops=stops if settings["lights"] == "working" else None,
             perception=perception,
             ego=ego,
+            changes=changes,
             not_run=assignment.not_run,
         )
 
@@ -318,7 +321,7 @@ def set_up_partners(
     cooperation: Cooperation,
     system: System | PrivilegedSystem,
     channel: Channel,
-    vehicles: Sequence[carla.Actor],
+    vehicles: Sequence[carla.Actor | None],
     stack: ExitStack,
 ) -> Partners:
     """Return the ego's partners, and the reference rig if ground truth depends on it."""
@@ -382,7 +385,7 @@ def play(
     """Tick the world until the drive is over."""
     ego, perception = actors.ego, actors.perception
     ego.drive(Control(brake=1.0))
-    snapshot = settle(context, perception, ego, every)
+    snapshot = settle(context, actors, every)
     state = ego.state(snapshot)
     recorder = Recorder(
         state.time,
@@ -433,17 +436,3 @@ def play(
     return recorder
 
 
-def settle(
-    context: AttemptContext, perception: Perception, ego: Ego, every: int
-) -> carla.WorldSnapshot:
-    """Let vehicles come to rest on their wheels; return the first moment in which LiDARs sweep."""
-    for _ in range(SETTLE_TICKS):
-        context.world.tick()
-    perception.begin()
-    for _ in range(every + 1):
-        snapshot = context.world.get_snapshot()
-        perception.partners.renew(ego.state(snapshot), snapshot)
-        frame = context.world.tick()
-        if perception.sweeps(frame):
-            return context.world.get_snapshot()
-    raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")

@@ -84,7 +84,7 @@ class Perception:
             reads_points=reads_points,
             reads_surfaces=reads_surfaces,
             carrier=ego.actor,
-            noise_seed=int(context.random("ego").integers(2**31)),
+            noise_seed=context.noise_seed("ego"),
         )
 
     def begin(self) -> None:

@@ -10,7 +10,8 @@ from typing import get_type_hints
 
 import numpy as np
 
-from harness.campaign.planning.sizes import disturbances_of, refuse_sizes
+from harness.campaign.planning.sizes import refuse_sizes
+from harness.campaign.settings.conditions import changes_of, disturbances_of
 from harness.campaign.settings.config import build, find_class
 from harness.campaign.settings.cooperation import cooperation_of
 from harness.campaign.settings.declared import Settings
@@ -45,6 +46,9 @@ def unfit(settings: Settings, arms: Sequence[Arm]) -> dict[Arm, str]:
         payload = payload_of(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
         present = kinds[arm.cooperation]
         silent = blind_reader(settings, arm.system)
+        for change in changes_of(settings, arm.condition):
+            if change.partners is not None and not change.partners & present:
+                reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
         for disturbance in disturbances_of(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
             refuse_without_sensitivity(settings, disturbance, arm.condition)

@@ -12,7 +12,9 @@ from harness.campaign.folder.campaign_folder import read_header
 from harness.campaign.folder.inputs import protocol_of
 from harness.campaign.folder.summary import summary_of
 from harness.campaign.planning.compatibility import unfit
-from harness.campaign.planning.sizes import disturbances_of, driven_conditions
+from harness.campaign.planning.scenes import refuse_unfit_scenes
+from harness.campaign.planning.sizes import driven_conditions
+from harness.campaign.settings.conditions import described
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     cooperations_of,
@@ -21,6 +23,7 @@ from harness.campaign.settings.cooperation import (
 )
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.routes import asking, route_source_of
+from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
 from harness.files import at_home
 from harness.protocols import refuse_unannounced
@@ -89,6 +92,7 @@ def plan(settings: Settings) -> Plan:
     attempts = paired(
         [assignment.route.name for assignment in assignments], seeds_of(settings), arms
     )
+    refuse_unfit_scenes(settings, assignments, {arm.condition for arm in arms}, maps_of(settings))
     if not attempts:
         raise UserError("configuration: nothing to run; choose a system, a route and a seed")
     refuse_unnameable(attempts)
@@ -157,7 +161,7 @@ def settings_of(
 ) -> list[tuple[str, str]]:
     """Return a system's cooperations and conditions: all.
 
-    If it reads no messages: those that change sweeps and no message, without cooperation.
+    If it reads no messages: those that change the scene or sweeps, without cooperation.
     """
     place = f"system.{system}"
     named = settings["system"][system]
@@ -176,9 +180,11 @@ def settings_of(
 
 
 def only_of_sweeps(settings: Settings, condition: str) -> bool:
-    """Return whether a condition changes sweeps and no message."""
-    disturbances = disturbances_of(settings, condition)
-    return bool(disturbances) and all(disturbance.of_sweeps for disturbance in disturbances)
+    """Return whether a condition changes the scene or sweeps, and no message."""
+    parts = [one for _, one in described(settings, condition)]
+    return bool(parts) and all(
+        one.of_sweeps if isinstance(one, Disturbance) else one.partners is None for one in parts
+    )
 
 
 def chosen_routes(

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from harness.campaign.settings.conditions import changes_of, described, disturbances_of
 from harness.campaign.settings.config import build
-from harness.campaign.settings.declared import Part, Settings
+from harness.campaign.settings.declared import Settings
 from harness.channel.channel import Channel
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance
@@ -23,18 +24,6 @@ from harness.vocabulary import Kind
 
 LONG = 10.0
 """Seconds beyond which a duration is taken for one in milliseconds."""
-
-
-def disturbances_of(settings: Settings, condition: str) -> list[Disturbance]:
-    """Return the disturbances of a condition."""
-    return [made for _, made in described(settings, condition)]
-
-
-def described(settings: Settings, condition: str) -> list[tuple[Part[Disturbance], Disturbance]]:
-    """Return the disturbances of a condition with their settings; what has size 0 is none."""
-    listed = settings["interference"].get(condition, [])
-    made = [(part, build(part, f"interference.{condition}")) for part in listed]
-    return [(part, disturbance) for part, disturbance in made if not disturbance.size_zero]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +38,7 @@ class DrivenConditions:
 def driven_conditions(settings: Settings) -> DrivenConditions:
     """Return what is driven: size 0 as `none`, sizes that deliver the same as the largest."""
     names = list(settings["interference"])
-    zero = tuple(name for name in names if name != NONE and not disturbances_of(settings, name))
+    zero = tuple(name for name in names if name != NONE and not described(settings, name))
     same = tuple(same_deliveries(settings, [name for name in names if name not in zero]))
     driven_as = {name: group[0] for group in same for name in group} | dict.fromkeys(zero, NONE)
     return DrivenConditions(
@@ -67,6 +56,8 @@ def same_deliveries(settings: Settings, conditions: Iterable[str]) -> Iterator[t
     """
     groups: dict[tuple[int, ...], list[tuple[float, str]]] = {}
     for name in conditions:
+        if changes_of(settings, name):
+            continue
         made = disturbances_of(settings, name)
         steps = steps_late(made, period_of(settings))
         if steps is not None:
@@ -109,8 +100,8 @@ def refuse_sizes(settings: Settings, condition: str) -> None:
     """Refuse disturbances that could not show, or could show nothing but silence."""
     place = f"configuration: interference.{condition}"
     made = disturbances_of(settings, condition)
-    if condition == NONE and made:
-        names = ", ".join(disturbance.name for disturbance in made)
+    if condition == NONE and (held := described(settings, condition)):
+        names = ", ".join(one.name for _, one in held)
         raise UserError(f"{place}: holds {names}; give the condition another name")
     try:
         refuse_two_weathers(made)

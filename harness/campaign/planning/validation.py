@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from harness.campaign.exports.exporting import exports_in
+from harness.campaign.settings.conditions import part_of
 from harness.campaign.settings.config import INPUTS, build, find_class
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.metrics import metrics_in
 from harness.campaign.settings.trust import targets
 from harness.campaign.settings.type_checks import mistakes
+from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
 from harness.field_notes import notes_of
 from harness.suggestions import unknown
@@ -51,9 +53,10 @@ def refuse_misshapen(settings: Settings) -> None:
     exports_in(settings["export"])
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])
-    for name, disturbances in settings["interference"].items():
-        made = [build(disturbance, f"interference.{name}") for disturbance in disturbances]
-        build(settings["channel"], f"interference.{name}", disturbances=made)
+    for name, parts in settings["interference"].items():
+        made = [part_of(part, f"interference.{name}") for part in parts]
+        disturbances = [one for one in made if isinstance(one, Disturbance)]
+        build(settings["channel"], f"interference.{name}", disturbances=disturbances)
 
 
 def refuse_tick(seconds: float) -> None:

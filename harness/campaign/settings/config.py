@@ -24,7 +24,7 @@ from harness.plugins import allowed_packages
 
 T = TypeVar("T")
 
-OURS = {
+OURS: Mapping[str, str | tuple[str, ...]] = {
     "simulator": "harness.world.simulators.",
     "executor": "harness.campaign.running.executors.",
     "system": "agents.",
@@ -37,7 +37,7 @@ OURS = {
     "patterns": "harness.evaluation.",
     "windows": "harness.evaluation.",
     "channel": "harness.channel.",
-    "interference": "harness.channel.",
+    "interference": ("harness.channel.", "harness.world.changes."),
     "metrics": "harness.evaluation.metrics.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -113,7 +113,9 @@ def find_class(target: Any, place: str) -> type[Any]:
 def packages_of(place: str) -> tuple[str, ...]:
     """Return the packages whose classes may be named in a place of the configuration."""
     ours = OURS.get(place.partition(".")[0])
-    return THEIRS if ours is None else (ours, *THEIRS)
+    if ours is None:
+        return THEIRS
+    return (*((ours,) if isinstance(ours, str) else ours), *THEIRS)
 
 
 @overload

@@ -12,6 +12,7 @@ from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.vocabulary import PrivilegedSystem, System
+from harness.world.changes.change import SceneChange
 from harness.world.partners import Cooperation, Placement
 from harness.world.rig import Rig
 from harness.world.routes.sources import RouteSource
@@ -85,7 +86,7 @@ class Settings(TypedDict):
     tick: float  # s
     perceive_every: int  # ticks between perception and planning steps
     system: dict[str, Part[System | PrivilegedSystem]]  # systems under test; one or several
-    interference: dict[str, list[Part[Disturbance]]]  # disturbances by condition; one or several
+    interference: dict[str, list[Part[Disturbance | SceneChange]]]  # conditions; one or several
     metrics: dict[str, Part[Metric]]  # further numbers; none, one or several
     export: dict[str, Part[Any]]  # other tools that get the results; none, one or several
     executor: Part[Any]  # where attempts run

@@ -27,7 +27,8 @@ class Attribution:
     again: bool
     without: dict[str, bool]  # each disturbance, and all of them under the name `all`
     resampled: tuple[bool, ...]
-    windows: tuple[Window, ...] | None  # ticks; none where it happens without the disturbance too
+    windows: tuple[Window, ...] | None  # ticks; none where it happens without, or the scene alone
+    # is changed
 
 
 ALL = "all"
@@ -55,7 +56,7 @@ def attribute(
     repeated, absent, resampled = ended[0], ended[1 : 1 + len(absences)], ended[1 + len(absences) :]
     without = dict(zip(absences, absent, strict=True))
     windows = None
-    if repeated and not without[ALL]:
+    if repeated and not without[ALL] and not twins.only_of_the_scene(of.arm.condition):
         windows = smallest(cells, lambda kept: drive([Change(windows=kept)])[0])
     return Attribution(
         of=of,

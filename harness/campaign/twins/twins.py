@@ -16,11 +16,11 @@ from harness.campaign.folder.assignments import Assignment, read_assignment, wri
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
 from harness.campaign.folder.inputs import other_files
 from harness.campaign.planning.plan import refuse_unnameable
-from harness.campaign.planning.sizes import described, disturbances_of
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import do
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
+from harness.campaign.settings.conditions import Interference, changes_of, described
 from harness.campaign.settings.config import build, find_class
 from harness.campaign.settings.declared import Part, ProgressMode, Settings
 from harness.campaign.settings.trust import declares_itself_safe, refuse_untrusted
@@ -33,12 +33,14 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild
 from harness.records.reading import Campaign
 from harness.records.twins import TWINS, Change, Window
+from harness.world.changes.twin_of import TwinOf
 from harness.world.hazards.catalogue import KINDS
 from harness.world.simulators import CarliteSimulator
 
 HERE = {"_target_": f"{LocalExecutor.__module__}.{LocalExecutor.__qualname__}"}
 """The executor of twins, whatever the campaign was driven with."""
 WRAPPER = f"{Counterfactual.__module__}.{Counterfactual.__qualname__}"
+SCENE_WRAPPER = f"{TwinOf.__module__}.{TwinOf.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,15 @@ class Twins:
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
     def disturbances(self, condition: str) -> list[str]:
-        """Return the names of a condition's disturbances."""
-        made = list(disturbances_of(self._settings, condition))
+        """Return the names of a condition's disturbances and changes of the scene."""
+        made = [one for _, one in described(self._settings, condition)]
         number_equal_names(made)
-        return [disturbance.name for disturbance in made]
+        return [one.name for one in made]
+
+    def only_of_the_scene(self, condition: str) -> bool:
+        """Return whether a condition changes the scene alone: it has no windows in time."""
+        parts = described(self._settings, condition)
+        return bool(parts) and len(parts) == len(changes_of(self._settings, condition))
 
     def drive(self, twins: Sequence[Twin]) -> None:
         """Drive those that have not been driven."""
@@ -146,7 +153,7 @@ class Twins:
             refuse_untrusted_hazards(self.campaign, assignment)
         write_assignments(self.folder, assignments)
 
-    def _changed(self, twin: Twin) -> list[Part[Disturbance]]:
+    def _changed(self, twin: Twin) -> list[Part[Interference]]:
         """Return the settings of a condition with a change."""
         change = twin.change
         names = self.disturbances(twin.of.arm.condition)
@@ -155,21 +162,31 @@ class Twins:
                 raise UserError(
                     f"{twin.of}: no {name!r} among its disturbances ({', '.join(names) or 'none'})"
                 )
-        disturbances = [
-            deepcopy(part) for part, _ in described(self._settings, twin.of.arm.condition)
-        ]
+        condition = twin.of.arm.condition
+        parts = [(deepcopy(part), one) for part, one in described(self._settings, condition)]
         if change == Change():
-            return disturbances
+            return [part for part, _ in parts]
+        if change.windows is not None and self.only_of_the_scene(condition):
+            raise UserError(
+                f"{twin.of}: {', '.join(names)} change the scene from the start on: no window in"
+                " time leaves them out; use --without"
+            )
         wrapped = [
-            {
-                "_target_": WRAPPER,
-                "of": settings,
-                "windows": windows_as_lists(() if name in change.without else change.windows),
-                "sample": change.sample,
-            }
-            for name, settings in zip(names, disturbances, strict=True)
+            wrapped_part(part, one, change, withheld=name in change.without)
+            for name, (part, one) in zip(names, parts, strict=True)
         ]
-        return cast("list[Part[Disturbance]]", wrapped)
+        return cast("list[Part[Interference]]", wrapped)
+
+
+def wrapped_part(
+    part: Part[Interference], one: Interference, change: Change, *, withheld: bool
+) -> dict[str, Any]:
+    """Return the settings of a part with a change; the scene is the same in all windows."""
+    wrapped: dict[str, Any] = {"of": part, "sample": change.sample}
+    if isinstance(one, Disturbance):
+        windows = windows_as_lists(() if withheld else change.windows)
+        return {"_target_": WRAPPER, **wrapped, "windows": windows}
+    return {"_target_": SCENE_WRAPPER, **wrapped, "withheld": withheld}
 
 
 def refuse_untrusted_hazards(folder: Path, assignment: Assignment) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import carla
@@ -127,6 +128,11 @@ class Encounter(Hazard):
         """Return when it commits, `late` being the share of its spread by which it is later."""
         phase, spread = self.number("phase"), self.number("spread")
         return timing_of(track, plan, phase=phase + spread * late, earliest=phase - spread)
+
+    def hides(self, track: Track, plan: EncounterPlan) -> bool:
+        """Return whether the ego sees the mover later for what stands or drives before it."""
+        bare = replace(plan, standing=(), screens=())
+        return self.reveal_of(track, plan) < self.reveal_of(track, bare)
 
     def also_green(self, plan: EncounterPlan) -> Iterable[carla.Waypoint]:
         """Return lanes that have green with the ego."""

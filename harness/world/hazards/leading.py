@@ -44,6 +44,10 @@ class Follows(Encounter):
         """Return where the car's tail is when it stands."""
         return self.spec.station
 
+    def hides(self, track: Track, plan: EncounterPlan) -> bool:
+        """Return that the lorry hides the car."""
+        return bool(plan.screens)
+
     def reveal_of(self, track: Track, plan: EncounterPlan) -> float:
         """Return the seconds from when an ego behind the lorry could first see the car."""
         (lorry,) = plan.screens

@@ -1,0 +1,29 @@
+"""The first ticks of an attempt: vehicles come to rest, changes of the scene are measured."""
+
+from __future__ import annotations
+
+import carla
+
+from harness.campaign.attempt.actors import AttemptActors
+from harness.errors import AttemptError
+from harness.world.attempt_context import AttemptContext
+
+SETTLE_TICKS = 10
+"""Ticks in which vehicles come to rest on their wheels before the ego drives."""
+
+
+def settle(context: AttemptContext, actors: AttemptActors, every: int) -> carla.WorldSnapshot:
+    """Let vehicles come to rest on their wheels; return the first moment in which LiDARs sweep."""
+    for tick in range(SETTLE_TICKS):
+        context.world.tick()
+        if tick == 0:
+            actors.changes.verify(context, actors.hazards)
+    perception = actors.perception
+    perception.begin()
+    for _ in range(every + 1):
+        snapshot = context.world.get_snapshot()
+        perception.partners.renew(actors.ego.state(snapshot), snapshot)
+        frame = context.world.tick()
+        if perception.sweeps(frame):
+            return context.world.get_snapshot()
+    raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")

@@ -1,0 +1,70 @@
+"""Who is in the world after its first tick, and where: what changes are measured by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import carla
+
+from harness.geometry import wrapped
+from harness.vocabulary import Pose
+from harness.world.hazards.hazard import Hazard
+from harness.world.poses import pose_of
+
+PLACE, ANGLE = 0.01, math.radians(0.5)
+"""Metres and radians by which a pose may differ from the one that was asked for."""
+LIDAR = "sensor.lidar.ray_cast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """An actor in the world."""
+
+    type_id: str
+    pose: Pose
+    travelled: tuple[float, float]  # m in x and y, in the tick that has passed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """All actors by id, and the hazards."""
+
+    actors: dict[int, Present]
+    hazards: Sequence[Hazard]
+    noise_seeds: frozenset[int]  # of LiDARs that return points
+
+
+def census(world: carla.World, hazards: Sequence[Hazard], tick_seconds: float) -> Census:
+    """Return who is in the world; one tick has passed since the last of them was spawned."""
+    snapshot = world.get_snapshot()
+    present = {}
+    seeds = set()
+    for actor in world.get_actors():
+        state = snapshot.find(actor.id)
+        if state is None:
+            continue
+        velocity = state.get_velocity()
+        present[actor.id] = Present(
+            type_id=actor.type_id,
+            pose=pose_of(state.get_transform()),
+            travelled=(velocity.x * tick_seconds, velocity.y * tick_seconds),
+        )
+        if actor.type_id == LIDAR and "noise_seed" in actor.attributes:
+            seeds.add(int(actor.attributes["noise_seed"]))
+    return Census(actors=present, hazards=hazards, noise_seeds=frozenset(seeds))
+
+
+def off_by(
+    present: Present | None, asked: Pose, *, place: float = PLACE, angle: float = ANGLE
+) -> str:
+    """Return how an actor is not where it was asked to be, its own travel aside; "" if it is."""
+    if present is None:
+        return "not in the world"
+    x = present.pose.x - present.travelled[0] - asked.x
+    y = present.pose.y - present.travelled[1] - asked.y
+    gap, turn = math.hypot(x, y), abs(float(wrapped(present.pose.yaw - asked.yaw)))
+    if gap > place or turn > angle:
+        return f"{gap:.3f} m and {math.degrees(turn):.2f} degrees from where it was to be"
+    return ""

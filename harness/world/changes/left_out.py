@@ -1,0 +1,44 @@
+"""A background actor that is not there."""
+
+from __future__ import annotations
+
+from harness.world.changes.background import OfBackground, Road
+from harness.world.changes.census import Census
+from harness.world.changes.stage import Stage
+
+
+class LeftOut(OfBackground):
+    """The traffic is sampled and spawned as ever; then one of it is taken out."""
+
+    safe_from_file = True
+    name = "left_out"
+
+    def __init__(
+        self,
+        kind: Road = "vehicle",  # or walker
+        rank: int | None = 0,  # by distance from the route, 0 the nearest; null: one at random
+    ) -> None:
+        super().__init__(kind, rank)
+        self._gone = 0
+
+    def after_traffic(self, stage: Stage) -> None:
+        """Destroy the actor; its place among those that may be connected stays empty."""
+        actor = self.chosen(stage)
+        population = stage.population
+        if self.kind == "vehicle":
+            stage.fleet[stage.row_of(actor)] = None
+            population.vehicles.remove(actor)
+        else:
+            row = population.walkers.index(actor)
+            controller = population.controllers.pop(row)
+            controller.stop()
+            controller.destroy()
+            population.walkers.remove(actor)
+        self._gone = actor.id
+        stage.destroy(actor)
+
+    def undelivered(self, census: Census) -> str:
+        """Return whether the actor is still there."""
+        if not self._gone:
+            return "no actor was taken out"
+        return "the actor is still in the world" if self._gone in census.actors else ""

@@ -1,0 +1,109 @@
+"""The scene as changes find it: background traffic, hazards and the ego, all spawned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import carla
+import numpy as np
+
+from harness.overlap import bev_iou
+from harness.vocabulary import Floats, Pose
+from harness.world.attempt_context import AttemptContext
+from harness.world.hazards.actors import DROP, MIDDLE
+from harness.world.hazards.track import transform
+from harness.world.scene import box_of, figure_of, parked_in_world
+from harness.world.traffic import Population, Traffic
+
+ROAD_USERS = ("vehicle.", "walker.")
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """Spawns, moves and destroys actors, and knows where all others are."""
+
+    context: AttemptContext
+    traffic: Traffic
+    population: Population
+    fleet: list[carla.Actor | None] = field(init=False)
+    """Background vehicles in the order in which they were sampled; None: no longer there."""
+    added: list[carla.Actor] = field(default_factory=list)
+    _places: dict[int, carla.Transform] = field(init=False)
+    _known: dict[int, carla.Actor] = field(init=False)
+    _gone: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.fleet = list(self.population.vehicles)
+        self._places = dict(self.population.places)
+        actors = (*self.population.vehicles, *self.population.walkers)
+        self._known = {actor.id: actor for actor in actors}
+
+    def place_of(self, actor: carla.Actor) -> carla.Transform:
+        """Return where a background actor was spawned."""
+        return self._places[actor.id]
+
+    def row_of(self, vehicle: carla.Actor) -> int:
+        """Return the place of a background vehicle among those that were sampled."""
+        ids = [0 if one is None else one.id for one in self.fleet]
+        return ids.index(vehicle.id)
+
+    def spawn(self, blueprint: carla.ActorBlueprint, at: carla.Transform) -> carla.Actor | None:
+        """Spawn an actor where nothing is in the way; else leave nothing, and return None."""
+        actor = self.context.world.try_spawn_actor(blueprint, at)
+        if actor is None:
+            return None
+        if not self.is_free(actor, at):
+            self.destroy(actor)
+            return None
+        self._places[actor.id], self._known[actor.id] = at, actor
+        return actor
+
+    def destroy(self, actor: carla.Actor) -> None:
+        """Take an actor out of the world."""
+        actor.destroy()
+        self._gone.add(actor.id)
+
+    def move(self, actor: carla.Actor, to: carla.Transform) -> None:
+        """Put an actor elsewhere."""
+        actor.set_transform(to)
+        self._places[actor.id] = to
+
+    def is_free(self, actor: carla.Actor, at: carla.Transform) -> bool:
+        """Return whether an actor's body would overlap no other road user and no parked vehicle."""
+        body = np.array([box_of(at, figure_of(actor))])
+        others = np.concatenate(
+            [self._boxes(without=actor.id), parked_in_world(self.context.world).geometry]
+        )
+        return not (bev_iou(body, others) > 0).any()
+
+    def _boxes(self, without: int) -> Floats:
+        """Return the boxes of all road users.
+
+        The client lists those of the last tick: what was spawned or destroyed since is known here.
+        """
+        snapshot = self.context.world.get_snapshot()
+        listed = {actor.id: actor for actor in self.context.world.get_actors()} | self._known
+        rows = []
+        for actor in listed.values():
+            if actor.id in {without, *self._gone} or not actor.type_id.startswith(ROAD_USERS):
+                continue
+            state = snapshot.find(actor.id)
+            at = self._places.get(actor.id)
+            if at is None and state is not None:
+                at = state.get_transform()
+            if at is not None:
+                rows.append(box_of(at, figure_of(actor)))
+        return np.array(rows, np.float64).reshape(-1, 7)
+
+
+def standing_at(blueprint: carla.ActorBlueprint, pose: Pose) -> carla.Transform:
+    """Return where an actor of a blueprint is let down to stand on the ground at a pose."""
+    return transform(pose, MIDDLE if blueprint.id.startswith("walker.") else DROP)
+
+
+def turned(at: carla.Transform, degrees: float) -> carla.Transform:
+    """Return a place, turned clockwise."""
+    rotation = at.rotation
+    yaw = math.remainder(rotation.yaw + degrees, 360.0)
+    return carla.Transform(at.location, carla.Rotation(rotation.pitch, yaw, rotation.roll))

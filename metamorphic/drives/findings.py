@@ -1,0 +1,237 @@
+"""A campaign's drives in pairs, and what of each relation is broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.statistics.intervals import clopper_pearson
+from harness.campaign.settings.config import find_class
+from harness.errors import UserError
+from harness.records.arms import NONE, Arm
+from harness.records.reading import Campaign
+from harness.vocabulary import Floats
+from metamorphic.bands import benjamini_hochberg
+from metamorphic.drives.conditions import Parts, halves, only_sensed, relations_of
+from metamorphic.drives.drive_records import DriveRecord, Drives, read_drives
+from metamorphic.drives.judging import (
+    beyond_bands,
+    by_route,
+    mean_by_route,
+    permutation_p,
+    sign_p,
+)
+from metamorphic.drives.relations import RELATIONS, DriveRelation
+
+Place = tuple[str, int]
+Pairs = Mapping[Place, tuple[DriveRecord, DriveRecord]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveFinding:
+    """One test: a relation, an arm, and how often its pairs break it."""
+
+    relation: str
+    system: str
+    cooperation: str
+    source: str  # condition
+    follow: str  # condition
+    pairs: int
+    routes: int
+    broken: int  # routes; of D1 and D6 pairs
+    expected: float  # by chance, at most; NaN: it is a control
+    p: float  # NaN: no test
+    rate: float
+    low: float
+    high: float
+    rejected: bool = False  # at the false discovery rate
+
+
+def findings_of(campaign: Campaign, level: float) -> list[DriveFinding]:
+    """Return all tests of a campaign; refuse one that has no pair of any relation."""
+    if not 0 < level < 1:
+        raise UserError(f"--level {level:g}: must be > 0 and < 1")
+    settings = campaign.header.get("settings")
+    conditions = settings.get("interference") if isinstance(settings, dict) else None
+    if not isinstance(settings, dict) or not isinstance(conditions, dict):
+        raise UserError(f"{campaign.folder / 'campaign.yaml'}: not a campaign's settings")
+    drives = read_drives(campaign)
+    findings = [*judged(drives, conditions, settings, level)]
+    refuse_nothing(findings, campaign.folder)
+    return with_discoveries(findings, level)
+
+
+def refuse_nothing(findings: Sequence[DriveFinding], folder: Path) -> None:
+    """Refuse a campaign without any pair of a relation."""
+    if not findings:
+        raise UserError(
+            f"{folder}: no condition has a relation to another; see"
+            " `crucible run study=metamorphic`"
+        )
+
+
+def judged(
+    drives: Drives, conditions: Mapping[str, Parts], settings: Mapping[str, Any], level: float
+) -> Iterator[DriveFinding]:
+    """Yield every test, relation by relation."""
+    senseless = {system for system in settings["system"] if senses_nothing(settings, system)}
+    meant = {arm: relations_to(arm, conditions, senseless) for arm in drives.by_arm}
+    for name, relation in RELATIONS.items():
+        for arm in drives.by_arm:
+            if name == "D6" and name in meant[arm] and (pairs := paired(drives, arm, NONE)):
+                yield equality(relation, drives, arm, pairs)
+            elif name == "D5":
+                for full, half in halves(conditions):
+                    if half == arm.condition and (pairs := paired(drives, arm, full)):
+                        yield less(relation, arm, full, pairs)
+            elif name in meant[arm] and (pairs := paired(drives, arm, NONE)):
+                if name == "D1":
+                    yield control(relation, arm, pairs)
+                else:
+                    yield banded(relation, drives, arm, pairs=pairs, meant=meant, level=level)
+
+
+def relations_to(
+    arm: Arm, conditions: Mapping[str, Parts], senseless: Collection[str]
+) -> tuple[str, ...]:
+    """Return the relations between an arm and its `none`.
+
+    What changes sensing only is no placebo for a system that senses nothing: its drive is equal.
+    """
+    parts = conditions.get(arm.condition, [])
+    if arm.condition == NONE or not parts:
+        return ()
+    if arm.system in senseless and only_sensed(parts):
+        return ("D6",)
+    return relations_of(parts)
+
+
+def paired(drives: Drives, arm: Arm, source: str) -> Pairs:
+    """Return an arm's drives, each with that of another condition on the same route and seed."""
+    before = drives.by_arm.get(arm.but(condition=source), {})
+    after = drives.by_arm[arm]
+    return {place: (before[place], after[place]) for place in after if place in before}
+
+
+def measured(relation: DriveRelation, pairs: Pairs) -> dict[Place, float]:
+    """Return the statistic of every pair."""
+    assert relation.measure is not None
+    return {place: relation.measure(*pair) for place, pair in pairs.items()}
+
+
+def control(relation: DriveRelation, arm: Arm, pairs: Pairs) -> DriveFinding:
+    """Return how often a placebo changes what it should not: no test, but what tests stand on."""
+    values = measured(relation, pairs)
+    return finding(relation, arm, NONE, pairs, broken=sum(value > 0 for value in values.values()))
+
+
+def banded(
+    relation: DriveRelation,
+    drives: Drives,
+    arm: Arm,
+    *,
+    pairs: Pairs,
+    meant: Mapping[Arm, tuple[str, ...]],
+    level: float,
+) -> DriveFinding:
+    """Return the test against the placebos of the same arm and routes."""
+    placebos = [
+        by_route(measured(relation, paired(drives, other, NONE)))
+        for other in drives.by_arm
+        if "D1" in meant[other] and other == arm.but(condition=other.condition)
+    ]
+    follow = by_route(measured(relation, pairs))
+    routes = [route for route in follow if any(route in one for one in placebos)]
+    if not routes:
+        return finding(relation, arm, NONE, pairs, broken=0)
+    values = np.array([follow[route] for route in routes])
+    others: list[Floats] = [
+        np.array([one[route] for one in placebos if route in one]) for route in routes
+    ]
+    beyond, expected = beyond_bands(values, others, level)
+    p = permutation_p(values, others)
+    return finding(
+        relation, arm, NONE, pairs, broken=sum(beyond), of=len(routes), expected=expected, p=p
+    )
+
+
+def less(relation: DriveRelation, arm: Arm, full: str, pairs: Pairs) -> DriveFinding:
+    """Return the one-sided paired test that half of a disturbance is worse than all of it."""
+    differences = np.array(list(mean_by_route(measured(relation, pairs)).values()))
+    moved = int((np.abs(differences) > 0).sum())
+    return finding(
+        relation,
+        arm,
+        full,
+        pairs,
+        broken=int((differences > 0).sum()),
+        of=len(differences),
+        expected=moved / 2,
+        p=sign_p(differences),
+    )
+
+
+def equality(relation: DriveRelation, drives: Drives, arm: Arm, pairs: Pairs) -> DriveFinding:
+    """Return how many pairs differ in a byte of their trajectory or ground truth."""
+    source = arm.but(condition=NONE)
+    unlike = [p for p in pairs if drives.digest(arm, p) != drives.digest(source, p)]
+    return finding(relation, arm, NONE, pairs, broken=len(unlike), expected=0.0)
+
+
+def finding(
+    relation: DriveRelation,
+    arm: Arm,
+    source: str,
+    pairs: Pairs,
+    *,
+    broken: int,
+    of: int | None = None,
+    expected: float = math.nan,
+    p: float = math.nan,
+) -> DriveFinding:
+    """Return a test with the exact interval of its rate: each route, or pair, counts once."""
+    count = len(pairs) if of is None else of
+    low, high = clopper_pearson(broken, count)
+    return DriveFinding(
+        relation=relation.name,
+        system=arm.system,
+        cooperation=arm.cooperation,
+        source=source,
+        follow=arm.condition,
+        pairs=len(pairs),
+        routes=len({route for route, _ in pairs}),
+        broken=broken,
+        expected=expected,
+        p=p,
+        rate=broken / count,
+        low=low,
+        high=high,
+    )
+
+
+def with_discoveries(findings: list[DriveFinding], level: float) -> list[DriveFinding]:
+    """Return the tests, and which are rejected: at a false discovery rate, or by any breach."""
+    tested = [number for number, one in enumerate(findings) if not math.isnan(one.p)]
+    rejected = benjamini_hochberg(np.array([findings[number].p for number in tested]), level)
+    chosen = {number for number, reject in zip(tested, rejected, strict=True) if reject}
+    return [
+        replace(one, rejected=number in chosen or (one.expected == 0 and one.broken > 0))
+        for number, one in enumerate(findings)
+    ]
+
+
+def senses_nothing(settings: Mapping[str, Any], system: str) -> bool:
+    """Return whether a system reads neither points nor messages, by its class."""
+    part = settings.get("system", {}).get(system)
+    if not isinstance(part, dict) or "_target_" not in part:
+        return False
+    try:
+        named = find_class(part["_target_"], f"system.{system}")
+    except UserError:
+        return False
+    return not getattr(named, "reads_points", True) and not getattr(named, "reads_messages", True)
