@@ -40,6 +40,17 @@ def _shift(prefix: str, description: str) -> list[pa.Field]:
     ]
 
 
+def _box(prefix: str, description: str) -> list[pa.Field]:
+    return [
+        *(_column(f"{prefix}{axis}", pa.float64(), "m", description) for axis in "xyz"),
+        *(
+            _column(f"{prefix}{size}", pa.float64(), "m", description)
+            for size in ("length", "width", "height")
+        ),
+        _column(f"{prefix}yaw", pa.float64(), "rad", description),
+    ]
+
+
 def _schema(*columns: pa.Field) -> pa.Schema:
     return pa.schema(columns, metadata={"crucible_schema": str(VERSION)})
 
@@ -170,6 +181,17 @@ SCENERY = _schema(
     _column("yaw", pa.float32(), "rad", "in the world"),
 )
 
+BOX_CHANGES = _schema(
+    _FRAME,
+    _column("change", _NAME, "", "removed, moved or added"),
+    _column("pattern", _NAME, "", "error pattern that was repaired or injected"),
+    _column("class", _NAME, "", "vehicle, pedestrian or cyclist"),
+    _column("actor_id", pa.int64(), "", "counted from the ego; 0 for an additional detection"),
+    _column("score", pa.float64(), "", "confidence"),
+    *_box("before_", "the system's box, or the perfect one where errors are injected; NaN: added"),
+    *_box("after_", "the box that was driven by; NaN: removed"),
+)
+
 TABLES = {
     "frames": FRAMES,
     "boxes": BOXES,
@@ -183,7 +205,7 @@ TABLES = {
     "scenery": SCENERY,
 }
 """What every try holds."""
-ALL_TABLES = {**TABLES, "points": POINTS}
+ALL_TABLES = {**TABLES, "points": POINTS, "box_changes": BOX_CHANGES}
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
     "boxes": 20_000_000,
@@ -196,6 +218,7 @@ MOST_ROWS = {
     "sightings": 20_000_000,
     "scenery": 2_000_000,
     "points": 2_000_000,
+    "box_changes": 20_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -205,5 +228,6 @@ ROWS_A_STEP = {
     "poses": 200,
     "messages": 200,
     "points": 200,
+    "box_changes": 6_000,
 }
 """Rows for each of an attempt's planning steps, at most."""

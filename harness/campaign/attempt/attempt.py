@@ -13,6 +13,7 @@ import carla
 
 from harness.campaign.attempt.drive_monitor import DriveMonitor
 from harness.campaign.attempt.hazard_reports import hazard_reports
+from harness.campaign.attempt.intervening import intervening
 from harness.campaign.attempt.live import LiveView, live_view
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.perception import Perception
@@ -105,6 +106,7 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             cooperation=cooperation,
             view=view,
         ) as actors:
+            actors.perception.intervening = intervening(settings, task.key.arm, context.seed)
             recorder = play(
                 context,
                 actors,
@@ -188,6 +190,7 @@ def result_of(
         attempt={**task.key.record(), "episode_seed": seed, "simulator": task.simulator},
         hazards=hazard_record(recorder),
         **({"metrics": metrics} if metrics else {}),
+        **perception.intervention_record(),
     )
     return result
 

@@ -73,6 +73,7 @@ class Recorder:
         self._events: dict[str, list[Any]] = {name: [] for name in EVENTS.names}
         self.sightings = Sightings(ego_id, first_frame)
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
+        self.box_changes: dict[str, list[Any]] | None = None  # of an arm with an intervention
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
@@ -222,6 +223,8 @@ class Recorder:
             writer.table(name, columns)
         if self._keeps_points:
             writer.table("points", self._points)
+        if self.box_changes is not None:
+            writer.table("box_changes", self.box_changes)
 
 
 MapLine = tuple[str, Floats]

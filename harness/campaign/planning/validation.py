@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from harness.campaign.exports.exporting import exports_in
 from harness.campaign.settings.config import INPUTS, build, find_class
 from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.interventions import interventions_in
 from harness.campaign.settings.metrics import metrics_in
 from harness.campaign.settings.trust import targets
 from harness.campaign.settings.type_checks import mistakes
@@ -48,6 +49,7 @@ def refuse_misshapen(settings: Settings) -> None:
         refuse_misfit(place, part)
     made_here = {name: build(chosen[name], name) for name in MADE_HERE}
     metrics_in(settings)
+    interventions_in(settings)
     exports_in(settings["export"])
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])

@@ -8,6 +8,7 @@ from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.interventions.intervention import Intervention
 from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
@@ -56,7 +57,13 @@ class Record(TypedDict):
     points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
 
 
-class Settings(TypedDict):
+class FurtherFactors(TypedDict, total=False):
+    """Factors of arms that only some campaigns have; without one its key is absent."""
+
+    intervention: dict[str, Part[Intervention]]  # on errors; none, one or several
+
+
+class Settings(FurtherFactors):
     """A campaign's settings, resolved and checked; units stand behind the fields."""
 
     simulator: Part[Simulator]  # carlite, or CARLA running or launched
