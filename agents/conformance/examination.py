@@ -106,7 +106,8 @@ class Examination:
             return
         if self._fails("reset", behaviour.episodes(first, again)):
             return
-        self._note(CHECK, in_two_parts(self._system, first, self._recording, SEED))
+        if not any(one.verdict == "failed" for some in self._findings.values() for one in some):
+            self._note(CHECK, in_two_parts(self._make, first, self._recording, SEED))
         if self._system.reads_messages:
             self._disturb(first)
 

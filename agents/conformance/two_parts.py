@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from agents.conformance.playback import (
@@ -16,19 +17,21 @@ from agents.conformance.playback import (
     call,
     fingerprint,
     sensed,
-    shared,
 )
 from agents.conformance.recorded_steps import RecordedStep, Recording
 from harness.findings import Finding
-from harness.vocabulary import Perceived, Step, is_privileged, perceives
+from harness.vocabulary import Message, Payload, Perceived, Step, is_privileged, perceives
 
 PARTS = ("perceive", "drive")
 CHECK = "perceive and drive"
 WHOLE = "without perceive and drive, interventions on its errors leave it out"
 
 
-def in_two_parts(system: Any, first: Run, recording: Recording, seed: int) -> Iterator[Finding]:
+def in_two_parts(
+    make: Callable[[], Any], first: Run, recording: Recording, seed: int
+) -> Iterator[Finding]:
     """Yield what is wrong with `perceive` and `drive`, compared with the steps of a first run."""
+    system = make()
     if not perceives(system):
         there = [name for name in PARTS if callable(getattr(system, name, None))]
         if there:
@@ -39,7 +42,9 @@ def in_two_parts(system: Any, first: Run, recording: Recording, seed: int) -> It
     run = Run()
     perceived: list[Any] = []
     try:
-        play_in_parts(system, recording, seed, run=run, perceived=perceived)
+        play_in_parts(
+            system, recording, seed, payloads=first.payloads, run=run, perceived=perceived
+        )
     except RunAbortedError:
         yield Finding(CHECK, "failed", run.raised)
         return
@@ -53,17 +58,24 @@ def in_two_parts(system: Any, first: Run, recording: Recording, seed: int) -> It
         text = "step is not perceive followed by drive: its answers differ; derive step from them"
         yield Finding(CHECK, "failed", text)
         return
-    yield from drives_by_boxes(system, first, recording, seed)
+    yield from drives_by_boxes(make(), first, recording, seed)
 
 
 def play_in_parts(
-    system: Any, recording: Recording, seed: int, *, run: Run, perceived: list[Any]
+    system: Any,
+    recording: Recording,
+    seed: int,
+    *,
+    payloads: list[Payload],
+    run: Run,
+    perceived: list[Any],
 ) -> None:
-    """Play an episode with the two calls in the place of `step`."""
+    """Play an episode with the two calls for `step`, and the payloads of another run."""
+    sent = iter(payloads)
     call(run, "reset", partial(system.reset, seed, recording.route))
     for number, recorded in enumerate(recording.steps):
         when = f"planning step {number}"
-        arrived = shared(system, recorded, run, when) if system.reads_messages else ()
+        arrived = messages_of(recorded, sent) if system.reads_messages else ()
         given = arguments(system, recorded, arrived)
         answer = call(run, f"perceive at {when}", partial(system.perceive, *given))
         perceived.append(answer)
@@ -71,6 +83,22 @@ def play_in_parts(
             drive = partial(system.drive, given[0], answer.cooperative)
             control = call(run, f"drive at {when}", drive)
             run.steps.append(deepcopy(Step(control, answer.cooperative, answer.ego_alone)))
+
+
+def messages_of(recorded: RecordedStep, payloads: Iterator[Payload]) -> Sent:
+    """Return the messages of all partners at a step, with the next payloads."""
+    observed = [view.observation for view in recorded.partners]
+    return tuple(
+        Message(
+            sender=o.sender,
+            kind=o.kind,
+            capture_frame=o.frame,
+            capture_time=o.time,
+            lidar_in_world=o.lidar_in_world,
+            payload=payload,
+        )
+        for o, payload in zip(observed, islice(payloads, len(observed)), strict=True)
+    )
 
 
 def arguments(system: Any, recorded: RecordedStep, arrived: Sent) -> list[Any]:

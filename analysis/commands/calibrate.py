@@ -22,8 +22,8 @@ from harness.suggestions import unknown
 
 NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
-DESCRIPTION = """Estimate by simulation how often the regressions, the report's sentences or the effects
-of interventions report an effect that is absent."""
+DESCRIPTION = """Estimate by simulation how often the regressions, the report's sentences or the
+effects of interventions report an effect that is absent."""
 
 
 def add_parser(commands: Commands) -> None:

@@ -65,8 +65,8 @@ def show_study(study: EffectsStudy) -> None:
         for outcome in OUTCOMES:
             show_effects(name, outcome.name, rows[rows["outcome"] == outcome.name])
     for name, rows in grouped(study.shares, "arm"):
-        for outcome, of_outcome in grouped(rows, "outcome"):
-            show_shares(f"{name}: {outcome}", of_outcome)
+        for title, of_outcome in grouped(rows, "outcome"):
+            show_shares(f"{name}: {title}", of_outcome)
     for name, rows in grouped(study.doses, "arm"):
         head = ["outcome", "from dose 0 to 1", "95 % interval", "p", "p family", "doses", "pairs"]
         cells = [
