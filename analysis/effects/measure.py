@@ -7,7 +7,7 @@ window, at any moment of an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from harness.evaluation.interventions.error_model import (
 from harness.evaluation.patterns import highest
 from harness.geometry import boxes_between
 from harness.overlap import overlaps_of_a_class
-from harness.vocabulary import BANDS, CLASSES, PATTERNS, Boxes, Floats, Mask, Pose
+from harness.vocabulary import BANDS, CLASSES, PATTERNS, Boxes, Floats, Integers, Mask, Pose
 
 AXES = ["x", "y", "z", "length", "width", "height", "yaw"]
 SAME_GHOST = 2.5
@@ -57,8 +57,10 @@ class Tally:
 class StepBoxes:
     """The boxes of one planning step, by source."""
 
-    truth: pd.DataFrame
     true_boxes: Boxes
+    counted: Mask  # of the true boxes
+    actors: Integers
+    true_pattern: Sequence[str]
     ego_alone: Boxes
     cooperative: Boxes
     coop_pattern: Sequence[str]
@@ -119,12 +121,10 @@ def add_drive(
     """Count one drive."""
     tally.attempts += 1
     tally.intervals += np.diff(frames["time"]).tolist()
-    by_frame = dict(list(boxes.groupby("frame")))
     of_ego = poses[poses["sender"].astype(str) == "ego"]
     places = {row["frame"]: pose_of(row) for row in of_ego.to_dict("records")}
     before: tuple[dict[int, str], Boxes] = ({}, Boxes.none())
-    for number in frames["frame"].tolist():
-        step = step_of(by_frame.get(number, boxes.iloc[:0]), places.get(number, WORLD))
+    for step in steps_of(boxes, frames["frame"].tolist(), places):
         before = add_step(tally, step, before, settings)
 
 
@@ -133,28 +133,37 @@ def pose_of(row: Mapping[Any, Any]) -> Pose:
     return Pose(**{name: row[f"true_{name}"] for name in POSE})
 
 
-def step_of(rows: pd.DataFrame, lidar_in_world: Pose) -> StepBoxes:
-    """Return a step's boxes by source."""
-    sources = rows["source"].astype(str)
-    parts = {name: rows[sources == name] for name in ("truth", "ego_alone", "cooperative")}
-    return StepBoxes(
-        truth=parts["truth"],
-        true_boxes=boxes_in(parts["truth"]),
-        ego_alone=boxes_in(parts["ego_alone"]),
-        cooperative=boxes_in(parts["cooperative"]),
-        coop_pattern=parts["cooperative"]["pattern"].astype(str).tolist(),
-        lidar_in_world=lidar_in_world,
+def steps_of(
+    boxes: pd.DataFrame, frames: Sequence[int], places: Mapping[int, Pose]
+) -> Iterator[StepBoxes]:
+    """Yield the boxes of each planning step."""
+    boxes = boxes.sort_values("frame", kind="stable")
+    frame = boxes["frame"].to_numpy()
+    classes = boxes["class"].astype(str).map({name: n for n, name in enumerate(CLASSES)})
+    every = Boxes(
+        boxes[AXES].to_numpy(np.float64),
+        classes.to_numpy().astype(np.int64),
+        boxes["score"].to_numpy(np.float64),
     )
-
-
-def boxes_in(rows: pd.DataFrame) -> Boxes:
-    """Return rows of boxes."""
-    classes = np.array([CLASSES.index(name) for name in rows["class"].astype(str)], np.int64)
-    return Boxes(
-        rows[AXES].to_numpy(np.float64).reshape(-1, 7),
-        classes,
-        rows["score"].to_numpy(np.float64),
-    )
+    source = boxes["source"].astype(str).to_numpy(str)
+    pattern = boxes["pattern"].astype(str).to_numpy(str)
+    counted, actors = boxes["counted"].to_numpy(np.bool_), boxes["actor_id"].to_numpy(np.int64)
+    for number in frames:
+        first, last = np.searchsorted(frame, [number, number + 1])
+        true, alone, both = (
+            first + np.flatnonzero(source[first:last] == name)
+            for name in ("truth", "ego_alone", "cooperative")
+        )
+        yield StepBoxes(
+            true_boxes=every[true],
+            counted=counted[true],
+            actors=actors[true],
+            true_pattern=pattern[true].tolist(),
+            ego_alone=every[alone],
+            cooperative=every[both],
+            coop_pattern=pattern[both].tolist(),
+            lidar_in_world=places.get(number, WORLD),
+        )
 
 
 def add_step(
@@ -200,12 +209,7 @@ def add_truth(
     overlaps = overlaps_of_a_class(step.true_boxes, step.cooperative)
     bands = bands_of(step.true_boxes.geometry)
     states: dict[int, str] = {}
-    rows = zip(
-        step.truth["counted"],
-        step.truth["actor_id"],
-        step.truth["pattern"].astype(str),
-        strict=True,
-    )
+    rows = zip(step.counted, step.actors.tolist(), step.true_pattern, strict=True)
     for row, (counts, actor, pattern) in enumerate(rows):
         if not counts or bands[row] >= len(BANDS):
             continue

@@ -1,26 +1,27 @@
-"""Planning steps for tests of interventions: true boxes that do not overlap, detections that err."""
+"""Planning steps for tests of interventions: true boxes apart, and detections that err."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.frame_evaluation import EvaluationSettings, TruthFilter
 from harness.evaluation.interventions.intervention import Scene
+from harness.evaluation.patterns import Rule
 from harness.vocabulary import Boxes, Floats, GroundTruth, Perceived, Pose
 
 SPACING = 12.0
 """Metres between the places of true boxes: longer than the diagonal of any of them."""
 SIZES = st.sampled_from([(4.5, 2.0, 1.5), (8.0, 2.5, 3.0), (0.6, 0.6, 1.8)])
 TURNS = st.floats(-3.1, 3.1) | st.sampled_from([0.0, math.pi / 2])
-RULES = st.sampled_from(["max", "exists", "pairs"])
+RULES: st.SearchStrategy[Rule] = st.sampled_from(["max", "exists", "pairs"])
+TRUTHS: st.SearchStrategy[TruthFilter] = st.sampled_from(["reference", "none"])
 
 
 @st.composite
-def scenes(sample: st.DrawFn, **settings: Any) -> Scene:
+def scenes(sample: st.DrawFn) -> Scene:
     """Some true boxes on a grid, and detections near them, between two of them, or anywhere."""
     places = sample(
         st.lists(st.tuples(st.integers(-5, 5), st.integers(-3, 3)), unique=True, max_size=7)
@@ -40,12 +41,11 @@ def scenes(sample: st.DrawFn, **settings: Any) -> Scene:
         np.arange(10, 10 + len(true)),
         hits.astype(np.int64),
     )
-    rules = {"truth_filter": sample(st.sampled_from(["reference", "none"])), "rule": sample(RULES)}
     return Scene(
         perceived=Perceived(sample(detections(truth)), sample(detections(truth))),
         truth=truth,
         hits_observers=truth.hits,
-        settings=EvaluationSettings(**{**rules, **settings}),
+        settings=EvaluationSettings(truth_filter=sample(TRUTHS), rule=sample(RULES)),
         parked=sample(parked_cars()),
         lidar_in_world=Pose(3.0, -2.0, 1.9, 0.3),
         actors=truth.actor_ids - 10,

@@ -121,7 +121,9 @@ def scene_of(
 def boxes_of(values: list[list[float]], first: float, less: float) -> Boxes:
     geometry = rows(*values)
     count = len(geometry)
-    return Boxes(geometry, np.zeros(count, np.int64), first - less * np.arange(count))
+    return Boxes(
+        geometry, np.zeros(count, np.int64), first - less * np.arange(count, dtype=np.float64)
+    )
 
 
 def empty_scene() -> Scene:
