@@ -82,7 +82,7 @@ def show_study(study: EffectsStudy) -> None:
         ]
         show_grid(f"{name}: dose and response, {truth_of(rows)}", head, cells)
     for name, rows in grouped(study.regression, "arm"):
-        show_beside(name, rows)
+        show_agreement(name, rows)
 
 
 def grouped(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
@@ -138,8 +138,8 @@ def show_shares(title: str, rows: pd.DataFrame) -> None:
     show_grid(f"Shapley shares, {title}: {total}; {orders}; {pairs}; {truth_of(rows)}", head, cells)
 
 
-def show_beside(arm: str, rows: pd.DataFrame) -> None:
-    """Print the regression's word beside that of the interventions."""
+def show_agreement(arm: str, rows: pd.DataFrame) -> None:
+    """Print the regression's word next to that of the interventions."""
     head = ["pattern", "regression: odds ratio", "95 % interval", "p Holm"]
     head += ["intervention: violations, points", "95 % interval", "p family", "significant"]
     cells = [

@@ -35,6 +35,7 @@ class InterventionArm:
     rule: str
     attempts: int
     unchanged: int  # attempts in which no box was changed
+    capped: frozenset[str]  # kinds of boxes and bands in which a dose was cut
     changes: float  # boxes changed at a planning step, on average
 
     @property
@@ -87,6 +88,7 @@ def checked(result: Mapping[str, Any]) -> dict[str, Any]:
         "times": float(record.get("times", 1.0)),
         "truth_filter": str(record["truth_filter"]),
         "rule": str(record["rule"]),
+        "capped": frozenset(map(str, record.get("capped", []))),
         "steps": int(record["steps"]),
         "changed": int(record["changed"]),
         "changes": sum(int(count) for counts in kinds for count in counts.values()),
@@ -95,7 +97,7 @@ def checked(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     """Return an arm's attempts together; they must be of one intervention."""
-    same = ("kind", "patterns", "times", "truth_filter", "rule")
+    same = ("kind", "patterns", "times", "truth_filter", "rule", "capped")
     first = {name: records[0][name] for name in same}
     if any({name: record[name] for name in same} != first for record in records):
         raise UserError(f"{arm}: its attempts have different interventions")

@@ -93,7 +93,7 @@ def measured(
     counted["boxes"] = int(sum(boxes.sum() for boxes in tally.boxes.values()))
     return ErrorModel(
         source=counted,
-        period=float(np.median(tally.intervals)),
+        period=round(float(np.median(tally.intervals)), 6),
         share=shares,
         stay=stay,
         offsets={number: thinned(rows, 0) for number, rows in sorted(tally.offsets.items())},

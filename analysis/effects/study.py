@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.arms import short_name
 from analysis.collection import Collection
+from analysis.effects.agreement import regression_table
 from analysis.effects.arms import (
     INJECT,
     REPAIR,
@@ -16,7 +17,6 @@ from analysis.effects.arms import (
     intervention_arms,
     with_times,
 )
-from analysis.effects.beside import beside_regression
 from analysis.effects.doses import slopes_of
 from analysis.effects.paired import effects_of, in_one_family
 from analysis.effects.shapley import NEEDED, shares_of
@@ -25,7 +25,7 @@ from harness.records.arms import varying
 
 TRUTHS = {
     "reference": "seen: hit by the ego or the reference rig",
-    "none": "all: everybody in the window",
+    "none": "all: all road users in the window",
     "anyone": "hit by the ego or a partner",
     "ego": "hit by the ego",
 }
@@ -65,7 +65,7 @@ def effects_study(collection: Collection) -> EffectsStudy:
     names = pd.DataFrame([labels for labels, _ in slopes])
     doses = table.iloc[len(effects) :].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
-    shares, beside, notes = [], [], notes_on(arms)
+    shares, fits, notes = [], [], notes_on(arms)
     for base, members in groups:
         labels = {"arm": short_name(base, factors), "truth": members[0].truth_filter}
         of_base = paired[paired["arm"] == labels["arm"]]
@@ -73,12 +73,12 @@ def effects_study(collection: Collection) -> EffectsStudy:
         if parts.empty and any(arm.kind == REPAIR for arm in members):
             notes.append(f"{labels['arm']}: {NEEDED}")
         shares.append(parts.assign(**labels))
-        beside.append(beside_regression(collection, base, members, of_base).assign(**labels))
+        fits.append(regression_table(collection, base, members, of_base).assign(**labels))
     return EffectsStudy(
         effects=paired,
         doses=doses,
         shares=pd.concat(shares, ignore_index=True),
-        regression=pd.concat(beside, ignore_index=True),
+        regression=pd.concat(fits, ignore_index=True),
         notes=tuple(notes),
     )
 
@@ -101,5 +101,11 @@ def notes_on(arms: list[InterventionArm]) -> list[str]:
         f"{arm.arm}: nothing was changed in {arm.unchanged} of {arm.attempts} attempts"
         for arm in arms
         if arm.unchanged and not (arm.kind == INJECT and arm.times == 0)
+    ]
+    notes += [
+        f"{arm.arm}: at most 98 % of boxes can show an error, so its dose was cut for boxes"
+        f" {', '.join(sorted(arm.capped))} m (L: detected by the ego alone, C: not)"
+        for arm in arms
+        if arm.capped
     ]
     return notes

@@ -1,7 +1,7 @@
 """Simulated campaigns with interventions: how often `effects` finds what is not there, and what is.
 
 A repair that is irrelevant still changes a drive's course now and then, and with it its end: with
-the probability `other_course` a drive goes anew, with the route's chance of a violation.
+the probability `other_course` a drive takes another course, with the route's chance of a violation.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.collection import collect
-from analysis.effects.beside import agreement
+from analysis.effects.agreement import agreement
 from analysis.effects.doses import slope_of
 from analysis.effects.paired import OUTCOMES, effect_of, in_one_family
 from analysis.effects.shapley import error_of_orders, weights_for
@@ -20,14 +21,18 @@ from analysis.effects.study import EffectsStudy, effects_study
 from analysis.simulation.interventions import InterventionScenario, calibrate_effects
 from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
-from tests.analysis.interventions import BASE, inject, repair, write_interventions
+from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
 from tests.analysis.little import Drive
 
 CRASH, CLEAN = Drive(12, "collision_pedestrian"), Drive(20)
 SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 
 
-def cured_by(*patterns: str) -> object:
+def value(table: pd.DataFrame, row: str, column: str) -> Any:
+    return table.loc[row, column]
+
+
+def cured_by(*patterns: str) -> Ending:
     """Drives crash unless one of the patterns is repaired; on route 0 they always do."""
 
     def ending(arm: Arm, route: str, seed: int) -> Drive:
@@ -42,7 +47,7 @@ def cured_by(*patterns: str) -> object:
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("effects") / "planted"
     arms = {**SIX, "repair_all": repair(*PATTERNS), "repair_": repair()}
-    return write_interventions(folder, arms, cured_by("CCME"), routes=11)  # type: ignore[arg-type]
+    return write_interventions(folder, arms, cured_by("CCME"), routes=11)
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +57,8 @@ def study(planted: Path) -> EffectsStudy:
 
 def test_a_planted_effect_is_found_and_nothing_else(study: EffectsStudy) -> None:
     effects = study.effects[study.effects["outcome"] == "violations, %"].set_index("intervention")
-    assert effects.loc["repair_CCME", "difference"] == pytest.approx(-1000 / 11)
-    assert effects.loc["repair_all", "difference"] == pytest.approx(-1000 / 11)
+    assert value(effects, "repair_CCME", "difference") == pytest.approx(-1000 / 11)
+    assert value(effects, "repair_all", "difference") == pytest.approx(-1000 / 11)
     significant = effects.index[effects["p family"] < 0.05]
     assert sorted(significant) == ["repair_CCME", "repair_all"]
     others = effects.drop(index=significant)
@@ -68,10 +73,10 @@ def test_one_family_is_stricter_than_each_test(study: EffectsStudy) -> None:
     assert tested["outcome"].nunique() == 3
 
 
-def test_what_an_effect_costs_in_time_stands_beside_it(study: EffectsStudy) -> None:
+def test_what_an_effect_costs_in_time_stands_next_to_it(study: EffectsStudy) -> None:
     rows = study.effects[study.effects["intervention"] == "repair_CCME"].set_index("outcome")
-    assert rows.loc["mean speed, m/s", "pairs"] == 11
-    assert math.isnan(rows.loc["mean speed, m/s", "p"])
+    assert value(rows, "mean speed, m/s", "pairs") == 11
+    assert math.isnan(value(rows, "mean speed, m/s", "p"))
     assert "time to goal, s" not in rows.index, "no pair reached the goal twice"
 
 
@@ -82,12 +87,12 @@ def test_an_intervention_that_changed_nothing_is_counted(study: EffectsStudy) ->
     assert note.endswith("intervention=repair_: nothing was changed in 11 of 11 attempts")
 
 
-def test_the_regression_stands_beside_the_interventions(study: EffectsStudy) -> None:
+def test_the_regression_stands_next_to_the_interventions(study: EffectsStudy) -> None:
     table = study.regression.set_index("pattern")
     assert list(table.index) == list(PATTERNS)
-    assert table.loc["CCME", "difference"] == pytest.approx(-1000 / 11)
+    assert value(table, "CCME", "difference") == pytest.approx(-1000 / 11)
     assert set(table["agreement"]) <= {"neither", "intervention only"}
-    assert table.loc["CCME", "agreement"] == "intervention only"
+    assert value(table, "CCME", "agreement") == "intervention only"
 
 
 @pytest.mark.parametrize(
@@ -164,14 +169,14 @@ def test_shares_of_a_campaign_are_the_planted_ones(tmp_path: Path) -> None:
         "repair_" + "_".join(name for name in PATTERNS if name in subset): repair(*subset)
         for subset in subsets
     }
-    folder = write_interventions(tmp_path / "c", arms, cured_by("LADE", "CCME"))  # type: ignore[arg-type]
+    folder = write_interventions(tmp_path / "c", arms, cured_by("LADE", "CCME"))
     shares = effects_study(collect([folder])).shares
     of_violations = shares[shares["outcome"] == "violations, %"].set_index("pattern")
     assert of_violations["share"].sum() == pytest.approx(-500 / 6)
     for name in ("LADE", "CCME"):
-        assert of_violations.loc[name, "share"] == pytest.approx(-250 / 6)
-        assert of_violations.loc[name, "of total, %"] == pytest.approx(50)
-    assert of_violations.loc["LCME", "share"] == pytest.approx(0)
+        assert value(of_violations, name, "share") == pytest.approx(-250 / 6)
+        assert value(of_violations, name, "of total, %") == pytest.approx(50)
+    assert value(of_violations, "LCME", "share") == pytest.approx(0)
     assert set(of_violations["orders"]) == {2}
     assert of_violations["error of orders"].max() > 0
 
@@ -189,9 +194,9 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) 
         "inject_0"
     }
     slopes = study.doses.set_index("outcome")
-    assert slopes.loc["violations, %", "difference"] == pytest.approx(100.0)
-    assert slopes.loc["violations, %", "doses"] == "0, 0.5, 1"
-    assert slopes.loc["violations, %", "p family"] > slopes.loc["violations, %", "p"]
+    assert value(slopes, "violations, %", "difference") == pytest.approx(100.0)
+    assert value(slopes, "violations, %", "doses") == "0, 0.5, 1"
+    assert value(slopes, "violations, %", "p family") > value(slopes, "violations, %", "p")
     assert slope_of(np.array([0.0, 1.0, 3.0]), np.array([[1.0], [3.0], [7.0]])) == pytest.approx(
         [2]
     )

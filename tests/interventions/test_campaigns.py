@@ -129,7 +129,13 @@ def patterns_in(file: str) -> dict[str, Any]:
 def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path: Path) -> None:
     """Repairing nothing gives the plain arm's bytes; repairing all leaves no pattern."""
     out = tmp_path / "out"
-    short = ("routes.only=[step]", "routes.hazards=null", "interference=latency", f"out={out}")
+    short = (
+        "patterns.truth_filter=none",
+        "routes.only=[step]",
+        "routes.hazards=null",
+        "interference=latency",
+        f"out={out}",
+    )
     model = tmp_path / "model.json"
     model.write_text(model_with().text())
     inject = (
@@ -171,7 +177,7 @@ def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path:
         }
         assert recorded == counted.to_dict()
         assert record["changed"] == changes["frame"].nunique() > 0
-        assert record["truth_filter"] == "reference"
+        assert record["truth_filter"] == "none"
     injected = read_table(places["inject"] / "frames.parquet", "frames")
     assert injected[["LCME", "LADE"]].sum().min() > 0
     assert not injected["CADE"].any()

@@ -182,8 +182,8 @@ def test_what_does_not_count_is_not_repaired() -> None:
     scene = scene_of([row(60), row(0)], [row(70)], [])
     scene = replace(scene, hits_observers=np.array([50, 4]))
     assert Repair(PATTERNS).apply(scene).changes == ()
-    everybody = replace(scene, settings=replace(scene.settings, truth_filter="none"))
-    assert [c.actor for c in Repair(PATTERNS).apply(everybody).changes] == [1]
+    no_filter = replace(scene, settings=replace(scene.settings, truth_filter="none"))
+    assert [c.actor for c in Repair(PATTERNS).apply(no_filter).changes] == [1]
 
 
 @pytest.mark.parametrize(

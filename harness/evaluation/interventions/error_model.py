@@ -34,7 +34,7 @@ size over the true one, its score."""
 GHOST = ("x", "y", "z", "length", "width", "height", "yaw", "score")
 """An additional detection in the ego's LiDAR frame."""
 SIZES = ("length", "width", "height")
-MOST_KEPT = 200
+MOST_KEPT = 60
 """Offsets of a class, and ghosts of a class, that a file holds."""
 BROKEN = (OSError, ValueError, KeyError, TypeError, RecursionError)
 

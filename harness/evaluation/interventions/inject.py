@@ -11,9 +11,9 @@ drives are the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -41,8 +41,11 @@ from harness.vocabulary import BANDS, Boxes, Floats, Mask, Pose
 WORLD = Pose(0.0, 0.0)
 NONE, MISSED, MISLOCALISED = "", "ME", "LE"
 """What is wrong with an actor: the ends of the patterns' names."""
-MOST_SHARE = 0.95
-"""Of true boxes of one kind in one band, with an error of either sort."""
+STATES = (MISSED, MISLOCALISED)
+MOST_SHARE = 0.98
+"""Of true boxes of one kind in one band, with an error: a larger dose is cut, and recorded."""
+Chain: TypeAlias = dict[str | None, dict[str, float]]
+"""Probabilities of the next error by the one before; None for an actor that comes into sight."""
 TRIES = 20
 """Offsets and places that are tried before a simple one is taken, or none."""
 
@@ -86,21 +89,25 @@ class Inject(Intervention):
             raise ValueError(f"times = {times}: must be ≥ 0")
         self.times, self.file = times, model
         self.model = read_error_model(model)
-        self._shares = {
-            group: {state: self._share(group, state) for state in (MISSED, MISLOCALISED)}
-            for group in "LC"
-        }
-        for group, shares in self._shares.items():
-            if (most := max(shares[MISSED] + shares[MISLOCALISED])) > MOST_SHARE:
-                raise ValueError(
-                    f"times = {times:g}: {most:.2f} of the boxes of a band would show {group}CME or"
-                    f" {group}CLE; {MOST_SHARE} is the most"
-                )
+        self.capped: list[str] = []
+        self._chains = {group: self._chains_of(group) for group in "LC"}
 
-    def _share(self, group: str, state: str) -> Floats:
-        name = f"{group}C{state}"
-        share = self.model.share[name] if name in self.patterns else np.zeros(len(BANDS))
-        return np.append(share * self.times, 0.0)  # none beyond the bands
+    def _chains_of(self, group: str) -> list[Chain]:
+        """Return the chain of each distance band; beyond the bands nothing is wrong."""
+        stays = {state: self.model.stay[f"{group}C{state}"] for state in STATES}
+        chains = []
+        for number, band in enumerate(BANDS):
+            shares = {}
+            for state in STATES:
+                name = f"{group}C{state}"
+                measured = float(self.model.share[name][number]) if name in self.patterns else 0.0
+                shares[state] = measured * self.times
+            total = sum(shares.values())
+            if total > MOST_SHARE:
+                self.capped.append(f"{group} {band}")
+                shares = {state: share * MOST_SHARE / total for state, share in shares.items()}
+            chains.append(chain_of(shares, stays))
+        return [*chains, chain_of(dict.fromkeys(STATES, 0.0), stays)]
 
     def reset(self, seed: int, period: float) -> None:
         """Start an attempt; the model's steps must be as long as the attempt's."""
@@ -118,7 +125,7 @@ class Inject(Intervention):
         """Return patterns, dose and model."""
         source = {"file": self.file, **self.model.source}
         record = {"kind": self.kind, "patterns": list(self.patterns), "times": self.times}
-        return {**record, "model": source}
+        return {**record, "capped": self.capped, "model": source}
 
     def apply(self, scene: Scene) -> Intervened:
         """Return perfect boxes with errors."""
@@ -161,10 +168,8 @@ class Inject(Intervention):
         if errors is None:
             random = stream(self._seed, "intervention", str(actor))
             errors = self._actors[actor] = ActorErrors(random)
-        shares = {state: float(rows[band]) for state, rows in self._shares[group].items()}
-        stays = {state: self.model.stay[f"{group}C{state}"] for state in shares}
         before, uniform = errors.state, float(errors.random.random())
-        errors.state = next_state(before, shares, stays, uniform)
+        errors.state = next_state(before, self._chains[group][band], uniform)
         if errors.state == NONE:
             return None
         box, pattern = scene.truth.boxes_in_lidar[true : true + 1], f"{group}C{errors.state}"
@@ -229,21 +234,32 @@ def additional(scene: Scene, boxes: Boxes) -> Mask:
     return np.asarray(free & alone & inside & ~scene.ignored(boxes))
 
 
-def next_state(
-    before: str | None, shares: dict[str, float], stays: dict[str, float], uniform: float
-) -> str:
-    """Return what is wrong with an actor next: a Markov chain with these shares in the long run.
+def chain_of(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
+    """Return the Markov chain of an actor that has these shares, and errors that last so long.
 
-    An error lasts with probability `stay` and then gives way to none; it comes from none at the
-    rate that keeps its share. An actor that comes into sight starts with the shares themselves.
+    An error gives way to none, and comes from none. Where so many come and go that none is too
+    rare for that, as many as needed turn into the other error; where even that is too much, errors
+    last longer than asked: the shares are kept.
     """
     correct = 1.0 - sum(shares.values())
-    if before in shares and shares[before] > 0:
-        return before if uniform < stays[before] else NONE
-    passed = 0.0
+    leave = {state: share * (1.0 - stays[state]) for state, share in shares.items()}
+    turn = min(max((sum(leave.values()) - correct) / 2, 0.0), *leave.values())
+    pass_none = {state: flow - turn for state, flow in leave.items()}
+    slower = min(1.0, correct / sum(pass_none.values())) if sum(pass_none.values()) > 0 else 1.0
+    nexts = {None: {**shares}, NONE: {s: flow * slower / correct for s, flow in pass_none.items()}}
     for state, share in shares.items():
-        leaves = 1.0 - stays[state]
-        passed += share if before is None else min(share * leaves / correct, 1.0)
+        (other,) = (name for name in shares if name != state)
+        gone = pass_none[state] * slower / share if share else 1.0
+        turned = turn / share if share else 0.0
+        nexts[state] = {state: max(1.0 - gone - turned, 0.0), other: turned}
+    return nexts
+
+
+def next_state(before: str | None, chain: Chain, uniform: float) -> str:
+    """Return what is wrong with an actor next."""
+    passed = 0.0
+    for state, probability in chain[before].items():
+        passed += probability
         if uniform < passed:
             return state
     return NONE

@@ -7,7 +7,7 @@
 
 All repairs of a step are one assignment. Mislocalised detections first: a box is at fault if it
 overlaps a true box to be repaired and may be taken from where it stands. Under the rule `max` it
-may if it overlaps no other true box; the others stay, since a better box beside them settles the
+may if it overlaps no other true box; the others stay, since a better box next to them settles the
 count. Under `exists` and `pairs` every poorly overlapping box counts, so that all of them go, and
 each true box that they overlapped keeps or gets a good one. Boxes at fault are then assigned to
 true boxes one to one, the largest overlap first; true boxes that are left get a new box.

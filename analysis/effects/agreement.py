@@ -1,4 +1,4 @@
-"""What the regression says of the same drives, beside what the interventions say.
+"""What the regression says of the same drives, next to what the interventions say.
 
 The regression looks at the drives of the arm without interventions. An odds ratio above 1 goes with
 a repair that lowers the rate of violations, if the association is a cause.
@@ -25,7 +25,7 @@ OTHERS = "-/-/-"
 """The arm of drives that the regression does not look at."""
 
 
-def beside_regression(
+def regression_table(
     collection: Collection, base: Arm, arms: Sequence[InterventionArm], effects: pd.DataFrame
 ) -> pd.DataFrame:
     """Return a row for each pattern that was repaired alone."""
