@@ -139,6 +139,7 @@ def test_arms_with_interventions_are_driven_and_recorded(routes: Path, tmp_path:
     model = tmp_path / "model.json"
     model.write_text(model_with().text())
     inject = (
+        "traffic.vehicles=120",
         "+intervention.inject._target_=harness.evaluation.interventions.inject.Inject",
         f"+intervention.inject.model={model}",
     )
