@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from agents.conformance.playback import (
@@ -17,10 +16,11 @@ from agents.conformance.playback import (
     call,
     fingerprint,
     sensed,
+    shared,
 )
 from agents.conformance.recorded_steps import RecordedStep, Recording
 from harness.findings import Finding
-from harness.vocabulary import Message, Payload, Perceived, Step, is_privileged, perceives
+from harness.vocabulary import Perceived, Step, is_privileged, perceives
 
 PARTS = ("perceive", "drive")
 CHECK = "perceive and drive"
@@ -42,9 +42,7 @@ def in_two_parts(
     run = Run()
     perceived: list[Any] = []
     try:
-        play_in_parts(
-            system, recording, seed, payloads=first.payloads, run=run, perceived=perceived
-        )
+        play_in_parts(system, recording, seed, run=run, perceived=perceived)
     except RunAbortedError:
         yield Finding(CHECK, "failed", run.raised)
         return
@@ -66,16 +64,14 @@ def play_in_parts(
     recording: Recording,
     seed: int,
     *,
-    payloads: list[Payload],
     run: Run,
     perceived: list[Any],
 ) -> None:
-    """Play an episode with the two calls for `step`, and the payloads of another run."""
-    sent = iter(payloads)
+    """Play an episode with the two calls for `step`."""
     call(run, "reset", partial(system.reset, seed, recording.route))
     for number, recorded in enumerate(recording.steps):
         when = f"planning step {number}"
-        arrived = messages_of(recorded, sent) if system.reads_messages else ()
+        arrived = shared(system, recorded, run, when) if system.reads_messages else ()
         given = arguments(system, recorded, arrived)
         answer = call(run, f"perceive at {when}", partial(system.perceive, *given))
         perceived.append(answer)
@@ -83,22 +79,6 @@ def play_in_parts(
             drive = partial(system.drive, given[0], answer.cooperative)
             control = call(run, f"drive at {when}", drive)
             run.steps.append(deepcopy(Step(control, answer.cooperative, answer.ego_alone)))
-
-
-def messages_of(recorded: RecordedStep, payloads: Iterator[Payload]) -> Sent:
-    """Return the messages of all partners at a step, with the next payloads."""
-    observed = [view.observation for view in recorded.partners]
-    return tuple(
-        Message(
-            sender=o.sender,
-            kind=o.kind,
-            capture_frame=o.frame,
-            capture_time=o.time,
-            lidar_in_world=o.lidar_in_world,
-            payload=payload,
-        )
-        for o, payload in zip(observed, islice(payloads, len(observed)), strict=True)
-    )
 
 
 def arguments(system: Any, recorded: RecordedStep, arrived: Sent) -> list[Any]:

@@ -33,7 +33,7 @@ WORLD = Pose(0.0, 0.0)
 POSE = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Tally:
     """What was counted so far."""
 

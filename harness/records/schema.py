@@ -183,9 +183,14 @@ SCENERY = _schema(
 
 BOX_CHANGES = _schema(
     _FRAME,
-    _column("change", _NAME, "", "removed, moved or added"),
-    _column("pattern", _NAME, "", "error pattern that was repaired or injected"),
-    _column("class", _NAME, "", "vehicle, pedestrian or cyclist"),
+    *(
+        _column(name, _NAME, "", description)
+        for name, description in (
+            ("change", "removed, moved or added"),
+            ("pattern", "error pattern that was repaired or injected"),
+            ("class", "vehicle, pedestrian or cyclist"),
+        )
+    ),
     _column("actor_id", pa.int64(), "", "counted from the ego; 0 for an additional detection"),
     _column("score", pa.float64(), "", "confidence"),
     *_box("before_", "the system's box, or the perfect one where errors are injected; NaN: added"),

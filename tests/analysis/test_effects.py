@@ -55,7 +55,7 @@ def study(planted: Path) -> EffectsStudy:
     return effects_study(collect([planted]))
 
 
-def test_a_planted_effect_is_found_and_nothing_else(study: EffectsStudy) -> None:
+def test_a_planted_effect_is_significant_and_nothing_else(study: EffectsStudy) -> None:
     effects = study.effects[study.effects["outcome"] == "violations, %"].set_index("intervention")
     assert value(effects, "repair_CCME", "difference") == pytest.approx(-1000 / 11)
     assert value(effects, "repair_all", "difference") == pytest.approx(-1000 / 11)
@@ -66,7 +66,7 @@ def test_a_planted_effect_is_found_and_nothing_else(study: EffectsStudy) -> None
     assert set(study.effects["truth"]) == {"reference"}
 
 
-def test_one_family_is_stricter_than_each_test(study: EffectsStudy) -> None:
+def test_one_family_is_stricter_than_single_tests(study: EffectsStudy) -> None:
     tested = study.effects[study.effects["p"].notna()]
     assert (tested["p family"] >= tested["p"] - 1e-12).all()
     assert (tested["p family"] > tested["p"]).any()
@@ -270,7 +270,7 @@ def test_nothing_is_declared_significant_more_often_than_promised() -> None:
     assert rates["false, any"] > rates["false, any, family"], "many tests, uncorrected"
 
 
-def test_a_simulated_effect_is_found() -> None:
+def test_a_simulated_effect_is_significant() -> None:
     scene = InterventionScenario(routes=12, seeds=3, prevented=1.0)
     rates = calibrate_effects(scene, 5, seed=1)
     assert rates["power"] == 1.0

@@ -21,7 +21,7 @@ TRUTH = np.array(
     [[9.0 * (n - 4), 8.0 * (n % 3 - 1), 0.0, 4.5, 2.0, 1.5, 0.4 * n] for n in range(ACTORS)]
 )
 KNOWN = np.arange(ACTORS) % 2 == 0
-"""Whom the ego detects alone."""
+"""Those that the ego detects alone."""
 
 
 def model_with(**changes: Any) -> ErrorModel:

@@ -66,7 +66,7 @@ def test_all_six_give_perfect_boxes_in_the_window(scene: Scene) -> None:
 
 @QUICK
 @given(scenes(), SUBSETS)
-def test_changes_say_all_that_was_changed(scene: Scene, chosen: tuple[str, ...]) -> None:
+def test_changes_list_all_that_was_changed(scene: Scene, chosen: tuple[str, ...]) -> None:
     perceived = scene.perceived
     before = [part.geometry.copy() for part in (perceived.cooperative, perceived.ego_alone)]
     result = Repair(chosen).apply(scene)
