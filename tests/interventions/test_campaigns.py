@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from harness.campaign.attempt.intervening import intervening
+from harness.campaign.folder.inputs import other_files, with_inputs
 from harness.campaign.planning.plan import Plan, plan
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import digest
-from harness.errors import UserError
+from harness.errors import AttemptError, UserError
 from harness.installation import CONF
+from harness.records.arms import Arm
 from harness.records.reading import Campaign, read_table
 from harness.records.schema import TABLES
 from harness.vocabulary import PATTERNS
@@ -108,6 +111,23 @@ def test_a_model_of_other_steps_is_refused_before_anything_is_driven(tmp_path: P
     settings = ("intervention=inject_doses", f"intervention.inject_1.model={file}")
     with pytest.raises(UserError, match=r"steps of 0\.1 s, and planning steps are 0\.2 s"):
         refuse_misshapen(composed(*settings))
+
+
+def test_a_model_belongs_to_the_campaign(tmp_path: Path) -> None:
+    """Its digest is an input: another file under the same name is refused by attempts."""
+    file = tmp_path / "model.json"
+    file.write_text(model_with().text())
+    chosen = ("intervention=inject_doses", f"intervention.inject_1.model={file}")
+    settings = with_inputs(composed(*chosen))
+    assert set(settings["inputs"]["intervention"]) == set(settings["intervention"])
+    assert "intervention" not in with_inputs(composed())["inputs"]
+    assert other_files(settings, ["inject_half"], "intervention") == []
+    arm = Arm.of(system="oracle", intervention="inject_half")
+    assert intervening(settings, arm, 1) is not None
+    assert intervening(settings, arm.but(intervention="none"), 1) is None
+    file.write_text(model_with(ghosts_a_step=9.0).text())
+    with pytest.raises(AttemptError, match=r"other files .* inputs\.intervention\.inject_half"):
+        intervening(settings, arm, 1)
 
 
 def test_shipped_subsets_are_all_64_and_have_the_names_of_the_single_files() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,16 @@ from harness.evaluation.interventions.error_model import (
 )
 from harness.evaluation.interventions.inject import NONE, STATES, Chain, Inject, chain_of
 from harness.evaluation.patterns import highest
-from harness.vocabulary import PATTERNS
-from tests.interventions.street import ACTORS, KNOWN, driven_steps, model_with, scene_at, tables
+from harness.vocabulary import PATTERNS, Boxes, Perceived
+from tests.interventions.street import (
+    ACTORS,
+    KNOWN,
+    TRUTH,
+    driven_steps,
+    model_with,
+    scene_at,
+    tables,
+)
 
 STEPS = 600
 ERRORS = 5.0
@@ -89,14 +97,54 @@ def test_ghosts_are_as_many_and_last_as_long(drive: list[EvaluatedFrame]) -> Non
 
 
 def test_offsets_are_those_of_the_model_and_are_kept(drive: list[EvaluatedFrame]) -> None:
-    places = defaultdict(set)
-    for evaluated in drive[:200]:
+    """A mislocalised actor has one offset, with its score, until it is right or missed."""
+    scores = np.full((200, ACTORS), np.nan)
+    for step, evaluated in enumerate(drive[:200]):
+        overlaps = scene_at(0).overlaps(evaluated.cooperative.boxes)
         for actor in np.flatnonzero(np.isin(evaluated.truth.pattern, [1, 4])):
-            overlaps = scene_at(0).overlaps(evaluated.cooperative.boxes)
             box = int(overlaps[actor].argmax())
-            places[actor].add(round(float(evaluated.cooperative.boxes.scores[box]), 6))
-    assert places
-    assert set().union(*places.values()) == {0.7, 0.4}
+            scores[step, actor] = evaluated.cooperative.boxes.scores[box]
+    lasting = np.isfinite(scores[1:]) & np.isfinite(scores[:-1])
+    assert lasting.sum() > 50
+    assert np.array_equal(scores[1:][lasting], scores[:-1][lasting])
+    assert set(scores[np.isfinite(scores)]) == {0.7, 0.4}
+
+
+def test_ghosts_stand_still_in_the_world(file: str) -> None:
+    inject = Inject(file, patterns=["LADE"])
+    inject.reset(4, 0.2)
+    places = set()
+    for step in range(100):
+        scene = scene_at(step)
+        for change in inject.apply(scene).changes:
+            places.add(round(float(change.after[0]) + scene.lidar_in_world.x, 6))
+    assert 3 < len(places) < 30
+    assert all(min(abs(x - 20 - 0.02 * n) for n in range(100)) < 1e-5 for x in places if x > 0)
+
+
+def test_only_what_is_judged_is_perfect(file: str) -> None:
+    """Outside the window, of parked cars and of road users that do not count, detections stay."""
+    scene = scene_at(0)
+    rows = {
+        "wrong": [0.0, -30.0],
+        "outside": [70.0, 0.0],
+        "parked": [0.0, 40.0],
+        "of an uncounted one": [*TRUTH[0][:2]],
+        "poor": [TRUTH[1][0] + 0.5, TRUTH[1][1]],
+    }
+    boxes = np.array([[*place, 0.0, 4.5, 2.0, 1.5, 0.0] for place in rows.values()])
+    cooperative = Boxes(boxes, np.zeros(len(boxes), np.int64), np.full(len(boxes), 0.5))
+    scene = replace(
+        scene,
+        perceived=Perceived(cooperative, scene.perceived.ego_alone),
+        hits_observers=np.where(np.arange(ACTORS) == 0, 0, 50),
+        parked=cooperative[2:3],
+    )
+    result = Inject(file, times=0.0)
+    result.reset(1, 0.2)
+    boxes_after = result.apply(scene).cooperative
+    assert np.array_equal(boxes_after.geometry, np.concatenate([boxes[[1, 2, 3]], TRUTH[1:]]))
+    assert boxes_after.scores.tolist() == [0.5] * 3 + [1.0] * (ACTORS - 1)
 
 
 def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from harness.campaign.exports.exporting import exports_in
-from harness.campaign.settings.config import INPUTS, build, find_class
+from harness.campaign.settings.config import INPUTS, INTERVENTION, build, find_class
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.interventions import interventions_in
 from harness.campaign.settings.metrics import metrics_in
@@ -38,7 +38,8 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 def refuse_misshapen(settings: Settings) -> None:
     """Check every setting, as far as that is possible without running."""
-    chosen: dict[str, Any] = {name: value for name, value in settings.items() if name != INPUTS}
+    given = {name: value for name, value in settings.items() if name != INPUTS}
+    chosen: dict[str, Any] = {INTERVENTION: {}, **given}
     for mistake in mistakes(chosen, Settings, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:

@@ -57,14 +57,11 @@ class Record(TypedDict):
     points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
 
 
-class FurtherFactors(TypedDict, total=False):
-    """Factors of arms that only some campaigns have; without one its key is absent."""
+class Settings(TypedDict):
+    """A campaign's settings, resolved and checked; units stand behind the fields.
 
-    intervention: dict[str, Part[Intervention]]  # on errors; none, one or several
-
-
-class Settings(FurtherFactors):
-    """A campaign's settings, resolved and checked; units stand behind the fields."""
+    `intervention` is absent where none is named, as in folders from before there were any.
+    """
 
     simulator: Part[Simulator]  # carlite, or CARLA running or launched
     cooperation: dict[str, Part[Cooperation]]  # partners; one or several
@@ -93,6 +90,7 @@ class Settings(FurtherFactors):
     perceive_every: int  # ticks between perception and planning steps
     system: dict[str, Part[System | PrivilegedSystem]]  # systems under test; one or several
     interference: dict[str, list[Part[Disturbance]]]  # disturbances by condition; one or several
+    intervention: dict[str, Part[Intervention]]  # on errors; none, one or several
     metrics: dict[str, Part[Metric]]  # further numbers; none, one or several
     export: dict[str, Part[Any]]  # other tools that get the results; none, one or several
     executor: Part[Any]  # where attempts run

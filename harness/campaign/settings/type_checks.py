@@ -23,8 +23,7 @@ def mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
     """Yield what is wrong, each with its place."""
     if is_typeddict(hint) and isinstance(value, dict):
         known = get_type_hints(hint)
-        for name in (name for name in known if name in hint.__required_keys__ or name in value):
-            inner = known[name]
+        for name, inner in known.items():
             yield from mistakes(value.get(name), inner, f"{place}.{name}" if place else name)
         where = f"{place}: " if place else ""
         yield from (where + unknown("key", name, known) for name in value if name not in known)
