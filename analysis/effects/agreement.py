@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.arms import arms_in, of_arms, settings_in
+from analysis.arms import arms_in, settings_in
 from analysis.collection import Collection
 from analysis.effects.arms import REPAIR, InterventionArm
 from analysis.effects.paired import ALPHA, OUTCOMES
@@ -21,8 +21,6 @@ from harness.records.arms import Arm
 from harness.vocabulary import PATTERNS
 
 VIOLATIONS = OUTCOMES[0].name
-OTHERS = "-/-/-"
-"""The arm of drives that the regression does not look at."""
 
 
 def regression_table(
@@ -50,10 +48,9 @@ def regression_table(
 def fits_of(collection: Collection, base: Arm) -> ConditionFits:
     """Return the regressions of the drives without interventions, of one system."""
     attempts = collection.attempts
-    chosen = attempts.assign(arm=attempts["arm"].where(of_arms(attempts, [base]), OTHERS))
-    settings = settings_in(arms_in(chosen))
+    settings = settings_in(arms_in(attempts))
     condition = next(name for name, members in settings.items() if base in members)
-    return fit_condition(chosen, condition, [base.system], collection)
+    return fit_condition(attempts, condition, [base.system], collection)
 
 
 def regression_says(fits: ConditionFits, pattern: str) -> dict[str, object]:

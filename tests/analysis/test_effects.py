@@ -13,7 +13,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.collection import collect
-from analysis.effects.agreement import agreement
+from analysis.effects.agreement import agreement, fits_of
 from analysis.effects.doses import slope_of
 from analysis.effects.paired import OUTCOMES, effect_of, in_one_family
 from analysis.effects.shapley import error_of_orders, weights_for
@@ -93,6 +93,11 @@ def test_the_regression_stands_next_to_the_interventions(study: EffectsStudy) ->
     assert value(table, "CCME", "difference") == pytest.approx(-1000 / 11)
     assert set(table["agreement"]) <= {"neither", "intervention only"}
     assert value(table, "CCME", "agreement") == "intervention only"
+
+
+def test_the_regression_looks_at_drives_without_interventions(planted: Path) -> None:
+    checks = fits_of(collect([planted]), BASE).checks.set_index("check")["result"]
+    assert checks["rows"] == "11, of which 11 with violation"
 
 
 @pytest.mark.parametrize(

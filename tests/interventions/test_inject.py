@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.effects.measure import measured
+from analysis.effects.measure import measured, same_ghosts
 from harness.errors import UserError
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
 from harness.evaluation.interventions.error_model import (
@@ -163,6 +163,17 @@ def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:
     assert offsets == {tuple(row) for row in model.offsets[0]}
     assert again.period == pytest.approx(0.2)
     assert again.source["boxes"] == STEPS * ACTORS
+
+
+def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class() -> None:
+    def boxes(*places: float, kind: int = 0) -> Boxes:
+        rows = np.array([[x, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0] for x in places])
+        return Boxes(rows, np.full(len(places), kind), np.ones(len(places)))
+
+    assert same_ghosts(boxes(0, 10), boxes(1, 30)) == 1
+    assert same_ghosts(boxes(0, 1), boxes(0.5)) == 1
+    assert same_ghosts(boxes(0), boxes(0, kind=1)) == 0
+    assert same_ghosts(boxes(0), Boxes.none()) == 0
 
 
 def test_dose_nothing_is_perfect_and_twice_is_twice_as_much(file: str) -> None:

@@ -163,6 +163,23 @@ def test_a_box_that_another_true_box_needs_stays() -> None:
     assert as_rows(scene.perceived.cooperative)[0] in as_rows(result.cooperative)
 
 
+@pytest.mark.parametrize("rule", ["exists", "pairs"])
+def test_a_box_that_counts_against_another_is_moved_to_its_true_box(rule: str) -> None:
+    """It is right for the one, which must not be missed when the box goes."""
+    scene = scene_of([row(0), row(4.1)], [row(0.5, length=5)], [], rule=rule)
+    result = Repair(["CCLE"]).apply(scene)
+    assert [(c.kind, c.pattern, c.actor) for c in result.changes] == [
+        ("moved", "CCLE", 0),
+        ("added", "CCLE", 1),
+    ]
+
+
+def test_a_cooperative_score_goes_before_one_of_the_ego_alone() -> None:
+    scene = scene_of([row(0), row(4.1)], [row(0.5, length=5)], [row(4.2)])
+    (change,) = Repair(["LCLE"]).apply(scene).changes
+    assert (change.kind, change.actor, change.score) == ("added", 1, 0.9)
+
+
 def test_one_box_on_two_true_boxes_is_moved_to_that_which_it_overlaps_more() -> None:
     scene = scene_of([row(0), row(4.1)], [row(2.5, length=4)], [])
     result = Repair(["CCLE"]).apply(scene)
