@@ -62,6 +62,7 @@ def effects_study(collection: Collection) -> EffectsStudy:
     ]
     table = in_one_family([*effects, *(effect for _, effect in slopes)])
     paired = table.iloc[: len(effects)].drop(columns=["doses"], errors="ignore")
+    paired = paired.astype({"unchanged attempts": int})
     names = pd.DataFrame([labels for labels, _ in slopes])
     doses = table.iloc[len(effects) :].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)

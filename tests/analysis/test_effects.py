@@ -198,6 +198,7 @@ def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) 
     assert set(study.effects[study.effects["intervention"] == "inject_1"]["compared with"]) == {
         "inject_0"
     }
+    assert pd.api.types.is_integer_dtype(study.effects["unchanged attempts"])
     slopes = study.doses.set_index("outcome")
     assert value(slopes, "violations, %", "difference") == pytest.approx(100.0)
     assert value(slopes, "violations, %", "doses") == "0, 0.5, 1"
