@@ -10,20 +10,22 @@ from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
 from harness.vocabulary import (
     Boxes,
+    Control,
     EgoObservation,
     GroundTruth,
     Mask,
     Message,
     Observation,
+    Perceived,
+    PrivilegedPerceivingSystem,
     Route,
-    Step,
 )
 
 WHOLE_RANGE = (85.0, 85.0)
 """Metres ahead or behind, and aside: the range of the LiDARs."""
 
 
-class IdealSystem:
+class IdealSystem(PrivilegedPerceivingSystem):
     """Perceives the ground-truth boxes that the ego's LiDAR hits, without messages."""
 
     privileged: Literal[True] = True
@@ -47,12 +49,16 @@ class IdealSystem:
         """Return nothing: no message is read."""
         return Boxes.none()
 
-    def step(
+    def perceive(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
-    ) -> Step:
-        """Perceive and drive."""
+    ) -> Perceived:
+        """Detect what the ego's LiDAR hits."""
         boxes = within(seen(truth, self._min_hits), self._window)
-        return Step(self._driver.step(observation, boxes), boxes, boxes)
+        return Perceived(boxes, boxes)
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Drive by the boxes: ground truth is for perception alone."""
+        return self._driver.step(observation, boxes)
 
 
 def within(boxes_in_lidar: Boxes, window: tuple[float, float]) -> Boxes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.ground_truth import IdealSystem, seen, within
 from agents.merging import merge
-from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Step
+from harness.vocabulary import Boxes, EgoObservation, GroundTruth, Message, Observation, Perceived
 
 
 class IdealLate(IdealSystem):
@@ -23,11 +23,10 @@ class IdealLate(IdealSystem):
         """Return the boxes that this partner's LiDAR hits."""
         return seen(truth, self._min_hits)
 
-    def step(
+    def perceive(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
-    ) -> Step:
-        """Perceive, merge with the partners' boxes, drive."""
+    ) -> Perceived:
+        """Detect what the ego's LiDAR hits, and merge it with the partners' boxes."""
         visible = seen(truth, self._min_hits)
         merged = merge(visible, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
-        ego_alone, cooperative = within(visible, self._window), within(merged, self._window)
-        return Step(self._driver.step(observation, cooperative), cooperative, ego_alone)
+        return Perceived(within(merged, self._window), within(visible, self._window))

@@ -7,7 +7,7 @@ from agents.ground_truth import WHOLE_RANGE, IdealSystem
 
 
 class Oracle(IdealSystem):
-    """Drives by the ground truth; what can still go wrong is the driving."""
+    """Perceives the ground truth and drives by it; what can still go wrong is the driving."""
 
     safe_from_file = True
 

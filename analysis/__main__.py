@@ -17,6 +17,8 @@ COMMANDS = {
     "compare": "compare arms, paired by route and seed",
     "report": "write one HTML page with tables, figures and violations",
     "replay": "show one drive: image, film, Rerun recording, point clouds",
+    "effects": "effects of interventions on error patterns, in pairs",
+    "errors": "measure a system's errors, to inject them",
     "power": "estimate statistical power for numbers of routes and seeds",
     "calibrate": "estimate false-positive rates by simulation",
 }

@@ -93,6 +93,11 @@ EXAMPLES = {
         "crucible compare runs/demo late/none late/latency",
         "crucible compare runs/one late/none runs/two:late/none --also runs/two",
     ),
+    "effects": (
+        "crucible effects runs/effects",
+        "crucible effects runs/one runs/two --out effects",
+    ),
+    "errors": ("crucible errors runs/demo --system late --condition latency --out late.json",),
     "power": (
         "crucible power",
         "crucible power --routes 16,32 --seeds 1,3 --difference 0.1,0.2",
@@ -100,6 +105,7 @@ EXAMPLES = {
     "calibrate": (
         "crucible calibrate --campaigns 200",
         "crucible calibrate --pages --campaigns 200 --check",
+        "crucible calibrate --effects --routes 12 --seeds 3 --campaigns 500 --check",
     ),
     "replay": (
         "crucible replay runs/demo --list",

@@ -229,6 +229,14 @@ class Step:
     ego_alone: Boxes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Perceived:
+    """What a system detects at one moment, in the ego's LiDAR frame: a step without its control."""
+
+    cooperative: Boxes
+    ego_alone: Boxes
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Route:
     """A way through a town, one row for each metre."""
@@ -292,6 +300,56 @@ class PrivilegedSystem(Protocol):
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Step:
         """Perceive, plan and act; `truth` is the ground truth within range, hit or not."""
+
+
+class PerceivingSystem(System, Protocol):
+    """A system that is perception followed by driving: between the two interventions may stand.
+
+    `drive` gets everything that it knows of other road users from the boxes it is given.
+    """
+
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
+        """Return what is detected with the messages, and by the ego alone."""
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Plan and act by these boxes."""
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        """Perceive, and drive by it."""
+        return driven(self, observation, self.perceive(observation, messages))
+
+
+class PrivilegedPerceivingSystem(PrivilegedSystem, Protocol):
+    """A perceiving system whose perception is given ground truth; its driving is not."""
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
+    ) -> Perceived:
+        """Return what is detected with the messages, and by the ego alone."""
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Plan and act by these boxes."""
+
+    def step(
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
+    ) -> Step:
+        """Perceive, and drive by it."""
+        return driven(self, observation, self.perceive(observation, messages, truth))
+
+
+def driven(
+    system: PerceivingSystem | PrivilegedPerceivingSystem,
+    observation: EgoObservation,
+    perceived: Perceived,
+) -> Step:
+    """Return the step of a system that drives by what it perceived, or by what was made of it."""
+    control = system.drive(observation, perceived.cooperative)
+    return Step(control, perceived.cooperative, perceived.ego_alone)
+
+
+def perceives(system: object) -> TypeIs[PerceivingSystem | PrivilegedPerceivingSystem]:
+    """Return whether a system, or a class of systems, is perception followed by driving."""
+    return all(callable(getattr(system, name, None)) for name in ("perceive", "drive"))
 
 
 def is_privileged(system: System | PrivilegedSystem) -> TypeIs[PrivilegedSystem]:

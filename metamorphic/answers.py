@@ -13,6 +13,7 @@ from harness.vocabulary import (
     Message,
     Observation,
     Payload,
+    Perceived,
     Pose,
 )
 from harness.world.rig import read_rig
@@ -28,9 +29,7 @@ class Perceiving(Protocol):
     def share(self, observation: Observation) -> Payload:
         """Return what a partner sends."""
 
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Return what is detected with the messages, and from the ego's own points."""
 
 
@@ -44,8 +43,8 @@ class Answer:
 
 def answer(system: Perceiving, scene: Scene) -> Answer:
     """Ask a system."""
-    cooperative, alone = system.perceive(observed(scene), messages(system, scene))
-    return Answer(cooperative=cooperative, ego_alone=alone)
+    perceived = system.perceive(observed(scene), messages(system, scene))
+    return Answer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
 
 
 def observed(scene: Scene) -> EgoObservation:

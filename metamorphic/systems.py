@@ -10,6 +10,7 @@ from harness.campaign.settings.config import build
 from harness.errors import UserError
 from harness.installation import CONF
 from harness.suggestions import unknown
+from harness.vocabulary import is_privileged
 from metamorphic.answers import Perceiving
 
 FOLDER = CONF / "system"
@@ -18,7 +19,7 @@ FOLDER = CONF / "system"
 def system_named(name: str) -> Perceiving:
     """Return a system: a shipped one, or `package.module:Class` with the class's own defaults."""
     made = build(settings_of(name), f"system.{name}")
-    if not callable(getattr(made, "perceive", None)):
+    if not callable(getattr(made, "perceive", None)) or is_privileged(made):
         raise UserError(
             f"{name}: cannot be asked without driving: its class has no"
             " perceive(observation, messages)"

@@ -8,6 +8,7 @@ from typing import Any
 from agents.conformance import answers, behaviour, frames, interface
 from agents.conformance.playback import Run, displaced, late, never, play
 from agents.conformance.recorded_steps import Recording
+from agents.conformance.two_parts import CHECK, in_two_parts
 from harness.findings import Finding
 
 DISPLACEMENT = 3.0 / 2**0.5
@@ -27,6 +28,7 @@ CHECKS = {
     "inputs": "does not change its inputs",
     "payloads": "does not change payloads after sending them",
     "deterministic": "the same arguments and seed give the same answers",
+    CHECK: "step is perceive and then drive, with boxes alone between them",
     "late messages": "works with messages that are three steps old",
     "reset": "reset clears everything from earlier episodes",
     "no messages": "works without any message",
@@ -104,6 +106,8 @@ class Examination:
             return
         if self._fails("reset", behaviour.episodes(first, again)):
             return
+        if not any(one.verdict == "failed" for some in self._findings.values() for one in some):
+            self._note(CHECK, in_two_parts(self._make, first, self._recording, SEED))
         if self._system.reads_messages:
             self._disturb(first)
 

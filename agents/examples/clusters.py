@@ -6,10 +6,20 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from agents.merging import merge, on_ego
-from harness.vocabulary import Boxes, EgoObservation, Floats, Message, Observation, Route, Step
+from harness.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Floats,
+    Message,
+    Observation,
+    Perceived,
+    PerceivingSystem,
+    Route,
+)
 
 
-class Clusters:
+class Clusters(PerceivingSystem):
     """Detects without a network; partners share their boxes (late fusion)."""
 
     reads_points = reads_messages = True
@@ -34,12 +44,16 @@ class Clusters:
             [box(points) for points in large if np.ptp(points, 0).max() < self._largest]
         )
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Detect, merge with the partners' boxes, drive."""
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
+        """Detect, and merge with the partners' boxes."""
         seen = self.share(observation)
         of_ego = seen[~on_ego(seen, observation.lidar_in_vehicle)]
         merged = merge(of_ego, messages, observation.lidar_in_world, observation.lidar_in_vehicle)
-        return Step(self._driver.step(observation, merged), merged, of_ego)
+        return Perceived(merged, of_ego)
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Drive by the boxes."""
+        return self._driver.step(observation, boxes)
 
     def _clusters(self, points: Floats) -> list[Floats]:
         cells = [(x, y) for x, y in np.floor(points[:, :2] / self._cell).astype(int).tolist()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,21 +34,23 @@ from agents.perception.loading import (
 from harness.geometry import boxes_between, relative
 from harness.vocabulary import (
     Boxes,
+    Control,
     EgoObservation,
     Features,
     FusionStage,
     Message,
     Observation,
     Payload,
+    Perceived,
+    PerceivingSystem,
     Points,
     Pose,
     Route,
     Singles,
-    Step,
 )
 
 
-class NetworkSystem(ABC):
+class NetworkSystem(PerceivingSystem):
     """A detector and a driver."""
 
     reads_points = True
@@ -118,15 +120,12 @@ class NetworkSystem(ABC):
         """Return what a partner sends."""
 
     @abstractmethod
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Return what is detected with the messages, and from the ego's own points."""
 
-    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
-        """Perceive, and drive by it."""
-        cooperative, alone = self.perceive(observation, messages)
-        return Step(self._driver.step(observation, cooperative), cooperative, alone)
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        """Drive by the boxes."""
+        return self._driver.step(observation, boxes)
 
     def _encoded(self, observation: Observation) -> tuple[Maps, float]:
         """Return the feature maps of a sweep, and the height of its LiDAR above the road."""
@@ -175,13 +174,11 @@ class Single(FixedSystem):
         """Return nothing: no message is read."""
         return Boxes.none()
 
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect alone."""
         detected, height = self._detected(observation)
         others = self._others(detected, observation, height)
-        return others, others
+        return Perceived(others, others)
 
 
 class Early(FixedSystem):
@@ -194,19 +191,17 @@ class Early(FixedSystem):
         """Return the sweep as it is."""
         return Points(observation.points_in_lidar)
 
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect in the ego's points, and again in all points."""
         detected, height = self._detected(observation)
         alone = self._others(detected, observation, height)
         if not messages:
-            return alone, alone
+            return Perceived(alone, alone)
         pose = observation.lidar_in_world
         sweeps = [(sent_points(message), message.lidar_in_world) for message in messages]
         (points,), _ = self.fusion.clouds((observation.points_in_lidar, pose), sweeps)
         cooperative = self._detected_on(self.detector.encode(points, height), (), height)
-        return self._others(cooperative, observation, height), alone
+        return Perceived(self._others(cooperative, observation, height), alone)
 
 
 class Late(FixedSystem):
@@ -219,17 +214,15 @@ class Late(FixedSystem):
         """Return what a partner detects in its own points."""
         return self._detected(observation)[0]
 
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect, and merge with what partners detected."""
         detected, height = self._detected(observation)
         alone = self._others(detected, observation, height)
         if not messages:
-            return alone, alone
+            return Perceived(alone, alone)
         sent = [boxes_in_ego(message, observation.lidar_in_world) for message in messages]
         cooperative = self.detector.merge([detected, *sent])
-        return self._others(cooperative, observation, height), alone
+        return Perceived(self._others(cooperative, observation, height), alone)
 
 
 class Intermediate(NetworkSystem):
@@ -254,17 +247,15 @@ class Intermediate(NetworkSystem):
         """Return what a partner sends of its feature maps."""
         return self.detector.message(self._encoded(observation)[0])
 
-    def perceive(
-        self, observation: EgoObservation, messages: tuple[Message, ...]
-    ) -> tuple[Boxes, Boxes]:
+    def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect from the ego's maps, and again from the fused ones."""
         ego, height = self._encoded(observation)
         alone = self._others(self._detected_on(ego, (), height), observation, height)
         partners = [self._partner(message, ego, observation.lidar_in_world) for message in messages]
         if not partners:
-            return alone, alone
+            return Perceived(alone, alone)
         cooperative = self._detected_on(ego, partners, height)
-        return self._others(cooperative, observation, height), alone
+        return Perceived(self._others(cooperative, observation, height), alone)
 
     def _partner(self, message: Message, ego: Maps, lidar_in_world: Pose) -> Partner:
         if not isinstance(message.payload, Features):

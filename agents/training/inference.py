@@ -17,7 +17,7 @@ def detections(system: NetworkSystem, sample: Sample) -> Boxes:
 
 def detections_of(system: NetworkSystem, sample: Sample, received: tuple[Message, ...]) -> Boxes:
     """Return what a system detects in a sample with these messages."""
-    return system.perceive(observed(sample.ego), received)[0]
+    return system.perceive(observed(sample.ego), received).cooperative
 
 
 def visible_to(system: NetworkSystem) -> Visible:

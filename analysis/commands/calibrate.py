@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ import pandas as pd
 from analysis.commands.options import Commands, new_parser
 from analysis.simulation.calibration import ALPHA, HEADLINE, METHODS, calibrate
 from analysis.simulation.campaigns import Scenario
+from analysis.simulation.interventions import ARMS, InterventionScenario, calibrate_effects
 from analysis.simulation.report_pages import calibrate_pages
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_line, show_grid
@@ -20,8 +22,8 @@ from harness.suggestions import unknown
 
 NULL = "nothing matters"
 """Start of the names of scenarios without any effect."""
-DESCRIPTION = """Estimate by simulation how often the regressions, or the report's sentences, report
-an effect that is absent."""
+DESCRIPTION = """Estimate by simulation how often the regressions, the report's sentences or the
+effects of interventions report an effect that is absent."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -66,6 +68,11 @@ def add_parser(commands: Commands) -> None:
         help="simulate whole report pages instead of single regressions (default: off)",
     )
     parser.add_argument(
+        "--effects",
+        action="store_true",
+        help="simulate campaigns with irrelevant interventions on errors (default: off)",
+    )
+    parser.add_argument(
         "--scenarios",
         default="",
         metavar="TEXT",
@@ -90,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
     size = Scenario(routes=options.routes, systems=options.systems, seeds=options.seeds)
     if min(options.routes, options.systems, options.seeds, options.campaigns) < 1:
         raise UserError("--routes, --systems, --seeds and --campaigns: 1 or more")
+    if options.effects:
+        return calibrate_interventions(options)
     return (
         calibrate_report_pages(size, options)
         if options.pages
@@ -138,6 +147,40 @@ def calibrate_report_pages(size: Scenario, options: argparse.Namespace) -> int:
     )
     if options.out:
         write_frame(rates, options.out, "calibration_pages", ["csv"])
+    return verdict(rates["scenario"].tolist(), rates["low"].tolist()) if options.check else 0
+
+
+def calibrate_interventions(options: argparse.Namespace) -> int:
+    """Print how often an intervention without any effect is declared significant."""
+    scenes = {
+        f"{NULL}, {share:.0%} of drives change course": InterventionScenario(
+            routes=options.routes, seeds=options.seeds, other_course=share
+        )
+        for share in (0.1, 0.3, 1.0)
+    }
+    first = InterventionScenario(routes=options.routes, seeds=options.seeds)
+    scenes["one repair prevents 60 % of violations"] = replace(first, prevented=0.6)
+    scenes = {name: scene for name, scene in scenes.items() if options.scenarios in name}
+    if not scenes:
+        raise UserError(f"--scenarios: no scenario's name contains {options.scenarios!r}")
+    rows = [
+        {"scenario": name, **calibrate_effects(scene, options.campaigns, options.seed)}
+        for name, scene in scenes.items()
+    ]
+    rates = pd.DataFrame(rows)
+    numbers = [str(name) for name in rates if name not in ("scenario", "campaigns")]
+    cells = [
+        [str(row["scenario"]), *(format_share(float(row[name])) for name in numbers)]
+        for _, row in rates.iterrows()
+    ]
+    show_grid("Effects of interventions", ["scenario", *numbers], cells)
+    print_line(
+        f"{options.campaigns} campaigns each of {options.routes} routes, {options.seeds} seeds and"
+        f" {ARMS} arms with an intervention; shares with a significant effect that is none; low and"
+        " high: Clopper and Pearson's 95 % confidence interval of 'false, any, family'"
+    )
+    if options.out:
+        write_frame(rates, options.out, "calibration_effects", ["csv"])
     return verdict(rates["scenario"].tolist(), rates["low"].tolist()) if options.check else 0
 
 

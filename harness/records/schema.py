@@ -40,6 +40,17 @@ def _shift(prefix: str, description: str) -> list[pa.Field]:
     ]
 
 
+def _box(prefix: str, description: str) -> list[pa.Field]:
+    return [
+        *(_column(f"{prefix}{axis}", pa.float64(), "m", description) for axis in "xyz"),
+        *(
+            _column(f"{prefix}{size}", pa.float64(), "m", description)
+            for size in ("length", "width", "height")
+        ),
+        _column(f"{prefix}yaw", pa.float64(), "rad", description),
+    ]
+
+
 def _schema(*columns: pa.Field) -> pa.Schema:
     return pa.schema(columns, metadata={"crucible_schema": str(VERSION)})
 
@@ -170,6 +181,22 @@ SCENERY = _schema(
     _column("yaw", pa.float32(), "rad", "in the world"),
 )
 
+BOX_CHANGES = _schema(
+    _FRAME,
+    *(
+        _column(name, _NAME, "", description)
+        for name, description in (
+            ("change", "removed, moved or added"),
+            ("pattern", "error pattern that was repaired or injected"),
+            ("class", "vehicle, pedestrian or cyclist"),
+        )
+    ),
+    _column("actor_id", pa.int64(), "", "counted from the ego; 0 for an additional detection"),
+    _column("score", pa.float64(), "", "confidence"),
+    *_box("before_", "the system's box, or the perfect one where errors are injected; NaN: added"),
+    *_box("after_", "the box that was driven by; NaN: removed"),
+)
+
 TABLES = {
     "frames": FRAMES,
     "boxes": BOXES,
@@ -183,7 +210,6 @@ TABLES = {
     "scenery": SCENERY,
 }
 """What every try holds."""
-ALL_TABLES = {**TABLES, "points": POINTS}
 AFTER_SENSING = {
     "boxes": (
         _column("hits_after_ego", pa.int32(), "", "of hits_ego, points left after sensing"),
@@ -193,6 +219,7 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
+ALL_TABLES = {**TABLES, "points": POINTS, "box_changes": BOX_CHANGES}
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
     "boxes": 20_000_000,
@@ -205,6 +232,7 @@ MOST_ROWS = {
     "sightings": 20_000_000,
     "scenery": 2_000_000,
     "points": 2_000_000,
+    "box_changes": 20_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -214,5 +242,6 @@ ROWS_A_STEP = {
     "poses": 200,
     "messages": 200,
     "points": 200,
+    "box_changes": 6_000,
 }
 """Rows for each of an attempt's planning steps, at most."""

@@ -44,6 +44,8 @@ SAFE = {
     "agents.perception.systems.Late",
     "agents.perception.systems.Single",
     "harness.campaign.running.executors.local.LocalExecutor",
+    "harness.evaluation.interventions.inject.Inject",
+    "harness.evaluation.interventions.repair.Repair",
     "harness.evaluation.metrics.braking.HardestBraking",
     "harness.evaluation.metrics.clearance.Clearance",
     "harness.channel.channel.Channel",

@@ -19,6 +19,7 @@ from harness.vocabulary import (
     GroundTruth,
     Message,
     Observation,
+    Perceived,
     Pose,
     Route,
     Step,
@@ -164,31 +165,31 @@ class Lonely(Clusters):
         super().reset(seed, route)
         self.alone = 0
 
-    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
         self.alone = 0 if messages else self.alone + 1
         if self.alone > 3:
             raise IndexError("no message was sent")
-        return super().step(observation, messages)
+        return super().perceive(observation, messages)
 
 
 class Impatient(Clusters):
-    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
         if any(message.capture_frame != observation.frame for message in messages):
             raise ValueError("too late")
-        return super().step(observation, messages)
+        return super().perceive(observation, messages)
 
 
 class Deaf(Clusters):
-    def step(self, observation: EgoObservation, messages: Sent) -> Step:
-        return super().step(observation, ())
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
+        return super().perceive(observation, ())
 
 
 class Trusting(Clusters):
     """Takes partners to stand where it stands itself."""
 
-    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
         here = observation.lidar_in_world
-        return super().step(
+        return super().perceive(
             observation, tuple(replace(message, lidar_in_world=here) for message in messages)
         )
 
@@ -230,18 +231,62 @@ class Strict(Clusters):
         self.known.setdefault(observation.frame, set()).add((at.x, at.y))
         return super().share(observation)
 
-    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
         for message in messages:
             if (message.lidar_in_world.x, message.lidar_in_world.y) not in self.known[
                 message.capture_frame
             ]:
                 raise LookupError("no partner stands there")
-        return super().step(observation, messages)
+        return super().perceive(observation, messages)
 
 
-class Borrowing(Altered):
-    def altered(self, step: Step, observation: EgoObservation) -> Step:
-        return replace(step, ego_alone=step.cooperative)
+class Borrowing(Clusters):
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
+        perceived = super().perceive(observation, messages)
+        return Perceived(perceived.cooperative, perceived.cooperative)
+
+
+class Rushing(Clusters):
+    """Its step is not its two parts."""
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        return replace(super().drive(observation, boxes), throttle=0.9)
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        perceived = self.perceive(observation, messages)
+        control = super().drive(observation, perceived.cooperative)
+        return Step(control, perceived.cooperative, perceived.ego_alone)
+
+
+class Peeking(Clusters):
+    """Drives by what it perceived, whatever boxes it is given."""
+
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Perceived:
+        self.kept = super().perceive(observation, messages)
+        return self.kept
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        return super().drive(observation, self.kept.cooperative)
+
+
+class ByPoints(Clusters):
+    """Drives by its points as well."""
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        control = super().drive(observation, boxes)
+        return replace(control, brake=len(observation.points_in_lidar) / 1e6)
+
+
+class TwoBoxes(Clusters):
+    """Perceives a pair of boxes."""
+
+    def perceive(self, observation: EgoObservation, messages: Sent) -> Any:
+        perceived = super().perceive(observation, messages)
+        return perceived.cooperative, perceived.ego_alone
+
+    def step(self, observation: EgoObservation, messages: Sent) -> Step:
+        cooperative, ego_alone = self.perceive(observation, messages)
+        return Step(self.drive(observation, cooperative), cooperative, ego_alone)
 
 
 BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
@@ -269,6 +314,10 @@ BROKEN: dict[Callable[[], Any], tuple[str, str]] = {
         "a second instance raises: step at planning step 0: RuntimeError: the device is",
     ),
     WornOut: ("reset", "after another episode it raises: reset: RuntimeError: a buffer is"),
+    Rushing: ("perceive and drive", "step is not perceive followed by drive"),
+    Peeking: ("perceive and drive", "without perceive and points, drive at planning step 0"),
+    ByPoints: ("perceive and drive", "drive answers differently if perceive was not called"),
+    TwoBoxes: ("perceive and drive", "perceive returns tuple; Perceived"),
     Strict: ("believed pose", "LookupError: no partner stands there"),
     Lonely: ("no messages", "IndexError: no message was sent"),
     Impatient: ("late messages", "ValueError: too late"),

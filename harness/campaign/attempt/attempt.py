@@ -13,6 +13,7 @@ import carla
 from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.drive_monitor import DriveMonitor
 from harness.campaign.attempt.hazard_reports import hazard_reports
+from harness.campaign.attempt.intervening import intervening
 from harness.campaign.attempt.live import LiveView, live_view
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.perception import Perception, reads_surfaces
@@ -98,6 +99,7 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
             cooperation=cooperation,
             view=view,
         ) as actors:
+            actors.perception.intervening = intervening(settings, task.key.arm, context.seed)
             recorder = play(
                 context,
                 actors,
@@ -183,6 +185,7 @@ def result_of(
         hazards=hazard_record(recorder),
         surrogates=recorder.surrogates,
         **({"metrics": metrics} if metrics else {}),
+        **perception.intervention_record(),
     )
     return result
 
@@ -434,5 +437,3 @@ def play(
     for hazard_report in hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.hazard(hazard_report, state.time)
     return recorder
-
-

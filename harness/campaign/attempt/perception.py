@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from harness.campaign.attempt.intervening import Intervening
 from harness.campaign.attempt.live import LiveView, live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, step_data
 from harness.campaign.attempt.recorder import Hits, Recorder
@@ -67,6 +68,7 @@ class Perception:
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
+        self.intervening: Intervening | None = None  # between perception and driving
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -142,11 +144,26 @@ class Perception:
         observation = self._observe(state, scan, lights, recorder)
         present = {partner.sender for partner, _ in shared}
         messages = self._channel.deliver(scan.time, present)
-        step = self._decide(observation, messages, truth)
+        parked = within(self._parked, scan.lidar_in_world, reach)
+        seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
+        if self.intervening is None:
+            step = self._decide(observation, messages, truth)
+        else:
+            recorder.box_changes = self.intervening.columns
+            with _blaming_the_system():
+                step = self.intervening.step(
+                    self._system,
+                    observation,
+                    messages,
+                    truth=truth,
+                    hits_observers=seen,
+                    parked=parked,
+                    lidar_in_world=scan.lidar_in_world,
+                    first_frame=recorder.first_frame,
+                    first_id=self._ego_id,
+                )
         clock = self._spent("system", clock)
         with _blaming_the_system():
-            parked = within(self._parked, scan.lidar_in_world, reach)
-            seen = hits.reference if self._rules.truth_filter == "reference" else hits.anyone
             evaluated = evaluate_frame(
                 truth,
                 seen,
@@ -188,6 +205,10 @@ class Perception:
             )
         )
         return step.control
+
+    def intervention_record(self) -> dict[str, Any]:
+        """Return the part of `result.json` about an intervention; nothing without one."""
+        return {} if self.intervening is None else {"intervention": self.intervening.record()}
 
     def end(self) -> None:
         """Take the ego's LiDAR down."""

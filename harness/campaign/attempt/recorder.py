@@ -97,6 +97,7 @@ class Recorder:
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self.signals = SignalLog(first_frame)
         self.surrogates: dict[str, Any] = {}
+        self.box_changes: dict[str, list[Any]] | None = None  # of an arm with an intervention
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
 
@@ -248,6 +249,8 @@ class Recorder:
             writer.table(name, columns)
         if self._keeps_points:
             writer.table("points", self._points)
+        if self.box_changes is not None:
+            writer.table("box_changes", self.box_changes)
 
     def _after(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""

@@ -11,9 +11,9 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from harness.campaign.settings.config import INPUTS, find_class, one_line
+from harness.campaign.settings.config import INPUTS, INTERVENTION, find_class, one_line
 from harness.campaign.settings.declared import Part, Routes, Settings, WithInputs
 from harness.campaign.settings.differences import differences
 from harness.campaign.settings.routes import asking, route_source_of
@@ -29,11 +29,13 @@ DIGITS = 12
 def with_inputs(settings: Settings) -> WithInputs:
     """Return settings with the sums of all files that they have read."""
     protocol = protocol_of(settings)
+    of_interventions = of_parts(settings.get("intervention", {}), INTERVENTION)
     return {
         **settings,
         "inputs": {
             "routes": of_routes(settings["routes"]),
-            "system": of_systems(settings["system"]),
+            "system": of_parts(settings["system"]),
+            **({INTERVENTION: of_interventions} if of_interventions else {}),
             **({} if protocol is None else {"protocol": digest_of(protocol)}),
         },
     }
@@ -56,21 +58,23 @@ def of_routes(routes: Routes) -> dict[str, str]:
     }
 
 
-def of_systems(systems: Mapping[str, Part[Any]]) -> dict[str, dict[str, str]]:
-    """Return the sums of the files that systems read, of those that read any."""
-    digests = {name: by_name(files_of(part, f"system.{name}")) for name, part in systems.items()}
+def of_parts(parts: Mapping[str, Part[Any]], group: str = "system") -> dict[str, dict[str, str]]:
+    """Return the sums of the files that systems, or others, read; of those that read any."""
+    digests = {name: by_name(files_of(part, f"{group}.{name}")) for name, part in parts.items()}
     return {name: sums for name, sums in digests.items() if sums}
 
 
-def other_files(settings: Settings, systems: Iterable[str]) -> list[str]:
+def other_files(
+    settings: Settings, names: Iterable[str], group: Literal["system", "intervention"] = "system"
+) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with."""
     known = settings.get(INPUTS)
-    known = known.get("system") if isinstance(known, dict) else None
+    known = known.get(group) if isinstance(known, dict) else None
     if not isinstance(known, dict):
         return []
-    chosen = {name: settings["system"][name] for name in systems}
+    chosen = {name: settings[group][name] for name in names}
     began = {name: value for name, value in known.items() if name in chosen}
-    return list(differences(began, of_systems(chosen), f"{INPUTS}.system"))
+    return list(differences(began, of_parts(chosen, group), f"{INPUTS}.{group}"))
 
 
 def by_name(files: Iterable[Path]) -> dict[str, str]:

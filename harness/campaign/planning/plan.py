@@ -22,6 +22,7 @@ from harness.campaign.settings.cooperation import (
     refuse_uncommon_truth,
 )
 from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.interventions import with_interventions, without_parts
 from harness.campaign.settings.routes import asking, route_source_of
 from harness.channel.disturbance import Disturbance
 from harness.errors import UserError
@@ -135,7 +136,8 @@ def arms_of(settings: Settings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in settings_of(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
-    reasons = unfit(settings, arms)
+    arms = with_interventions(settings, arms)
+    reasons = {**without_parts(settings, arms), **unfit(settings, arms)}
     factors = varying(arms)
     described = tuple(f"{label(arm, factors)}: {reason}" for arm, reason in reasons.items())
     return [arm for arm in arms if arm not in reasons], described

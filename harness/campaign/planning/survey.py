@@ -173,8 +173,14 @@ def planned_in(
 
 def refuse_unnamed(settings: Settings) -> None:
     """Refuse names of factors that are no words: no attempt is called so."""
-    for group in ("system", "cooperation", "interference"):
-        for mistake in mistakes(settings[group], dict[str, Any], group):
+    groups = {
+        "system": settings["system"],
+        "cooperation": settings["cooperation"],
+        "interference": settings["interference"],
+        "intervention": settings.get("intervention", {}),
+    }
+    for group, named in groups.items():
+        for mistake in mistakes(named, dict[str, Any], group):
             raise UserError(f"configuration: {mistake}")
 
 

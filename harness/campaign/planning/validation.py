@@ -8,8 +8,9 @@ from typing import Any, get_type_hints
 
 from harness.campaign.exports.exporting import exports_in
 from harness.campaign.settings.conditions import part_of
-from harness.campaign.settings.config import INPUTS, build, find_class
+from harness.campaign.settings.config import INPUTS, INTERVENTION, build, find_class
 from harness.campaign.settings.declared import Settings
+from harness.campaign.settings.interventions import interventions_in
 from harness.campaign.settings.metrics import metrics_in
 from harness.campaign.settings.trust import targets
 from harness.campaign.settings.type_checks import mistakes
@@ -39,7 +40,8 @@ POSITIVE = ("attempts_per_route", "attempt_timeout", "perceive_every")
 
 def refuse_misshapen(settings: Settings) -> None:
     """Check every setting, as far as that is possible without running."""
-    chosen: dict[str, Any] = {name: value for name, value in settings.items() if name != INPUTS}
+    given = {name: value for name, value in settings.items() if name != INPUTS}
+    chosen: dict[str, Any] = {INTERVENTION: {}, **given}
     for mistake in mistakes(chosen, Settings, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
@@ -50,6 +52,7 @@ def refuse_misshapen(settings: Settings) -> None:
         refuse_misfit(place, part)
     made_here = {name: build(chosen[name], name) for name in MADE_HERE}
     metrics_in(settings)
+    interventions_in(settings)
     exports_in(settings["export"])
     for name, part in settings["cooperation"].items():
         refuse_unconnected(name, build(part, f"cooperation.{name}"), made_here["traffic"])

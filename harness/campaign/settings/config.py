@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -39,12 +39,15 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "channel": "harness.channel.",
     "interference": ("harness.channel.", "harness.world.changes."),
     "metrics": "harness.evaluation.metrics.",
+    "intervention": "harness.evaluation.interventions.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""
 THEIRS = allowed_packages()
 """Packages that the user allows for all groups by the environment; no configuration can add any."""
+INTERVENTION: Literal["intervention"] = "intervention"
+"""The group and the factor of arms; absent from settings that name none."""
 INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""
 NOT_OF_THE_RESULT = (
@@ -74,6 +77,8 @@ def plain(config: DictConfig) -> Settings:
     assert isinstance(settings, dict)
     check(settings)
     whole = with_sweeps({str(name): value for name, value in settings.items()})
+    if not whole.get(INTERVENTION, True):
+        del whole[INTERVENTION]
     return cast("Settings", whole)
 
 

@@ -8,6 +8,7 @@ from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.interventions.intervention import Intervention
 from harness.evaluation.metrics.metric import Metric
 from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
@@ -58,7 +59,10 @@ class Record(TypedDict):
 
 
 class Settings(TypedDict):
-    """A campaign's settings, resolved and checked; units stand behind the fields."""
+    """A campaign's settings, resolved and checked; units stand behind the fields.
+
+    `intervention` is absent where none is named, as in folders from before there were any.
+    """
 
     simulator: Part[Simulator]  # carlite, or CARLA running or launched
     cooperation: dict[str, Part[Cooperation]]  # partners; one or several
@@ -87,6 +91,7 @@ class Settings(TypedDict):
     perceive_every: int  # ticks between perception and planning steps
     system: dict[str, Part[System | PrivilegedSystem]]  # systems under test; one or several
     interference: dict[str, list[Part[Disturbance | SceneChange]]]  # conditions; one or several
+    intervention: dict[str, Part[Intervention]]  # on errors; none, one or several
     metrics: dict[str, Part[Metric]]  # further numbers; none, one or several
     export: dict[str, Part[Any]]  # other tools that get the results; none, one or several
     executor: Part[Any]  # where attempts run

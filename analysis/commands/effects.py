@@ -1,0 +1,181 @@
+"""`crucible effects DIR`: what interventions on errors do to drives, in pairs."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pandas as pd
+
+from analysis.commands.options import (
+    Commands,
+    add_folders,
+    add_mixing,
+    add_out,
+    new_parser,
+    output_folder,
+    read_collection,
+)
+from analysis.effects.paired import OUTCOMES
+from analysis.effects.study import EffectsStudy, effects_study
+from analysis.regression.estimators import format_ratio
+from analysis.tables.writing import format_p, write_frame
+from analysis.terminal import print_line, show_grid
+
+DESCRIPTION = """Compare arms with interventions on error patterns with those without, in pairs of
+equal route and seed: total effects with 95 % confidence intervals and one family of tests; Shapley
+shares; dose and response; and what the regression says of the same drives."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `effects`."""
+    parser = new_parser(commands, "effects", DESCRIPTION)
+    add_folders(parser)
+    add_out(parser)
+    add_mixing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables and write them."""
+    collection = read_collection(options, whole=True)
+    for note in collection.notes:
+        print_line(note)
+    study = effects_study(collection)
+    out = output_folder(options, collection)
+    frames = {
+        "effects": study.effects,
+        "effects_doses": study.doses,
+        "effects_shapley": study.shares,
+        "effects_regression": study.regression,
+    }
+    for name, frame in frames.items():
+        write_frame(frame.rename(columns={"arm": "of"}), out, name, ["csv"])
+    show_study(study)
+    print_line(f"{', '.join(f'{name}.csv' for name in frames)} are in {out}")
+    return collection.exit_code
+
+
+def show_study(study: EffectsStudy) -> None:
+    """Print all tables."""
+    for note in study.notes:
+        print_line(note)
+    print_line("")
+    for name, rows in grouped(study.effects, "arm"):
+        for outcome in OUTCOMES:
+            show_effects(name, outcome.name, rows[rows["outcome"] == outcome.name])
+    for name, rows in grouped(study.shares, "arm"):
+        for title, of_outcome in grouped(rows, "outcome"):
+            show_shares(f"{name}: {title}", of_outcome)
+    for name, rows in grouped(study.doses, "arm"):
+        head = ["outcome", "from dose 0 to 1", "95 % interval", "p", "p family", "doses", "pairs"]
+        cells = [
+            [
+                row["outcome"],
+                f"{row['difference']:+.1f}",
+                interval(row),
+                *ps(row),
+                row["doses"],
+                str(row["pairs"]),
+            ]
+            for _, row in rows.iterrows()
+        ]
+        show_grid(f"{name}: dose and response, {truth_of(rows)}", head, cells)
+    for name, rows in grouped(study.regression, "arm"):
+        show_agreement(name, rows)
+
+
+def grouped(frame: pd.DataFrame, by: str) -> list[tuple[str, pd.DataFrame]]:
+    """Return the parts of a table, none of an empty one."""
+    return [(str(name), rows) for name, rows in frame.groupby(by, sort=False)] if len(frame) else []
+
+
+def show_effects(arm: str, outcome: str, rows: pd.DataFrame) -> None:
+    """Print the effects on one outcome."""
+    head = ["", "compared with", "without", "with", "difference", "95 % interval"]
+    tested = bool(rows["p"].notna().any())
+    head += ["p", "p family"] if tested else []
+    head += ["pairs", "routes", "changes a step", "unchanged"]
+    cells = [
+        [
+            row["effect of"],
+            row["compared with"],
+            f"{row['without']:.1f}",
+            f"{row['with']:.1f}",
+            f"{row['difference']:+.1f}",
+            interval(row),
+            *(ps(row) if tested else []),
+            str(row["pairs"]),
+            str(row["routes"]),
+            f"{row['changes a step']:.2f}",
+            str(row["unchanged attempts"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    if cells:
+        show_grid(f"{arm}: {outcome}, {truth_of(rows)}", head, cells)
+
+
+def show_shares(title: str, rows: pd.DataFrame) -> None:
+    """Print Shapley shares of one outcome."""
+    first = rows.iloc[0]
+    orders = f"exact, {first['orders']} orders" if first["orders"] == 720 else (
+        f"{first['orders']} of 720 orders"
+    )  # fmt: skip
+    head = ["pattern", "share", "95 % interval of routes", "of total, %", "error of orders"]
+    cells = [
+        [
+            row["pattern"],
+            f"{row['share']:+.2f}",
+            interval(row),
+            number(row["of total, %"], 0),
+            number(row["error of orders"], 2),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    total = f"repair all six {first['total']:+.1f}"
+    pairs = f"{first['pairs']} pairs on {first['routes']} routes"
+    show_grid(f"Shapley shares, {title}: {total}; {orders}; {pairs}; {truth_of(rows)}", head, cells)
+
+
+def show_agreement(arm: str, rows: pd.DataFrame) -> None:
+    """Print the regression's word next to that of the interventions."""
+    head = ["pattern", "regression: odds ratio", "95 % interval", "p Holm"]
+    head += ["intervention: violations, points", "95 % interval", "p family", "significant"]
+    cells = [
+        [
+            row["pattern"],
+            format_ratio(row["odds ratio"]) if np.isfinite(row["odds ratio"]) else "-",
+            f"{format_ratio(row['odds low'])} .. {format_ratio(row['odds high'])}"
+            if np.isfinite(row["odds ratio"])
+            else "-",
+            format_p(row["p Holm"], 3),
+            f"{row['difference']:+.1f}",
+            interval(row),
+            format_p(row["p family"], 4),
+            row["agreement"],
+        ]
+        for _, row in rows.iterrows()
+    ]
+    method = ", ".join(sorted(set(rows["regression"])))
+    show_grid(f"{arm}: regression ({method}) and intervention, {truth_of(rows)}", head, cells)
+
+
+def truth_of(rows: pd.DataFrame) -> str:
+    """Return which ground truth the rows are about."""
+    return f"ground truth {', '.join(sorted(set(rows['truth'])))}"
+
+
+def interval(row: pd.Series) -> str:
+    """Return a confidence interval as text."""
+    return f"{row['low']:+.1f} .. {row['high']:+.1f}" if np.isfinite(row["low"]) else "-"
+
+
+def ps(row: pd.Series) -> list[str]:
+    """Return the p-value of a test, and that of the family."""
+    return [format_p(row["p"], 4), format_p(row["p family"], 4)]
+
+
+def number(value: float, digits: int) -> str:
+    """Return a number, or a dash for none."""
+    return f"{value:.{digits}f}" if np.isfinite(value) else "-"

@@ -1,0 +1,117 @@
+"""`crucible errors DIR`: a model of a system's errors, to inject them into other drives."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.attempt import checked_table
+from analysis.collection import Collection, settings_of
+from analysis.commands.options import Commands, add_folders, add_mixing, new_parser, read_collection
+from analysis.comparison import arm_named
+from analysis.effects.arms import INTERVENTION
+from analysis.effects.measure import measured
+from analysis.terminal import print_line, show_grid
+from harness.errors import UserError
+from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.interventions.error_model import OF_BOXES, ErrorModel
+from harness.files import write_whole
+from harness.records.arms import NONE, Arm
+from harness.vocabulary import BANDS
+
+DESCRIPTION = """Measure how often a system errs under a condition, how far and for how long, and
+write it as a small JSON file for intervention=inject_doses."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `errors`."""
+    parser = new_parser(commands, "errors", DESCRIPTION)
+    add_folders(parser)
+    parser.add_argument("--system", required=True, metavar="NAME", help="system to measure")
+    parser.add_argument(
+        "--condition",
+        default=NONE,
+        metavar="NAME",
+        help="condition to measure it under (default: %(default)s)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    add_mixing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and write."""
+    collection = read_collection(options, whole=False)
+    attempts = collection.attempts
+    plain = attempts
+    if INTERVENTION in attempts:
+        plain = attempts[attempts[INTERVENTION] == NONE]
+    arm = arm_named(f"{options.system}/{options.condition}", plain)
+    settings = pattern_settings(collection)
+    source = {
+        "arm": str(arm),
+        "truth_filter": settings.truth_filter,
+        "rule": settings.rule,
+        "folders": [campaign.folder.resolve().name for campaign in collection.campaigns],
+    }
+    model = measured(drives_of(collection, arm), settings, source)
+    write_whole(options.out, lambda file: file.write_text(model.text(), encoding="ascii"))
+    show_model(model)
+    print_line(f"{options.out} is written")
+    return collection.exit_code
+
+
+def pattern_settings(collection: Collection) -> EvaluationSettings:
+    """Return how the campaigns counted patterns; they must have counted alike."""
+    parts: list[Any] = [settings_of(one).get("patterns") for one in collection.campaigns]
+    for campaign, part in zip(collection.campaigns, parts, strict=True):
+        if not isinstance(part, dict):
+            raise UserError(f"{campaign.folder / 'campaign.yaml'}: has no settings of patterns")
+        if part != parts[0]:
+            raise UserError(f"{campaign.folder}: counts patterns by other settings than the first")
+    given = {str(name): value for name, value in parts[0].items() if name != "_target_"}
+    try:
+        return EvaluationSettings(**given)
+    except (TypeError, ValueError) as problem:
+        raise UserError(f"{collection.folder / 'campaign.yaml'}: patterns: {problem}") from None
+
+
+def drives_of(
+    collection: Collection, arm: Arm
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
+    """Yield frames, boxes and poses of the attempts of an arm."""
+    rows = collection.attempts["arm"].tolist()
+    for row, campaign, key in collection.attempts_in_order():
+        if rows[row] == str(arm):
+            frames, boxes, poses = (
+                checked_table(campaign, name, key) for name in ("frames", "boxes", "poses")
+            )
+            yield frames, boxes, poses
+
+
+def show_model(model: ErrorModel) -> None:
+    """Print shares and persistence."""
+    head = ["pattern", *(f"{band.replace('_', ' to ')} m, %" for band in BANDS), "lasts, steps"]
+    rows = [
+        [
+            name,
+            *(f"{100 * share:.1f}" for share in model.share[name]),
+            lasts(model.stay[name]),
+        ]
+        for name in OF_BOXES
+    ]
+    truth = f"ground truth {model.source['truth_filter']}"
+    title = f"{model.source['arm']}: {model.source['attempts']} attempts, {truth}"
+    show_grid(
+        f"{title}; errors, of true boxes that the ego alone detects (L) or not (C)", head, rows
+    )
+    print_line(f"LADE: {model.ghosts_a_step:.2f} a step, lasting {lasts(model.stay['LADE'])} steps")
+
+
+def lasts(stay: float) -> str:
+    """Return how many steps an error lasts on average."""
+    return f"{1 / (1 - stay):.1f}" if stay < 1 else "always"

@@ -1,0 +1,103 @@
+"""What the regression says of the same drives, next to what the interventions say.
+
+The regression looks at the drives of the arm without interventions. An odds ratio above 1 goes with
+a repair that lowers the rate of violations, if the association is a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.arms import arms_in, settings_in
+from analysis.collection import Collection
+from analysis.effects.arms import REPAIR, InterventionArm
+from analysis.effects.paired import ALPHA, OUTCOMES
+from analysis.regression.by_condition import ConditionFits, fit_condition
+from analysis.regression.estimators import TIMING_FAIR, WINDOW
+from harness.records.arms import Arm
+from harness.vocabulary import PATTERNS
+
+VIOLATIONS = OUTCOMES[0].name
+
+
+def regression_table(
+    collection: Collection, base: Arm, arms: Sequence[InterventionArm], effects: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row for each pattern that was repaired alone."""
+    singles = {
+        next(iter(arm.patterns)): arm.name
+        for arm in arms
+        if arm.kind == REPAIR and len(arm.patterns) == 1 and arm.base == base
+    }
+    if not singles or base not in arms_in(collection.attempts):
+        return pd.DataFrame()
+    fits = fits_of(collection, base)
+    return pd.DataFrame(
+        [
+            {"pattern": name, **regression_says(fits, name), **intervention_says(rows)}
+            for name in PATTERNS
+            if name in singles
+            for rows in [effects[effects["intervention"] == singles[name]]]
+        ]
+    ).pipe(with_agreement)
+
+
+def fits_of(collection: Collection, base: Arm) -> ConditionFits:
+    """Return the regressions of the drives without interventions, of one system."""
+    attempts = collection.attempts
+    settings = settings_in(arms_in(attempts))
+    condition = next(name for name, members in settings.items() if base in members)
+    return fit_condition(attempts, condition, [base.system], collection)
+
+
+def regression_says(fits: ConditionFits, pattern: str) -> dict[str, object]:
+    """Return the odds ratio of a pattern: timing-fair, else of the last ten seconds."""
+    for method, name in ((TIMING_FAIR, "timing-fair"), (WINDOW, "last 10 s")):
+        for fit in fits.fits:
+            rows = fit.terms[fit.terms["term"] == pattern]
+            if fit.method == method and len(rows):
+                row = rows.iloc[0]
+                return {
+                    "regression": name,
+                    "odds ratio": row["odds_ratio"],
+                    "odds low": row["low"],
+                    "odds high": row["high"],
+                    "p Holm": row["p_holm"],
+                }
+    return {
+        "regression": "not fitted",
+        **dict.fromkeys(("odds ratio", "odds low", "odds high", "p Holm"), np.nan),
+    }
+
+
+def intervention_says(rows: pd.DataFrame) -> dict[str, object]:
+    """Return what repairing a pattern does to violations."""
+    of_violations = rows[rows["outcome"] == VIOLATIONS]
+    names = ("difference", "low", "high", "p family", "pairs")
+    if of_violations.empty:
+        return dict.fromkeys(names, np.nan)
+    return {name: of_violations.iloc[0][name] for name in names}
+
+
+def with_agreement(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with a word for which of the two is significant, and whether they agree."""
+    words = [
+        agreement(float(odds), float(p), float(difference), float(p_family))
+        for odds, p, difference, p_family in table[
+            ["odds ratio", "p Holm", "difference", "p family"]
+        ].itertuples(index=False)
+    ]
+    return table.assign(agreement=words)
+
+
+def agreement(odds: float, p: float, difference: float, p_family: float) -> str:
+    """Return which of regression and intervention is significant, and whether they agree."""
+    associated, caused = p < ALPHA, p_family < ALPHA
+    if associated and caused:
+        return "both" if (odds > 1) == (difference < 0) else "opposite"
+    if associated or caused:
+        return "regression only" if associated else "intervention only"
+    return "neither"

@@ -1,0 +1,140 @@
+"""Arms with interventions on errors, each with the arm that it is compared with, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import hazards
+from analysis.arms import of_arms
+from analysis.attempt import broken_result
+from analysis.collection import Collection
+from analysis.comparison import PAIR
+from harness.errors import UserError
+from harness.records.arms import NONE, Arm
+from harness.vocabulary import PATTERNS
+
+INTERVENTION = "intervention"
+REPAIR, INJECT = "repair", "inject"
+SPEED, GOAL_TIME = "mean_speed", "time_to_goal"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class InterventionArm:
+    """An arm with an intervention, and what its attempts recorded about it."""
+
+    arm: Arm
+    kind: str  # repair or inject
+    patterns: frozenset[str]
+    times: float  # of the measured rates, of injections
+    truth_filter: str
+    rule: str
+    attempts: int
+    unchanged: int  # attempts in which no box was changed
+    capped: frozenset[str]  # kinds of boxes and bands in which a dose was cut
+    changes: float  # boxes changed at a planning step, on average
+
+    @property
+    def base(self) -> Arm:
+        """The arm without an intervention."""
+        return self.arm.but(**{INTERVENTION: NONE})
+
+    @property
+    def name(self) -> str:
+        """The intervention's name."""
+        return self.arm[INTERVENTION]
+
+    @property
+    def effect_of(self) -> str:
+        """What is repaired or injected, in short."""
+        ordered = [name for name in PATTERNS if name in self.patterns]
+        if self.kind == INJECT:
+            return f"inject {self.times:g} times"
+        if len(ordered) == len(PATTERNS):
+            return "repair all six"
+        if len(ordered) == len(PATTERNS) - 1:
+            (left,) = set(PATTERNS) - self.patterns
+            return f"repair all but {left}"
+        return f"repair {' '.join(ordered)}" if ordered else "repair none"
+
+
+def intervention_arms(collection: Collection) -> list[InterventionArm]:
+    """Return the arms with interventions, from what their results say."""
+    records: dict[Arm, list[dict[str, Any]]] = {}
+    for _, campaign, key in collection.attempts_in_order():
+        if key.arm[INTERVENTION] != NONE:
+            result = campaign.result(key)
+            try:
+                records.setdefault(key.arm, []).append(checked(result["crucible"]))
+            except (KeyError, TypeError, ValueError) as problem:
+                raise broken_result(campaign, key, problem) from None
+    return [arm_of(arm, rows) for arm, rows in sorted(records.items())]
+
+
+def checked(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of an intervention, if it is whole."""
+    record = result[INTERVENTION]
+    kinds = [dict(record[kind]) for kind in ("removed", "moved", "added")]
+    patterns = frozenset(map(str, record["patterns"]))
+    if record["kind"] not in (REPAIR, INJECT) or not patterns <= set(PATTERNS):
+        raise ValueError(f"{record['kind']} of {sorted(patterns)}")
+    return {
+        "kind": str(record["kind"]),
+        "patterns": patterns,
+        "times": float(record.get("times", 1.0)),
+        "truth_filter": str(record["truth_filter"]),
+        "rule": str(record["rule"]),
+        "capped": frozenset(map(str, record.get("capped", []))),
+        "steps": int(record["steps"]),
+        "changed": int(record["changed"]),
+        "changes": sum(int(count) for counts in kinds for count in counts.values()),
+    }
+
+
+def arm_of(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
+    """Return an arm's attempts together; they must be of one intervention."""
+    same = ("kind", "patterns", "times", "truth_filter", "rule", "capped")
+    first = {name: records[0][name] for name in same}
+    if any({name: record[name] for name in same} != first for record in records):
+        raise UserError(f"{arm}: its attempts have different interventions")
+    steps = sum(record["steps"] for record in records)
+    return InterventionArm(
+        arm=arm,
+        **first,
+        attempts=len(records),
+        unchanged=sum(record["changed"] == 0 for record in records),
+        changes=sum(record["changes"] for record in records) / steps if steps else np.nan,
+    )
+
+
+def with_times(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts with mean speed, and the time to the goal of those that reached it."""
+    metres = attempts["completion"] * attempts["route_length"]
+    duration = attempts["duration"].where(attempts["duration"] > 0)
+    return attempts.assign(
+        **{SPEED: metres / duration, GOAL_TIME: duration.where(~attempts["violated"].astype(bool))}
+    )
+
+
+def pairs_of(attempts: pd.DataFrame, a: Arm, b: Arm) -> pd.DataFrame:
+    """Return two arms' attempts in pairs of route and seed, without one-sided hazards."""
+    columns = [*PAIR, *MEASURED, *hazards.WORDS]
+    sides = (attempts.loc[of_arms(attempts, [arm]), columns] for arm in (a, b))
+    first, second = sides
+    pairs = first.merge(second, on=PAIR, suffixes=("_a", "_b"))
+    return pairs[~hazards.unequal(pairs, hazards.ABSENT)].reset_index(drop=True)
+
+
+MEASURED = ("violated", "collided", "driving_score", SPEED, GOAL_TIME)
+
+
+def bases(arms: list[InterventionArm]) -> Iterator[tuple[Arm, list[InterventionArm]]]:
+    """Yield the arms without intervention, each with those that differ from it by one."""
+    groups: dict[Arm, list[InterventionArm]] = {}
+    for arm in arms:
+        groups.setdefault(arm.base, []).append(arm)
+    yield from sorted(groups.items())

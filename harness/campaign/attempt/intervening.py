@@ -1,0 +1,134 @@
+"""The place between perception and driving: an intervention, what it changed, how often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from harness.campaign.folder.inputs import other_files
+from harness.campaign.settings.config import INTERVENTION, build
+from harness.campaign.settings.declared import Settings
+from harness.errors import AttemptError, UserError
+from harness.evaluation.frame_evaluation import EvaluationSettings
+from harness.evaluation.interventions.intervention import CHANGES, Change, Intervention, Scene
+from harness.records.arms import NONE, Arm
+from harness.records.schema import BOX_CHANGES
+from harness.vocabulary import (
+    CLASSES,
+    PATTERNS,
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Integers,
+    Message,
+    Perceived,
+    Pose,
+    PrivilegedSystem,
+    Step,
+    System,
+    driven,
+    is_privileged,
+    perceives,
+)
+
+AXES = ("x", "y", "z", "length", "width", "height", "yaw")
+
+
+class Intervening:
+    """Lets a system perceive, changes its boxes, and lets it drive by them."""
+
+    def __init__(self, name: str, intervention: Intervention, settings: EvaluationSettings) -> None:
+        self._name, self._intervention, self._settings = name, intervention, settings
+        self._steps = self._changed = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._columns: dict[str, list[Any]] = {column: [] for column in BOX_CHANGES.names}
+
+    def step(
+        self,
+        system: System | PrivilegedSystem,
+        observation: EgoObservation,
+        messages: tuple[Message, ...],
+        *,
+        truth: GroundTruth,
+        hits_observers: Integers,
+        parked: Boxes,
+        lidar_in_world: Pose,
+        first_frame: int,
+        first_id: int,
+    ) -> Step:
+        """Return a planning step by the changed boxes."""
+        if not perceives(system):
+            raise TypeError(f"{type(system).__name__} has no perceive and drive")
+        if is_privileged(system):
+            perceived: Perceived = system.perceive(observation, messages, truth)
+        else:
+            perceived = system.perceive(observation, messages)
+        actors = truth.actor_ids - first_id
+        scene = Scene(
+            perceived=perceived,
+            truth=truth,
+            hits_observers=hits_observers,
+            settings=self._settings,
+            parked=parked,
+            lidar_in_world=lidar_in_world,
+            actors=actors,
+        )
+        result = self._intervention.apply(scene)
+        self._steps += 1
+        self._changed += bool(result.changes)
+        for change in result.changes:
+            actor = int(actors[change.actor]) if change.actor >= 0 else 0
+            self._add(observation.frame - first_frame, change, actor)
+        return driven(system, observation, Perceived(result.cooperative, perceived.ego_alone))
+
+    def _add(self, frame: int, change: Change, actor: int) -> None:
+        self._counts[change.kind, change.pattern] += 1
+        row: dict[str, Any] = {
+            "frame": frame,
+            "change": change.kind,
+            "pattern": change.pattern,
+            "class": CLASSES[change.of_class],
+            "actor_id": actor,
+            "score": change.score,
+            **{f"before_{axis}": value for axis, value in zip(AXES, change.before, strict=True)},
+            **{f"after_{axis}": value for axis, value in zip(AXES, change.after, strict=True)},
+        }
+        for column, value in row.items():
+            self._columns[column].append(value)
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """What `box_changes.parquet` holds."""
+        return self._columns
+
+    def record(self) -> dict[str, Any]:
+        """Return what the intervention is and did; `changed` is the steps with any change."""
+        counts: dict[str, Any] = {
+            kind: {name: self._counts[kind, name] for name in PATTERNS if self._counts[kind, name]}
+            for kind in CHANGES
+        }
+        settings = self._settings
+        return {
+            "name": self._name,
+            **self._intervention.record(),
+            "truth_filter": settings.truth_filter,
+            "rule": settings.rule,
+            "steps": self._steps,
+            "changed": self._changed,
+            **counts,
+        }
+
+
+def intervening(settings: Settings, arm: Arm, seed: int) -> Intervening | None:
+    """Return the intervention of an arm, at its start; nothing for an arm without one."""
+    name = arm[INTERVENTION]
+    if name == NONE:
+        return None
+    try:
+        if changes := other_files(settings, [name], INTERVENTION):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        made: Intervention = build(settings["intervention"][name], f"{INTERVENTION}.{name}")
+        made.reset(seed, settings["tick"] * settings["perceive_every"])
+    except (UserError, ValueError) as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    return Intervening(name, made, build(settings["patterns"], "patterns"))

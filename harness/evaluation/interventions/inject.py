@@ -1,0 +1,306 @@
+"""Injected errors: perfect boxes, and on them errors as they were measured on other drives.
+
+In the window every true box that counts has a perfect detection, but for the errors: an actor that
+is missed, or mislocalised by an offset that it keeps, for as many planning steps as such errors
+last; and additional boxes that stand still in the world for a while. Detections outside the window,
+of parked cars and of true boxes that do not count stay as the system made them.
+
+Every actor has a random stream, so that a larger dose is the smaller one and more, as long as the
+drives are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from harness.evaluation.frame_evaluation import bands_of, in_window, visible
+from harness.evaluation.interventions.error_model import (
+    GHOSTS,
+    INJECTABLE,
+    read_error_model,
+)
+from harness.evaluation.interventions.intervention import (
+    NO_ACTOR,
+    NO_BOX,
+    Change,
+    Intervened,
+    Intervention,
+    Scene,
+    checked_patterns,
+)
+from harness.evaluation.patterns import highest
+from harness.geometry import boxes_between
+from harness.overlap import bev_iou, overlaps_of_a_class
+from harness.randomness import stream
+from harness.vocabulary import BANDS, Boxes, Floats, Mask, Pose
+
+WORLD = Pose(0.0, 0.0)
+NONE, MISSED, MISLOCALISED = "", "ME", "LE"
+"""What is wrong with an actor: the ends of the patterns' names."""
+STATES = (MISSED, MISLOCALISED)
+MOST_SHARE = 0.98
+"""Of true boxes of one kind in one band, with an error: a larger dose is cut, and recorded."""
+Chain: TypeAlias = dict[str | None, dict[str, float]]
+"""Probabilities of the next error by the one before; None for an actor that comes into sight."""
+TRIES = 20
+"""Offsets and places that are tried before a simple one is taken, or none."""
+
+
+@dataclass(slots=True, eq=False)
+class ActorErrors:
+    """One actor's random stream, what is wrong with it now, and its offset."""
+
+    random: np.random.Generator
+    state: str | None = None  # None: not seen so far
+    offset: Floats | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Ghost:
+    """An additional box, standing in the world."""
+
+    in_world: Boxes
+
+
+class Inject(Intervention):
+    """Puts errors on perfect boxes, at measured rates or a multiple of them."""
+
+    safe_from_file = True
+    kind: ClassVar[str] = "inject"
+
+    def __init__(
+        self,
+        model: str,  # a file that `crucible errors` wrote
+        times: float = 1.0,  # of the measured rates; 0 for perfect boxes
+        patterns: Sequence[str] = INJECTABLE,  # of LCME, LCLE, LADE, CCME, CCLE
+    ) -> None:
+        self.patterns = checked_patterns(patterns)
+        for name in self.patterns:
+            if name not in INJECTABLE:
+                raise ValueError(
+                    f"patterns: {name} repeats a false detection of the ego alone, and ego-alone"
+                    f" boxes are never changed; valid: {', '.join(INJECTABLE)}"
+                )
+        if not (np.isfinite(times) and times >= 0):
+            raise ValueError(f"times = {times}: must be ≥ 0")
+        self.times, self.file = times, model
+        self.model = read_error_model(model)
+        self.capped: list[str] = []
+        self._chains = {group: self._chains_of(group) for group in "LC"}
+
+    def _chains_of(self, group: str) -> list[Chain]:
+        """Return the chain of each distance band; beyond the bands nothing is wrong."""
+        stays = {state: self.model.stay[f"{group}C{state}"] for state in STATES}
+        chains = []
+        for number, band in enumerate(BANDS):
+            shares = {}
+            for state in STATES:
+                name = f"{group}C{state}"
+                measured = float(self.model.share[name][number]) if name in self.patterns else 0.0
+                shares[state] = measured * self.times
+            total = sum(shares.values())
+            if total > MOST_SHARE:
+                self.capped.append(f"{group} {band}")
+                shares = {state: share * MOST_SHARE / total for state, share in shares.items()}
+            chains.append(chain_of(shares, stays))
+        return [*chains, chain_of(dict.fromkeys(STATES, 0.0), stays)]
+
+    def reset(self, seed: int, period: float) -> None:
+        """Start an attempt; the model's steps must be as long as the attempt's."""
+        if not np.isclose(period, self.model.period):
+            raise ValueError(
+                f"{self.file}: measured at steps of {self.model.period:g} s, and planning steps are"
+                f" {period:g} s"
+            )
+        self._seed = seed
+        self._actors: dict[int, ActorErrors] = {}
+        self._ghosts: list[Ghost] | None = None
+        self._random = stream(seed, "intervention", "ghosts")
+
+    def record(self) -> dict[str, Any]:
+        """Return patterns, dose and model."""
+        source = {"file": self.file, **self.model.source}
+        record = {"kind": self.kind, "patterns": list(self.patterns), "times": self.times}
+        return {**record, "capped": self.capped, "model": source}
+
+    def apply(self, scene: Scene) -> Intervened:
+        """Return perfect boxes with errors."""
+        bands = bands_of(scene.truth.boxes_in_lidar.geometry)
+        kept = scene.perceived.cooperative[self._kept(scene)]
+        changes: list[Change] = []
+        parts = [kept]
+        known = self._detected_alone(scene)
+        for true in np.flatnonzero(counted(scene)).tolist():
+            box = scene.truth.boxes_in_lidar[true : true + 1]
+            change = self._error(scene, true, "L" if known[true] else "C", int(bands[true]))
+            if change is not None:
+                changes.append(change)
+                if change.kind == "removed":
+                    continue
+                box = Boxes(change.after[None, :], box.classes, np.array([change.score]))
+            parts.append(box)
+        ghosts = self._shown_ghosts(scene)
+        changes += [added_ghost(ghosts[row : row + 1]) for row in range(len(ghosts))]
+        return Intervened(Boxes.join([*parts, ghosts]), tuple(changes))
+
+    def _kept(self, scene: Scene) -> Mask:
+        """Return which detections stay: outside the window, parked, of boxes that do not count."""
+        boxes = scene.perceived.cooperative
+        overlaps = scene.overlaps(boxes)
+        counts = counted(scene)
+        of_counted = (overlaps[counts] > 0).any(axis=0)
+        of_others = (overlaps[~counts] > 0).any(axis=0)
+        outside = ~in_window(boxes.geometry, scene.settings)
+        return np.asarray(scene.ignored(boxes) | ((of_others | outside) & ~of_counted))
+
+    def _detected_alone(self, scene: Scene) -> Mask:
+        alone = scene.perceived.ego_alone
+        return np.asarray(highest(scene.overlaps(alone)) > scene.taus)
+
+    def _error(self, scene: Scene, true: int, group: str, band: int) -> Change | None:
+        """Return what is wrong with a true box at this step."""
+        actor = int(scene.actors[true])
+        errors = self._actors.get(actor)
+        if errors is None:
+            random = stream(self._seed, "intervention", str(actor))
+            errors = self._actors[actor] = ActorErrors(random)
+        before, uniform = errors.state, float(errors.random.random())
+        errors.state = next_state(before, self._chains[group][band], uniform)
+        if errors.state == NONE:
+            return None
+        box, pattern = scene.truth.boxes_in_lidar[true : true + 1], f"{group}C{errors.state}"
+        if errors.state == MISSED:
+            return injected("removed", pattern, box, after=NO_BOX, score=1.0, actor=true)
+        if before != MISLOCALISED or errors.offset is None:
+            errors.offset = self._new_offset(box, float(scene.taus[true]), errors.random)
+        after = displaced(box.geometry[0], errors.offset)
+        score = float(errors.offset[-1])
+        return injected("moved", pattern, box, after=after, score=score, actor=true)
+
+    def _new_offset(self, box: Boxes, tau: float, random: np.random.Generator) -> Floats:
+        """Return a measured offset that mislocalises this box; by half its length if none does."""
+        rows = self.model.offsets.get(int(box.classes[0]), np.zeros((0, 6)))
+        for _ in range(TRIES if len(rows) else 0):
+            offset = rows[int(random.integers(len(rows)))]
+            overlap = bev_iou(displaced(box.geometry[0], offset)[None, :], box.geometry)[0, 0]
+            if 0 < overlap <= tau:
+                return np.asarray(offset)
+        return np.array([0.5, 0.0, 0.0, 1.0, 1.0, 1.0])
+
+    def _shown_ghosts(self, scene: Scene) -> Boxes:
+        """Let ghosts appear and go; return those that are additional detections here and now."""
+        rate = self.model.ghosts_a_step * self.times * (GHOSTS in self.patterns)
+        stay = self.model.stay[GHOSTS]
+        if self._ghosts is None:
+            self._ghosts, new = [], self._random.poisson(rate)
+        else:
+            last = self._random.random(len(self._ghosts)) < stay
+            self._ghosts = [ghost for ghost, lasts in zip(self._ghosts, last, strict=True) if lasts]
+            new = self._random.poisson(rate * (1 - stay))
+        for _ in range(int(new)):
+            born = self._new_ghost(scene)
+            if born is not None:
+                self._ghosts.append(Ghost(boxes_between(born, scene.lidar_in_world, WORLD)))
+        there = Boxes.join([ghost.in_world for ghost in self._ghosts])
+        boxes = boxes_between(there, WORLD, scene.lidar_in_world)
+        return boxes[additional(scene, boxes)]
+
+    def _new_ghost(self, scene: Scene) -> Boxes | None:
+        """Return an additional box at a measured place; none if there is no room at any."""
+        rows = [(number, row) for number, table in self.model.ghosts.items() for row in table]
+        for _ in range(TRIES if rows else 0):
+            number, row = rows[int(self._random.integers(len(rows)))]
+            box = Boxes(row[None, :7].copy(), np.array([number]), row[7:8].copy())
+            if additional(scene, box)[0]:
+                return box
+        return None
+
+
+def counted(scene: Scene) -> Mask:
+    """Return which true boxes count."""
+    inside = in_window(scene.truth.boxes_in_lidar.geometry, scene.settings)
+    return visible(scene.truth, scene.hits_observers, scene.settings) & inside
+
+
+def additional(scene: Scene, boxes: Boxes) -> Mask:
+    """Return which boxes would show LADE."""
+    free = highest(scene.overlaps(boxes).T) == 0
+    alone = highest(overlaps_of_a_class(boxes, scene.perceived.ego_alone)) == 0
+    inside = in_window(boxes.geometry, scene.settings)
+    return np.asarray(free & alone & inside & ~scene.ignored(boxes))
+
+
+def chain_of(shares: Mapping[str, float], stays: Mapping[str, float]) -> Chain:
+    """Return the Markov chain of an actor that has these shares, and errors that last so long.
+
+    An error gives way to none, and comes from none. Where so many come and go that none is too
+    rare for that, as many as needed turn into the other error; where even that is too much, errors
+    last longer than asked: the shares are kept.
+    """
+    correct = 1.0 - sum(shares.values())
+    leave = {state: share * (1.0 - stays[state]) for state, share in shares.items()}
+    turn = min(max((sum(leave.values()) - correct) / 2, 0.0), *leave.values())
+    pass_none = {state: flow - turn for state, flow in leave.items()}
+    slower = min(1.0, correct / sum(pass_none.values())) if sum(pass_none.values()) > 0 else 1.0
+    nexts = {None: {**shares}, NONE: {s: flow * slower / correct for s, flow in pass_none.items()}}
+    for state, share in shares.items():
+        (other,) = (name for name in shares if name != state)
+        gone = pass_none[state] * slower / share if share else 1.0
+        turned = turn / share if share else 0.0
+        nexts[state] = {state: max(1.0 - gone - turned, 0.0), other: turned}
+    return nexts
+
+
+def next_state(before: str | None, chain: Chain, uniform: float) -> str:
+    """Return what is wrong with an actor next."""
+    passed = 0.0
+    for state, probability in chain[before].items():
+        passed += probability
+        if uniform < passed:
+            return state
+    return NONE
+
+
+def displaced(box: Floats, offset: Floats) -> Floats:
+    """Return a box shifted along and across itself, turned and resized as an offset says."""
+    along, across, yaw, length, width, _ = offset
+    cos, sin = np.cos(box[6]), np.sin(box[6])
+    ahead, aside = along * box[3], across * box[4]
+    moved = box.copy()
+    moved[0] += cos * ahead - sin * aside
+    moved[1] += sin * ahead + cos * aside
+    moved[3:5] *= length, width
+    moved[6] += yaw
+    return np.asarray(moved)
+
+
+def injected(
+    kind: Any, pattern: str, box: Boxes, *, after: Floats, score: float, actor: int
+) -> Change:
+    """Return the change of a perfect box."""
+    return Change(
+        kind=kind,
+        pattern=pattern,
+        of_class=int(box.classes[0]),
+        before=box.geometry[0].copy(),
+        after=after,
+        score=score,
+        actor=actor,
+    )
+
+
+def added_ghost(box: Boxes) -> Change:
+    """Return the change that an additional box is."""
+    return Change(
+        kind="added",
+        pattern=GHOSTS,
+        of_class=int(box.classes[0]),
+        before=NO_BOX,
+        after=box.geometry[0].copy(),
+        score=float(box.scores[0]),
+        actor=NO_ACTOR,
+    )

@@ -1,0 +1,122 @@
+"""An intervention: what changes a system's boxes between its perception and its driving.
+
+It is given ground truth and the six patterns of the step, and answers with the boxes to drive by
+and with every change that it made. Ego-alone boxes are never changed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings, evaluate_frame
+from harness.overlap import overlaps_of_a_class
+from harness.precision import on_parked
+from harness.vocabulary import (
+    PATTERNS,
+    Boxes,
+    Floats,
+    GroundTruth,
+    Integers,
+    Mask,
+    Perceived,
+    Pose,
+)
+
+ChangeKind: TypeAlias = Literal["removed", "moved", "added"]
+CHANGES: tuple[ChangeKind, ...] = get_args(ChangeKind)
+NO_BOX: Floats = np.full(7, np.nan)
+NO_ACTOR = -1
+"""Index of no ground-truth box."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Change:
+    """One box that was removed, moved or added."""
+
+    kind: ChangeKind
+    pattern: str  # the pattern that this repairs or injects
+    of_class: int
+    before: Floats  # (7,) in the ego's LiDAR frame; NaN for an added box
+    after: Floats  # (7,); NaN for a removed box
+    score: float
+    actor: int = NO_ACTOR  # index of the ground-truth box
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scene:
+    """One planning step as an intervention sees it; boxes stand in the ego's LiDAR frame."""
+
+    perceived: Perceived
+    truth: GroundTruth
+    hits_observers: Integers  # as `evaluate_frame` takes them
+    settings: EvaluationSettings  # those that patterns are counted by
+    parked: Boxes
+    lidar_in_world: Pose
+    actors: Integers  # numbers of the true boxes that do not depend on the server
+
+    def evaluated(self, cooperative: Boxes | None = None) -> EvaluatedFrame:
+        """Return the patterns of the perceived boxes, or of other ones in their place."""
+        return evaluate_frame(
+            self.truth,
+            self.hits_observers,
+            ego_alone=self.perceived.ego_alone,
+            cooperative=self.perceived.cooperative if cooperative is None else cooperative,
+            settings=self.settings,
+            parked=self.parked,
+        )
+
+    def overlaps(self, cooperative: Boxes) -> Floats:
+        """Return how much each true box overlaps each box, as the patterns count it."""
+        true_boxes = self.truth.boxes_in_lidar
+        return overlaps_of_a_class(true_boxes, cooperative) * ~self.ignored(cooperative)
+
+    def ignored(self, boxes: Boxes) -> Mask:
+        """Return which boxes are of parked cars, and as such neither right nor wrong."""
+        if self.settings.parked != "ignored":
+            return np.zeros(len(boxes), np.bool_)
+        return on_parked(boxes, self.truth.boxes_in_lidar, self.parked)
+
+    @property
+    def taus(self) -> Floats:
+        """The overlap that counts as detected, of each true box."""
+        return np.array(self.settings.taus)[self.truth.boxes_in_lidar.classes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervened:
+    """The boxes to drive by, and what was changed; the same boxes if nothing was."""
+
+    cooperative: Boxes
+    changes: tuple[Change, ...]
+
+
+class Intervention(ABC):
+    """Changes the cooperative boxes of each planning step."""
+
+    kind: ClassVar[str]  # repair or inject
+
+    def reset(self, seed: int, period: float) -> None:  # noqa: B027 - most keep nothing
+        """Start an attempt, with the seconds between planning steps."""
+
+    @abstractmethod
+    def apply(self, scene: Scene) -> Intervened:
+        """Return the boxes to drive by at a planning step."""
+
+    @abstractmethod
+    def record(self) -> dict[str, Any]:
+        """Return what identifies the intervention in `result.json`."""
+
+
+def checked_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns in the order of the six, or raise an error that names what is wrong."""
+    unknown = [name for name in patterns if name not in PATTERNS]
+    if unknown:
+        raise ValueError(f"patterns: {unknown[0]!r}: unknown; valid: {', '.join(PATTERNS)}")
+    if len(set(patterns)) < len(patterns):
+        raise ValueError(f"patterns: {', '.join(patterns)}: one twice")
+    return tuple(name for name in PATTERNS if name in patterns)

@@ -1,0 +1,215 @@
+"""Repairs: cooperative errors of chosen patterns are taken back before the system drives.
+
+| pattern     | repair                                                                      |
+| LADE / CADE | the box is removed                                                          |
+| LCME / CCME | a box is added where the true box is                                        |
+| LCLE / CCLE | the box that overlaps it is moved to the true box, or one is added there    |
+
+All repairs of a step are one assignment. Mislocalised detections first: a box is at fault if it
+overlaps a true box to be repaired and may be taken from where it stands. Under the rule `max` it
+may if it overlaps no other true box; the others stay, since a better box next to them settles the
+count. Under `exists` and `pairs` every poorly overlapping box counts, so that all of them go, and
+each true box that they overlapped keeps or gets a good one. Boxes at fault are then assigned to
+true boxes one to one, the largest overlap first; true boxes that are left get a new box.
+
+A box that is placed has the true box's pose and size, and the score of the box that was moved; a
+new one that of the detection which overlaps the true box most (cooperative, else of the ego alone),
+or 1. True boxes of one class that overlap each other are not parted: there nothing is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from harness.evaluation.frame_evaluation import EvaluatedBoxes
+from harness.evaluation.interventions.intervention import (
+    NO_ACTOR,
+    NO_BOX,
+    Change,
+    Intervened,
+    Intervention,
+    Scene,
+    checked_patterns,
+)
+from harness.evaluation.patterns import highest
+from harness.overlap import overlaps_of_a_class
+from harness.vocabulary import PATTERNS, Boxes, Floats, Integers, Mask
+
+MISSED, MISLOCALISED, ADDITIONAL = ("LCME", "CCME"), ("LCLE", "CCLE"), ("LADE", "CADE")
+
+
+class Repair(Intervention):
+    """Takes back the errors of some of the six patterns."""
+
+    safe_from_file = True
+    kind: ClassVar[str] = "repair"
+
+    def __init__(
+        self,
+        patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE; none repairs nothing
+    ) -> None:
+        self.patterns = checked_patterns(patterns)
+
+    def apply(self, scene: Scene) -> Intervened:
+        """Return the boxes without the errors of these patterns."""
+        return repaired(scene, self.patterns)
+
+    def record(self) -> dict[str, Any]:
+        """Return the patterns."""
+        return {"kind": self.kind, "patterns": list(self.patterns)}
+
+
+@dataclass(slots=True, eq=False)
+class Assignment:
+    """Which boxes go, which are moved to which true boxes, and which true boxes get a new one."""
+
+    removed: dict[int, tuple[str, int]] = field(default_factory=dict)  # box: pattern, true box
+    moved: dict[int, tuple[str, int]] = field(default_factory=dict)
+    added: dict[int, str] = field(default_factory=dict)  # true box: pattern
+
+
+def repaired(scene: Scene, patterns: Sequence[str]) -> Intervened:
+    """Return the boxes of a step without the errors of some patterns."""
+    boxes = scene.perceived.cooperative
+    assignment = assigned(scene, patterns)
+    if not (assignment.removed or assignment.moved or assignment.added):
+        return Intervened(boxes, ())
+    return carried_out(scene, assignment)
+
+
+def assigned(scene: Scene, patterns: Sequence[str]) -> Assignment:
+    """Return the one assignment that all repairs of a step are."""
+    evaluated = scene.evaluated()
+    boxes, truths = scene.perceived.cooperative, len(scene.truth)
+    made = Assignment()
+    additional = showing(evaluated.cooperative, patterns, ADDITIONAL)[: len(boxes)]
+    names = evaluated.cooperative.pattern
+    made.removed |= {int(n): (PATTERNS[names[n]], NO_ACTOR) for n in np.flatnonzero(additional)}
+    names = evaluated.truth.pattern
+    missed = showing(evaluated.truth, patterns, MISSED)[:truths]
+    made.added |= {int(n): PATTERNS[names[n]] for n in np.flatnonzero(missed)}
+    wrong = showing(evaluated.truth, patterns, MISLOCALISED)[:truths]
+    if wrong.any():
+        relocate(scene, wrong, names, made)
+    return made
+
+
+def showing(part: EvaluatedBoxes, patterns: Sequence[str], kinds: Sequence[str]) -> Mask:
+    """Return which boxes show one of the chosen patterns that are of these kinds."""
+    numbers = [PATTERNS.index(name) for name in patterns if name in kinds]
+    return np.isin(part.pattern, numbers)
+
+
+def relocate(scene: Scene, wrong: Mask, names: Integers, made: Assignment) -> None:
+    """Assign the boxes that mislocalise true boxes to be repaired (`wrong`)."""
+    overlaps, taus = scene.overlaps(scene.perceived.cooperative), scene.taus
+    fault = at_fault(overlaps, taus, wrong, scene.settings.rule)
+    kept = np.where(fault[None, :], 0.0, overlaps)
+    touched = wrong | (overlaps[:, fault] > 0).any(axis=1)
+    in_need = touched & (highest(kept) <= taus)
+    left = {int(n) for n in np.flatnonzero(in_need)}
+    pattern_of = {
+        int(n): PATTERNS[names[n]] if wrong[n] else the_pattern(overlaps, wrong, names, int(n))
+        for n in left
+    }
+    free = {int(n) for n in np.flatnonzero(fault)}
+    for true, box in by_overlap(overlaps, in_need, fault):
+        if true in left and box in free:
+            made.moved[box] = pattern_of[true], true
+            left.discard(true)
+            free.discard(box)
+    made.added |= {true: pattern_of[true] for true in sorted(left)}
+    if scene.settings.rule != "max":
+        blamed = np.where(wrong[:, None], overlaps, 0.0)
+        for box in sorted(free):
+            true = int(blamed[:, box].argmax())
+            made.removed[box] = PATTERNS[names[true]], true
+
+
+def the_pattern(overlaps: Floats, wrong: Mask, names: Integers, true: int) -> str:
+    """Return the repaired pattern for whose sake a box was taken from a true box without one."""
+    shared = (overlaps[wrong][:, overlaps[true] > 0] > 0).any(axis=1)
+    return PATTERNS[names[np.flatnonzero(wrong)[shared.argmax()]]]
+
+
+def at_fault(overlaps: Floats, taus: Floats, wrong: Mask, rule: str) -> Mask:
+    """Return which boxes make true boxes count as mislocalised, and may be taken away."""
+    of_wrong = overlaps[wrong]
+    if rule == "max":
+        others = (overlaps[~wrong] > 0).any(axis=0)
+        return np.asarray((of_wrong > 0).any(axis=0) & ~others)
+    return np.asarray(((of_wrong > 0) & (of_wrong <= taus[wrong][:, None])).any(axis=0))
+
+
+def by_overlap(overlaps: Floats, rows: Mask, columns: Mask) -> list[tuple[int, int]]:
+    """Return the pairs that overlap, the largest first; equal ones in the order of boxes."""
+    chosen = np.where(rows[:, None] & columns[None, :], overlaps, 0.0)
+    pairs = np.argwhere(chosen > 0)
+    order = np.argsort(-chosen[pairs[:, 0], pairs[:, 1]], kind="stable")
+    return [(int(true), int(box)) for true, box in pairs[order]]
+
+
+def carried_out(scene: Scene, assignment: Assignment) -> Intervened:
+    """Return the boxes after an assignment: in their order, new ones last."""
+    boxes, true_boxes = scene.perceived.cooperative, scene.truth.boxes_in_lidar
+    geometry = boxes.geometry.copy()
+    changes = []
+    for box, (pattern, true) in sorted(assignment.removed.items()):
+        changes.append(change_of("removed", pattern, boxes[box : box + 1], actor=true))
+    for box, (pattern, true) in sorted(assignment.moved.items()):
+        geometry[box] = true_boxes.geometry[true]
+        changes.append(
+            change_of(
+                "moved", pattern, boxes[box : box + 1], after=geometry[box].copy(), actor=true
+            )
+        )
+    stay = np.ones(len(boxes), np.bool_)
+    stay[list(assignment.removed)] = False
+    added = np.array(sorted(assignment.added), np.int64)
+    scores = scores_near(scene, added)
+    new = Boxes(true_boxes.geometry[added].copy(), true_boxes.classes[added].copy(), scores)
+    for place, true in enumerate(added.tolist()):
+        changes.append(
+            Change(
+                kind="added",
+                pattern=assignment.added[true],
+                of_class=int(new.classes[place]),
+                before=NO_BOX,
+                after=new.geometry[place],
+                score=float(new.scores[place]),
+                actor=true,
+            )
+        )
+    result = Boxes.join([Boxes(geometry, boxes.classes, boxes.scores)[stay], new])
+    return Intervened(result, tuple(changes))
+
+
+def change_of(
+    kind: Any, pattern: str, box: Boxes, *, after: Floats = NO_BOX, actor: int = NO_ACTOR
+) -> Change:
+    """Return a change of one box that there was."""
+    return Change(
+        kind=kind,
+        pattern=pattern,
+        of_class=int(box.classes[0]),
+        before=box.geometry[0].copy(),
+        after=after,
+        score=float(box.scores[0]),
+        actor=actor,
+    )
+
+
+def scores_near(scene: Scene, trues: Integers) -> Floats:
+    """Return the score of the detection that overlaps each true box most; 1 without one."""
+    scores = np.ones(len(trues))
+    chosen = scene.truth.boxes_in_lidar[trues]
+    for boxes in (scene.perceived.ego_alone, scene.perceived.cooperative):
+        overlaps = overlaps_of_a_class(chosen, boxes)
+        some = highest(overlaps) > 0
+        if some.any():
+            scores[some] = boxes.scores[overlaps[some].argmax(axis=1)]
+    return scores

@@ -1,0 +1,294 @@
+"""Effects of interventions: a planted one is found, nothing is not, shares are Shapley's."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.collection import collect
+from analysis.effects.agreement import agreement, fits_of
+from analysis.effects.doses import slope_of
+from analysis.effects.paired import OUTCOMES, effect_of, in_one_family
+from analysis.effects.shapley import error_of_orders, weights_for
+from analysis.effects.study import EffectsStudy, effects_study
+from analysis.simulation.interventions import InterventionScenario, calibrate_effects
+from harness.records.arms import Arm
+from harness.vocabulary import PATTERNS
+from tests.analysis.interventions import BASE, Ending, inject, repair, write_interventions
+from tests.analysis.little import Drive
+
+CRASH, CLEAN = Drive(12, "collision_pedestrian"), Drive(20)
+SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
+
+
+def value(table: pd.DataFrame, row: str, column: str) -> Any:
+    return table.loc[row, column]
+
+
+def cured_by(*patterns: str) -> Ending:
+    """Drives crash unless one of the patterns is repaired; on route 0 they always do."""
+
+    def ending(arm: Arm, route: str, seed: int) -> Drive:
+        repaired = set(arm["intervention"].split("_"))
+        saved = {*patterns} & repaired or "all" in repaired
+        return CLEAN if saved and route != "0" else CRASH
+
+    return ending
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("effects") / "planted"
+    arms = {**SIX, "repair_all": repair(*PATTERNS), "repair_": repair()}
+    return write_interventions(folder, arms, cured_by("CCME"), routes=11)
+
+
+@pytest.fixture(scope="module")
+def study(planted: Path) -> EffectsStudy:
+    return effects_study(collect([planted]))
+
+
+def test_a_planted_effect_is_significant_and_nothing_else(study: EffectsStudy) -> None:
+    effects = study.effects[study.effects["outcome"] == "violations, %"].set_index("intervention")
+    assert value(effects, "repair_CCME", "difference") == pytest.approx(-1000 / 11)
+    assert value(effects, "repair_all", "difference") == pytest.approx(-1000 / 11)
+    significant = effects.index[effects["p family"] < 0.05]
+    assert sorted(significant) == ["repair_CCME", "repair_all"]
+    others = effects.drop(index=significant)
+    assert (others["difference"] == 0).all()
+    assert set(study.effects["truth"]) == {"reference"}
+
+
+def test_one_family_is_stricter_than_single_tests(study: EffectsStudy) -> None:
+    tested = study.effects[study.effects["p"].notna()]
+    assert (tested["p family"] >= tested["p"] - 1e-12).all()
+    assert (tested["p family"] > tested["p"]).any()
+    assert tested["outcome"].nunique() == 3
+
+
+def test_what_an_effect_costs_in_time_stands_next_to_it(study: EffectsStudy) -> None:
+    rows = study.effects[study.effects["intervention"] == "repair_CCME"].set_index("outcome")
+    assert value(rows, "mean speed, m/s", "pairs") == 11
+    assert math.isnan(value(rows, "mean speed, m/s", "p"))
+    assert "time to goal, s" not in rows.index, "no pair reached the goal twice"
+
+
+def test_an_intervention_that_changed_nothing_is_counted(study: EffectsStudy) -> None:
+    rows = study.effects[study.effects["intervention"] == "repair_"]
+    assert set(rows["unchanged attempts"]) == {11}
+    (note,) = [note for note in study.notes if "nothing was changed" in note]
+    assert note.endswith("intervention=repair_: nothing was changed in 11 of 11 attempts")
+
+
+def test_the_regression_stands_next_to_the_interventions(study: EffectsStudy) -> None:
+    table = study.regression.set_index("pattern")
+    assert list(table.index) == list(PATTERNS)
+    assert value(table, "CCME", "difference") == pytest.approx(-1000 / 11)
+    assert set(table["agreement"]) <= {"neither", "intervention only"}
+    assert value(table, "CCME", "agreement") == "intervention only"
+
+
+def test_the_regression_looks_at_drives_without_interventions(planted: Path) -> None:
+    checks = fits_of(collect([planted]), BASE).checks.set_index("check")["result"]
+    assert checks["rows"] == "11, of which 11 with violation"
+
+
+@pytest.mark.parametrize(
+    ("odds", "p", "difference", "p_family", "word"),
+    [
+        (3.0, 0.01, -10.0, 0.01, "both"),
+        (0.3, 0.01, 10.0, 0.01, "both"),
+        (3.0, 0.01, 10.0, 0.01, "opposite"),
+        (3.0, 0.01, -1.0, 0.9, "regression only"),
+        (3.0, 0.9, -10.0, 0.01, "intervention only"),
+        (math.nan, math.nan, 0.0, 1.0, "neither"),
+    ],
+)
+def test_agreement(odds: float, p: float, difference: float, p_family: float, word: str) -> None:
+    assert agreement(odds, p, difference, p_family) == word
+
+
+def every_subset() -> list[frozenset[str]]:
+    return [frozenset(s) for n in range(7) for s in combinations(PATTERNS, n)]
+
+
+def test_shares_with_all_arms_are_shapleys_by_brute_force() -> None:
+    random = np.random.default_rng(1)
+    value = {subset: random.normal() for subset in every_subset()}
+    weights = weights_for(every_subset())
+    assert len(weights.orders) == 720
+    for name in PATTERNS:
+        brute = np.mean(
+            [
+                value[frozenset(order[: order.index(name) + 1])]
+                - value[frozenset(order[: order.index(name)])]
+                for order in permutations(PATTERNS)
+            ]
+        )
+        share = sum(weight * value[subset] for subset, weight in weights.of[name].items())
+        assert share == pytest.approx(brute)
+        rest = [s for s in every_subset() if name not in s]
+        formula = sum(
+            math.factorial(len(s)) * math.factorial(5 - len(s)) / 720
+            * (value[s | {name}] - value[s])
+            for s in rest
+        )  # fmt: skip
+        assert share == pytest.approx(formula)
+
+
+def test_shares_over_some_orders_add_up_and_need_whole_orders() -> None:
+    order = ("CCME", "LADE", "LCME", "CADE", "LCLE", "CCLE")
+    chain = [frozenset(order[:n]) for n in range(7)]
+    weights = weights_for(chain)
+    assert weights.orders == (order,)
+    value = {subset: float(len(subset) ** 2) for subset in chain}
+    shares = {
+        name: sum(weight * value[subset] for subset, weight in weights.of[name].items())
+        for name in PATTERNS
+    }
+    assert shares == {name: 2 * order.index(name) + 1 for name in PATTERNS}
+    assert sum(shares.values()) == value[chain[-1]]
+    assert weights_for(chain[:-2] + chain[-1:]).orders == ()
+
+
+def test_the_error_of_orders_shrinks_to_nothing() -> None:
+    assert math.isnan(error_of_orders(np.ones(1)))
+    some = error_of_orders(np.array([0.0, 2.0]))
+    assert some == pytest.approx(math.sqrt(2) / math.sqrt(2) * math.sqrt(1 - 2 / 720))
+    assert error_of_orders(np.arange(720.0)) == 0.0
+
+
+def test_shares_of_a_campaign_are_the_planted_ones(tmp_path: Path) -> None:
+    """Either of two repairs prevents each crash: they share its effect, the others have none."""
+    order = ("LADE", "CCME", "LCME", "LCLE", "CCLE", "CADE")
+    other = ("CCME", "LADE", "LCME", "LCLE", "CCLE", "CADE")
+    subsets = {frozenset(o[:n]) for o in (order, other) for n in range(1, 7)}
+    arms = {
+        "repair_" + "_".join(name for name in PATTERNS if name in subset): repair(*subset)
+        for subset in subsets
+    }
+    folder = write_interventions(tmp_path / "c", arms, cured_by("LADE", "CCME"))
+    shares = effects_study(collect([folder])).shares
+    of_violations = shares[shares["outcome"] == "violations, %"].set_index("pattern")
+    assert of_violations["share"].sum() == pytest.approx(-500 / 6)
+    for name in ("LADE", "CCME"):
+        assert value(of_violations, name, "share") == pytest.approx(-250 / 6)
+        assert value(of_violations, name, "of total, %") == pytest.approx(50)
+    assert value(of_violations, "LCME", "share") == pytest.approx(0)
+    assert set(of_violations["orders"]) == {2}
+    assert of_violations["error of orders"].max() > 0
+
+
+def test_doses_have_a_slope_and_are_compared_with_perfect_boxes(tmp_path: Path) -> None:
+    arms = {f"inject_{dose:g}": inject(dose) for dose in (0.0, 0.5, 1.0)}
+
+    def ending(arm: Arm, route: str, seed: int) -> Drive:
+        name = arm["intervention"]
+        dose = 0.0 if name == "none" else float(name.removeprefix("inject_"))
+        return CRASH if int(route) < 8 * dose else CLEAN
+
+    study = effects_study(collect([write_interventions(tmp_path / "c", arms, ending, routes=8)]))
+    assert set(study.effects[study.effects["intervention"] == "inject_1"]["compared with"]) == {
+        "inject_0"
+    }
+    assert pd.api.types.is_integer_dtype(study.effects["unchanged attempts"])
+    slopes = study.doses.set_index("outcome")
+    assert value(slopes, "violations, %", "difference") == pytest.approx(100.0)
+    assert value(slopes, "violations, %", "doses") == "0, 0.5, 1"
+    assert value(slopes, "violations, %", "p family") > value(slopes, "violations, %", "p")
+    assert slope_of(np.array([0.0, 1.0, 3.0]), np.array([[1.0], [3.0], [7.0]])) == pytest.approx(
+        [2]
+    )
+
+
+def test_the_command_prints_and_writes(
+    planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["effects", str(planted), "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "ground truth seen: hit by the ego or the reference rig" in printed
+    assert "repair all six" in printed
+    assert "Shapley shares need the arms along one order" in printed
+    assert "regression (" in printed
+    table = pd.read_csv(tmp_path / "effects.csv")
+    assert set(table["of"]) == {"late/latency"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"effects{name}.csv" for name in ("", "_doses", "_shapley", "_regression")
+    }
+
+
+def test_bad_folders_are_one_line(
+    planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.analysis.little import write_little
+
+    without = write_little(tmp_path / "without", arms=[("late", "none")], routes=("0",), seeds=(1,))
+    assert main(["effects", str(without)]) == 2
+    assert "no arm has an intervention" in capsys.readouterr().err
+    file = planted / "episodes" / str(BASE.but(intervention="repair_LADE").path)
+    result = next(file.rglob("result.json"))
+    text = result.read_text()
+    try:
+        result.write_text(text.replace('"kind": "repair"', '"kind": "prepare"'))
+        assert main(["effects", str(planted), "--out", str(tmp_path)]) == 2
+    finally:
+        result.write_text(text)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert str(result) in error
+
+
+def test_errors_are_measured_of_drives_without_interventions(
+    planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from harness.evaluation.interventions.error_model import read_error_model
+
+    settings = planted / "campaign.yaml"
+    text = settings.read_text()
+    words = ["errors", str(planted), "--system", "late", "--out", str(tmp_path / "m.json")]
+    assert main([*words, "--condition", "latency"]) == 2
+    assert "has no settings of patterns" in capsys.readouterr().err
+    try:
+        settings.write_text(text.replace("settings:", "settings:\n  patterns: {rule: max}"))
+        assert main([*words, "--condition", "latency"]) == 0
+        assert main([*words, "--condition", "rain"]) == 2
+    finally:
+        settings.write_text(text)
+    model = read_error_model(tmp_path / "m.json")
+    assert model.source["attempts"] == 11
+    assert model.source["arm"] == "late/ahead/latency"
+    assert model.share["CCME"].max() > 0
+    assert "not one arm with results" in capsys.readouterr().err
+
+
+def test_nothing_is_declared_significant_more_often_than_promised() -> None:
+    """A small version of `crucible calibrate --effects`."""
+    scene = InterventionScenario(routes=8, seeds=2, other_course=0.5)
+    rates = calibrate_effects(scene, 60, seed=1)
+    assert rates["low"] <= 0.05
+    assert rates["false, any"] > rates["false, any, family"], "many tests, uncorrected"
+
+
+def test_a_simulated_effect_is_significant() -> None:
+    scene = InterventionScenario(routes=12, seeds=3, prevented=1.0)
+    rates = calibrate_effects(scene, 5, seed=1)
+    assert rates["power"] == 1.0
+
+
+def test_a_family_counts_tests_and_not_descriptions() -> None:
+    violations, speed = OUTCOMES[0], OUTCOMES[3]
+    clusters = np.arange(8.0)
+    effects = [
+        effect_of(np.ones(8), np.zeros(8), clusters=clusters, outcome=outcome, names={})
+        for outcome in (violations, speed)
+    ]
+    table = in_one_family(effects)
+    assert table["p family"].tolist()[0] == pytest.approx(2 / 2**8)
+    assert math.isnan(table["p family"].tolist()[1])

@@ -1,0 +1,290 @@
+"""Injected errors come as often, last as long and lie as far as the model says; doses multiply."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.effects.measure import measured, same_ghosts
+from harness.errors import UserError
+from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings
+from harness.evaluation.interventions.error_model import (
+    OF_BOXES,
+    ErrorModel,
+    model_of,
+    read_error_model,
+)
+from harness.evaluation.interventions.inject import NONE, STATES, Chain, Inject, chain_of
+from harness.evaluation.patterns import highest
+from harness.vocabulary import PATTERNS, Boxes, Perceived
+from tests.interventions.street import (
+    ACTORS,
+    KNOWN,
+    TRUTH,
+    driven_steps,
+    model_with,
+    scene_at,
+    tables,
+)
+
+STEPS = 600
+ERRORS = 5.0
+"""Standard errors within which an estimate must lie."""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(tmp_path_factory.mktemp("model") / "model.json", model_with())
+
+
+def written(path: Path, model: ErrorModel) -> str:
+    path.write_text(model.text())
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def drive(file: str) -> list[EvaluatedFrame]:
+    return list(driven_steps(Inject(file), STEPS, seed=3))
+
+
+def standard_error(share: float, stay: float, count: int) -> float:
+    """Of the mean of a two-state chain, whose steps are correlated."""
+    correlation = max((stay - share) / (1 - share), 0.0)
+    return math.sqrt(share * (1 - share) / count * (1 + correlation) / (1 - correlation))
+
+
+def shown(frames: list[EvaluatedFrame]) -> np.ndarray[Any, Any]:
+    """Return the pattern of each actor at each step."""
+    return np.array([evaluated.truth.pattern for evaluated in frames])
+
+
+@pytest.mark.parametrize("pattern", OF_BOXES)
+@pytest.mark.parametrize("band", [0, 1])
+def test_rates_are_those_of_the_model(drive: list[EvaluatedFrame], pattern: str, band: int) -> None:
+    of_band = (drive[0].truth.bands == band) & ((pattern[0] == "L") == KNOWN)
+    assert of_band.any()
+    rate = (shown(drive)[:, of_band] == PATTERNS.index(pattern)).mean()
+    model = model_with()
+    share, stay = float(model.share[pattern][band]), model.stay[pattern]
+    count = STEPS * int(of_band.sum())
+    assert abs(rate - share) < ERRORS * standard_error(share, stay, count)
+
+
+@pytest.mark.parametrize("pattern", OF_BOXES)
+def test_errors_last_as_long_as_in_the_model(drive: list[EvaluatedFrame], pattern: str) -> None:
+    there = shown(drive) == PATTERNS.index(pattern)
+    followed = there[:-1]
+    stay = (there[1:] & followed).sum() / followed.sum()
+    expected = model_with().stay[pattern]
+    assert abs(stay - expected) < ERRORS * math.sqrt(expected * (1 - expected) / followed.sum())
+
+
+def test_ghosts_are_as_many_and_last_as_long(drive: list[EvaluatedFrame]) -> None:
+    counts = [
+        (evaluated.cooperative.pattern == PATTERNS.index("LADE")).sum() for evaluated in drive
+    ]
+    assert {evaluated.counts()["CADE"] for evaluated in drive} == {0}
+    stay, mean = model_with().stay["LADE"], model_with().ghosts_a_step
+    error = math.sqrt(mean / STEPS * (1 + stay) / (1 - stay))
+    assert abs(np.mean(counts) - mean) < ERRORS * error
+    assert abs(np.var(counts) - mean) < 3 * ERRORS * error, "Poisson: variance is the mean"
+
+
+def test_offsets_are_those_of_the_model_and_are_kept(drive: list[EvaluatedFrame]) -> None:
+    """A mislocalised actor has one offset, with its score, until it is right or missed."""
+    scores = np.full((200, ACTORS), np.nan)
+    for step, evaluated in enumerate(drive[:200]):
+        overlaps = scene_at(0).overlaps(evaluated.cooperative.boxes)
+        for actor in np.flatnonzero(np.isin(evaluated.truth.pattern, [1, 4])):
+            box = int(overlaps[actor].argmax())
+            scores[step, actor] = evaluated.cooperative.boxes.scores[box]
+    lasting = np.isfinite(scores[1:]) & np.isfinite(scores[:-1])
+    assert lasting.sum() > 50
+    assert np.array_equal(scores[1:][lasting], scores[:-1][lasting])
+    assert set(scores[np.isfinite(scores)]) == {0.7, 0.4}
+
+
+def test_ghosts_stand_still_in_the_world(file: str) -> None:
+    inject = Inject(file, patterns=["LADE"])
+    inject.reset(4, 0.2)
+    places = set()
+    for step in range(100):
+        scene = scene_at(step)
+        for change in inject.apply(scene).changes:
+            places.add(round(float(change.after[0]) + scene.lidar_in_world.x, 6))
+    assert 3 < len(places) < 30
+    assert all(min(abs(x - 20 - 0.02 * n) for n in range(100)) < 1e-5 for x in places if x > 0)
+
+
+def test_only_what_is_judged_is_perfect(file: str) -> None:
+    """Outside the window, of parked cars and of road users that do not count, detections stay."""
+    scene = scene_at(0)
+    rows = {
+        "wrong": [0.0, -30.0],
+        "outside": [70.0, 0.0],
+        "parked": [0.0, 40.0],
+        "of an uncounted one": [*TRUTH[0][:2]],
+        "poor": [TRUTH[1][0] + 0.5, TRUTH[1][1]],
+    }
+    boxes = np.array([[*place, 0.0, 4.5, 2.0, 1.5, 0.0] for place in rows.values()])
+    cooperative = Boxes(boxes, np.zeros(len(boxes), np.int64), np.full(len(boxes), 0.5))
+    scene = replace(
+        scene,
+        perceived=Perceived(cooperative, scene.perceived.ego_alone),
+        hits_observers=np.where(np.arange(ACTORS) == 0, 0, 50),
+        parked=cooperative[2:3],
+    )
+    result = Inject(file, times=0.0)
+    result.reset(1, 0.2)
+    boxes_after = result.apply(scene).cooperative
+    assert np.array_equal(boxes_after.geometry, np.concatenate([boxes[[1, 2, 3]], TRUTH[1:]]))
+    assert boxes_after.scores.tolist() == [0.5] * 3 + [1.0] * (ACTORS - 1)
+
+
+def test_the_model_is_measured_back(drive: list[EvaluatedFrame]) -> None:
+    """What `crucible errors` measures of drives with injected errors are those errors."""
+    model, again = model_with(), measured([tables(drive)], EvaluationSettings(), {"arm": "a"})
+    counts = {"L": KNOWN.sum() * STEPS, "C": (~KNOWN).sum() * STEPS}
+    for name in OF_BOXES:
+        for band in (0, 1):
+            share = float(model.share[name][band])
+            error = standard_error(share, model.stay[name], counts[name[0]] // 3)
+            assert abs(again.share[name][band] - share) < ERRORS * error, (name, band)
+        assert abs(again.stay[name] - model.stay[name]) < 0.08
+    assert abs(again.ghosts_a_step - model.ghosts_a_step) < 0.3
+    assert abs(again.stay["LADE"] - model.stay["LADE"]) < 0.08
+    offsets = {tuple(np.round(row, 4)) for row in again.offsets[0]}
+    assert offsets == {tuple(row) for row in model.offsets[0]}
+    assert again.period == pytest.approx(0.2)
+    assert again.source["boxes"] == STEPS * ACTORS
+
+
+def test_additional_boxes_of_two_steps_are_one_if_they_are_near_and_of_a_class() -> None:
+    def boxes(*places: float, kind: int = 0) -> Boxes:
+        rows = np.array([[x, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0] for x in places])
+        return Boxes(rows, np.full(len(places), kind), np.ones(len(places)))
+
+    assert same_ghosts(boxes(0, 10), boxes(1, 30)) == 1
+    assert same_ghosts(boxes(0, 1), boxes(0.5)) == 1
+    assert same_ghosts(boxes(0), boxes(0, kind=1)) == 0
+    assert same_ghosts(boxes(0), Boxes.none()) == 0
+
+
+def test_dose_nothing_is_perfect_and_twice_is_twice_as_much(file: str) -> None:
+    none = shown(list(driven_steps(Inject(file, times=0.0), 50, seed=1)))
+    assert (none == -1).all()
+    half, once = (
+        shown(list(driven_steps(Inject(file, times=dose), 250, seed=1))) >= 0 for dose in (0.5, 1.0)
+    )
+    assert 0.35 < half.sum() / once.sum() < 0.65
+
+
+def test_chains_keep_shares_and_persistence() -> None:
+    """Also where nearly all boxes show an error, so that one must turn into the other."""
+    for shares, stays in (
+        ((0.2, 0.1), (0.8, 0.7)),
+        ((0.73, 0.2), (0.8, 0.3)),
+        ((0.5, 0.0), (0.6, 0.0)),
+        ((0.3, 0.68), (0.5, 0.8)),
+    ):
+        chain = chain_of(
+            dict(zip(STATES, shares, strict=True)), dict(zip(STATES, stays, strict=True))
+        )
+        matrix = matrix_of(chain)
+        assert (matrix >= 0).all()
+        assert matrix.sum(axis=1) == pytest.approx(1)
+        stationary = np.array([1 - sum(shares), *shares])
+        assert stationary @ matrix == pytest.approx(stationary)
+        diagonal = [matrix[n + 1, n + 1] for n in (0, 1) if shares[n]]
+        assert diagonal == pytest.approx([stays[n] for n in (0, 1) if shares[n]])
+
+
+def test_shares_go_before_persistence() -> None:
+    chain = chain_of(dict(zip(STATES, (0.9, 0.0), strict=True)), dict.fromkeys(STATES, 0.2))
+    stationary = np.array([0.1, 0.9, 0.0])
+    assert stationary @ matrix_of(chain) == pytest.approx(stationary)
+    assert chain[STATES[0]][STATES[0]] == pytest.approx(1 - 0.1 / 0.9)
+
+
+def matrix_of(chain: Chain) -> np.ndarray[Any, Any]:
+    """Return the transitions between no error, missed and mislocalised."""
+    rows = [[chain[state].get(other, 0.0) for other in STATES] for state in (NONE, *STATES)]
+    return np.array([[1 - sum(row), *row] for row in rows])
+
+
+def test_doses_beyond_all_boxes_are_cut_and_recorded(file: str) -> None:
+    inject = Inject(file, times=3.0)
+    assert inject.record()["capped"] == ["L 30_50", "C 0_30", "C 30_50"]
+    assert Inject(file, times=1.0).record()["capped"] == []
+    drive = shown(list(driven_steps(inject, 100, seed=1)))
+    assert 0.9 < (drive[:, ~KNOWN] >= 0).mean() < 1
+
+
+def test_patterns_are_chosen(file: str) -> None:
+    drive = list(driven_steps(Inject(file, patterns=["CCME"]), 100, seed=1))
+    total = {name: sum(evaluated.counts()[name] for evaluated in drive) for name in PATTERNS}
+    assert total["CCME"] > 50
+    assert sum(total.values()) == total["CCME"]
+
+
+def test_equal_seeds_give_equal_errors_and_ego_alone_is_left_alone(file: str) -> None:
+    inject = Inject(file)
+    one, again, other = (shown(list(driven_steps(inject, 60, seed=seed))) for seed in (1, 1, 2))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+    scene = scene_at(0)
+    before = scene.perceived.ego_alone.geometry.copy()
+    inject.apply(scene)
+    assert np.array_equal(scene.perceived.ego_alone.geometry, before)
+    assert (highest(scene.overlaps(scene.perceived.ego_alone)) > 0.5).sum() == KNOWN.sum()
+
+
+def test_a_model_reads_back(file: str) -> None:
+    model = model_with()
+    assert read_error_model(file).record() == model.record()
+    assert max(map(len, model.text().splitlines())) < 120
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"crucible_error_model": 2}, "version 2, not 1"),
+        ({"stay": {**model_with().stay, "LADE": 1.5}}, "1.5 is no probability"),
+        ({"period": 0.0}, "must be ≥"),
+        ({"ghosts": {"columns": ["x"]}}, "columns are"),
+        ({"share": {}}, "LCME"),
+    ],
+)
+def test_a_broken_model_is_one_line(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({**model_with().record(), **change}))
+    with pytest.raises(UserError, match=words) as raised:
+        read_error_model(path)
+    assert "\n" not in str(raised.value)
+    assert str(path) in str(raised.value)
+
+
+def test_shares_above_one_are_refused() -> None:
+    record = model_with().record()
+    record["share"]["LCME"]["0_30"] = 0.95
+    with pytest.raises(ValueError, match="LCME and LCLE have shares above 1"):
+        model_of(record)
+
+
+def test_what_cannot_be_injected_is_refused(file: str) -> None:
+    with pytest.raises(ValueError, match="CADE repeats a false detection of the ego alone"):
+        Inject(file, patterns=["CADE"])
+    with pytest.raises(ValueError, match="must be ≥ 0"):
+        Inject(file, times=-1.0)
+    with pytest.raises(
+        ValueError, match=r"measured at steps of 0\.2 s, and planning steps are 0\.1"
+    ):
+        Inject(file).reset(1, 0.1)
+    with pytest.raises(UserError, match="No such file"):
+        Inject("/nowhere/model.json")
