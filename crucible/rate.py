@@ -32,7 +32,7 @@ NO_RATE = "The hit rate of a search is no failure probability, and is not used h
 def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
     """Do what the command line asks for; bad input is one line and exit code 2."""
     parser = Parser(prog=program, description=__doc__)
-    from metamorphic.search.commandline import add_configuration  # noqa: PLC0415
+    from metamorphic.search.commandline import add_configuration, settings_first  # noqa: PLC0415
 
     add_configuration(parser)
     add = parser.add_argument
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
         " samples come from near its failures (default: none)")  # fmt: skip
     add("--trust", action="store_true", help="build all classes that the proposal's settings name"
         " (default: declared safe only)")  # fmt: skip
-    options = parser.parse_args(list(arguments))
+    options = parser.parse_args(settings_first(arguments, before=0))
     from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
 
     return guarded("rate", lambda: rate(options))
@@ -94,13 +94,20 @@ class Samples:
         return tuple(one for one in self.ready.search.space if one.name != ROUTE)
 
     def points(self) -> Floats:
-        """Return standard normal points (rounds, routes, parameters), some round the centre."""
+        """Return standard normal points (rounds, routes, parameters), some round the centre.
+
+        Each round has a stream of its own: more rounds go on where fewer ended.
+        """
         from analysis.statistics.rare import sample  # noqa: PLC0415
 
-        count = self.rounds * len(self.routes)
-        random = stream(self.ready.search.seed, "rate")
         centre = np.zeros(len(self.space)) if self.centre is None else self.centre
-        return sample(centre, count, random).reshape(self.rounds, len(self.routes), -1)
+        seed, count = self.ready.search.seed, len(self.routes)
+        return np.array(
+            [
+                sample(centre, count, stream(seed, "rate", "values", str(number)))
+                for number in range(self.rounds)
+            ]
+        )
 
     def candidates(self, points: Floats) -> list[list[Candidate]]:
         """Return what points stand for, in the worlds of their own seeds."""
@@ -116,7 +123,7 @@ class Samples:
             for at, (route, point) in enumerate(zip(self.routes, of_round, strict=True)):
                 values = values_at(self.space, shares(point)) | ({ROUTE: route} if several else {})
                 index = number * len(self.routes) + at
-                seed = derived_seed(self.ready.search.seed, "rate", str(index))
+                seed = derived_seed(self.ready.search.seed, "rate", "world", str(index))
                 row.append(Candidate(index, values, seed))
             listed.append(row)
         return listed

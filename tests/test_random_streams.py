@@ -65,6 +65,8 @@ STREAMS = [
     "power signs/*",
     "power/*/*",
     "radar/*/*",
+    "rate/values/*",
+    "rate/world/*",
     "redrawn/*",
     "roadside/*",
     "scenery/*/bays",

@@ -1,7 +1,7 @@
 """Which kinds of failures a search came upon: a grid of behaviour measures.
 
-Failures of one class in one cell of the grid count as one. Measures come from evaluations, so that a search's
-ledger is enough; what was confirmed comes from repeats with other seeds.
+Failures of one class in one cell of the grid count as one. Measures come from evaluations, so that
+a search's ledger is enough; what was confirmed comes from repeats with other seeds.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Parser]
     Follow = Callable[["Evaluation"], object]
 
+OPTIONS_WITH_VALUE = ("--config-dir", "--rounds", "--width", "--every", "--proposal")
+"""Of the commands that take settings."""
 NAMES = {
     "search": "search for disturbances and hazards under which a system fails, or resume it",
     "confirm": "drive a search's findings again with other seeds, and list what is confirmed",
@@ -32,10 +34,34 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     add_confirm(commands)
     add_shrink(commands)
     add_curves(commands)
-    options = parser.parse_args(list(arguments))
+    options = parser.parse_args(settings_first(arguments))
     from harness.campaign.run import guarded  # noqa: PLC0415 - takes a second
 
     return guarded(options.command, lambda: int(options.run(options)))
+
+
+def settings_first(arguments: Sequence[str], before: int = 1) -> list[str]:
+    """Return the words with settings next to what they follow, in front of options.
+
+    `before` is how many words stand in front of the configuration's name. Options may stand
+    anywhere, which argparse does not allow between words of one list.
+    """
+    values = {at + 1 for at, word in enumerate(arguments) if word in OPTIONS_WITH_VALUE}
+    settings = [
+        word
+        for at, word in enumerate(arguments)
+        if at not in values and "=" in word and not word.startswith("-")
+    ]
+    others = [word for at, word in enumerate(arguments) if at in values or word not in settings]
+    places = [
+        at
+        for at, word in enumerate(others)
+        if at >= before
+        and not word.startswith("-")
+        and (at == 0 or others[at - 1] not in OPTIONS_WITH_VALUE)
+    ]
+    first = places[0] + 1 if places else len(others)
+    return [*others[:first], *settings, *others[first:]]
 
 
 def add_search(commands: Commands) -> None:
