@@ -19,7 +19,7 @@ from harness.campaign.folder.campaign_folder import place
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.plan import arms_of, plan, without_place
 from harness.campaign.planning.validation import refuse_misfit, refuse_misshapen
-from harness.campaign.settings.composition import explained
+from harness.campaign.settings.composition import BLAMED, explained
 from harness.campaign.settings.config import NOT_OF_THE_RESULT, build, plain
 from harness.campaign.settings.declared import Settings
 from harness.campaign.settings.trust import targets
@@ -118,6 +118,11 @@ def composed(name: str, overrides: Sequence[str], folders: Sequence[Path] = ()) 
         with initialize_config_dir(version_base="1.3", config_dir=str(CONF)):
             return compose("config", line)
     except Exception as problem:  # Hydra and OmegaConf have no common one
+        blamed = BLAMED.search(str(problem))
+        if blamed is not None and blamed[1].startswith(f"{GROUP}."):
+            raise UserError(
+                f"configuration: {blamed[1]}: not in the configuration; +{blamed[1]}=... adds it"
+            ) from None
         raise UserError(explained(problem, overrides, folders)) from None
 
 

@@ -14,8 +14,8 @@ KINDS: tuple[Kind, ...] = ("number", "log", "whole", "choice")
 
 
 def refusal(place: str, why: str) -> UserError:
-    """Return the error about a place of the settings."""
-    return UserError(f"configuration: search.{place}: {why}")
+    """Return the error about a place; `why` may begin with the value, as in `= 3: must be ...`."""
+    return UserError(f"configuration: search.{place}{' ' if why.startswith('=') else ': '}{why}")
 
 
 def mapping(value: Any, place: str) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def rows(folder: Path) -> list[str]:
     return file.read_text().splitlines() if file.is_file() else []
 
 
+@pytest.mark.slow
 def test_two_workers_killed_and_resumed_leave_the_same_ledger(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     line = line_of(home, f"out={out}", "executor.workers=2")
@@ -89,6 +90,7 @@ def test_attempts_of_a_search_are_those_of_a_campaign(home: Path) -> None:
         assert evaluation.outcome.measures["message_age"] >= part["seconds"]
 
 
+@pytest.mark.slow
 def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(out: Path) -> None:
     line = ("confirm", out, "--redraws", "2", "--least", "2", "--workers", "2", "--trust")
     done = crucible(*line)
