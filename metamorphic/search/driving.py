@@ -13,8 +13,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
-from harness.campaign.attempt.tasks import Outcome as TryOutcome
-from harness.campaign.attempt.tasks import Position
+from harness.campaign.attempt import tasks
 from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
 from harness.campaign.planning.plan import SEEDS, refuse_unnameable
@@ -62,11 +61,11 @@ class KeptSlot:
     def __init__(self, slot: WorkerSlot) -> None:
         self._slot = slot
 
-    def do(self, key: AttemptKey, number: int) -> TryOutcome:
+    def do(self, key: AttemptKey, number: int) -> tasks.Outcome:
         """Run one try."""
         return self._slot.do(key, number)
 
-    def position(self) -> Position | None:
+    def position(self) -> tasks.Position | None:
         """Return how far the current try has driven."""
         return self._slot.position()
 

@@ -54,7 +54,7 @@ class Records:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pairs:
     """The ego with every other road user at every tick."""
 
@@ -80,11 +80,11 @@ def pairs_of(records: Records) -> Pairs:
     both = rows[rows.actor_id != 0].merge(ego, on="frame", suffixes=("", "_ego"))
     columns = ["x", "y", "length", "width", "yaw"]
     return Pairs(
-        both.frame.to_numpy(),
-        both[[f"{name}_ego" for name in columns]].to_numpy(np.float64),
-        both[columns].to_numpy(np.float64),
-        both[["vx", "vy"]].to_numpy() - both[["vx_ego", "vy_ego"]].to_numpy(),
-        both.moves.to_numpy(bool),
+        frames=both.frame.to_numpy(),
+        ego=both[[f"{name}_ego" for name in columns]].to_numpy(np.float64),
+        others=both[columns].to_numpy(np.float64),
+        velocities=both[["vx", "vy"]].to_numpy() - both[["vx_ego", "vy_ego"]].to_numpy(),
+        moves=both.moves.to_numpy(bool),
     )
 
 

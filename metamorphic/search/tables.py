@@ -25,6 +25,8 @@ NO_RATE = (
     " for failures. `crucible rate` estimates rates."
 )
 BASELINE = "random"
+OF_FINDINGS = ("evaluation", "failure", "values", "again", "rate (95 %)", "finding")
+OF_SMALLEST = ("evaluation", "failure", "values", "smallest values", "again", "windows, s")
 SHARES = (0.25, 0.5, 1.0)
 """Of the budget, after which confirmed failures are counted."""
 
@@ -52,15 +54,13 @@ def of_confirmations(
     evaluations: Sequence[Evaluation], confirmations: Sequence[Confirmation]
 ) -> Table:
     """Return every repeated finding, those that did not happen again listed as unconfirmed."""
-    table = Table("evaluation", "failure", "values", "again", "rate (95 %)", "finding")
+    table = Table(*OF_FINDINGS)
     values = {one.candidate.number: one.candidate.values for one in evaluations}
     for one in confirmations:
+        again = f"{one.failures} of {one.repeats}"
+        rate = f"{one.rate:.2f} ({one.low:.2f} to {one.high:.2f})"
         table.add_row(
-            str(one.number),
-            one.outcome,
-            described(values[one.number]),
-            f"{one.failures} of {one.repeats}",
-            f"{one.rate:.2f} ({one.low:.2f} to {one.high:.2f})",
+            *(str(one.number), one.outcome, described(values[one.number]), again, rate),
             "confirmed" if one.confirmed else "unconfirmed",
         )
     return table
@@ -68,17 +68,15 @@ def of_confirmations(
 
 def of_shrunk(before: Sequence[Values], smallest: Sequence[ShrunkFinding], tick: float) -> Table:
     """Return the smallest values of findings, and the windows in which disturbances must act."""
-    table = Table("evaluation", "failure", "values", "smallest values", "again", "windows, s")
+    table = Table(*OF_SMALLEST)
     for values, one in zip(before, smallest, strict=True):
         shrunk = one.shrunk
         state = "" if shrunk.complete else " (budget spent)"
         state = state if shrunk.held else " (did not happen again: not shrunk)"
+        again = f"{one.confirmation.failures} of {one.confirmation.repeats}"
+        smallest_values = described(shrunk.values) + state
         table.add_row(
-            str(one.number),
-            one.outcome,
-            described(values),
-            described(shrunk.values) + state,
-            f"{one.confirmation.failures} of {one.confirmation.repeats}",
+            *(str(one.number), one.outcome, described(values), smallest_values, again),
             in_windows(one, tick),
         )
     return table
@@ -175,7 +173,8 @@ def of_guidances(curves: Sequence[SearchCurve]) -> Table:
             ratio = "-"
             if baseline and sampler != BASELINE:
                 ratio = shown_ratio(ratio_of_areas(of_sampler, baseline), len(of_sampler))
-            table.add_row(system, sampler, str(len(of_sampler)), *after, f"{area:.2f}", ratio)
+            head = (system, sampler, str(len(of_sampler)))
+            table.add_row(*head, *after, f"{area:.2f}", ratio)
     return table
 
 

@@ -70,7 +70,7 @@ def test_times_to_collision_are_those_of_small_steps(
         assert expected - STEP - 1e-9 <= time
 
 
-def test_hand_made_pairs() -> None:
+def test_pairs_whose_answer_is_known() -> None:
     car = row(0, 0, 4, 2, 0)
     assert gaps(car, row(7, 0, 4, 2, 0))[0] == 3
     assert gaps(car, row(5, 5, 4, 2, 0))[0] == pytest.approx(np.hypot(1, 3))

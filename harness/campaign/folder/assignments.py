@@ -81,14 +81,14 @@ def write_assignments(
             write_whole(file, assignment.to_json())
 
 
-def has_own_assignment(campaign: Path, route: str, condition: str) -> bool:
+def condition_has_assignment(campaign: Path, route: str, condition: str) -> bool:
     """Return whether a condition has a route of its own, with other hazards than the others."""
     return _file(campaign, route, condition).is_file()
 
 
 def read_assignment(campaign: Path, route: str, condition: str | None = None) -> Assignment:
     """Return one route's assignment; that of a condition, if the condition has its own."""
-    if condition is not None and not has_own_assignment(campaign, route, condition):
+    if condition is not None and not condition_has_assignment(campaign, route, condition):
         condition = None
     file = _file(campaign, route, condition)
     try:

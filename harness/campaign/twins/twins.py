@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from harness.campaign.folder.assignments import (
     Assignment,
-    has_own_assignment,
+    condition_has_assignment,
     read_assignment,
     write_assignments,
 )
@@ -150,13 +150,13 @@ class Twins:
         for assignment in assignments if not self._trust else ():
             refuse_untrusted_hazards(self.campaign, assignment)
         write_assignments(self.folder, assignments)
-        self._keep_own_assignments(twins)
+        self._keep_assignments(twins)
 
-    def _keep_own_assignments(self, twins: Sequence[Twin]) -> None:
+    def _keep_assignments(self, twins: Sequence[Twin]) -> None:
         """Give twins the hazards of their attempt where its condition has its own."""
         for twin in twins:
             of = twin.of
-            if has_own_assignment(self.campaign, of.route, of.arm.condition):
+            if condition_has_assignment(self.campaign, of.route, of.arm.condition):
                 assignment = read_assignment(self.campaign, of.route, of.arm.condition)
                 if not self._trust:
                     refuse_untrusted_hazards(self.campaign, assignment)
