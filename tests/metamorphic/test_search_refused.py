@@ -154,16 +154,16 @@ def test_several_routes_are_one_more_choice(home: Path) -> None:
 
 def test_hazards_of_an_evaluation_have_its_values() -> None:
     plan = planned_search(composed("latency_cut_in", []))
-    values = {"delay": 0.0, "speed": 5.5, "phase": -1.5}
+    values = {"delay": 0.0, "speed": 5.5, "phase": -1.2}
     (spec,) = plan.assignment_of(values).hazards
     (before,) = plan.assignments[0].hazards
-    assert spec.parameters == {**before.parameters, "speed": 5.5, "phase": -1.5}
+    assert spec.parameters == {**before.parameters, "speed": 5.5, "phase": -1.2}
     assert spec.station == before.station
     assert plan.condition_of(values) == []
     assert plan.condition_of({**values, "delay": 0.3})[0]["seconds"] == 0.3
     assert plan.template.source(plan.search.space, plan.assignments[0]) == {
         "speed": 4.2,
-        "phase": 0.0,
+        "phase": -1.5,
     }
 
 
