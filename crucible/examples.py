@@ -75,6 +75,25 @@ EXAMPLES = {
         "crucible networks single.json late.json fcooper.json",
         "crucible networks evaluations/*.json --against late --out table.md",
     ),
+    "search": (
+        "crucible search latency_cut_in executor.workers=2",
+        "crucible search latency_cut_in system=fcooper search.sampler=random search.seed=2",
+        "crucible search mine --config-dir mine out=runs/mine",
+        "crucible search latency_cut_in --study executor.workers=2",
+    ),
+    "confirm": (
+        "crucible confirm runs/mine --redraws 10 --most 20",
+        "crucible confirm runs/mine --redraws 20 --least 10 --workers 2",
+    ),
+    "shrink": ("crucible shrink runs/mine", "crucible shrink runs/mine --finding 7 --cells 0"),
+    "curves": (
+        "crucible curves runs/latency_cut_in-study",
+        "crucible curves runs/tpe runs/random",
+    ),
+    "rate": (
+        "crucible rate latency_cut_in --rounds 100 --width 0.2",
+        "crucible rate latency_cut_in --rounds 500 --proposal runs/mine",
+    ),
     "metamorphic": (
         "crucible metamorphic list",
         "crucible metamorphic check --scenes data/test --out runs/metamorphic",

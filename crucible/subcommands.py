@@ -93,6 +93,23 @@ GROUPS: dict[str, tuple[Subcommand, ...]] = {
             metamorphic="change recorded scenes, and find what must not change in the answers",
         ),
     ),
+    "Search": (
+        *of(
+            "metamorphic.search.commandline",
+            "run,learn,search",
+            search="search for disturbances and hazards under which a system fails, or resume it",
+            confirm="drive a search's findings again with other seeds, and list what is confirmed",
+            shrink="find the smallest values at which a finding still happens",
+            curves="print confirmed failures of several searches against budget",
+        ),
+        Subcommand(
+            name="rate",
+            purpose="estimate how often a system fails under disturbances that are sampled",
+            module="crucible.rate",
+            extra="run,learn,analysis",
+            takes_name=False,
+        ),
+    ),
     "Analysis": of(
         "analysis.__main__",
         "analysis",

@@ -80,6 +80,8 @@ STREAMS = [
     "power signs/*",
     "power/*/*",
     "radar/*/*",
+    "rate/values/*",
+    "rate/world/*",
     "redrawn/*",
     "roadside/*",
     "scenery/*/bays",

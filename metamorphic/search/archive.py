@@ -1,7 +1,7 @@
 """Which kinds of failures a search came upon: a grid of behaviour measures.
 
-Failures in one cell of the grid count as one. Measures come from evaluations, so that a search's
-ledger is enough; what was confirmed comes from repeats with other seeds.
+Failures of one class in one cell of the grid count as one. Measures come from evaluations, so that
+a search's ledger is enough; what was confirmed comes from repeats with other seeds.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ class Archive:
 def place_of(axes: tuple[BehaviourAxis, ...], outcome: Outcome) -> Place:
     """Return the cell of an outcome."""
     return tuple(axis.cell(outcome.measures[axis.name]) for axis in axes)
+
+
+def distinct_key(axes: tuple[BehaviourAxis, ...], outcome: Outcome) -> tuple[str, Place]:
+    """Return what distinct failures differ in: the class of failure, or the cell."""
+    return outcome.outcome, place_of(axes, outcome)
 
 
 def archive_of(

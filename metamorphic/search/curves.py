@@ -1,6 +1,6 @@
 """How fast a search finds distinct failures, and how much faster than a baseline.
 
-A curve counts the cells with a confirmed failure among the first evaluations. Its area rewards
+A curve counts the distinct confirmed failures among the first evaluations. Its area rewards
 failures that come early. Curves of one sampler differ by the search's seed, so that a ratio of two
 samplers rests on several seeds of each.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.randomness import stream
 from harness.vocabulary import Floats, Integers
-from metamorphic.search.archive import place_of
+from metamorphic.search.archive import Place, distinct_key
 from metamorphic.search.candidates import Evaluation
 from metamorphic.search.samplers import needed
 from metamorphic.search.settings import BehaviourAxis
@@ -41,10 +41,10 @@ def curve_of(
     confirmed: Collection[int],
 ) -> Integers:
     """Return the number of distinct confirmed failures after 1, 2, ... evaluations."""
-    numbers, seen, counts = frozenset(confirmed), set[tuple[int, ...]](), []
+    numbers, seen, counts = frozenset(confirmed), set[tuple[str, Place]](), []
     for evaluation in evaluations:
         if evaluation.outcome.failed and evaluation.candidate.number in numbers:
-            seen.add(place_of(axes, evaluation.outcome))
+            seen.add(distinct_key(axes, evaluation.outcome))
         counts.append(len(seen))
     return np.array(counts, np.int64)
 

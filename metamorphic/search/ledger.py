@@ -28,7 +28,12 @@ OTHER_FOLDER = "search in another folder"
 
 def header_of(settings: SearchSettings, versions: Mapping[str, str]) -> dict[str, Any]:
     """Return the first line of a ledger."""
-    content = {"settings": settings.record(), "versions": dict(versions)}
+    return header_with(settings.record(), versions)
+
+
+def header_with(settings: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first line of a ledger of anything; settings as JSON gives them back."""
+    content = {"settings": dict(settings), "versions": dict(versions)}
     return {**content, "digest": digest_of(content)}
 
 

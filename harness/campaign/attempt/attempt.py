@@ -79,7 +79,7 @@ def drive_and_write(task: Task, report: Report, view: LiveView) -> str:
     """Drive, write the records, and return a one-line description of the outcome."""
     began = time.monotonic()
     settings = read_header(task.folder / "campaign.yaml")["settings"]
-    assignment = read_assignment(task.folder, task.key.route)
+    assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
     channel = set_up_channel(settings, task.key.arm.condition, window_of(system, settings))
     changes = set_up_changes(settings, task.key.arm.condition)

@@ -71,17 +71,26 @@ class Assignment:
         )
 
 
-def write_assignments(campaign: Path, assignments: Sequence[Assignment]) -> None:
-    """Keep what is not kept yet."""
+def write_assignments(
+    campaign: Path, assignments: Sequence[Assignment], condition: str | None = None
+) -> None:
+    """Keep what is not kept yet; with a condition, the routes as that condition alone has them."""
     for assignment in assignments:
-        file = _file(campaign, assignment.route.name)
+        file = _file(campaign, assignment.route.name, condition)
         if not file.exists():
             write_whole(file, assignment.to_json())
 
 
-def read_assignment(campaign: Path, route: str) -> Assignment:
-    """Return one route's assignment."""
-    file = _file(campaign, route)
+def condition_has_assignment(campaign: Path, route: str, condition: str) -> bool:
+    """Return whether a condition has a route of its own, with other hazards than the others."""
+    return _file(campaign, route, condition).is_file()
+
+
+def read_assignment(campaign: Path, route: str, condition: str | None = None) -> Assignment:
+    """Return one route's assignment; that of a condition, if the condition has its own."""
+    if condition is not None and not condition_has_assignment(campaign, route, condition):
+        condition = None
+    file = _file(campaign, route, condition)
     try:
         return Assignment.from_json(file.read_text())
     except (*BROKEN, KeyError, TypeError) as problem:
@@ -98,5 +107,8 @@ def assigned_routes(campaign: Path) -> list[str]:
     return names
 
 
-def _file(campaign: Path, route: str) -> Path:
-    return campaign / FOLDER / f"{safe_name(route)}.json"
+def _file(campaign: Path, route: str, condition: str | None = None) -> Path:
+    folder = campaign / FOLDER
+    if condition is not None:
+        folder /= safe_name(condition)
+    return folder / f"{safe_name(route)}.json"

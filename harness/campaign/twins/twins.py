@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from harness.campaign.folder.assignments import Assignment, read_assignment, write_assignments
+from harness.campaign.folder.assignments import (
+    Assignment,
+    condition_has_assignment,
+    read_assignment,
+    write_assignments,
+)
 from harness.campaign.folder.campaign_folder import locked, read_header, write_header
 from harness.campaign.folder.inputs import other_files
 from harness.campaign.planning.plan import refuse_unnameable
@@ -152,6 +157,17 @@ class Twins:
         for assignment in assignments if not self._trust else ():
             refuse_untrusted_hazards(self.campaign, assignment)
         write_assignments(self.folder, assignments)
+        self._keep_assignments(twins)
+
+    def _keep_assignments(self, twins: Sequence[Twin]) -> None:
+        """Give twins the hazards of their attempt where its condition has its own."""
+        for twin in twins:
+            of = twin.of
+            if condition_has_assignment(self.campaign, of.route, of.arm.condition):
+                assignment = read_assignment(self.campaign, of.route, of.arm.condition)
+                if not self._trust:
+                    refuse_untrusted_hazards(self.campaign, assignment)
+                write_assignments(self.folder, [assignment], twin.key.arm.condition)
 
     def _changed(self, twin: Twin) -> list[Part[Interference]]:
         """Return the settings of a condition with a change."""

@@ -1,0 +1,135 @@
+"""How an attempt ended, and where that was: its class of failure and measures of behaviour.
+
+The moment that counts is the first violation, or the smallest gap to a moving road user of a drive
+without one. Measures are what archives divide failures by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.vocabulary import PATTERNS
+from metamorphic.search.candidates import Outcome
+from metamorphic.search.objectives import OBJECTIVES, Records, least_gap, pairs_of
+
+LAST = 3.0
+"""Seconds before the moment whose error patterns are compared."""
+CLEAN, STANDING = "clean", "ego standing"
+"""Classes of attempts that are no failures: no violation; struck while it stood."""
+NO_MESSAGE = 10.0
+"""Seconds: the age where the ego has no message."""
+MODES = (*PATTERNS, "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The moment that counts, with the records."""
+
+    records: Records
+    frame: int  # ticks
+
+    @property
+    def time(self) -> float:
+        """Return the seconds since the ego stood ready."""
+        return self.frame * self.records.tick
+
+    @property
+    def step(self) -> Any:
+        """Return the row of the last planning step up to the moment."""
+        frames = self.records.frames
+        return frames.iloc[max(int((frames.frame <= self.frame).sum()) - 1, 0)]
+
+    @property
+    def newest(self) -> Any:
+        """Return the row of the newest message that the ego has; nothing without any."""
+        messages = self.records.messages
+        usable = messages[messages.delivered_time <= self.step.time + 1e-6]
+        return usable.loc[usable.capture_time.idxmax()] if len(usable) else None
+
+
+def moment_of(records: Records) -> Moment:
+    """Return the moment that counts; of a drive without any other road user the end."""
+    violation = records.result["violation"]
+    if violation is not None:
+        return Moment(records, int(violation["frame"]))
+    frame = least_gap(records, pairs_of(records), moving=True)[1]
+    return Moment(records, int(records.frames.frame.max()) if frame is None else frame)
+
+
+def message_age(moment: Moment) -> float:
+    """Return the age in s of the newest message at the planning step before; 10 without any."""
+    newest = moment.newest
+    return NO_MESSAGE if newest is None else round(moment.step.time - newest.capture_time, 6)
+
+
+def displacement(moment: Moment) -> float:
+    """Return by how many m the pose in the newest message is off, as measured; 0 without any."""
+    newest = moment.newest
+    return 0.0 if newest is None else float(np.hypot(newest.measured_x, newest.measured_y))
+
+
+def ego_speed(moment: Moment) -> float:
+    """Return the ego's speed in m/s at the violation, or at the planning step of least gap."""
+    violation = moment.records.result["violation"]
+    return float(moment.step.speed if violation is None else violation["ego_speed"])
+
+
+def station_share(moment: Moment) -> float:
+    """Return how far along the route the ego is, as a share of the route's length."""
+    route = moment.records.route
+    length = float(np.hypot(*np.diff(route, axis=0).T).sum())
+    return float(np.clip(moment.step.station / length, 0.0, 1.0))
+
+
+def error_pattern(moment: Moment) -> float:
+    """Return the number, 0 to 5, of the error pattern that is counted most in the last 3 s.
+
+    In the order LCME, LCLE, LADE, CCME, CCLE, CADE; of equals the first; 6 if none is counted.
+    """
+    frames = moment.records.frames
+    last = frames[(frames.time <= moment.time + 1e-6) & (frames.time > moment.time - LAST)]
+    counts = last[list(PATTERNS)].sum().to_numpy()
+    return float(np.argmax(counts) if counts.any() else len(PATTERNS))
+
+
+MEASURES: dict[str, Callable[[Moment], float]] = {
+    "message_age": message_age,
+    "displacement": displacement,
+    "ego_speed": ego_speed,
+    "station_share": station_share,
+    "error_pattern": error_pattern,
+}
+"""Measures of behaviour by name; all are in the ledger."""
+
+
+def class_of(records: Records) -> tuple[str, bool]:
+    """Return the class of an attempt, and whether that is a failure of the ego.
+
+    A failure is a first violation, as campaigns count them, in which the ego was not standing. Its
+    class is the kind of violation, and the class of the road user that was struck.
+    """
+    violation = records.result["violation"]
+    if violation is None:
+        return CLEAN, False
+    if violation["ego_stationary"]:
+        return STANDING, False
+    actors = records.actors.set_index("actor_id")["class"]
+    struck = violation["with_actor"]
+    kind = str(violation["kind"])
+    return (f"{kind}: {actors[struck]}" if struck in actors.index and struck else kind), True
+
+
+def outcome_of(records: Records) -> Outcome:
+    """Return what the ledger keeps of an attempt."""
+    moment = moment_of(records)
+    name, failed = class_of(records)
+    return Outcome(
+        outcome=name,
+        failed=failed,
+        objectives={name: function(records) for name, function in OBJECTIVES.items()},
+        measures={name: function(moment) for name, function in MEASURES.items()},
+    )

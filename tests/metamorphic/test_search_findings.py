@@ -1,0 +1,120 @@
+"""Which evaluations are findings, which seeds repeat them, and what is shrunk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.errors import UserError
+from metamorphic.search.candidates import Candidate, Evaluation, Outcome
+from metamorphic.search.configuration import SearchPlan, composed, planned_search
+from metamorphic.search.confirm import Confirmation, Repeats, repeated
+from metamorphic.search.confirming import Confirming, refuse_used_seeds
+from metamorphic.search.driving import fresh_seed, numbered_name
+from metamorphic.search.folders import Searched
+from metamorphic.search.shrinking import chosen_findings, name_of, source_of
+
+REPEATS = Repeats(count=3, least=2)
+CAR, WALKER = "collision_vehicle: vehicle", "collision_pedestrian: pedestrian"
+
+
+@pytest.fixture(scope="module")
+def ready() -> SearchPlan:
+    return planned_search(composed("latency_cut_in", []))
+
+
+def evaluation(number: int, age: float, kind: str = "", seed: int = 0) -> Evaluation:
+    outcome = Outcome(
+        outcome=kind or "clean",
+        failed=bool(kind),
+        objectives={"gap_to_moving": 0.0 if kind else 2.0},
+        measures={"message_age": age, "ego_speed": 5.0, "error_pattern": 6.0},
+    )
+    values = {"delay": age, "speed": 4.0, "phase": -1.0}
+    return Evaluation(Candidate(number, values, seed or 1000 + number), outcome)
+
+
+EVALUATIONS = (
+    evaluation(0, 0.1),
+    evaluation(1, 0.5, CAR),
+    evaluation(2, 0.6, CAR),  # of the same class, in the same cell
+    evaluation(3, 0.5, WALKER),
+    evaluation(4, 1.0, CAR),
+)
+
+
+def test_findings_are_the_first_of_every_distinct_failure(ready: SearchPlan) -> None:
+    searched = Searched(ready, EVALUATIONS, "")
+    assert [one.candidate.number for one in searched.findings] == [1, 3, 4]
+    chosen = Confirming(repeats=REPEATS, most=2).chosen(searched)
+    assert [one.candidate.number for one in chosen] == [1, 3]
+    with pytest.raises(UserError, match="most = 0: must be ≥ 1"):
+        Confirming(repeats=REPEATS, most=0)
+
+
+def test_all_evaluations_share_the_seed_of_the_campaign_unless_seeds_are_fresh(
+    ready: SearchPlan,
+) -> None:
+    searched = Searched(ready, EVALUATIONS, "")
+    fresh = Searched(replace(ready, seeds="fresh"), EVALUATIONS, "")
+    candidates = [one.candidate for one in EVALUATIONS]
+    assert {searched.seed(candidate) for candidate in candidates} == {1}
+    assert [fresh.seed(one) for one in candidates] == [1000, 1001, 1002, 1003, 1004]
+
+
+def test_seeds_of_the_search_are_not_used_again(ready: SearchPlan) -> None:
+    finding = EVALUATIONS[1]
+    candidate = finding.candidate
+    third = repeated(candidate.number, candidate.values, REPEATS, name="confirm")[2]
+    refuse_used_seeds(Searched(ready, EVALUATIONS, ""), [finding], REPEATS)
+    same = replace(ready, campaign={**ready.campaign, "seeds": [fresh_seed(third)]})
+    also = (*EVALUATIONS, evaluation(5, 0.1, seed=fresh_seed(third) + 2**31))
+    for searched in (
+        Searched(same, EVALUATIONS, ""),
+        Searched(replace(ready, seeds="fresh"), also, ""),
+    ):
+        with pytest.raises(UserError, match="the search used its seeds; choose another --seed"):
+            refuse_used_seeds(searched, [finding], REPEATS)
+
+
+def test_the_ledger_of_a_confirmation_names_its_rule(ready: SearchPlan) -> None:
+    searched = Searched(ready, EVALUATIONS, "digest")
+    header = Confirming(repeats=REPEATS, most=2).header(searched)
+    assert header["settings"] == {
+        "of": "digest",
+        "findings": [1, 3],
+        "repeats": 3,
+        "least": 2,
+        "seed": 0,
+        "most": 2,
+    }
+
+
+def test_confirmed_findings_are_shrunk_unless_others_are_named(ready: SearchPlan) -> None:
+    searched = Searched(ready, EVALUATIONS, "")
+    confirmations = [
+        Confirmation(
+            number=number, outcome=CAR, failures=2, repeats=3, low=0.1, high=1, confirmed=confirmed
+        )
+        for number, confirmed in ((1, False), (4, True))
+    ]
+    numbers = [one.candidate.number for one in chosen_findings(searched, confirmations, [])]
+    assert numbers == [4]
+    assert [one.candidate.number for one in chosen_findings(searched, [], [2, 3])] == [2, 3]
+    with pytest.raises(UserError, match="--finding 0: evaluation 0 did not fail"):
+        chosen_findings(searched, [], [0])
+
+
+def test_shrinking_goes_towards_the_hazard_of_the_routes(ready: SearchPlan) -> None:
+    searched = Searched(ready, EVALUATIONS, "")
+    source = source_of(searched, EVALUATIONS[1].candidate.values)
+    assert source == {"speed": 4.2, "phase": -1.5}
+
+
+def test_conditions_are_named_by_evaluation_and_probes_by_their_values() -> None:
+    one, other = Candidate(7, {"delay": 0.5}, 1), Candidate(7, {"delay": 0.25}, 1)
+    assert numbered_name(one) == numbered_name(other) == "e0007"
+    assert name_of(one) != name_of(other)
+    assert name_of(one) == name_of(replace(one, seed=2))
+    assert name_of(one).startswith("e0007-")

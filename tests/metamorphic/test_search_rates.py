@@ -1,0 +1,216 @@
+"""Rates of sampled disturbances, evaluations kept in order, and guidances side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from crucible.rate import Samples, interval_of, lines_of, narrow, share_of, weights_of
+from harness.errors import UserError
+from harness.vocabulary import Floats
+from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
+from metamorphic.search.configuration import SearchPlan, composed, planned_search
+from metamorphic.search.ledger import header_with, open_ledger, read_ledger
+from metamorphic.search.recorded import Recorded
+from metamorphic.search.tables import SearchCurve, of_guidances, of_search
+from metamorphic.space import Parameter
+from tests.metamorphic.basins import MIXED, SETTINGS
+
+
+@pytest.fixture(scope="module")
+def ready() -> SearchPlan:
+    return planned_search(composed("latency_cut_in", []))
+
+
+@given(st.floats(0, 1 - 1e-9), st.sampled_from(MIXED.space))
+def test_shares_are_those_of_values(share: float, parameter: Parameter) -> None:
+    value = parameter.at(share)
+    again = share_of(parameter, value)
+    assert parameter.at(again) == (value if isinstance(value, str) else pytest.approx(value))
+    if parameter.kind in ("number", "log"):
+        assert again == pytest.approx(share, abs=1e-9)
+
+
+def test_more_rounds_go_on_where_fewer_ended(ready: SearchPlan) -> None:
+    centre = np.array([1.0, 0.0, -0.5])
+    few, many = Samples(ready, centre, 5), Samples(ready, centre, 8)
+    assert (few.points() == many.points()[:5]).all()
+    ours, theirs = few.candidates(few.points()), many.candidates(many.points())
+    assert ours == theirs[:5]
+    seeds = [one.seed for row in theirs for one in row]
+    assert len(set(seeds)) == len(seeds) == 8
+
+
+def test_without_a_proposal_values_are_even_over_the_range(ready: SearchPlan) -> None:
+    samples = Samples(ready, None, 2000)
+    delays = [float(row[0].values["delay"]) for row in samples.candidates(samples.points())]
+    counts = np.histogram(delays, bins=4, range=(0, 1))[0]
+    assert (abs(counts - 500) < 5 * np.sqrt(500)).all()
+    assert (weights_of(samples, samples.points()) == 1).all()
+
+
+def failing(samples: Samples, points: Floats, beyond: float) -> Floats:
+    """Return where delays, in standard normal numbers, are beyond a limit."""
+    return np.asarray(points[..., 0] > beyond, np.float64)
+
+
+@pytest.mark.parametrize("centre", [None, np.array([1.5, 0.0, 0.0])])
+def test_the_rate_of_a_region_is_in_its_interval(ready: SearchPlan, centre: Floats | None) -> None:
+    samples = Samples(ready, centre, 600)
+    points = samples.points()
+    failed = failing(samples, points, 1.2816)  # a tenth
+    low, high = interval_of(samples, points, failed.astype(bool))
+    assert low < 0.1 < high
+    assert high - low < 0.15
+    rate = next(line for line in lines_of(samples, points, failed.astype(bool)) if "95" in line)
+    assert abs(float(rate.split()[1]) - 0.1) < 0.03
+    marks = failed.astype(bool).tolist()
+    assert narrow(samples, points, marks, 0.15)
+    assert not narrow(samples, points, marks[:5], 0.15)
+
+
+def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
+    samples = Samples(ready, np.array([0.5, 0.0, 0.0]), 100)
+    points = samples.points()
+    failed = failing(samples, points, 2.3).astype(bool)
+    assert failed.any()
+    with pytest.raises(UserError, match=r"effective sample size .* must be ≥ 30; the rate is at"):
+        list(lines_of(samples, points, failed))
+
+
+def squared(candidate: Candidate) -> Outcome:
+    value = float(candidate.values["x"]) ** 2
+    return Outcome(
+        outcome="hit" if value > 1 else "clean", failed=value > 1, objectives={"v": value}
+    )
+
+
+def asked(first: int, count: int) -> list[Candidate]:
+    """Return candidates of one finding, whose number all share."""
+    return [Candidate(7, {"x": at / 2}, 100 + at) for at in range(first, first + count)]
+
+
+class Counting:
+    """A mapper that counts what it evaluates."""
+
+    def __init__(self) -> None:
+        self.evaluated: list[int] = []
+
+    def __call__(self, evaluate: Evaluate, candidates: Sequence[Candidate]) -> Iterator[Outcome]:
+        for candidate in candidates:
+            self.evaluated.append(candidate.seed)
+            yield evaluate(candidate)
+
+
+def test_a_ledger_gives_back_its_rows_and_only_the_rest_is_evaluated(tmp_path: Path) -> None:
+    header, first, again = header_with({"of": "x"}, {}), Counting(), Counting()
+    with open_ledger(tmp_path, header) as ledger:
+        recorded = Recorded(ledger, first)
+        outcomes = list(recorded(squared, asked(0, 3)))
+        one = next(recorded(squared, asked(3, 5)))  # the rest is not asked for
+    rows = read_ledger(ledger.file)[1]
+    assert [row.outcome for row in rows] == [*outcomes, one]
+    assert [row.candidate.number for row in rows] == [0, 1, 2, 3]
+    with open_ledger(tmp_path, header) as ledger:
+        recorded = Recorded(ledger, again)
+        assert list(recorded(squared, asked(0, 3))) == outcomes
+        assert [next(recorded(squared, asked(3, 5)))] == [one]
+        assert again.evaluated == []
+        assert len(list(recorded(squared, asked(4, 2)))) == 2
+    assert again.evaluated == [104, 105]
+
+
+@pytest.mark.parametrize("other", [Candidate(7, {"x": 9.0}, 100), Candidate(7, {"x": 0.0}, 5)])
+def test_rows_of_other_values_or_seeds_are_refused(tmp_path: Path, other: Candidate) -> None:
+    header = header_with({"of": "x"}, {})
+    with open_ledger(tmp_path, header) as ledger:
+        list(Recorded(ledger, Counting())(squared, asked(0, 1)))
+    with (
+        open_ledger(tmp_path, header) as ledger,
+        pytest.raises(UserError, match="line 2: of other values or of another seed"),
+    ):
+        list(Recorded(ledger, Counting())(squared, [other]))
+
+
+def printed(table: object) -> list[list[str]]:
+    text = Console(width=200)
+    with text.capture() as captured:
+        text.print(table)
+    lines = captured.get().splitlines()
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if "│" in line]
+
+
+def curve(system: str, sampler: str, seed: int, *at: int) -> SearchCurve:
+    heights = np.zeros(8, np.int64)
+    for evaluation in at:
+        heights[evaluation:] += 1
+    return SearchCurve(
+        system=system,
+        sampler=sampler,
+        seed=seed,
+        failures=4,
+        distinct=3,
+        repeated=3,
+        confirmed=len(at),
+        first=1,
+        curve=heights,
+    )
+
+
+def test_guidances_are_compared_with_random_search() -> None:
+    curves = [
+        curve(system, sampler, seed, *at)
+        for system in ("late", "fcooper")
+        for seed in (1, 2, 3)
+        for sampler, at in (("tpe", (0, 4)), ("random", (4, 6)))
+    ]
+    rows = {(row[0], row[1]): row[2:] for row in printed(of_guidances(curves))}
+    assert rows["late", "tpe"] == [
+        "3",
+        "1.00",
+        "1.00",
+        "2.00",
+        "1.50",
+        "2.00 (no interval: 3 of 5 searches)",
+    ]
+    assert rows["late", "random"] == ["3", "0.00", "0.00", "2.00", "0.75", "-"]
+    assert rows["all", "tpe"][-1] == "2.00 (2.00 to 2.00)"
+    assert rows["all", "random"][0] == "6"
+
+
+def test_the_table_of_a_search_counts_its_failures() -> None:
+    def evaluation(number: int, x: float, failed: bool, kind: str = "collision") -> Evaluation:
+        outcome = Outcome(
+            outcome=kind if failed else "clean",
+            failed=failed,
+            objectives={"gap": 0.0 if failed else 3.5},
+            measures={"x": x, "y": 0.0},
+        )
+        return Evaluation(Candidate(number, {"delay": x}, number), outcome)
+
+    lost = Evaluation(
+        Candidate(4, {"delay": 0.0}, 4), Outcome(outcome="server_crash", failed=False)
+    )
+    evaluations = [
+        evaluation(0, 0.1, False),
+        evaluation(1, 0.1, True),
+        evaluation(2, 0.15, True),
+        evaluation(3, 0.1, True, "off_road"),
+        lost,
+    ]
+    rows = dict(printed(of_search(replace(SETTINGS, budget=5), evaluations)))
+    assert rows == {
+        "evaluations": "5",
+        "without a result": "1",
+        "failures": "3",
+        "distinct failures": "2",
+        "first failure at evaluation": "2",
+        "best gap": "0",
+    }
