@@ -40,7 +40,9 @@ def shifts(episode: Episode, sender: str) -> np.ndarray:
     errors = []
     for step in range(len(episode.given)):
         believed = episode.beliefs[sender, step].lidar_in_world
-        errors.append(shift_between(believed, where(sender, step)))
+        shift = shift_between(believed, where(sender, step))
+        assert shift[3:] == (0.0, 0.0, 0.0)
+        errors.append(shift[:3])
     return np.array(errors) / (1.0, 1.0, DEGREE)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,30 @@ from harness.channel.disturbance import PARTNERS
 from harness.channel.interference.latency import Fixed, Uniform
 from harness.channel.interference.loss import Loss
 from harness.channel.interference.pose_error import Fixed as FixedPoseError
+from harness.checks.sweep_disturbance import raw_sweep
 from harness.errors import UserError
 from harness.records.arms import Arm
 from harness.vocabulary import Features, Kind, Payload, Points
 from tests.campaign.tiny import composed, write_route
-from tests.channel.episode import PERIOD, Episode, some_boxes, some_features, some_points
+from tests.channel.episode import (
+    PERIOD,
+    Episode,
+    observation,
+    some_boxes,
+    some_features,
+    some_points,
+)
 from tests.conftest import ROOT
 
 NAMES: tuple[tuple[str, Kind], ...] = (("roadside-0", "roadside"), ("vehicle-1", "vehicle"))
-MIDDLE = {"bandwidth": 750_000, "ghosts": 2, "stray_points": 50, "latency": 0.35}
+MIDDLE = {
+    "bandwidth": 750_000,
+    "ghosts": 2,
+    "stray_points": 50,
+    "latency": 0.35,
+    "stray_returns": 50,
+    "fog": 50.0,
+}
 """A size of every disturbance; others take a share or metres."""
 DELAYS = st.one_of(
     st.integers(1, 1000).map(lambda milliseconds: milliseconds / 1000),
@@ -149,11 +165,15 @@ def test_every_size_happens(name: str) -> None:
     size = MIDDLE.get(name, 0.5)
     made = build(SIZES[name].part(size), "interference")
     assert not made.size_zero
-    if name != "bandwidth":
+    if name not in ("bandwidth", "fog"):  # of which 0 is not none
         assert build(SIZES[name].part(0), "interference").size_zero
     made.reset(1, "route-4")
     payload = next(sort for sort in (some_boxes, some_points, some_features) if fits(made, sort()))
     episode = Episode(made).run(60, NAMES, payload)
+    if made.of_sweeps:
+        raw = raw_sweep("ego", 0)
+        seen = replace(observation("ego", "ego", 0), points_in_lidar=raw.points_in_lidar)
+        episode.channel.sense(seen, raw.surfaces, raw.sensitivity)
     episode.channel.audit.verify()
     assert not episode.channel.audit.tally.effects.none
 
