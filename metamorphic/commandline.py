@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,6 +74,14 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="operators of `crucible metamorphic list` (default: all)",
     )
+    add(
+        "--far",
+        type=float,
+        nargs="+",
+        default=(30.0, 50.0),
+        metavar="M",
+        help="distances from which on objects are far, each a check (default: 30 50)",
+    )
     add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
     add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
     add("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
@@ -101,6 +110,8 @@ def run_check(options: argparse.Namespace) -> None:
         if getattr(options, name) < 1:
             raise UserError(f"--{name} {getattr(options, name)}: must be 1 or more")
     entries(tuple(options.operators))
+    if not all(0 < beyond < math.inf for beyond in options.far):
+        raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")
     study = Study(
         recordings=tuple(options.scenes),
         systems=tuple(options.systems),
@@ -108,6 +119,7 @@ def run_check(options: argparse.Namespace) -> None:
         scenes=options.count,
         seed=options.seed,
         folder=options.out,
+        far=tuple(options.far),
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
         bar = progress.add_task("scenes", total=len(study.chosen()))

@@ -42,6 +42,8 @@ class Change:
     high: float
     count_before: int = 0
     count_after: int = 0
+    exposed_before: int = 0
+    exposed_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +84,46 @@ def frame(folder: Path, table: str) -> pd.DataFrame:
     return rows
 
 
-def both_sides(rows: pd.DataFrame, system: str, operator: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Which sides are compared, and by which returns objects are judged."""
+
+    before: str = "recorded"
+    after: str = "changed"
+    hits: str = "before"
+
+
+RECORDED = Between()
+OF_WEATHER = {
+    "recorded": RECORDED,
+    "dry": Between("dry", "changed"),
+    "dry, hit in the weather": Between("dry", "changed", "after"),
+}
+"""What weather is compared with: the sweep as recorded, and the same sensor's in dry air."""
+
+
+def both_sides(
+    rows: pd.DataFrame, system: str, operator: str, between: Between = RECORDED
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a system's rows before and after an operator, of the scenes that it changed."""
     of_system = rows[rows["system"] == system]
-    after = of_system[of_system["operator"] == operator]
-    before = of_system[
-        (of_system["operator"] == SOURCE) & of_system["scene"].isin(after["scene"].unique())
+    of_operator = of_system[of_system["operator"] == operator]
+    after = of_operator[
+        (of_operator["side"] == between.after) & (of_operator["hits"] == between.hits)
     ]
-    return before, after
+    if between.before == "recorded":
+        before = of_system[of_system["operator"] == SOURCE]
+        return before[before["scene"].isin(after["scene"].unique())], after
+    dry = of_operator["side"] == between.before
+    return of_operator[dry & (of_operator["hits"] == between.hits)], after
 
 
-def rate_change(tables: Tables, check: str, system: str, operator: str) -> Change:
+def rate_change(
+    tables: Tables, check: str, system: str, operator: str, *, between: Between = RECORDED
+) -> Change:
     """Return the rate of an error per exposed box, before and after."""
-    before, after = both_sides(tables.checks[tables.checks["check"] == check], system, operator)
+    rows = tables.checks[tables.checks["check"] == check]
+    before, after = both_sides(rows, system, operator, between)
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
@@ -105,13 +134,17 @@ def rate_change(tables: Tables, check: str, system: str, operator: str) -> Chang
         changed(old, new),
         count_before=int(before["count"].sum()),
         count_after=int(after["count"].sum()),
+        exposed_before=int(before["exposed"].sum()),
+        exposed_after=int(after["exposed"].sum()),
     )
 
 
-def precision_change(tables: Tables, system: str, operator: str) -> Change:
+def precision_change(
+    tables: Tables, system: str, operator: str, between: Between = RECORDED
+) -> Change:
     """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
-    detections = both_sides(tables.detections, system, operator)
-    objects = both_sides(tables.objects, system, operator)
+    detections = both_sides(tables.detections, system, operator, between)
+    objects = both_sides(tables.objects, system, operator, between)
     clusters = list(dict.fromkeys(objects[1]["cluster"]))
     sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])

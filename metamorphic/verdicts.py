@@ -1,0 +1,63 @@
+"""What ground truth says of a relation's breaches: a product of its own, which decides no relation.
+
+A relation can be broken although the answer is right there (a wrong detection went away), and hold
+although both answers are wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.vocabulary import Boxes
+from metamorphic.answers import Answer
+from metamorphic.checks import Objects
+from metamorphic.matching import OVERLAP, best_overlap, lie_on, whole_in
+from metamorphic.relations.relation import Breach, Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Breaches by what ground truth says of the follow-up's answer, and objects lost to both."""
+
+    wrong: int  # an object that the follow-up does not find, or a detection of nothing
+    right: int  # the follow-up is right there
+    unjudged: int  # nothing is known there
+    both_wrong: int  # judged objects that neither answer finds
+    judged: int  # objects
+
+
+def verdict(measure: Measure, source: Answer, follow: Answer, objects: Objects) -> Verdict:
+    """Return what ground truth says; found is an overlap of more than 0.5, as in the checks."""
+    found = best_overlap(objects.judged, follow.cooperative) > OVERLAP
+    before = best_overlap(objects.judged, source.cooperative) > OVERLAP
+    says = [of_breach(breach, follow, objects) for breach in measure.breaches]
+    return Verdict(
+        wrong=says.count("wrong"),
+        right=says.count("right"),
+        unjudged=says.count("unjudged"),
+        both_wrong=int((~found & ~before).sum()),
+        judged=len(objects.judged),
+    )
+
+
+def of_breach(breach: Breach, follow: Answer, objects: Objects) -> str:
+    """Return whether the follow-up's answer is right at a breach."""
+    box = Boxes(np.array([breach.geometry]), np.array([breach.of_class]), np.ones(1))
+    overlaps = best_overlap(objects.judged, box)
+    if (overlaps > OVERLAP).any():
+        if breach.why == "additional":
+            return "right"
+        there = objects.judged[np.asarray(overlaps > OVERLAP)]
+        return "right" if (best_overlap(there, follow.cooperative) > OVERLAP).all() else "wrong"
+    if not judged_there(box, objects):
+        return "unjudged"
+    return "wrong" if breach.why == "additional" else "right"
+
+
+def judged_there(box: Boxes, objects: Objects) -> bool:
+    """Return whether a detection at a place is right or wrong: of nothing unjudged, inside."""
+    by = objects.judged_by
+    places = Boxes.join([objects.others, objects.parked, objects.places])
+    return bool(whole_in(box, by.window, by.margin)[0] and not lie_on(box, places)[0])
