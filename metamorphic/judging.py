@@ -40,7 +40,7 @@ from metamorphic.relations.relation import Expected, Measure
 from metamorphic.scene import Scene
 from metamorphic.sight import Sight
 from metamorphic.space import Values
-from metamorphic.verdicts import verdict
+from metamorphic.verdicts import Held, verdict
 
 SOURCE = "none"
 """The name of what was done to a scene as it was recorded."""
@@ -64,11 +64,7 @@ class Follow:
     expected: Expected
     sight: Sight
     objects: Mapping[tuple[Side, ByHits], Objects]
-
-    @property
-    def judged(self) -> Objects:
-        """Return the objects by which the answer to the changed scene is checked."""
-        return self.objects["changed", "before"]
+    source_objects: Objects
 
 
 def hits_before(scene: Scene, of: Scene, expectation: Expectation) -> Integers:
@@ -108,7 +104,11 @@ def measured(rows: Rows, entry: Entry, system: str, *, follow: Follow, answers: 
     head = where(source.name, source.cluster, system, follow.operator)
     for relation in entry.relations:
         measure = relation.measure(answers.source, answers.follow, follow.expected)
-        says = verdict(measure, answers.source, answers.follow, follow.judged)
+        says = verdict(
+            measure,
+            Held(answers.source, follow.source_objects),
+            Held(answers.follow, follow.objects["changed", "before"]),
+        )
         rows["measures"].append(
             {
                 **head,

@@ -245,4 +245,5 @@ def followed(
         expected=expected_of(source, after, expectation),
         sight=sight_of(after) if others or sight is None else sight,
         objects=objects_by_hits(scene, source, after, expectation),
+        source_objects=judged_objects(source, scene, Expectation()),
     )

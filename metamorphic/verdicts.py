@@ -24,21 +24,35 @@ class Verdict:
     wrong: int  # an object that the follow-up does not find, or a detection of nothing
     right: int  # the follow-up is right there
     unjudged: int  # nothing is known there
-    both_wrong: int  # judged objects that neither answer finds
-    judged: int  # objects
+    both_wrong: int  # objects that neither answer finds, each where it is on its side
+    judged: int  # objects that are judged on both sides
 
 
-def verdict(measure: Measure, source: Answer, follow: Answer, objects: Objects) -> Verdict:
-    """Return what ground truth says; found is an overlap of more than 0.5, as in the checks."""
-    found = best_overlap(objects.judged, follow.cooperative) > OVERLAP
-    before = best_overlap(objects.judged, source.cooperative) > OVERLAP
-    says = [of_breach(breach, follow, objects) for breach in measure.breaches]
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """An answer, and the objects that it is held against."""
+
+    answer: Answer
+    objects: Objects
+
+    @property
+    def found(self) -> dict[int, bool]:
+        """Return by actor whether it is detected: by an overlap of more than 0.5."""
+        best = best_overlap(self.objects.judged, self.answer.cooperative)
+        return dict(zip(self.objects.actor_ids.tolist(), (best > OVERLAP).tolist(), strict=True))
+
+
+def verdict(measure: Measure, source: Held, follow: Held) -> Verdict:
+    """Return what ground truth says of a relation's breaches, and of what neither answer finds."""
+    before, after = source.found, follow.found
+    both = before.keys() & after.keys()
+    says = [of_breach(breach, follow.answer, follow.objects) for breach in measure.breaches]
     return Verdict(
         wrong=says.count("wrong"),
         right=says.count("right"),
         unjudged=says.count("unjudged"),
-        both_wrong=int((~found & ~before).sum()),
-        judged=len(objects.judged),
+        both_wrong=sum(not before[actor] and not after[actor] for actor in both),
+        judged=len(both),
     )
 
 
