@@ -144,6 +144,18 @@ def kept(scores: Floats, share: float) -> Integers:
     return np.sort(np.argsort(-scores, kind="stable")[:count])
 
 
+def kept_by_objects(scores: Floats, objects: Integers, share: float) -> Integers:
+    """Return the best candidates that hold a share of all objects, in their order.
+
+    The last is the first with which the share is reached. Counts of errors rise with the number of
+    objects, so sets of equal numbers of objects are the fair comparison.
+    """
+    order = np.argsort(-scores, kind="stable")
+    held = np.cumsum(objects[order])
+    count = int(np.searchsorted(held, share * objects.sum())) + 1 if len(objects) else 0
+    return np.sort(order[: min(count, len(scores))])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Climb(Generic[T]):
     """Where a greedy search arrived."""

@@ -99,6 +99,7 @@ def is_written(folder: Path, block: int) -> bool:
 
 def write_block(folder: Path, block: int, rows: Rows) -> None:
     """Write all tables of a block."""
+    (folder / "parts").mkdir(exist_ok=True)
     for table, schema in TABLES.items():
         content = pa.Table.from_pylist(rows[table], schema)
         write_whole(part(folder, table, block), partial(pq.write_table, content))
@@ -118,7 +119,7 @@ def read_table(folder: Path, table: str) -> pa.Table:
 def begin(folder: Path, header: Mapping[str, Any]) -> None:
     """Write the header of a new folder; refuse a folder of another study."""
     file = folder / HEADER
-    (folder / "parts").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         write_whole(file, json.dumps(header, indent=1, sort_keys=True) + "\n")
         return

@@ -11,7 +11,6 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from harness.randomness import stream
 from metamorphic.answers import Answer, Perceiving, answer
 from metamorphic.catalogue import Entry, entries
 from metamorphic.checks import Objects
+from metamorphic.following import followed
 from metamorphic.judging import (
     FAR,
     SOURCE,
@@ -34,22 +34,15 @@ from metamorphic.judging import (
     checked,
     judged_objects,
     measured,
-    objects_by_hits,
     scored,
     standing,
 )
 from metamorphic.operators.operator import (
-    ChangedNothingError,
-    DoesNotApplyError,
     Expectation,
-    changed_something,
 )
 from metamorphic.records import Rows, begin, blocks_of, empty, is_written, where, write_block
-from metamorphic.recount import recounted
-from metamorphic.relations.relation import expected_of
 from metamorphic.scene import Scene, Source, read_scene, sources
 from metamorphic.sight import Sight, sight_of
-from metamorphic.space import sampled
 from metamorphic.systems import settings_of, system_named
 
 BLOCK = 5
@@ -217,33 +210,3 @@ class Asking:
     def head(self, system: str, operator: str) -> dict[str, str]:
         """Return what a row of this scene begins with."""
         return where(self.scene.source.name, self.scene.source.cluster, system, operator)
-
-
-def followed(
-    scene: Scene, operator: str, test: Entry, *, seed: int, sight: Sight | None = None
-) -> Follow | str:
-    """Return what an operator makes of a scene, or why it cannot; `sight` is of the scene."""
-    random = stream(seed, "operator", operator, scene.source.name)
-    values = {**sampled(test.operator.space, random), **test.fixed}
-    as_source = deepcopy(random)
-    try:
-        changed = changed_something(test.operator, scene, values, random)
-        source, after = scene, changed.scene
-        if test.source is not None:  # the same samples, so that both have the same noise
-            source = recounted(scene, test.source.apply(scene, {}, as_source).scene)
-            after = recounted(scene, changed.scene)
-    except (DoesNotApplyError, ChangedNothingError) as why:
-        return str(why)
-    expectation = changed.expectation
-    others = expectation.new | expectation.moved | expectation.gone
-    return Follow(
-        operator=operator,
-        values=values,
-        source=source,
-        scene=after,
-        expectation=expectation,
-        expected=expected_of(source, after, expectation),
-        sight=sight_of(after) if others or sight is None else sight,
-        objects=objects_by_hits(scene, source, after, expectation),
-        source_objects=judged_objects(source, scene, Expectation()),
-    )

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from harness.randomness import stream
 from harness.vocabulary import CLASSES, Floats, Integers
 from metamorphic.bands import Band, band_of, expected_false
 from metamorphic.catalogue import MAKERS
 from metamorphic.judging import SOURCE
-from metamorphic.records import read_table
+from metamorphic.packing import read_folder, read_packed
 
 RESAMPLED = 400
 LEVEL = 0.05
@@ -53,19 +54,26 @@ class Findings:
     tested: int  # clusters
     beyond: int  # clusters of which a scene lies above the threshold
     expected: float  # of them, by chance at most
+    p: float  # of so many or more, by chance; of the relation and system alone
+    placebos: tuple[float, ...]  # one for each scenario that gives the band
+    values: tuple[float, ...]  # the largest of each tested scenario
     threshold: float
     mean: float  # of the statistic, over scenes with exposed boxes
 
 
 class Tables:
-    """The records of a study."""
+    """The records of a study: a folder, or the one file that `pack` makes of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.measures = frame(folder, "measures")
-        self.checks = frame(folder, "checks")
-        self.detections = frame(folder, "detections")
-        self.objects = frame(folder, "objects")
-        self.skipped = frame(folder, "skipped")
+    def __init__(self, place: Path) -> None:
+        self.header, tables = read_packed(place) if place.is_file() else read_folder(place)
+        self.measures = tables["measures"]
+        self.checks = tables["checks"]
+        self.detections = tables["detections"]
+        self.objects = tables["objects"]
+        self.scores = tables["scores"]
+        self.boxes = tables["boxes"]
+        self.skipped = tables["skipped"]
+        self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
     @property
     def systems(self) -> list[str]:
@@ -77,11 +85,21 @@ class Tables:
         """Return the operators that changed a scene."""
         return [name for name in dict.fromkeys(self.objects["operator"]) if name != SOURCE]
 
+    @property
+    def tested(self) -> list[str]:
+        """Return the operators but placebos."""
+        return [name for name in self.operators if not MAKERS[name]().placebo]
 
-def frame(folder: Path, table: str) -> pd.DataFrame:
-    """Return a table of a study."""
-    rows: pd.DataFrame = read_table(folder, table).to_pandas()
-    return rows
+    def of(self, table: str, system: str, operator: str) -> pd.DataFrame:
+        """Return the rows of a table that are of one system and one operator."""
+        if not any(name == table for name, *_ in self._parts):
+            rows: pd.DataFrame = getattr(self, table)
+            for (of_system, of_operator), part in rows.groupby(
+                ["system", "operator"], sort=False, observed=True
+            ):
+                self._parts[table, str(of_system), str(of_operator)] = part
+        none: pd.DataFrame = getattr(self, table).iloc[:0]
+        return self._parts.get((table, system, operator), none)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +121,24 @@ OF_WEATHER = {
 
 
 def both_sides(
-    rows: pd.DataFrame, system: str, operator: str, between: Between = RECORDED
+    tables: Tables, table: str, system: str, operator: str, *, between: Between = RECORDED
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a system's rows before and after an operator, of the scenes that it changed."""
-    of_system = rows[rows["system"] == system]
-    of_operator = of_system[of_system["operator"] == operator]
-    after = of_operator[
-        (of_operator["side"] == between.after) & (of_operator["hits"] == between.hits)
-    ]
+    of_operator = tables.of(table, system, operator)
+    by_hits = of_operator[of_operator["hits"] == between.hits]
+    after = by_hits[by_hits["side"] == between.after]
     if between.before == "recorded":
-        before = of_system[of_system["operator"] == SOURCE]
+        before = tables.of(table, system, SOURCE)
         return before[before["scene"].isin(after["scene"].unique())], after
-    dry = of_operator["side"] == between.before
-    return of_operator[dry & (of_operator["hits"] == between.hits)], after
+    return by_hits[by_hits["side"] == between.before], after
 
 
 def rate_change(
     tables: Tables, check: str, system: str, operator: str, *, between: Between = RECORDED
 ) -> Change:
     """Return the rate of an error per exposed box, before and after."""
-    rows = tables.checks[tables.checks["check"] == check]
-    before, after = both_sides(rows, system, operator, between)
+    sides = both_sides(tables, "checks", system, operator, between=between)
+    before, after = (side[side["check"] == check] for side in sides)
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
@@ -143,8 +158,8 @@ def precision_change(
     tables: Tables, system: str, operator: str, between: Between = RECORDED
 ) -> Change:
     """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
-    detections = both_sides(tables.detections, system, operator, between)
-    objects = both_sides(tables.objects, system, operator, between)
+    detections = both_sides(tables, "detections", system, operator, between=between)
+    objects = both_sides(tables, "objects", system, operator, between=between)
     clusters = list(dict.fromkeys(objects[1]["cluster"]))
     sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
@@ -225,6 +240,9 @@ def findings(tables: Tables, relation: str, system: str, operator: str) -> Findi
         tested=len(largest),
         beyond=int(beyond.sum()),
         expected=expected_false(len(largest), LEVEL),
+        p=float(binom.sf(int(beyond.sum()) - 1, len(largest), LEVEL)),
+        placebos=tuple(band.placebos.tolist()),
+        values=tuple(largest.tolist()),
         threshold=band.threshold,
         mean=float(tested["value"].mean()),
     )
