@@ -2,7 +2,8 @@
 
 Scenarios are split in two halves. From changed scenes of one half, guides keep equal numbers of
 frames or of objects; one scheme is trained further on each set, from its shipped weights, with
-several seeds. All weights are then asked about the other half, clean and changed by every operator.
+several seeds. A quarter of that half is held out: epochs and operating points are chosen on it. All
+weights are then asked about the other half, clean and changed by every operator.
 
 Everything is written to one folder and goes on where it was stopped: selections, runs of `crucible
 train`, and a study of all weights.
@@ -24,7 +25,9 @@ from metamorphic.study import THREADS, Study, run
 
 GUIDES = (RANDOM, "vgt", "v2xgen")
 BUDGETS: tuple[Budget, ...] = ("frames", "objects")
-TRAIN, TEST = "train", "test"
+TRAIN, HELD_OUT, TEST = "train", "held-out", "test"
+EVERY = 4
+"""Every fourth scenario of the half that is trained on is held out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +79,30 @@ def arms(experiment: Experiment) -> list[Arm]:
     ]
 
 
-def halves(experiment: Experiment) -> dict[str, Path]:
-    """Return folders with every other scenario each; no scenario is in both."""
+def parts(known: list[Scenario]) -> dict[str, list[Scenario]]:
+    """Return scenarios to train on, to choose by and to test on; none is in two of them."""
+    half, other = known[0::2], known[1::2]
+    held_out = half[::EVERY]
+    return {
+        TRAIN: [scenario for scenario in half if scenario not in held_out],
+        HELD_OUT: held_out,
+        TEST: other,
+    }
+
+
+def split(experiment: Experiment) -> dict[str, Path]:
+    """Return folders with the scenarios of each part."""
     known = scenarios(experiment.recordings)
-    if len(known) < 2:
-        raise UserError(f"{experiment.recordings}: one scenario cannot be split in two halves")
+    if len(known) < EVERY:
+        raise UserError(
+            f"{experiment.recordings}: {len(known)} scenarios; {EVERY} or more are needed to train,"
+            " to choose and to test on others"
+        )
     folders = {}
-    for first, name in enumerate((TRAIN, TEST)):
+    for name, chosen in parts(known).items():
         folders[name] = experiment.folder / name
         folders[name].mkdir(parents=True, exist_ok=True)
-        for scenario in known[first::2]:
+        for scenario in chosen:
             link(scenario, folders[name])
     return folders
 
@@ -99,8 +116,8 @@ def link(scenario: Scenario, folder: Path) -> None:
 
 def carry_out(experiment: Experiment) -> Path:
     """Select, train and test what is not there yet; return the folder of the test's study."""
-    folders = halves(experiment)
-    weights = {arm.name: trained(experiment, arm, folders[TRAIN]) for arm in arms(experiment)}
+    folders = split(experiment)
+    weights = {arm.name: trained(experiment, arm, folders) for arm in arms(experiment)}
     study = study_of(experiment, folders[TEST], weights)
     run(study, experiment.workers, lambda _: None)
     return study.folder
@@ -137,13 +154,13 @@ def selected(experiment: Experiment, arm: Arm, scenes: Path) -> Path:
     return folder
 
 
-def trained(experiment: Experiment, arm: Arm, scenes: Path) -> Path:
+def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path]) -> Path:
     """Return the weights of an arm; train them if they are not there."""
     folder = experiment.folder / "weights" / arm.name
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        data = selected(experiment, arm, scenes)
-        words = list(words_of(experiment, arm, data=data, held_out=scenes))
+        data = selected(experiment, arm, folders[TRAIN])
+        words = list(words_of(experiment, arm, data=data, held_out=folders[HELD_OUT]))
         command = [sys.executable, "-m", "agents.training", "train", *words]
         done = subprocess.run(command, check=False, env={**os.environ, **THREADS})
         files = sorted(folder.glob("*.safetensors"))
