@@ -20,6 +20,7 @@ from harness.files import write_whole
 from metamorphic.records import TABLES, read_header, read_table
 
 HEADER = b"crucible_study"
+ORDER = "order_of_systems"
 PLACEBOS = "placebo_"
 Frames = dict[str, pd.DataFrame]
 
@@ -41,7 +42,8 @@ def pack(folder: Path, file: Path, kept: set[str] | None = None) -> None:
         pa.Table.from_pandas(frame.assign(table=name).reindex(columns=schema.names), schema)
         for name, frame in ((name, in_order(frame)) for name, frame in frames.items())
     ]
-    metadata = {HEADER: json.dumps(header, sort_keys=True).encode()}
+    systems = list(dict.fromkeys(frames["objects"]["system"]))
+    metadata = {HEADER: json.dumps({**header, ORDER: systems}, sort_keys=True).encode()}
     whole = pa.concat_tables(parts).replace_schema_metadata(metadata)
     write = partial(pq.write_table, whole, compression="zstd", compression_level=19)
     write_whole(file, write)

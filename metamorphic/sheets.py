@@ -116,8 +116,8 @@ def errors(tables: Tables, check: str) -> Sheet:
         rows=tuple(rows),
         names=2,
         note="Count of exposed → count of exposed, and the 95 % interval of the rate's difference"
-        " over scenarios. Under `hit in the weather` are objects that have five returns of a LiDAR"
-        " in that air.",
+        " over scenarios. In the rows of what is hit in the weather, objects have five returns of a"
+        " LiDAR in that air.",
     )
 
 

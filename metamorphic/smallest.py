@@ -54,18 +54,20 @@ class Finding:
 
 
 def size_of(operator: str, values: Mapping[str, float | str]) -> float:
-    """Return how large a change is: the mean place of its strengths in their ranges, 0 to 1."""
+    """Return how large a change is, 0 to 1: the mean of its strengths, each by its greatest.
+
+    A strength that is sampled in its logarithm counts by its place in the range.
+    """
     space = {parameter.name: parameter for parameter in MAKERS[operator]().operator.space}
     shares = []
     for name in STRENGTHS[operator]:
         parameter, number = space[name], float(values[name])
-        low, high = parameter.low, parameter.high
         if parameter.kind == "log":
-            low, high, number = math.log(low), math.log(high), math.log(number)
-        if operator in MIDDLE:
-            share = abs(number - MIDDLE[operator]) / max(high - MIDDLE[operator], 1e-9)
+            low, high = math.log(parameter.low), math.log(parameter.high)
+            share = (math.log(number) - low) / (high - low)
         else:
-            share = (number - low) / (high - low)
+            nothing = MIDDLE.get(operator, 0.0)
+            share = abs(number - nothing) / (parameter.high - nothing)
         shares.append(1 - share if operator in REVERSED else share)
     return sum(shares) / len(shares)
 

@@ -18,7 +18,7 @@ from harness.vocabulary import CLASSES, Floats, Integers
 from metamorphic.bands import Band, band_of, expected_false
 from metamorphic.catalogue import MAKERS
 from metamorphic.judging import SOURCE
-from metamorphic.packing import read_folder, read_packed
+from metamorphic.packing import ORDER, read_folder, read_packed
 
 RESAMPLED = 400
 LEVEL = 0.05
@@ -78,12 +78,13 @@ class Tables:
     @property
     def systems(self) -> list[str]:
         """Return the systems that were asked."""
-        return list(dict.fromkeys(self.objects["system"]))
+        return self.header.get(ORDER) or list(dict.fromkeys(self.objects["system"]))
 
     @property
     def operators(self) -> list[str]:
         """Return the operators that changed a scene."""
-        return [name for name in dict.fromkeys(self.objects["operator"]) if name != SOURCE]
+        known = set(self.objects["operator"])
+        return [name for name in self.header["operators"] if name in known]
 
     @property
     def tested(self) -> list[str]:
@@ -160,7 +161,7 @@ def precision_change(
     """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
     detections = both_sides(tables, "detections", system, operator, between=between)
     objects = both_sides(tables, "objects", system, operator, between=between)
-    clusters = list(dict.fromkeys(objects[1]["cluster"]))
+    clusters = sorted(objects[1]["cluster"].unique())
     sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
     before, after = (mean_precision(pools, weights) for pools in sides)

@@ -62,7 +62,11 @@ def page(tables: Tables) -> str:
             table(guidance(tables)),
             figures(guides(tables, "misled")),
         ),
-        section("smallest", SECTIONS["smallest"], list(map(case, cases(tables)))),
+        section(
+            "smallest",
+            SECTIONS["smallest"],
+            [case(finding, tables) for finding in smallest(tables)],
+        ),
         section("skipped", SECTIONS["skipped"], table(skipped(tables))),
     ]
     head = tag(
@@ -119,10 +123,20 @@ def table(sheet: Sheet) -> Markup:
     title, note = tag("h3", sheet.title), paragraph(sheet.note, class_="quiet")
     if not sheet.rows:
         return tag("div", title, paragraph("None.", class_="quiet"))
-    cells = grid(sheet.head, sheet.rows, sheet.names)
+    rows = [
+        [*row[: sheet.names], *(two_lines(cell) for cell in row[sheet.names :])]
+        for row in sheet.rows
+    ]
+    cells = grid(sheet.head, rows, sheet.names)
     framed = tag("div", cells, class_="scroll", tabindex="0") if len(sheet.head) > 6 else cells
     wide = "wide" if len(sheet.head) > 6 else ""
     return tag("div", tag("div", title, note), tag("div", framed, class_=wide))
+
+
+def two_lines(cell: str) -> Content:
+    """Return a cell with what stands in brackets at its end below it, in small."""
+    value, opened, rest = cell.partition(" (")
+    return [tag("span", value), tag("small", f"({rest}")] if opened else cell
 
 
 def figures(drawn: Iterable[tuple[str, Canvas]]) -> Markup:
@@ -138,14 +152,8 @@ def figure(title: str, canvas: Canvas) -> Markup:
     return tag("figure", tag("figcaption", tag("b", title)), Markup(inline(canvas)))
 
 
-def cases(tables: Tables) -> list[tuple[Finding, Tables]]:
-    """Return the smallest findings."""
-    return [(one, tables) for one in smallest(tables)]
-
-
-def case(one: tuple[Finding, Tables]) -> Markup:
+def case(finding: Finding, tables: Tables) -> Markup:
     """Return a finding with its picture and the command that shows it."""
-    finding, tables = one
     boxes = tables.boxes[tables.boxes["scene"] == finding.scene]
     of = (boxes["system"] == finding.system) & (boxes["operator"] == finding.operator)
     shown = boxes[(boxes["system"] == "") | (of & (boxes["relation"] == finding.relation))]
