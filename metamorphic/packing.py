@@ -1,7 +1,7 @@
 """A study's records as one small file, from which its tables are made again.
 
 All tables stand in one Parquet file, one after another, with the header in its metadata. Scores of
-detections are rounded to four digits: average precision changes in the fourth digit at most.
+detections are rounded to four digits, those of guidance to five.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import UserError
 from harness.files import write_whole
-from metamorphic.records import TABLES, read_header, read_table
+from metamorphic.records import SCORES, TABLES, read_header, read_table
 
 HEADER = b"crucible_study"
 ORDER = "order_of_systems"
@@ -36,7 +36,8 @@ def pack(folder: Path, file: Path, kept: set[str] | None = None) -> None:
     frames["detections"]["score"] = frames["detections"]["score"].round(4)
     if kept is not None:
         frames["boxes"] = frames["boxes"][frames["boxes"]["scene"].isin(kept)]
-    frames["scores"] = frames["scores"][~frames["scores"]["operator"].str.startswith(PLACEBOS)]
+    scores = frames["scores"][~frames["scores"]["operator"].str.startswith(PLACEBOS)]
+    frames["scores"] = scores.round(dict.fromkeys(SCORES, 5))
     schema = pa.unify_schemas([pa.schema([pa.field("table", pa.string())]), *TABLES.values()])
     parts = [
         pa.Table.from_pandas(frame.assign(table=name).reindex(columns=schema.names), schema)

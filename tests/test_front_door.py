@@ -69,6 +69,12 @@ ACTIONS = (
     "maps check",
     "metamorphic list",
     "metamorphic check",
+    "metamorphic generate",
+    "metamorphic retrain",
+    "metamorphic tables",
+    "metamorphic pack",
+    "metamorphic report",
+    "metamorphic show",
 )
 
 
