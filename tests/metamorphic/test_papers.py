@@ -40,9 +40,9 @@ def test_relations_are_there() -> None:
 
 
 def test_checks_and_tables_are_there(tmp_path: Path) -> None:
-    from metamorphic.choosing import guidance  # noqa: PLC0415
-    from metamorphic.judging import FAR  # noqa: PLC0415
-    from metamorphic.sheets import sheets  # noqa: PLC0415
+    from metamorphic.choosing import guidance
+    from metamorphic.judging import FAR
+    from metamorphic.sheets import sheets
 
     tables = Tables(write_study(tmp_path))
     checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR)}
