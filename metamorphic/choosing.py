@@ -118,9 +118,9 @@ def guidance(tables: Tables) -> Sheet:
     )
 
 
-def against(own: tuple[float, float], chance: tuple[float, float]) -> str:
+def against(kept_errors: tuple[float, float], chance: tuple[float, float]) -> str:
     """Return a count with its exposure, and both count and rate by those of chance."""
-    (count, exposed), (other, other_exposed) = own, chance
+    (count, exposed), (other, other_exposed) = kept_errors, chance
     shown = f"{count:.0f} of {exposed:.0f}"
     if not (exposed and other and other_exposed):
         return shown

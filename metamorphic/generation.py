@@ -40,7 +40,7 @@ MADE = "made"
 """Folder of the scores, inside the output: hidden from readers of recordings."""
 RANDOM = "random"
 GUIDES = (RANDOM, *SCORES[:4])
-NOT_TO_BE_FOUND = 1
+IGNORED_HITS = 1
 """Hits of what is neither to be detected nor wrong to detect: training ignores 1 to 4."""
 LOWEST = -1e9
 """Instead of minus infinity, which JSON does not have."""
@@ -93,7 +93,7 @@ class Generation:
             if entry.operator.level == "sharing":
                 raise UserError(
                     f"{name}: changes messages and no sweep, so no recording can hold it; train"
-                    " with --interference for late and misplaced messages"
+                    " with --interference for late messages and pose errors"
                 )
 
     @property
@@ -274,7 +274,7 @@ def look_of(view: View, change: Applied) -> Look:
     """Return a view as a recording holds it; what cannot be judged is not to be detected."""
     truth = view.truth
     unknown_here = np.isin(truth.actor_ids, sorted(change.expectation.unjudged))
-    hits = np.where(unknown_here, NOT_TO_BE_FOUND, truth.hits)
+    hits = np.where(unknown_here, IGNORED_HITS, truth.hits)
     return Look(
         agent=view.agent,
         time=view.time,

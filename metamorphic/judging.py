@@ -156,8 +156,8 @@ def checked(rows: Rows, answer: Answer, judge: Judge) -> None:
         rows["checks"].append(
             {**head, "check": name, "count": len(measure.breaches), "exposed": measure.exposed}
         )
-    found = detections(answer.cooperative, judge.objects)
-    rows["detections"] += [{**head, **row} for row in found]
+    judged_detections = detections(answer.cooperative, judge.objects)
+    rows["detections"] += [{**head, **row} for row in judged_detections]
     counts = np.bincount(judge.objects.judged.classes, minlength=len(CLASSES)).tolist()
     rows["objects"] += [
         {**head, "class": number, "count": count} for number, count in enumerate(counts)

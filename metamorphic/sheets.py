@@ -123,13 +123,13 @@ def errors(tables: Tables, check: str) -> Sheet:
 
 def banded(tables: Tables) -> dict[tuple[str, str, str], Findings]:
     """Return the findings of all relations with a band, by operator, relation and system."""
-    found = {}
+    above_bands = {}
     for operator, relation in tested_relations(tables):
         for system in tables.systems:
             above = None if relation.exact else findings(tables, relation.name, system, operator)
             if above is not None:
-                found[operator, relation.name, system] = above
-    return found
+                above_bands[operator, relation.name, system] = above
+    return above_bands
 
 
 def tested_relations(tables: Tables) -> Iterable[tuple[str, Relation]]:

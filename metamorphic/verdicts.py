@@ -36,7 +36,7 @@ class Held:
     objects: Objects
 
     @property
-    def found(self) -> dict[int, bool]:
+    def detected(self) -> dict[int, bool]:
         """Return by actor whether it is detected: by an overlap of more than 0.5."""
         best = best_overlap(self.objects.judged, self.answer.cooperative)
         return dict(zip(self.objects.actor_ids.tolist(), (best > OVERLAP).tolist(), strict=True))
@@ -44,7 +44,7 @@ class Held:
 
 def verdict(measure: Measure, source: Held, follow: Held) -> Verdict:
     """Return what ground truth says of a relation's breaches, and of what neither answer finds."""
-    before, after = source.found, follow.found
+    before, after = source.detected, follow.detected
     both = before.keys() & after.keys()
     says = [of_breach(breach, follow.answer, follow.objects) for breach in measure.breaches]
     return Verdict(

@@ -58,6 +58,7 @@ STREAMS = [
     "interference/pose_error/*",
     "interference/removed/*",
     "interference/stray_points/*",
+    "keep",
     "lidar/*",
     "operator/*/*",
     "partner/*",
@@ -82,6 +83,7 @@ STREAMS = [
     "search/random",
     "search/sobol",
     "search/startup",
+    "sobol",
     "spawn points",
     "system",
     "town plan/bends",
@@ -95,6 +97,7 @@ STREAMS = [
     "town/*",
     "traffic/vehicles",
     "traffic/walkers",
+    "training seeds/*",
     "weights",
     "weights/*",
 ]

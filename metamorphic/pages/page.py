@@ -69,24 +69,26 @@ def page(tables: Tables) -> str:
         ),
         section("skipped", SECTIONS["skipped"], table(skipped(tables))),
     ]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy()),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", TITLE),
-        tag("style", Markup(style())),
-    )
     links = [tag("li", tag("a", title, href=f"#{name}")) for name, title in SECTIONS.items()]
-    body = tag(
-        "body",
+    parts = [
         tag("header", tag("h1", TITLE), paragraph(lead(tables), class_="lead")),
         tag("nav", tag("ul", links)),
         tag("main", sections),
         tag("script", Markup(SCRIPT)),
-    )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    ]
+    return f"<!doctype html>\n{tag('html', head(), tag('body', parts), lang='en')}\n"
+
+
+def head() -> Markup:
+    """Return what a browser must know before the page."""
+    metas = [
+        {"charset": "utf-8"},
+        {"http_equiv": "Content-Security-Policy", "content": policy()},
+        {"name": "viewport", "content": "width=device-width, initial-scale=1"},
+        {"name": "color-scheme", "content": "light dark"},
+    ]
+    lines = [tag("meta", **attributes) for attributes in metas]
+    return tag("head", lines, tag("title", TITLE), tag("style", Markup(style())))
 
 
 def lead(tables: Tables) -> str:
@@ -139,9 +141,9 @@ def two_lines(cell: str) -> Content:
     return [tag("span", value), tag("small", f"({rest}")] if opened else cell
 
 
-def figures(drawn: Iterable[tuple[str, Canvas]]) -> Markup:
+def figures(canvases: Iterable[tuple[str, Canvas]]) -> Markup:
     """Return figures in columns."""
-    shown = [figure(title, canvas) for title, canvas in drawn]
+    shown = [figure(title, canvas) for title, canvas in canvases]
     if not shown:
         return paragraph("None: too few scenarios.", class_="quiet")
     return tag("div", shown, class_="figures")
@@ -165,14 +167,13 @@ def case(finding: Finding, tables: Tables) -> Markup:
         f" {finding.size:.2f} of its range."
     )
     says = f"{finding.operator} in {finding.scene}, from above"
-    return tag(
-        "div",
+    parts = [
         tag("h3", f"{finding.scene}, {finding.system}"),
         paragraph(text),
         tag("div", figure("", picture_of(boxes_in(shown), says=says)), class_="figures"),
         tag("pre", command(finding, tables)),
-        class_="case",
-    )
+    ]
+    return tag("div", parts, class_="case")
 
 
 def short(value: float | str) -> str:

@@ -97,7 +97,8 @@ def run_retrain(options: argparse.Namespace) -> None:
     from metamorphic.sheets import markdown  # noqa: PLC0415
     from metamorphic.summary import Tables  # noqa: PLC0415
 
-    refuse_below_one(options, "epochs", "count", "test_count", "trial", "workers")
+    for name in ("epochs", "count", "test_count", "trial", "workers"):
+        refuse_below_one(options, name)
     if not 0.0 < options.peak_rate < math.inf:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     experiment = Experiment(

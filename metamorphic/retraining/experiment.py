@@ -185,4 +185,4 @@ def words_of(experiment: Experiment, arm: Arm, *, data: Path, held_out: Path) ->
     }
     for name, value in options.items():
         yield from (name, str(value))
-    yield "--whole"
+    yield from ("--whole", "--all-layers")

@@ -1,4 +1,4 @@
-"""Records of a study that nobody ran: numbers at random, in which some effects are put on purpose.
+"""Records of a study that was not run: numbers at random, in which some effects are put on purpose.
 
 Rain breaks R6 in every scenario, and more so the more it rains; pose errors do what placebos do.
 """
@@ -55,7 +55,13 @@ def add_scene(rows: Rows, scene: str, cluster: str, random: np.random.Generator)
         for box in boxes(random, ("object", "object", "agent", "unjudged"))
     ]
     for system in SYSTEMS:
-        add_sides(rows, where(scene, cluster, system, SOURCE), (("recorded", "before"),), 0, random)
+        add_sides(
+            rows,
+            where(scene, cluster, system, SOURCE),
+            (("recorded", "before"),),
+            raining=0.0,
+            random=random,
+        )
     for operator in OPERATORS:
         entry = MAKERS[operator]()
         values = {**sampled(entry.operator.space, random), **entry.fixed}
@@ -63,7 +69,7 @@ def add_scene(rows: Rows, scene: str, cluster: str, random: np.random.Generator)
         for system in SYSTEMS:
             head = where(scene, cluster, system, operator)
             sides = SIDES.get(entry.source is not None, (("changed", "before"),))
-            add_sides(rows, head, sides, raining, random)
+            add_sides(rows, head, sides, raining=raining, random=random)
             for relation in entry.relations:
                 value = 0.02 * random.random() + (0.1 + raining / 100 if operator == "rain" else 0)
                 exact = relation.exact
@@ -94,6 +100,7 @@ def add_sides(
     rows: Rows,
     head: dict[str, str],
     sides: tuple[tuple[str, str], ...],
+    *,
     raining: float,
     random: np.random.Generator,
 ) -> None:

@@ -121,7 +121,7 @@ def test_lost_points_are_gone_and_not_at_the_origin() -> None:
         assert nearest > 0.1
 
 
-def test_sides_of_a_study_are_rows_of_their_own(tables: Tables) -> None:
+def test_sides_of_a_study_are_separate_rows(tables: Tables) -> None:
     for between in OF_WEATHER.values():
         before, after = both_sides(tables, "checks", "late", "rain", between=between)
         assert set(after["side"]) == {"changed"}
@@ -239,7 +239,7 @@ def test_parts_of_multitest_add_up() -> None:
     assert parts.fitness == pytest.approx(0.7 + 0.03 + 0.25 * (1 - 3.5 / 4.5))
 
 
-def test_sight_is_by_beams_of_each_agent() -> None:
+def test_sight_is_by_beams_of_every_agent() -> None:
     scene = sparse()
     seen = sight_of(scene)
     assert seen.occlusion.shape == seen.distances.shape == (len(scene.ego.truth), 3)
@@ -289,12 +289,12 @@ def test_ground_truth_says_which_breaches_are_errors() -> None:
     assert (says.both_wrong, says.judged) == (1, 3)
 
 
-def test_objects_are_compared_by_actor_where_they_are_on_each_side() -> None:
+def test_objects_are_compared_by_actor_where_they_are_on_either_side() -> None:
     before = objects_of(box(5, 0))
     after = objects_of(box(5, 8))
     none = Measure(value=0.0, exposed=1)
-    found = verdict(none, Held(answer_with(box(5, 0)), before), Held(answer_with(box(5, 0)), after))
-    assert (found.both_wrong, found.judged) == (0, 1)
+    kept = verdict(none, Held(answer_with(box(5, 0)), before), Held(answer_with(box(5, 0)), after))
+    assert (kept.both_wrong, kept.judged) == (0, 1)
     lost = verdict(none, Held(answer_with(box(5, 8)), before), Held(answer_with(box(5, 0)), after))
     assert (lost.both_wrong, lost.judged) == (1, 1)
 

@@ -91,7 +91,7 @@ def slow_count(look: Look) -> Integers:
     return np.array(counts)
 
 
-def test_training_reads_one_sample_for_each_changed_scene(made: Path) -> None:
+def test_training_reads_one_sample_of_a_changed_scene(made: Path) -> None:
     recorded = scenarios(made)
     assert {scenario.town for scenario in recorded} == {"CrucibleOld"}
     for units in (False, True):
@@ -102,7 +102,7 @@ def test_training_reads_one_sample_for_each_changed_scene(made: Path) -> None:
     assert len(sample.truth) == len(sample.hits_anyone)
 
 
-def test_headers_say_how_they_were_made(made: Path) -> None:
+def test_headers_have_how_they_were_made(made: Path) -> None:
     for protocol in made.glob("[!.]*/data_protocol.yaml"):
         record = json.loads(protocol.read_text())
         assert record["operator"] in OPERATORS

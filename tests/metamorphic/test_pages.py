@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,10 @@ def test_mr1_is_by_number_of_points_and_class(made: dict[str, Sheet], tables: Ta
 def test_relations_have_the_family_in_their_p(made: dict[str, Sheet]) -> None:
     assert "8 tests" in made["relations"].note  # four operators with bands, two systems
     assert row(made["relations"], "rain", "R6_weather")[0].endswith("p < 0.001")
+    for cell in row(made["relations"], "latency", "R7_misled"):
+        beyond = int(cell.split()[0])
+        alone = 1 - sum(comb(22, k) * 0.05**k * 0.95 ** (22 - k) for k in range(beyond))
+        assert float(cell.rpartition("p ")[2]) == pytest.approx(min(1, 6 * alone), abs=6e-4)
     assert row(made["relations"], "insert", "R8_changes")[0].endswith("p 1.000")
     assert "no band" in row(made["relations"], "mirrored", "R10_mirrored")[0]
 
@@ -108,6 +113,7 @@ def test_guides_keep_the_highest_scores_and_chance_is_1(tables: Tables) -> None:
     count, exposed = held(pool, sets, "misled")
     assert against((count, exposed), (count, exposed)).endswith("(1.00, 1.00)")
     assert held(pool, sets[:1], "misled")[1] == 10 * len(sets[0])
+    assert against((30.0, 60.0), (10.0, 40.0)) == "30 of 60 (3.00, 2.00)"
 
 
 def test_sobol_spreads_over_operators(tables: Tables) -> None:

@@ -24,8 +24,8 @@ COMMAND = re.compile(r"`(crucible metamorphic [^`]+)`")
 def named(kind: str) -> set[str]:
     """Return what the page's tables name of a kind."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
-    found = NAMED.findall("\n".join(lines))
-    return {name for of, names in found for name in re.findall(r"`([^`]+)`", names) if of == kind}
+    matches = NAMED.findall("\n".join(lines))
+    return {name for of, names in matches for name in re.findall(r"`([^`]+)`", names) if of == kind}
 
 
 def test_operators_are_those_of_the_papers() -> None:
