@@ -358,9 +358,27 @@ def value(number: float) -> str:
     return NOTHING if math.isnan(number) else f"{number:.2f}"
 
 
+def heading(tables: Tables) -> str:
+    """Return the first lines of a page of tables: what was asked, and of which weights."""
+    header = tables.header
+    scenes_of = tables.objects["scene"].nunique()
+    lines = [
+        "# Tables of a metamorphic study",
+        "",
+        f"{scenes_of} of {header['scenes']} scenes, {tables.objects['cluster'].nunique()}"
+        f" scenarios, seed {header['seed']}; digest of the scenes' names"
+        f" `{header['scenes_sha256'][:16]}`.",
+        "",
+        "| system | digest of its weights |",
+        "| --- | --- |",
+        *(f"| {name} | `{header['systems'][name][:16]}` |" for name in tables.systems),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def markdown(sheet: Sheet) -> str:
     """Return a table as Markdown."""
-    lines = [f"### {sheet.title}", ""]
+    lines = [f"## {sheet.title}", ""]
     if sheet.note:
         lines += [sheet.note, ""]
     lines.append("| " + " | ".join(sheet.head) + " |")

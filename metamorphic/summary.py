@@ -73,6 +73,8 @@ class Tables:
         self.scores = tables["scores"]
         self.boxes = tables["boxes"]
         self.skipped = tables["skipped"]
+        self.known: dict[tuple[str, str, str], Findings | None] = {}
+        self._relations: dict[tuple[str, str], pd.DataFrame] = {}
         self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
     @property
@@ -101,6 +103,14 @@ class Tables:
                 self._parts[table, str(of_system), str(of_operator)] = part
         none: pd.DataFrame = getattr(self, table).iloc[:0]
         return self._parts.get((table, system, operator), none)
+
+    def of_relation(self, relation: str, system: str) -> pd.DataFrame:
+        """Return the measures of one relation and one system, under all operators."""
+        if not self._relations:
+            keys = ["relation", "system"]
+            for (name, of_system), part in self.measures.groupby(keys, sort=False, observed=True):
+                self._relations[str(name), str(of_system)] = part
+        return self._relations.get((relation, system), self.measures.iloc[:0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +234,14 @@ def changed(before: Floats, after: Floats) -> Change:
 
 
 def findings(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
+    """Return what of a relation lies beyond its placebos; None if it has no band."""
+    key = relation, system, operator
+    if key not in tables.known:
+        tables.known[key] = beyond_band(tables, relation, system, operator)
+    return tables.known[key]
+
+
+def beyond_band(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
     """Return what of a relation lies beyond its placebos; None if it has no band.
 
     Half of the scenarios give the band, the other half is judged by it.
@@ -253,9 +271,12 @@ def exposed(
     tables: Tables, relation: str, system: str, operator: str | None = None
 ) -> pd.DataFrame:
     """Return a relation's measures that mean something, of one operator or of all."""
-    rows = tables.measures
-    of = (rows["relation"] == relation) & (rows["system"] == system) & (rows["exposed"] > 0)
-    return rows[of if operator is None else of & (rows["operator"] == operator)]
+    if operator is None:
+        rows = tables.of_relation(relation, system)
+    else:
+        rows = tables.of("measures", system, operator)
+        rows = rows[rows["relation"] == relation]
+    return rows[rows["exposed"] > 0]
 
 
 def calibration(tables: Tables) -> set[str]:

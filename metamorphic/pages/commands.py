@@ -26,11 +26,11 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
 def run_tables(options: argparse.Namespace) -> None:
     """Print or write all tables."""
     from metamorphic.choosing import guidance  # noqa: PLC0415
-    from metamorphic.sheets import markdown, sheets  # noqa: PLC0415
+    from metamorphic.sheets import heading, markdown, sheets  # noqa: PLC0415
     from metamorphic.summary import Tables  # noqa: PLC0415
 
     tables = Tables(options.study)
-    text = "\n".join(map(markdown, [*sheets(tables), guidance(tables)]))
+    text = "\n".join([heading(tables), *map(markdown, [*sheets(tables), guidance(tables)])])
     if options.out is None:
         print(text)
         return

@@ -225,5 +225,8 @@ def test_commands_write_tables_pack_and_page(study: Path, tmp_path: Path) -> Non
     assert main(["metamorphic", "report", str(file)]) == 0
     assert (tmp_path / "report.html").is_file()
     assert main(["metamorphic", "tables", str(study), "--out", str(tmp_path / "tables.md")]) == 0
-    assert "### Guidance" in (tmp_path / "tables.md").read_text()
+    text = (tmp_path / "tables.md").read_text()
+    assert "44 of 44 scenes" in text
+    assert "| fcooper | `0000000000000000` |" in text
+    assert "## Guidance" in text
     assert main(["metamorphic", "tables", str(tmp_path / "nothing")]) == 2
