@@ -100,6 +100,9 @@ EXAMPLES = {
         "crucible metamorphic check --scenes data/test --out runs/late --systems late"
         " --operators latency stray_points_1000 --count 50",
         "crucible metamorphic drives runs/metamorphic-drives",
+        "crucible metamorphic report runs/metamorphic",
+        "crucible metamorphic generate --scenes data/train --out data/hard --operators rain insert"
+        " --keep vgt:0.15",
     ),
     "report": (
         "crucible report runs/demo",

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,16 @@ class Scenario:
     town: str
     purpose: str  # training or testing
     seed: int
+    named_egos: tuple[int, ...] = field(default=(), kw_only=True)  # none: all vehicles
+
+    def egos(self) -> list[int]:
+        """Return the vehicles by whose looks a scenario is shown: all, unless it names some."""
+        vehicles = [agent for agent in self.agents() if agent >= 0]
+        return [agent for agent in vehicles if not self.named_egos or agent in self.named_egos]
+
+    def lookers(self) -> list[int]:
+        """Return the egos, and roadside units too if it names no egos."""
+        return self.egos() if self.named_egos else self.agents()
 
     def agents(self) -> list[int]:
         """Return the agents, vehicles first."""
@@ -70,7 +80,15 @@ def scenarios(folder: Path) -> list[Scenario]:
     whole = []
     for protocol in sorted(folder.glob(f"[!.]*/{PROTOCOL}")):
         record = read_protocol(protocol)
-        whole.append(Scenario(protocol.parent, record["town"], record["purpose"], record["seed"]))
+        whole.append(
+            Scenario(
+                protocol.parent,
+                record["town"],
+                record["purpose"],
+                record["seed"],
+                named_egos=tuple(record["egos"]),
+            )
+        )
     if not whole:
         raise UserError(
             f"{folder}: holds no recorded scenario; record some with"
@@ -84,7 +102,8 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
     try:
         record = parse_json(protocol.read_text())
         named = {name: str(record[name]) for name in ("town", "purpose")}
-        return {**record, **named, "seed": int(record["seed"])}
+        egos = [int(actor) for actor in record.get("egos", [])]
+        return {**record, **named, "seed": int(record["seed"]), "egos": egos}
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 

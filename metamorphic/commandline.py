@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 from harness.errors import AttemptError, UserError
 from harness.options import Parser
 from metamorphic.catalogue import MAKERS
+from metamorphic.options import add_processes, add_scenes, refuse_below_one
+from metamorphic.pages.commands import add_pack, add_report, add_show, add_tables
+from metamorphic.retraining.commands import add_retrain
 
 BAD_INPUT, NO_GROUND = 2, 3
 SYSTEMS = (
@@ -31,6 +35,12 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
     listing.set_defaults(run=run_list)
     add_check(actions.add_parser("check", help="ask systems about recorded and changed scenes"))
     add_drives(actions.add_parser("drives", help="compare a campaign's drives in pairs"))
+    add_generate(actions.add_parser("generate", help="write changed scenes that `train` reads"))
+    add_retrain(actions.add_parser("retrain", help="train on what guides keep, and compare"))
+    add_tables(actions.add_parser("tables", help="write all tables of a study as Markdown"))
+    add_pack(actions.add_parser("pack", help="write the records of a study as one small file"))
+    add_report(actions.add_parser("report", help="write a study as one HTML page"))
+    add_show(actions.add_parser("show", help="picture of a scene, changed and not, and answers"))
     options = parser.parse_args(list(arguments))
     try:
         return int(options.run(options) or 0)
@@ -44,15 +54,8 @@ def main(arguments: Sequence[str], program: str = "crucible") -> int:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check`."""
+    add_scenes(parser)
     add = parser.add_argument
-    add(
-        "--scenes",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="DIR",
-        help="recordings of `crucible collect` (default: none)",
-    )
     add(
         "--out",
         type=Path,
@@ -74,9 +77,16 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="operators of `crucible metamorphic list` (default: all)",
     )
+    add(
+        "--far",
+        type=float,
+        nargs="+",
+        default=(30.0, 50.0),
+        metavar="M",
+        help="distances from which on objects are far, each a check (default: 30 50)",
+    )
     add("--count", type=int, default=200, metavar="N", help="scenes at most (default: 200)")
-    add("--seed", type=int, default=1, metavar="N", help="seed of all samples (default: 1)")
-    add("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
+    add_processes(parser)
     parser.set_defaults(run=run_check)
 
 
@@ -139,6 +149,71 @@ def run_drives(options: argparse.Namespace) -> None:
     console.print(f"table: {out}", highlight=False)
 
 
+def add_generate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `generate`."""
+    add_scenes(parser)
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the recording; the same command again goes on (default: none)",
+    )
+    add(
+        "--operators",
+        nargs="+",
+        required=True,
+        metavar="NAME",
+        help="operators that change sweeps or objects (default: none)",
+    )
+    add(
+        "--keep",
+        default="random:1",
+        metavar="GUIDE:SHARE",
+        help="random, vgt, vgt_published, v2xgen or multitest, and a share (default: random:1)",
+    )
+    add(
+        "--budget",
+        choices=("frames", "objects"),
+        default="frames",
+        help="of what the share is: scenes or objects in them (default: frames)",
+    )
+    add(
+        "--system",
+        default="late",
+        metavar="NAME",
+        help="system whose answers guide, as in `check`, or NAME=WEIGHTS (default: late)",
+    )
+    add("--count", type=int, metavar="N", help="scenes to start from at most (default: all)")
+    add_processes(parser)
+    parser.set_defaults(run=run_generate)
+
+
+def run_generate(options: argparse.Namespace) -> None:
+    """Write changed scenes."""
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    from metamorphic.generation import Generation, generate, keep_of  # noqa: PLC0415
+
+    refuse_below_one(options, "count", "workers")
+    generation = Generation(
+        recordings=tuple(options.scenes),
+        operators=tuple(options.operators),
+        keep=keep_of(options.keep, options.budget),
+        system=options.system,
+        scenes=options.count,
+        seed=options.seed,
+        keep_seed=options.seed,
+        folder=options.out,
+    )
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
+        bar = progress.add_task("scenes", total=len(generation.chosen()))
+        best = generate(generation, options.workers, lambda n: progress.advance(bar, n))
+    objects = sum(candidate.objects for candidate in best)
+    print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
+
+
 def run_list(options: argparse.Namespace) -> None:
     """Print all operators."""
     from rich.console import Console  # noqa: PLC0415
@@ -157,10 +232,10 @@ def run_check(options: argparse.Namespace) -> None:
     from metamorphic.printing import tables  # noqa: PLC0415
     from metamorphic.study import Study, run  # noqa: PLC0415
 
-    for name in ("count", "workers"):
-        if getattr(options, name) < 1:
-            raise UserError(f"--{name} {getattr(options, name)}: must be 1 or more")
+    refuse_below_one(options, "count", "workers")
     entries(tuple(options.operators))
+    if not all(0 < beyond < math.inf for beyond in options.far):
+        raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")
     study = Study(
         recordings=tuple(options.scenes),
         systems=tuple(options.systems),
@@ -168,6 +243,7 @@ def run_check(options: argparse.Namespace) -> None:
         scenes=options.count,
         seed=options.seed,
         folder=options.out,
+        far=tuple(options.far),
     )
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
         bar = progress.add_task("scenes", total=len(study.chosen()))

@@ -87,8 +87,22 @@ def weighted_misses(missed: Mask, shares: Floats) -> float:
     return float((missed * shares[:, 0] * (1 - shares[:, 1:]).prod(axis=1)).sum())
 
 
-def multitest_fitness(truth: Boxes, detections: Boxes, farthest: float = FARTHEST) -> float:
-    """Return F = 0.5 F_OM + 0.25 F_FD + 0.25 F_LE (MultiTest 3.3).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiTest:
+    """The parts of MultiTest's fitness (3.3): F_OM, F_FD and F_LE."""
+
+    missed: float
+    false: float
+    localisation: float
+
+    @property
+    def fitness(self) -> float:
+        """Return F = 0.5 F_OM + 0.25 F_FD + 0.25 F_LE."""
+        return 0.5 * self.missed + 0.25 * self.false + 0.25 * self.localisation
+
+
+def multitest_parts(truth: Boxes, detections: Boxes, farthest: float = FARTHEST) -> MultiTest:
+    """Return the parts of MultiTest's fitness (3.3).
 
     F_OM: over objects that no detection overlaps, the sum of 1 - min(d, d_max) / d_max. F_FD: the
     same over detections that overlap no object, times their scores. F_LE: over all other objects,
@@ -97,10 +111,16 @@ def multitest_fitness(truth: Boxes, detections: Boxes, farthest: float = FARTHES
     overlaps = overlaps_of_a_class(truth, detections)
     best = overlaps.max(axis=1, initial=0.0)
     of_nothing = overlaps.max(axis=0, initial=0.0) <= 0
-    missing = nearness(truth, farthest)[best <= 0].sum()
-    false = (nearness(detections, farthest) * detections.scores)[of_nothing].sum()
-    poorest = (1 - best[best > 0]).max(initial=0.0)
-    return float(0.5 * missing + 0.25 * false + 0.25 * poorest)
+    return MultiTest(
+        missed=float(nearness(truth, farthest)[best <= 0].sum()),
+        false=float((nearness(detections, farthest) * detections.scores)[of_nothing].sum()),
+        localisation=float((1 - best[best > 0]).max(initial=0.0)),
+    )
+
+
+def multitest_fitness(truth: Boxes, detections: Boxes, farthest: float = FARTHEST) -> float:
+    """Return F = 0.5 F_OM + 0.25 F_FD + 0.25 F_LE (MultiTest 3.3)."""
+    return multitest_parts(truth, detections, farthest).fitness
 
 
 def nearness(boxes: Boxes, farthest: float) -> Floats:
@@ -122,6 +142,18 @@ def kept(scores: Floats, share: float) -> Integers:
     """
     count = min(round(share * len(scores)), len(scores))
     return np.sort(np.argsort(-scores, kind="stable")[:count])
+
+
+def kept_by_objects(scores: Floats, objects: Integers, share: float) -> Integers:
+    """Return the best candidates that hold a share of all objects, in their order.
+
+    The last is the first with which the share is reached. Counts of errors rise with the number of
+    objects, so sets of equal numbers of objects are the fair comparison.
+    """
+    order = np.argsort(-scores, kind="stable")
+    held = np.cumsum(objects[order])
+    count = int(np.searchsorted(held, share * objects.sum())) + 1 if len(objects) else 0
+    return np.sort(order[: min(count, len(scores))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,11 @@ from harness.files import write_whole
 from harness.nesting import parse_json
 
 HEADER = "header.json"
+VERDICT = ("wrong", "right", "unjudged", "both_wrong", "judged")
+SCORES = (
+    *("vgt_published", "vgt", "v2xgen"),
+    *("multitest", "multitest_missed", "multitest_false", "multitest_localisation"),
+)
 WHERE = [
     pa.field("scene", pa.string()),
     pa.field("cluster", pa.string()),
@@ -27,6 +32,11 @@ WHERE = [
     pa.field("operator", pa.string()),
 ]
 """What all tables begin with; `none` is the scene as recorded."""
+SIDE = [
+    pa.field("side", pa.string()),  # recorded, dry (the same sensor without weather) or changed
+    pa.field("hits", pa.string()),  # returns that objects are judged by: before or after operators
+]
+BOX = [pa.field(name, pa.float32()) for name in ("x", "y", "length", "width", "yaw")]
 TABLES = {
     "measures": pa.schema(
         [
@@ -35,12 +45,14 @@ TABLES = {
             pa.field("value", pa.float64()),
             pa.field("exposed", pa.int64()),
             pa.field("breaches", pa.int64()),
+            *(pa.field(name, pa.int64()) for name in VERDICT),  # what ground truth says of them
             pa.field("values", pa.string()),  # of the operator, as JSON
         ]
     ),
     "checks": pa.schema(
         [
             *WHERE,
+            *SIDE,
             pa.field("check", pa.string()),
             pa.field("count", pa.int64()),
             pa.field("exposed", pa.int64()),
@@ -49,14 +61,27 @@ TABLES = {
     "detections": pa.schema(
         [
             *WHERE,
+            *SIDE,
             pa.field("class", pa.int8()),
             pa.field("score", pa.float64()),
             pa.field("correct", pa.bool_()),
         ]
     ),
     "objects": pa.schema(
-        [*WHERE, pa.field("class", pa.int8()), pa.field("count", pa.int64())]
+        [*WHERE, *SIDE, pa.field("class", pa.int8()), pa.field("count", pa.int64())]
     ),  # ground truth that is judged
+    "scores": pa.schema(
+        [*WHERE, *(pa.field(name, pa.float64()) for name in SCORES)]
+    ),  # of candidates: what guidance ranks them by
+    "boxes": pa.schema(
+        [
+            *WHERE,
+            pa.field("relation", pa.string()),
+            pa.field("kind", pa.string()),  # missing, additional; object, unjudged, parked, agent
+            pa.field("class", pa.int8()),
+            *BOX,
+        ]
+    ),  # for pictures: breaches of relations with bands, and what stands in the recorded scenes
     "skipped": pa.schema([*WHERE, pa.field("reason", pa.string())]),
 }
 Rows = dict[str, list[dict[str, Any]]]
@@ -74,6 +99,7 @@ def is_written(folder: Path, block: int) -> bool:
 
 def write_block(folder: Path, block: int, rows: Rows) -> None:
     """Write all tables of a block."""
+    (folder / "parts").mkdir(exist_ok=True)
     for table, schema in TABLES.items():
         content = pa.Table.from_pylist(rows[table], schema)
         write_whole(part(folder, table, block), partial(pq.write_table, content))
@@ -93,7 +119,7 @@ def read_table(folder: Path, table: str) -> pa.Table:
 def begin(folder: Path, header: Mapping[str, Any]) -> None:
     """Write the header of a new folder; refuse a folder of another study."""
     file = folder / HEADER
-    (folder / "parts").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         write_whole(file, json.dumps(header, indent=1, sort_keys=True) + "\n")
         return

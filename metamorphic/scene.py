@@ -90,8 +90,7 @@ def sources(folders: list[Path], first_moment: int = 0) -> list[Source]:
         Source(scenario=scenario, ego=agent, moment=moment)
         for folder in folders
         for scenario in scenarios(folder)
-        for agent in scenario.agents()
-        if agent >= 0
+        for agent in scenario.egos()
         for moment in range(first_moment, len(scenario.moments(agent)))
     ]
 

@@ -11,7 +11,6 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,24 +21,28 @@ from harness.errors import AttemptError, UserError
 from harness.randomness import stream
 from metamorphic.answers import Answer, Perceiving, answer
 from metamorphic.catalogue import Entry, entries
+from metamorphic.checks import Objects
+from metamorphic.following import followed
 from metamorphic.judging import (
+    FAR,
     SOURCE,
     Answers,
+    ByHits,
     Follow,
+    Judge,
+    Side,
     checked,
     judged_objects,
     measured,
+    scored,
+    standing,
 )
 from metamorphic.operators.operator import (
-    ChangedNothingError,
-    DoesNotApplyError,
     Expectation,
-    changed_something,
 )
 from metamorphic.records import Rows, begin, blocks_of, empty, is_written, where, write_block
-from metamorphic.relations.relation import expected_of
 from metamorphic.scene import Scene, Source, read_scene, sources
-from metamorphic.space import sampled
+from metamorphic.sight import Sight, sight_of
 from metamorphic.systems import settings_of, system_named
 
 BLOCK = 5
@@ -58,6 +61,7 @@ class Study:
     scenes: int  # at most
     seed: int
     folder: Path
+    far: tuple[float, ...] = FAR  # m, of long-range errors
 
     def header(self) -> dict[str, Any]:
         """Return what makes equal studies equal: settings, scenes and weights."""
@@ -67,6 +71,7 @@ class Study:
             "systems": {name: digest_of(name) for name in self.systems},
             "operators": list(self.operators),
             "seed": self.seed,
+            "far": list(self.far),
             "scenes": len(chosen),
             "scenes_sha256": hashlib.sha256("\n".join(chosen).encode()).hexdigest(),
         }
@@ -139,62 +144,69 @@ def compute(study: Study, task: tuple[int, Sequence[Source]]) -> int:
     systems = {name: _systems[name] for name in study.systems}
     tests = entries(study.operators)
     for source in block:
-        ask(rows, read_scene(source), systems, tests=tests, seed=study.seed)
+        asking = Asking(study=study, scene=read_scene(source), rows=rows)
+        asking.ask(systems, tests)
     write_block(study.folder, number, rows)
     return len(block)
 
 
-def ask(
-    rows: Rows, scene: Scene, systems: dict[str, Perceiving], *, tests: dict[str, Entry], seed: int
-) -> None:
-    """Ask all systems about a scene, and about what every operator makes of it."""
-    answers: dict[tuple[str, str], Answer] = {}
-    for name, system in systems.items():
-        answers[name, SOURCE] = answer(system, scene)
-        objects = judged_objects(scene, scene, Expectation())
-        checked(rows, head(scene, name, SOURCE), answers[name, SOURCE], objects)
-    for operator, test in tests.items():
-        follow = followed(scene, operator, test, seed)
-        if isinstance(follow, str):
-            rows["skipped"].append({**head(scene, "", operator), "reason": follow})
-            continue
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Asking:
+    """One scene of a study, and the rows that come of it."""
+
+    study: Study
+    scene: Scene
+    rows: Rows
+
+    def ask(self, systems: dict[str, Perceiving], tests: dict[str, Entry]) -> None:
+        """Ask all systems about the scene, and about what every operator makes of it."""
+        scene, before = self.scene, dict[str, Answer]()
+        sight, objects = sight_of(scene), judged_objects(scene, scene, Expectation())
+        standing(self.rows, scene, objects)
         for name, system in systems.items():
-            try:
-                given = answer(system, follow.scene)
-                before = answers[name, SOURCE]
-                if follow.source is not scene:
-                    before = answer(system, follow.source)
-            except AttemptError as why:  # no such message can be changed so
-                rows["skipped"].append({**head(scene, name, operator), "reason": str(why)})
+            before[name] = answer(system, scene)
+            judge = self.judge(name, SOURCE, sight=sight, key=("recorded", "before"), of=objects)
+            checked(self.rows, before[name], judge)
+            scored(self.rows, before[name], judge)
+        for operator, test in tests.items():
+            follow = followed(scene, operator, test, seed=self.study.seed, sight=sight)
+            if isinstance(follow, str):
+                self.skip("", operator, follow)
                 continue
-            both = Answers(before, given)
-            measured(rows, test, name, follow=follow, answers=both)
-            checked(rows, head(scene, name, operator), given, follow.objects)
+            for name, system in systems.items():
+                try:
+                    given, source = answer(system, follow.scene), before[name]
+                    if follow.source is not scene:
+                        source = answer(system, follow.source)
+                except AttemptError as why:  # no such message can be changed so
+                    self.skip(name, operator, str(why))
+                    continue
+                self.judged(name, test, follow=follow, answers=Answers(source, given))
 
+    def judged(self, system: str, test: Entry, *, follow: Follow, answers: Answers) -> None:
+        """Add the rows of a system's answers."""
+        measured(self.rows, test, system, follow=follow, answers=answers)
+        for (side, hits), objects in follow.objects.items():
+            judge = self.judge(
+                system, follow.operator, sight=follow.sight, key=(side, hits), of=objects
+            )
+            given = answers.source if side == "dry" else answers.follow
+            checked(self.rows, given, judge)
+            if (side, hits) == ("changed", "before"):
+                scored(self.rows, given, judge)
 
-def followed(scene: Scene, operator: str, test: Entry, seed: int) -> Follow | str:
-    """Return what an operator makes of a scene, or why it cannot."""
-    random = stream(seed, "operator", operator, scene.source.name)
-    values = {**sampled(test.operator.space, random), **test.fixed}
-    as_source = deepcopy(random)
-    try:
-        changed = changed_something(test.operator, scene, values, random)
-        source = scene
-        if test.source is not None:  # the same samples, so that both have the same noise
-            source = test.source.apply(scene, {}, as_source).scene
-    except (DoesNotApplyError, ChangedNothingError) as why:
-        return str(why)
-    return Follow(
-        operator=operator,
-        values=values,
-        source=source,
-        scene=changed.scene,
-        expectation=changed.expectation,
-        expected=expected_of(source, changed.scene, changed.expectation),
-        objects=judged_objects(changed.scene, scene, changed.expectation),
-    )
+    def judge(
+        self, system: str, operator: str, *, sight: Sight, key: tuple[Side, ByHits], of: Objects
+    ) -> Judge:
+        """Return what an answer is held against."""
+        head = self.head(system, operator)
+        side, hits = key
+        return Judge(head=head, side=side, hits=hits, objects=of, sight=sight, far=self.study.far)
 
+    def skip(self, system: str, operator: str, why: str) -> None:
+        """Add that an operator could not change the scene."""
+        self.rows["skipped"].append({**self.head(system, operator), "reason": why})
 
-def head(scene: Scene, system: str, operator: str) -> dict[str, str]:
-    """Return what a row of this scene begins with."""
-    return where(scene.source.name, scene.source.cluster, system, operator)
+    def head(self, system: str, operator: str) -> dict[str, str]:
+        """Return what a row of this scene begins with."""
+        return where(self.scene.source.name, self.scene.source.cluster, system, operator)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from harness.randomness import stream
 from harness.vocabulary import CLASSES, Floats, Integers
 from metamorphic.bands import Band, band_of, expected_false
 from metamorphic.catalogue import MAKERS
 from metamorphic.judging import SOURCE
-from metamorphic.records import read_table
+from metamorphic.packing import ORDER, read_folder, read_packed
 
 RESAMPLED = 400
 LEVEL = 0.05
@@ -42,6 +43,8 @@ class Change:
     high: float
     count_before: int = 0
     count_after: int = 0
+    exposed_before: int = 0
+    exposed_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,50 +54,102 @@ class Findings:
     tested: int  # clusters
     beyond: int  # clusters of which a scene lies above the threshold
     expected: float  # of them, by chance at most
+    p: float  # of so many or more, by chance; of the relation and system alone
+    placebos: tuple[float, ...]  # one for each scenario that gives the band
+    values: tuple[float, ...]  # the largest of each tested scenario
     threshold: float
     mean: float  # of the statistic, over scenes with exposed boxes
 
 
 class Tables:
-    """The records of a study."""
+    """The records of a study: a folder, or the one file that `pack` makes of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.measures = frame(folder, "measures")
-        self.checks = frame(folder, "checks")
-        self.detections = frame(folder, "detections")
-        self.objects = frame(folder, "objects")
-        self.skipped = frame(folder, "skipped")
+    def __init__(self, place: Path) -> None:
+        self.header, tables = read_packed(place) if place.is_file() else read_folder(place)
+        self.measures = tables["measures"]
+        self.checks = tables["checks"]
+        self.detections = tables["detections"]
+        self.objects = tables["objects"]
+        self.scores = tables["scores"]
+        self.boxes = tables["boxes"]
+        self.skipped = tables["skipped"]
+        self.known: dict[tuple[str, str, str], Findings | None] = {}
+        self._relations: dict[tuple[str, str], pd.DataFrame] = {}
+        self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
     @property
     def systems(self) -> list[str]:
         """Return the systems that were asked."""
-        return list(dict.fromkeys(self.objects["system"]))
+        return self.header.get(ORDER) or list(dict.fromkeys(self.objects["system"]))
 
     @property
     def operators(self) -> list[str]:
         """Return the operators that changed a scene."""
-        return [name for name in dict.fromkeys(self.objects["operator"]) if name != SOURCE]
+        known = set(self.objects["operator"])
+        return [name for name in self.header["operators"] if name in known]
+
+    @property
+    def tested(self) -> list[str]:
+        """Return the operators but placebos."""
+        return [name for name in self.operators if not MAKERS[name]().placebo]
+
+    def of(self, table: str, system: str, operator: str) -> pd.DataFrame:
+        """Return the rows of a table that are of one system and one operator."""
+        if not any(name == table for name, *_ in self._parts):
+            rows: pd.DataFrame = getattr(self, table)
+            for (of_system, of_operator), part in rows.groupby(
+                ["system", "operator"], sort=False, observed=True
+            ):
+                self._parts[table, str(of_system), str(of_operator)] = part
+        none: pd.DataFrame = getattr(self, table).iloc[:0]
+        return self._parts.get((table, system, operator), none)
+
+    def of_relation(self, relation: str, system: str) -> pd.DataFrame:
+        """Return the measures of one relation and one system, under all operators."""
+        if not self._relations:
+            keys = ["relation", "system"]
+            for (name, of_system), part in self.measures.groupby(keys, sort=False, observed=True):
+                self._relations[str(name), str(of_system)] = part
+        return self._relations.get((relation, system), self.measures.iloc[:0])
 
 
-def frame(folder: Path, table: str) -> pd.DataFrame:
-    """Return a table of a study."""
-    rows: pd.DataFrame = read_table(folder, table).to_pandas()
-    return rows
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Which sides are compared, and by which returns objects are judged."""
+
+    before: str = "recorded"
+    after: str = "changed"
+    hits: str = "before"
 
 
-def both_sides(rows: pd.DataFrame, system: str, operator: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+RECORDED = Between()
+OF_WEATHER = {
+    "recorded": RECORDED,
+    "dry": Between("dry", "changed"),
+    "dry, hit in the weather": Between("dry", "changed", "after"),
+}
+"""What weather is compared with: the sweep as recorded, and the same sensor's in dry air."""
+
+
+def both_sides(
+    tables: Tables, table: str, system: str, operator: str, *, between: Between = RECORDED
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a system's rows before and after an operator, of the scenes that it changed."""
-    of_system = rows[rows["system"] == system]
-    after = of_system[of_system["operator"] == operator]
-    before = of_system[
-        (of_system["operator"] == SOURCE) & of_system["scene"].isin(after["scene"].unique())
-    ]
-    return before, after
+    of_operator = tables.of(table, system, operator)
+    by_hits = of_operator[of_operator["hits"] == between.hits]
+    after = by_hits[by_hits["side"] == between.after]
+    if between.before == "recorded":
+        before = tables.of(table, system, SOURCE)
+        return before[before["scene"].isin(after["scene"].unique())], after
+    return by_hits[by_hits["side"] == between.before], after
 
 
-def rate_change(tables: Tables, check: str, system: str, operator: str) -> Change:
+def rate_change(
+    tables: Tables, check: str, system: str, operator: str, *, between: Between = RECORDED
+) -> Change:
     """Return the rate of an error per exposed box, before and after."""
-    before, after = both_sides(tables.checks[tables.checks["check"] == check], system, operator)
+    sides = both_sides(tables, "checks", system, operator, between=between)
+    before, after = (side[side["check"] == check] for side in sides)
     sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
     clusters = sums[1].index
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
@@ -105,14 +160,18 @@ def rate_change(tables: Tables, check: str, system: str, operator: str) -> Chang
         changed(old, new),
         count_before=int(before["count"].sum()),
         count_after=int(after["count"].sum()),
+        exposed_before=int(before["exposed"].sum()),
+        exposed_after=int(after["exposed"].sum()),
     )
 
 
-def precision_change(tables: Tables, system: str, operator: str) -> Change:
+def precision_change(
+    tables: Tables, system: str, operator: str, between: Between = RECORDED
+) -> Change:
     """Return average precision (IoU 0.5, all-point, mean over classes) before and after."""
-    detections = both_sides(tables.detections, system, operator)
-    objects = both_sides(tables.objects, system, operator)
-    clusters = list(dict.fromkeys(objects[1]["cluster"]))
+    detections = both_sides(tables, "detections", system, operator, between=between)
+    objects = both_sides(tables, "objects", system, operator, between=between)
+    clusters = sorted(objects[1]["cluster"].unique())
     sides = [pools_of(d, o, clusters) for d, o in zip(detections, objects, strict=True)]
     weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
     before, after = (mean_precision(pools, weights) for pools in sides)
@@ -175,6 +234,14 @@ def changed(before: Floats, after: Floats) -> Change:
 
 
 def findings(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
+    """Return what of a relation lies beyond its placebos; None if it has no band."""
+    key = relation, system, operator
+    if key not in tables.known:
+        tables.known[key] = beyond_band(tables, relation, system, operator)
+    return tables.known[key]
+
+
+def beyond_band(tables: Tables, relation: str, system: str, operator: str) -> Findings | None:
     """Return what of a relation lies beyond its placebos; None if it has no band.
 
     Half of the scenarios give the band, the other half is judged by it.
@@ -192,6 +259,9 @@ def findings(tables: Tables, relation: str, system: str, operator: str) -> Findi
         tested=len(largest),
         beyond=int(beyond.sum()),
         expected=expected_false(len(largest), LEVEL),
+        p=float(binom.sf(int(beyond.sum()) - 1, len(largest), LEVEL)),
+        placebos=tuple(band.placebos.tolist()),
+        values=tuple(largest.tolist()),
         threshold=band.threshold,
         mean=float(tested["value"].mean()),
     )
@@ -201,9 +271,12 @@ def exposed(
     tables: Tables, relation: str, system: str, operator: str | None = None
 ) -> pd.DataFrame:
     """Return a relation's measures that mean something, of one operator or of all."""
-    rows = tables.measures
-    of = (rows["relation"] == relation) & (rows["system"] == system) & (rows["exposed"] > 0)
-    return rows[of if operator is None else of & (rows["operator"] == operator)]
+    if operator is None:
+        rows = tables.of_relation(relation, system)
+    else:
+        rows = tables.of("measures", system, operator)
+        rows = rows[rows["relation"] == relation]
+    return rows[rows["exposed"] > 0]
 
 
 def calibration(tables: Tables) -> set[str]:

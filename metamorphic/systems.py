@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import yaml
@@ -28,7 +29,12 @@ def system_named(name: str) -> Perceiving:
 
 
 def settings_of(name: str) -> dict[str, object]:
-    """Return the settings of a system."""
+    """Return the settings of a system; `NAME=FILE` is a shipped one with other weights."""
+    shipped, _, weights = name.partition("=")
+    if weights:
+        if not Path(weights).is_file():
+            raise UserError(f"{name}: no such file of weights: {weights}")
+        return {**settings_of(shipped), "weights": weights}
     if ":" in name:
         return {"_target_": name.replace(":", ".")}
     names = sorted(path.stem for path in FOLDER.glob("*.yaml"))

@@ -70,6 +70,12 @@ ACTIONS = (
     "metamorphic list",
     "metamorphic check",
     "metamorphic drives",
+    "metamorphic generate",
+    "metamorphic retrain",
+    "metamorphic tables",
+    "metamorphic pack",
+    "metamorphic report",
+    "metamorphic show",
 )
 
 

@@ -73,6 +73,7 @@ STREAMS = [
     "interference/wet_ground/*",
     "intervention/*",
     "intervention/ghosts",
+    "keep",
     "lidar/*",
     "operator/*/*",
     "partner/*",
@@ -100,6 +101,7 @@ STREAMS = [
     "search/sobol",
     "search/startup",
     "sensing/*/*",
+    "sobol",
     "spawn points",
     "system",
     "town plan/bends",
@@ -114,6 +116,7 @@ STREAMS = [
     "traffic/vehicles",
     "traffic/walkers",
     "weather",
+    "training seeds/*",
     "weights",
     "weights/*",
 ]

@@ -146,6 +146,11 @@ def add_train(commands: Commands) -> None:
         help="weights to take the shared layers from; a scheme's name stands for ours"
         " (default: initialised at random)",
     )
+    add(
+        "--all-layers",
+        action="store_true",
+        help="take all layers from --start, the fusion's too: train the same scheme further",
+    )
     add("--epochs", type=int, default=8, metavar="N", help="epochs (default: 8)")
     add("--batch", type=int, default=4, metavar="N", help="samples per step (default: 4)")
     add(
@@ -192,6 +197,8 @@ def run_train(options: argparse.Namespace) -> None:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     if options.scheme in SCHEMES and (used := SCHEMES[options.scheme].trained_as) != options.scheme:
         raise UserError(f"--scheme {options.scheme}: uses weights of {used}; train --scheme {used}")
+    if options.all_layers and options.start is None:
+        raise UserError("--all-layers: needs --start, whose layers it takes")
     if str(options.start) in SCHEMES:
         options.start = FOLDER / file_name(SCHEMES[str(options.start)])
     train(TrainingConfig(**given(options)))

@@ -71,8 +71,7 @@ class Samples:
         self.places = [
             Place(scenario, agent, moment)
             for scenario in recorded
-            for agent in scenario.agents()
-            if units or agent >= 0
+            for agent in (scenario.lookers() if units else scenario.egos())
             for moment in range(first_moment, len(scenario.moments(agent)))
         ]
 

@@ -175,7 +175,7 @@ def start(config: TrainingConfig) -> Run:
     network = Network(fusion, fusion.design("lite"))
     weights_channels_last(network)
     if config.start is not None:
-        start_from(network, config.start)
+        start_from(network, config.start, all_layers=config.all_layers)
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
     current = Run(
         config=config,

@@ -35,6 +35,7 @@ class TrainingConfig:
     trial: int  # held-out samples after each epoch
     most: int | None  # samples an epoch; all of them
     freeze: bool  # train fusion and heads only
+    all_layers: bool = False  # take all layers from `start`: train the same scheme further
     whole: bool  # show the whole window to networks that can be trained on parts of it
 
     def fusion(self) -> Fusion:
@@ -50,6 +51,8 @@ class TrainingConfig:
 def identity(config: TrainingConfig) -> dict[str, Any]:
     """Return what makes a run this one; where its files lie does not."""
     options = {option.name: getattr(config, option.name) for option in fields(config)}
+    if not config.all_layers:  # runs that do not know it yet go on
+        del options["all_layers"]
     return {
         **{name: value for name, value in options.items() if name not in FILES},
         "data": [digest_of(folder) for folder in config.data],

@@ -74,14 +74,18 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def start_from(network: Network, path: Path) -> None:
-    """Load the layers that a network shares with the one whose weights these are."""
-    known = network.state_dict()
-    shared = {name: weights for name, weights in read(path).items() if name.startswith(SHARED)}
-    wanted = {name for name in known if name.startswith(SHARED)}
+def start_from(network: Network, path: Path, *, all_layers: bool = False) -> None:
+    """Load the layers that a network shares with the one whose weights these are, or all layers.
+
+    All layers are those of the same scheme: a network that is trained further loses nothing.
+    """
+    known, chosen = network.state_dict(), ("",) if all_layers else SHARED
+    shared = {name: weights for name, weights in read(path).items() if name.startswith(chosen)}
+    wanted = {name for name in known if name.startswith(chosen)}
     unfit = {name for name in wanted & set(shared) if shared[name].shape != known[name].shape}
     if set(shared) != wanted or unfit:
-        raise UserError(f"{path}: does not have the shared layers of this network")
+        layers = "all layers" if all_layers else "the shared layers"
+        raise UserError(f"{path}: does not have {layers} of this network")
     network.load_state_dict(
         {**known, **{name: weights.to(known[name].dtype) for name, weights in shared.items()}}
     )

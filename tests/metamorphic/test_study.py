@@ -18,14 +18,19 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.precision import Matches, average_precision
 from metamorphic import study as module
+from metamorphic.answers import answer
 from metamorphic.catalogue import MAKERS, entries
 from metamorphic.commandline import main
+from metamorphic.following import followed
+from metamorphic.judging import Follow, detections
 from metamorphic.records import TABLES, part, read_table
+from metamorphic.scene import read_scene
 from metamorphic.study import Study, run
 from metamorphic.summary import Pool, Tables, findings, precision, precision_change, rate_change
+from metamorphic.systems import system_named
 from tests.training.made_up import write_recording
 
-OPERATORS = ("latency", "stray_points_100", "silent", "placebo_millimetre")
+OPERATORS = ("latency", "rain", "stray_points_100", "silent", "placebo_millimetre")
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +137,22 @@ def test_rates_are_counts_over_exposed_boxes(done: Study) -> None:
     assert change.count_after == rows["count"].sum()
     if rows["exposed"].sum():
         assert change.after == pytest.approx(rows["count"].sum() / rows["exposed"].sum())
+
+
+def test_dry_rows_are_of_the_answer_to_the_dry_sweep(done: Study) -> None:
+    system, test = system_named("late"), entries(("rain",))["rain"]
+    rows = read_table(done.folder, "detections").to_pandas()
+    rows = rows[rows["operator"] == "rain"]
+    for source in done.chosen()[:2]:
+        follow = followed(read_scene(source), "rain", test, seed=done.seed)
+        assert isinstance(follow, Follow)
+        for side, scene in (("dry", follow.source), ("changed", follow.scene)):
+            objects = follow.objects[side, "before"]  # type: ignore[index]
+            expected = sorted(
+                row["score"] for row in detections(answer(system, scene).cooperative, objects)
+            )
+            of = rows[(rows["scene"] == source.name) & (rows["side"] == side)]
+            assert sorted(of[of["hits"] == "before"]["score"]) == pytest.approx(expected)
 
 
 def test_stray_points_change_no_precision(done: Study) -> None:

@@ -37,6 +37,7 @@ def data(tmp_path: Path) -> str:
         (["--peak-rate", "nan"], "--peak-rate nan: must be > 0"),
         (["--most", "2"], "9 samples, of which --most shows 2, are fewer than a batch"),
         (["--start", "none.safetensors"], "none.safetensors: holds no weights"),
+        (["--all-layers"], "--all-layers: needs --start"),
     ],
 )
 def test_train(

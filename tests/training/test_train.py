@@ -145,6 +145,12 @@ def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     other = Network(SCHEMES["v2vnet"](), SCHEMES["v2vnet"].design("lite"))
     start_from(other, file)
     assert torch.equal(other.cls_head.weight, network.cls_head.weight)
+    with pytest.raises(UserError, match="does not have all layers of this network"):
+        start_from(other, file, all_layers=True)
+    same = Network(SCHEMES["single"](), SCHEMES["single"].design("lite"))
+    start_from(same, file, all_layers=True)
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(same.state_dict()[name], tensor), name
     for scheme, conditions in {"single": ["none"], "late": list(CONDITIONS)}.items():
         columns = evaluate(
             Evaluation(scheme=scheme, weights=file, data=config.data, most=1, out=None, card=True)

@@ -1,0 +1,112 @@
+"""The table of a retraining experiment, with intervals over scenarios and seeds together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.randomness import stream
+from harness.vocabulary import Floats
+from metamorphic.judging import SOURCE
+from metamorphic.retraining.experiment import BUDGETS, Experiment, arms
+from metamorphic.sheets import Sheet
+from metamorphic.summary import Tables, mean_precision, pools_of, resampled
+
+RESAMPLED = 400
+CHECKS = ("misled", "occlusion", "long_range_30")
+
+
+def comparison(experiment: Experiment, tables: Tables) -> Sheet:
+    """Return what weights of each guide and budget do, shipped weights first."""
+    clusters = sorted(tables.objects["cluster"].unique())
+    shipped = [experiment.scheme]
+    base = columns(tables, shipped, clusters)
+    rows = [("shipped", "-", *(shown(values) for values in base))]
+    for budget in BUDGETS:
+        for guide in experiment.guides:
+            chosen = [arm for arm in arms(experiment) if (arm.guide, arm.budget) == (guide, budget)]
+            names = [system_of(tables, arm.name) for arm in chosen]
+            values = columns(tables, names, clusters)
+            cells = (shown(ours, other) for ours, other in zip(values, base, strict=True))
+            rows.append((guide, budget, *cells))
+    return Sheet(
+        name="retraining",
+        title=f"{experiment.scheme} trained further on what guides keep",
+        head=("guide", "equal", "AP clean", "AP changed", *(f"{check} rate" for check in CHECKS)),
+        rows=tuple(rows),
+        names=2,
+        note=f"Tested on {len(clusters)} other scenarios; changed: mean of"
+        f" {len(tested(tables))} operators. In brackets the 95 % interval of the difference from"
+        f" the shipped weights, scenarios and {len(experiment.seeds)} seeds resampled together.",
+    )
+
+
+def tested(tables: Tables) -> list[str]:
+    """Return the operators of the test."""
+    return tables.tested
+
+
+def system_of(tables: Tables, arm: str) -> str:
+    """Return the system that has an arm's weights."""
+    return next(name for name in tables.systems if f"/{arm}/" in name)
+
+
+def columns(tables: Tables, systems: Sequence[str], clusters: list[str]) -> list[Floats]:
+    """Return clean and changed precision and rates: the value, then resampled ones."""
+    weights = np.vstack([np.ones(len(clusters)), resampled(len(clusters))])
+    seeds = stream(0, "training seeds", str(len(systems))).integers(
+        len(systems), size=(RESAMPLED, len(systems))
+    )
+    takes = np.vstack([np.arange(len(systems)), seeds])
+    operators = tested(tables)
+    clean = [precisions(tables, name, SOURCE, clusters, weights=weights) for name in systems]
+    changed = [
+        np.mean([precisions(tables, name, op, clusters, weights=weights) for op in operators], 0)
+        for name in systems
+    ]
+    per_check = [
+        [rates(tables, name, check, clusters, weights=weights) for name in systems]
+        for check in CHECKS
+    ]
+    return [over_seeds(np.array(values), takes) for values in (clean, changed, *per_check)]
+
+
+def over_seeds(values: Floats, takes: np.ndarray) -> Floats:
+    """Return for every set of scenarios the mean over a set of seeds: seeds in rows before."""
+    return np.array([values[rows, number].mean() for number, rows in enumerate(takes)])
+
+
+def precisions(
+    tables: Tables, system: str, operator: str, clusters: list[str], *, weights: Floats
+) -> Floats:
+    """Return average precision under every row of weights."""
+    sides = (tables.of(name, system, operator) for name in ("detections", "objects"))
+    wanted = "recorded" if operator == SOURCE else "changed"
+    detections, objects = (s[(s["side"] == wanted) & (s["hits"] == "before")] for s in sides)
+    return mean_precision(pools_of(detections, objects, clusters), weights)
+
+
+def rates(
+    tables: Tables, system: str, check: str, clusters: list[str], *, weights: Floats
+) -> Floats:
+    """Return the rate of an error over all changed scenes, under every row of weights."""
+    sums = np.zeros((len(clusters), 2))
+    for operator in tested(tables):
+        rows = tables.of("checks", system, operator)
+        rows = rows[(rows["check"] == check) & (rows["side"] == "changed")]
+        rows = rows[rows["hits"] == "before"]
+        part = rows.groupby("cluster")[["count", "exposed"]].sum()
+        sums += part.reindex(clusters, fill_value=0).to_numpy(np.float64)
+    totals = weights @ sums
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(totals[:, 0] / totals[:, 1])
+
+
+def shown(values: Floats, base: Floats | None = None) -> str:
+    """Return a value, and the interval of its difference from the shipped weights'."""
+    if base is None:
+        return f"{values[0]:.3f}"
+    differences = (values - base)[1:]
+    low, high = np.nanpercentile(differences, [2.5, 97.5])
+    return f"{values[0]:.3f} ({low:+.3f} to {high:+.3f})"

@@ -1,0 +1,188 @@
+"""Does training on what a guide keeps help? (CooTest RQ3, V2XGen RQ3, with equal budgets)
+
+Scenarios are split in two halves. From changed scenes of one half, guides keep equal numbers of
+frames or of objects; one scheme is trained further on each set, from its shipped weights, with
+several seeds. A quarter of that half is held out: epochs and operating points are chosen on it. All
+weights are then asked about the other half, clean and changed by every operator.
+
+Everything is written to one folder and goes on where it was stopped: selections, runs of `crucible
+train`, and a study of all weights.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import AttemptError, UserError
+from harness.recordings import Scenario, scenarios
+from metamorphic.generation import RANDOM, Budget, Generation, Keep, generate
+from metamorphic.study import THREADS, Study, run
+
+GUIDES = (RANDOM, "vgt", "v2xgen")
+BUDGETS: tuple[Budget, ...] = ("frames", "objects")
+TRAIN, HELD_OUT, TEST = "train", "held-out", "test"
+EVERY = 4
+"""Every fourth scenario of the half that is trained on is held out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What is trained on what, and tested how."""
+
+    recordings: Path
+    scheme: str
+    guides: tuple[str, ...]
+    operators: tuple[str, ...]  # of the changed scenes that are trained on
+    tested: tuple[str, ...]  # operators of the test
+    share: float  # of frames or objects that is kept
+    seeds: tuple[int, ...]
+    epochs: int
+    peak_rate: float
+    count: int  # scenes that changed ones are made of, at most
+    test_count: int  # scenes of the test, at most
+    trial: int  # held-out samples after each epoch
+    workers: int
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One guide with one budget and one seed."""
+
+    guide: str
+    budget: Budget
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of its run."""
+        return f"{self.guide}-{self.budget}-{self.seed}"
+
+    @property
+    def selection(self) -> str:
+        """Return the name of its selection: random ones differ by seed."""
+        return self.name if self.guide == RANDOM else f"{self.guide}-{self.budget}"
+
+
+def arms(experiment: Experiment) -> list[Arm]:
+    """Return all arms."""
+    return [
+        Arm(guide=guide, budget=budget, seed=seed)
+        for guide in experiment.guides
+        for budget in BUDGETS
+        for seed in experiment.seeds
+    ]
+
+
+def parts(known: list[Scenario]) -> dict[str, list[Scenario]]:
+    """Return scenarios to train on, to choose by and to test on; none is in two of them."""
+    half, other = known[0::2], known[1::2]
+    held_out = half[::EVERY]
+    return {
+        TRAIN: [scenario for scenario in half if scenario not in held_out],
+        HELD_OUT: held_out,
+        TEST: other,
+    }
+
+
+def split(experiment: Experiment) -> dict[str, Path]:
+    """Return folders with the scenarios of each part."""
+    known = scenarios(experiment.recordings)
+    if len(known) < EVERY:
+        raise UserError(
+            f"{experiment.recordings}: {len(known)} scenarios; {EVERY} or more are needed to train,"
+            " to choose and to test on others"
+        )
+    folders = {}
+    for name, chosen in parts(known).items():
+        folders[name] = experiment.folder / name
+        folders[name].mkdir(parents=True, exist_ok=True)
+        for scenario in chosen:
+            link(scenario, folders[name])
+    return folders
+
+
+def link(scenario: Scenario, folder: Path) -> None:
+    """Put a scenario into a folder, by reference."""
+    place = folder / scenario.folder.name
+    if not place.exists():
+        place.symlink_to(scenario.folder.resolve(), target_is_directory=True)
+
+
+def carry_out(experiment: Experiment) -> Path:
+    """Select, train and test what is not there yet; return the folder of the test's study."""
+    folders = split(experiment)
+    weights = {arm.name: trained(experiment, arm, folders) for arm in arms(experiment)}
+    study = study_of(experiment, folders[TEST], weights)
+    run(study, experiment.workers, lambda _: None)
+    return study.folder
+
+
+def study_of(experiment: Experiment, scenes: Path, weights: dict[str, Path]) -> Study:
+    """Return the test of shipped and of trained weights."""
+    names = (f"{experiment.scheme}={file}" for file in weights.values())
+    return Study(
+        recordings=(scenes,),
+        systems=(experiment.scheme, *names),
+        operators=experiment.tested,
+        scenes=experiment.test_count,
+        seed=1,
+        folder=experiment.folder / "study",
+    )
+
+
+def selected(experiment: Experiment, arm: Arm, scenes: Path) -> Path:
+    """Return the recording of an arm's changed scenes; write it if it is not there."""
+    folder = experiment.folder / "selections" / arm.selection
+    generation = Generation(
+        recordings=(scenes,),
+        operators=experiment.operators,
+        keep=Keep(guide=arm.guide, share=experiment.share, budget=arm.budget),
+        system=experiment.scheme,
+        scenes=experiment.count,
+        seed=1,
+        keep_seed=arm.seed if arm.guide == RANDOM else 1,
+        folder=folder,
+        scores=experiment.folder / ".scores",
+    )
+    generate(generation, experiment.workers, lambda _: None)
+    return folder
+
+
+def trained(experiment: Experiment, arm: Arm, folders: dict[str, Path]) -> Path:
+    """Return the weights of an arm; train them if they are not there."""
+    folder = experiment.folder / "weights" / arm.name
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        data = selected(experiment, arm, folders[TRAIN])
+        words = list(words_of(experiment, arm, data=data, held_out=folders[HELD_OUT]))
+        command = [sys.executable, "-m", "agents.training", "train", *words]
+        done = subprocess.run(command, check=False, env={**os.environ, **THREADS})
+        files = sorted(folder.glob("*.safetensors"))
+        if done.returncode or not files:
+            raise AttemptError("agent_setup", f"{arm.name}: training ended with {done.returncode}")
+    return files[0]
+
+
+def words_of(experiment: Experiment, arm: Arm, *, data: Path, held_out: Path) -> Iterator[str]:
+    """Yield the options of `crucible train` for an arm."""
+    options = {
+        "--scheme": experiment.scheme,
+        "--data": data,
+        "--held-out": held_out,
+        "--start": experiment.scheme,
+        "--epochs": experiment.epochs,
+        "--peak-rate": experiment.peak_rate,
+        "--seed": arm.seed,
+        "--trial": experiment.trial,
+        "--out": experiment.folder / "runs" / arm.name,
+        "--weights": experiment.folder / "weights" / arm.name,
+    }
+    for name, value in options.items():
+        yield from (name, str(value))
+    yield from ("--whole", "--all-layers")
