@@ -71,7 +71,7 @@ class Stage:
 
     def is_free(self, actor: carla.Actor, at: carla.Transform) -> bool:
         """Return whether an actor's body would overlap no other road user and no parked vehicle."""
-        body = np.array([box_of(at, figure_of(actor))])
+        body = np.array([box_of(at, figure_of(actor), carla.Location())])
         others = np.concatenate(
             [self._boxes(without=actor.id), parked_in_world(self.context.world).geometry]
         )
@@ -93,7 +93,7 @@ class Stage:
             if at is None and state is not None:
                 at = state.get_transform()
             if at is not None:
-                rows.append(box_of(at, figure_of(actor)))
+                rows.append(box_of(at, figure_of(actor), carla.Location()))
         return np.array(rows, np.float64).reshape(-1, 7)
 
 
