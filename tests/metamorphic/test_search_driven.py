@@ -90,6 +90,11 @@ def test_attempts_of_a_search_are_those_of_a_campaign(home: Path) -> None:
         assert evaluation.outcome.measures["message_age"] >= part["seconds"]
 
 
+def test_status_plans_what_was_driven(home: Path) -> None:
+    status = json.loads(crucible("status", home / "out", "--json").stdout)
+    assert (status["planned"], status["done"], status["troubles"]) == (4, 4, [])
+
+
 @pytest.mark.slow
 def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(out: Path) -> None:
     line = ("confirm", out, "--redraws", "2", "--least", "2", "--workers", "2", "--trust")

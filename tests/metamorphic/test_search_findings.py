@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from harness.campaign.folder.assignments import read_assignment
+from harness.campaign.twins.twins import Twin, Twins
 from harness.errors import UserError
+from harness.records.reading import Campaign
+from harness.records.twins import Change
 from metamorphic.search.candidates import Candidate, Evaluation, Outcome
 from metamorphic.search.configuration import SearchPlan, composed, planned_search
 from metamorphic.search.confirm import Confirmation, Repeats, repeated
 from metamorphic.search.confirming import Confirming, refuse_used_seeds
-from metamorphic.search.driving import fresh_seed, numbered_name
+from metamorphic.search.driving import driver, fresh_seed, numbered_name
 from metamorphic.search.folders import Searched
 from metamorphic.search.shrinking import chosen_findings, name_of, source_of
 
@@ -118,3 +123,42 @@ def test_conditions_are_named_by_evaluation_and_probes_by_their_values() -> None
     assert name_of(one) != name_of(other)
     assert name_of(one) == name_of(replace(one, seed=2))
     assert name_of(one).startswith("e0007-")
+
+
+def test_an_evaluation_has_its_condition_and_hazards_in_the_folder_and_so_have_its_twins(
+    ready: SearchPlan, tmp_path: Path
+) -> None:
+    values = {"delay": 0.5, "speed": 5.25, "phase": -1.0}
+    undisturbed = {"delay": 0.0, "speed": 4.0, "phase": -1.0}
+    candidates = [Candidate(3, values, 1), Candidate(4, undisturbed, 2)]
+    folder = tmp_path / "out"
+    with driver(ready, folder, seed=fresh_seed) as drives:
+        drives._make_room(candidates)
+        keys = [drives.key(candidate) for candidate in candidates]
+    settings = Campaign(folder).header["settings"]
+    assert list(settings["interference"]) == ["none", "e0003", "e0004"]
+    assert settings["interference"]["e0003"][0]["seconds"] == 0.5
+    assert settings["interference"]["e0004"] == []
+    assert [key.seed for key in keys] == [1, 2]
+    (common,) = read_assignment(folder, "bend").hazards
+    assert common.parameters["speed"] == 4.2
+    twins = Twins(folder, progress="quiet")
+    twin = Twin(keys[0], Change(without=("latency",)))
+    twins._make_room([twin])
+    for place, condition in ((folder, "e0003"), (twins.folder, twin.key.arm.condition)):
+        (spec,) = read_assignment(place, "bend", condition).hazards
+        assert (spec.parameters["speed"], spec.parameters["phase"]) == (5.25, -1.0)
+        assert read_assignment(place, "bend", "none").hazards == (common,)
+
+
+def test_a_search_that_is_resumed_keeps_the_conditions_before(
+    ready: SearchPlan, tmp_path: Path
+) -> None:
+    values = {"delay": 0.5, "speed": 5.25, "phase": -1.0}
+    for number in (0, 1):
+        with driver(ready, tmp_path / "out", seed=fresh_seed) as drives:
+            (tmp_path / "out" / "search").mkdir(exist_ok=True)
+            (tmp_path / "out" / "search" / "ledger.jsonl").touch()
+            drives._make_room([Candidate(number, values, 1)])
+    conditions = Campaign(tmp_path / "out").header["settings"]["interference"]
+    assert list(conditions) == ["none", "e0000", "e0001"]

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from crucible.rate import Samples, interval_of, lines_of, narrow, share_of, weights_of
 from harness.errors import UserError
-from harness.vocabulary import Floats
+from harness.vocabulary import Floats, Mask
 from metamorphic.search.candidates import Candidate, Evaluate, Evaluation, Outcome
 from metamorphic.search.configuration import SearchPlan, composed, planned_search
 from metamorphic.search.ledger import header_with, open_ledger, read_ledger
@@ -56,22 +56,30 @@ def test_without_a_proposal_values_are_even_over_the_range(ready: SearchPlan) ->
     assert (weights_of(samples, samples.points()) == 1).all()
 
 
-def failing(samples: Samples, points: Floats, beyond: float) -> Floats:
+def failing(points: Floats, beyond: float) -> Mask:
     """Return where delays, in standard normal numbers, are beyond a limit."""
-    return np.asarray(points[..., 0] > beyond, np.float64)
+    return np.asarray(points[..., 0] > beyond)
+
+
+def test_the_interval_of_failures_far_from_the_proposal_is_as_valid(ready: SearchPlan) -> None:
+    samples = Samples(ready, np.array([1.5, 0.0, 0.0]), 600)
+    points = samples.points()
+    failed = ~failing(points, -0.5)  # with weights near 2
+    low, high = interval_of(samples, points, failed)
+    assert low < 0.3085 < high
 
 
 @pytest.mark.parametrize("centre", [None, np.array([1.5, 0.0, 0.0])])
 def test_the_rate_of_a_region_is_in_its_interval(ready: SearchPlan, centre: Floats | None) -> None:
     samples = Samples(ready, centre, 600)
     points = samples.points()
-    failed = failing(samples, points, 1.2816)  # a tenth
-    low, high = interval_of(samples, points, failed.astype(bool))
+    failed = failing(points, 1.2816)  # a tenth
+    low, high = interval_of(samples, points, failed)
     assert low < 0.1 < high
     assert high - low < 0.15
-    rate = next(line for line in lines_of(samples, points, failed.astype(bool)) if "95" in line)
+    rate = next(line for line in lines_of(samples, points, failed) if "95" in line)
     assert abs(float(rate.split()[1]) - 0.1) < 0.03
-    marks = failed.astype(bool).tolist()
+    marks = failed.tolist()
     assert narrow(samples, points, marks, 0.15)
     assert not narrow(samples, points, marks[:5], 0.15)
 
@@ -79,7 +87,7 @@ def test_the_rate_of_a_region_is_in_its_interval(ready: SearchPlan, centre: Floa
 def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
     samples = Samples(ready, np.array([0.5, 0.0, 0.0]), 100)
     points = samples.points()
-    failed = failing(samples, points, 2.3).astype(bool)
+    failed = failing(points, 2.3)
     assert failed.any()
     with pytest.raises(UserError, match=r"effective sample size .* must be ≥ 30; the rate is at"):
         list(lines_of(samples, points, failed))

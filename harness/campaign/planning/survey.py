@@ -26,7 +26,8 @@ from harness.records.message_usage import fault_of
 from harness.records.reading import Campaign
 from harness.records.writing import EPISODES
 
-KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report")
+OF_A_SEARCH = ("search", "confirm", "shrink")
+KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "twins", "report", *OF_A_SEARCH)
 """What belongs into a campaign folder."""
 ONLY_NAMED = ("system", "simulator", "executor", "export")
 """Groups of the settings whose classes a survey never builds."""
@@ -113,7 +114,7 @@ def survey(folder: Path, trust: bool = False) -> Survey:
         at_work=at_work(folder),
         planned=len(planned),
         done=len(planned) - len(missing),
-        arms=tuple(arms_in(planned, summaries, at_first, compared="twins_of" not in header)),
+        arms=tuple(arms_in(planned, summaries, at_first, compared=not driven_singly(header))),
         tries=dict(sorted(Counter(map(len, tries.values())).items())),
         failures=tuple(failures_in(tries, set(there))),
         missing=missing,
@@ -142,10 +143,10 @@ def planned_in(
     """Return the attempts that a folder was made for: its routes, with its seeds and arms.
 
     Where a system's class is not at hand, or seeds are invalid, they are those that were seen; also
-    where the settings name a class that may not be built without trust. Twins are driven one by
-    one: they are those that were seen, too.
+    where the settings name a class that may not be built without trust. Twins, and evaluations of
+    a search, are driven one by one: they are those that were seen, too.
     """
-    if "twins_of" in header:
+    if driven_singly(header):
         return tuple(seen), []
     settings: Settings = header["settings"]
     troubles: list[str] = []
@@ -169,6 +170,11 @@ def planned_in(
         routes = []
         troubles.append(f"{folder / ROUTES}: cannot be read; the planned attempts are unknown")
     return paired(routes, seeds, arms), troubles
+
+
+def driven_singly(header: Mapping[str, Any]) -> bool:
+    """Return whether a folder holds twins or a search: attempts that no plan lists."""
+    return "twins_of" in header or "search" in header
 
 
 def refuse_unnamed(settings: Settings) -> None:
