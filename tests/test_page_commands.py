@@ -79,7 +79,7 @@ def test_commands_of_analysis_work(
         if command[0] not in LONG and command not in done:
             assert main(command) == 0, command
             done.append(command)
-    assert len(done) == 10
+    assert len(done) == 11
     assert {file.suffix for file in tmp_path.iterdir()} == {".webp", ".png", ".rrd", ".mp4"}
 
 

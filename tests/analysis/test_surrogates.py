@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analysis.__main__ import main
@@ -84,6 +85,14 @@ def test_an_oracle_of_another_seed_or_route_is_no_pair(read: Collection) -> None
     elsewhere = attempts.copy()
     elsewhere.loc[oracle, "source"] = 1
     assert with_oracle(elsewhere).loc[~oracle, columns[0]].notna().all()
+
+
+def test_the_oracle_of_the_same_campaign_comes_first(read: Collection) -> None:
+    oracle = read.attempts["system"] == "oracle"
+    slower = read.attempts[oracle].assign(source=-1, **{f"{PREFIX}time_to_goal": 3.0})
+    both = with_oracle(pd.concat([slower, read.attempts], ignore_index=True))
+    column = f"{PREFIX}delay_to_oracle"
+    assert both[column].iloc[len(slower) :].equals(read.attempts[column].set_axis(both.index[3:]))
 
 
 def test_the_cost_stands_next_to_scores(read: Collection) -> None:
